@@ -1,0 +1,125 @@
+package bpe
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/bpe/bpetest"
+)
+
+const benchSize = 1 << 20
+
+func BenchmarkCount(b *testing.B) {
+	texts := []struct{ name, text string }{
+		{"prose", bpetest.Prose(benchSize)},
+		{"code", bpetest.Code(benchSize)},
+		{"json", bpetest.JSON(benchSize)},
+		{"mixed", bpetest.Mixed(benchSize)},
+		{"cjk", bpetest.CJK(benchSize)},
+	}
+	for _, e := range []*Encoding{O200k(), CL100k()} {
+		for _, tt := range texts {
+			b.Run(e.String()+"/"+tt.name, func(b *testing.B) {
+				benchmarkCount(b, e, tt.text)
+			})
+		}
+	}
+}
+
+// BenchmarkWorst also reports how many times longer than prose of the same size
+// each text takes. The two take turns, so that a busy machine slows both.
+func BenchmarkWorst(b *testing.B) {
+	e, prose, texts := O200k(), bpetest.Prose(benchSize), bpetest.Worst(benchSize)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			b.SetBytes(benchSize)
+			b.ReportAllocs()
+			var onProse time.Duration
+			for b.Loop() {
+				e.Count(texts[name])
+				b.StopTimer()
+				start := time.Now()
+				e.Count(prose)
+				onProse += time.Since(start)
+				b.StartTimer()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()/onProse.Seconds(), "times-prose")
+		})
+	}
+}
+
+func benchmarkCount(b *testing.B, e *Encoding, text string) {
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Count(text)
+	}
+}
+
+// BenchmarkSplit is the part of the time that finding the pieces takes.
+func BenchmarkSplit(b *testing.B) {
+	e, text := O200k(), []byte(bpetest.Mixed(benchSize))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		for i := 0; i < len(text); {
+			i = e.split(e.classes, text, i)
+		}
+	}
+}
+
+func BenchmarkAppendTokens(b *testing.B) {
+	text := bpetest.Mixed(benchSize)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	var tokens []uint32
+	for b.Loop() {
+		tokens = O200k().AppendTokens(tokens[:0], text)
+	}
+}
+
+// BenchmarkShort counts a text of the size of a short message.
+func BenchmarkShort(b *testing.B) {
+	benchmarkCount(b, O200k(), "Please read the file and tell me what it does.")
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		newVocabulary(packedO200k)
+	}
+}
+
+// BenchmarkMeter lets a transcript grow to a million tokens and asks for the
+// count after every delta, as a stream of model output would.
+func BenchmarkMeter(b *testing.B) {
+	transcript := bpetest.Mixed(4 << 20)
+	for _, bb := range []struct {
+		name  string
+		text  string
+		delta int
+	}{
+		{"transcript by 16 bytes", transcript, 16},
+		{"transcript by 4 KB", transcript, 4 << 10},
+		{"one letter by 64 bytes", strings.Repeat("a", 256<<10), 64},
+		{"random letters by 64 bytes", bpetest.Worst(256 << 10)["random letters"], 64},
+	} {
+		b.Run(strings.ReplaceAll(bb.name, " ", "_"), func(b *testing.B) {
+			b.SetBytes(int64(len(bb.text)))
+			b.ReportAllocs()
+			var tokens, deltas int
+			for b.Loop() {
+				m := O200k().NewMeter()
+				deltas = 0
+				for at := 0; at < len(bb.text); at += bb.delta {
+					m.Append(bb.text[at:min(at+bb.delta, len(bb.text))])
+					tokens = m.Tokens()
+					deltas++
+				}
+			}
+			b.ReportMetric(float64(tokens), "tokens")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*deltas), "ns/delta")
+		})
+	}
+}

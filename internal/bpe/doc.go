@@ -1,0 +1,57 @@
+// Package bpe counts tokens exactly as the o200k_base and cl100k_base encodings
+// do, fast enough to be asked on every request.
+//
+//	n := bpe.O200k().Count(text)
+//
+// # Which function
+//
+// [Encoding.Count] counts a text that is at hand. [Encoding.AppendTokens] gives
+// the ids as well. A [Meter] counts a text that grows, in time proportional to
+// what is added and not to what is already there.
+//
+// # How a text becomes tokens
+//
+// First a splitter cuts the text into pieces: a word with the space before it, up
+// to three digits, a run of punctuation, a run of white space. No token ever
+// crosses the border of a piece. The encodings define the pieces by a regular
+// expression each; here they are two hand-written functions (split_o200k.go,
+// split_cl100k.go), because running the expression would take most of the time.
+//
+// Then each piece is turned into tokens. About nine pieces in ten are in the
+// vocabulary as they stand and are one token. The others start as single bytes,
+// and the adjacent pair whose union has the lowest rank in the vocabulary is
+// joined, the leftmost first, until no union is in the vocabulary. Three
+// implementations of that loop divide the work by length:
+//
+//   - merge_scan.go looks through all pairs each time: quadratic, but the fastest
+//     for words;
+//   - merge_heap.go keeps the pairs in a heap;
+//   - merge_window.go cuts a very long piece into overlapping windows, so that a
+//     megabyte of one letter costs neither quadratic time nor much memory.
+//
+// # Promises
+//
+// Counts and ids equal those of OpenAI's own encoders for any valid UTF-8. The
+// test vectors come from there. One thing can change that: the splitters ask the
+// standard library which characters are letters, marks, numbers and white space,
+// so a character that Unicode assigned after the release known to the Go
+// toolchain counts as a symbol.
+//
+// All text is ordinary text. Special tokens such as <|endoftext|> are spelled out
+// in several tokens like any other characters, so a text cannot forge one.
+//
+// Text that is not valid UTF-8 is never altered or refused: each byte that is not
+// part of a valid character counts as one symbol character of its own. Every byte
+// of the input ends up in exactly one token.
+//
+// Nothing here allocates once it is warm, except to grow a caller's slice or the
+// unfinished tail that a Meter holds. An Encoding is safe for concurrent use; a
+// Meter is not.
+//
+// # Cost
+//
+// An encoding is loaded at its first use, in some tens of milliseconds, and then
+// holds about 10 MB (o200k_base) or 4 MB (cl100k_base) for the life of the
+// process. Each goroutine that is counting has some 400 KB of scratch memory, which
+// is pooled.
+package bpe

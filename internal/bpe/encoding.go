@@ -1,0 +1,120 @@
+package bpe
+
+import (
+	_ "embed" // for the vocabularies
+	"sync"
+	"unsafe"
+)
+
+//go:generate go run -C gen . -out ../vocab
+
+var (
+	//go:embed vocab/o200k_base.bin
+	packedO200k string
+	//go:embed vocab/cl100k_base.bin
+	packedCL100k string
+)
+
+// O200k returns the encoding o200k_base. The first call loads it.
+func O200k() *Encoding { return loadO200k() }
+
+// CL100k returns the encoding cl100k_base. The first call loads it.
+func CL100k() *Encoding { return loadCL100k() }
+
+var (
+	loadO200k = sync.OnceValue(func() *Encoding {
+		return newEncoding("o200k_base", packedO200k, splitO200k)
+	})
+	loadCL100k = sync.OnceValue(func() *Encoding {
+		return newEncoding("cl100k_base", packedCL100k, splitCL100k)
+	})
+)
+
+// An Encoding turns text into tokens. It is safe for concurrent use.
+type Encoding struct {
+	name    string
+	split   splitter
+	classes *classTable
+	vocab   *vocabulary
+	memory  sync.Pool // of *scratch
+}
+
+func newEncoding(name, packed string, split splitter) *Encoding {
+	return &Encoding{
+		name:    name,
+		split:   split,
+		classes: loadClasses(),
+		vocab:   newVocabulary(packed),
+		memory:  sync.Pool{New: func() any { return new(scratch) }},
+	}
+}
+
+// String returns the name of the encoding, such as "o200k_base".
+func (e *Encoding) String() string { return e.name }
+
+// Count returns the number of tokens in text.
+func (e *Encoding) Count(text string) int { return e.CountBytes(bytesOf(text)) }
+
+// CountBytes returns the number of tokens in text.
+func (e *Encoding) CountBytes(text []byte) int {
+	s := e.memory.Get().(*scratch)
+	tokens := 0
+	for i := 0; i < len(text); {
+		j := e.split(e.classes, text, i)
+		tokens += s.count(e.vocab, text, i, j)
+		i = j
+	}
+	e.release(s)
+	return tokens
+}
+
+// AppendTokens appends the tokens of text to dst and returns the extended slice.
+// Special tokens have no effect: their spelling is text like any other.
+func (e *Encoding) AppendTokens(dst []uint32, text string) []uint32 {
+	s := e.memory.Get().(*scratch)
+	b := bytesOf(text)
+	for i := 0; i < len(b); {
+		j := e.split(e.classes, b, i)
+		if rank := e.vocab.rank(b, i, j); rank != noRank {
+			dst = append(dst, rank)
+		} else {
+			dst = s.appendMerged(dst, e.vocab, b, i, j)
+		}
+		i = j
+	}
+	e.release(s)
+	return dst
+}
+
+// release gives scratch memory back for the next caller, unless a strange text
+// has made it large.
+func (e *Encoding) release(s *scratch) {
+	if cap(s.long.heap.next) <= 4*windowSize {
+		e.memory.Put(s)
+	}
+}
+
+// A scratch is the memory that merging needs.
+type scratch struct {
+	cache countCache
+	parts scanParts
+	long  windowMerge
+}
+
+// appendMerged appends the tokens of the piece b[i:j], which is not one.
+func (s *scratch) appendMerged(dst []uint32, v *vocabulary, b []byte, i, j int) []uint32 {
+	if !suitsScan(b, i, j) {
+		s.long.count(v, b[i:j], seam{}, &dst)
+		return dst
+	}
+	n := v.mergeScan(&s.parts, b, i, j)
+	for k := range n {
+		dst = append(dst, v.rank(b, i+s.parts[k].start(), i+s.parts[k+1].start()))
+	}
+	return dst
+}
+
+// bytesOf returns the bytes of a string without a copy. They must not be written.
+func bytesOf(s string) []byte {
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}

@@ -1,0 +1,199 @@
+package bpe
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/bpe/bpetest"
+)
+
+var encodings = []*Encoding{O200k(), CL100k()}
+
+// alphabet has characters of every class, incomplete and invalid ones, and all
+// that the patterns name.
+var alphabet = strings.Fields("a s t re ve l L ll d m ſ S B é É ǅ ª ー 中 の 1 2 ² ½ ٣ ! - / ' ' \" . { \x00 \x7f € 😀 \u200d \ufeff \u0301 \u093e \xe2 \x82 \xac \xf0\x9f \x98 \x80 \xff \xe3\x80 \xc5 \xbf \xed\xa0\x80 \xc0\x80")
+
+func init() {
+	alphabet = append(alphabet, " ", " ", " ", "  ", "\n", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u0085", "\u2028")
+}
+
+// rounds returns how often to try something random: less often where it is slow.
+func rounds(n int) int {
+	if raceEnabled {
+		return n / 10
+	}
+	return n
+}
+
+// randomText returns up to n elements of the alphabet.
+func randomText(rng *rand.Rand, n int) string {
+	var b strings.Builder
+	for range rng.IntN(n + 1) {
+		b.WriteString(alphabet[rng.IntN(len(alphabet))])
+	}
+	return b.String()
+}
+
+// decode returns the text that tokens stand for.
+func decode(e *Encoding, tokens []uint32) string {
+	var b strings.Builder
+	for _, id := range tokens {
+		b.WriteString(e.vocab.token(id))
+	}
+	return b.String()
+}
+
+// checkText checks what must hold for any text whatever.
+func checkText(tb testing.TB, e *Encoding, text string) {
+	tb.Helper()
+	for i, b := 0, []byte(text); i < len(b); {
+		j := e.split(e.classes, b, i)
+		if j <= i || j > len(b) {
+			tb.Fatalf("%v: piece at %d of %q ends at %d", e, i, text, j)
+		}
+		i = j
+	}
+	tokens := e.AppendTokens(nil, text)
+	if got := decode(e, tokens); got != text {
+		tb.Fatalf("%v: tokens of %q decode to %q", e, text, got)
+	}
+	if got, want := e.Count(text), len(tokens); got != want {
+		tb.Fatalf("%v: Count(%q) = %d, want %d", e, text, got, want)
+	}
+	if got, want := e.CountBytes([]byte(text)), len(tokens); got != want {
+		tb.Fatalf("%v: CountBytes(%q) = %d, want %d", e, text, got, want)
+	}
+}
+
+func TestRandomTexts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range rounds(20_000) {
+		text := randomText(rng, 12)
+		for _, e := range encodings {
+			checkText(t, e, text)
+		}
+	}
+}
+
+func TestCorpora(t *testing.T) {
+	texts := bpetest.Worst(40_000)
+	texts["mixed"] = bpetest.Mixed(200_000)
+	texts["cjk"] = bpetest.CJK(40_000)
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range encodings {
+				checkText(t, e, text)
+			}
+		})
+	}
+}
+
+// TestFastPath checks that the ASCII shortcuts of the splitters agree with the
+// functions that follow the patterns.
+func TestFastPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range rounds(50_000) {
+		text := []byte(randomText(rng, 8))
+		if len(text) == 0 {
+			continue
+		}
+		classes := loadClasses()
+		if got, want := splitO200k(classes, text, 0), o200kAny(classes, text, 0); got != want {
+			t.Fatalf("splitO200k(%q) = %d, want %d", text, got, want)
+		}
+		if got, want := splitCL100k(classes, text, 0), cl100kAny(classes, text, 0); got != want {
+			t.Fatalf("splitCL100k(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestSpecialTokensAreText checks that no spelling yields a special token.
+func TestSpecialTokensAreText(t *testing.T) {
+	for _, e := range encodings {
+		for _, text := range []string{"<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>"} {
+			if n := e.Count(text); n < 2 {
+				t.Errorf("%v: Count(%q) = %d, want several", e, text, n)
+			}
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	text := bpetest.Mixed(30_000) + strings.Repeat("z", 5000)
+	for _, e := range encodings {
+		want := e.Count(text)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				m := e.NewMeter()
+				m.Append(text)
+				if got := e.Count(text); got != want {
+					t.Errorf("%v: Count = %d, want %d", e, got, want)
+				}
+				if got := m.Tokens(); got != want {
+					t.Errorf("%v: Tokens = %d, want %d", e, got, want)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool drop memory")
+	}
+	texts := bpetest.Worst(20_000)
+	texts["mixed"] = bpetest.Mixed(50_000)
+	texts["cjk"] = bpetest.CJK(20_000)
+	texts["empty"] = ""
+	tokens := make([]uint32, 0, 50_000)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		text := texts[name]
+		for _, e := range encodings {
+			if n := testing.AllocsPerRun(5, func() { e.Count(text) }); n != 0 {
+				t.Errorf("%v: Count of %s makes %v allocations", e, name, n)
+			}
+			if n := testing.AllocsPerRun(5, func() { e.AppendTokens(tokens[:0], text) }); n != 0 {
+				t.Errorf("%v: AppendTokens of %s makes %v allocations", e, name, n)
+			}
+		}
+	}
+}
+
+// TestScratchStaysSmall checks that no text makes the pooled memory grow.
+func TestScratchStaysSmall(t *testing.T) {
+	s := new(scratch)
+	for name, text := range bpetest.Worst(100_000) {
+		s.count(O200k().vocab, []byte(text), 0, len(text))
+		if n := cap(s.long.heap.next); n > 4*windowSize {
+			t.Errorf("%s: room for %d parts", name, n)
+		}
+	}
+}
+
+func FuzzCount(f *testing.F) {
+	f.Add("The quick brown fox's 12345 \n\n  jumps\r\n", uint(7))
+	f.Add("a'll \u0301AB ªAB 中文\xe2\x82", uint(3))
+	f.Add(strings.Repeat("-=", 300), uint(90))
+	f.Fuzz(func(t *testing.T, text string, step uint) {
+		for _, e := range encodings {
+			checkText(t, e, text)
+			m := e.NewMeter()
+			n := max(int(step%uint(len(text)+1)), len(text)/64, 1)
+			for chunk := range slices.Chunk([]byte(text), n) {
+				m.Append(string(chunk))
+				if len(chunk)%2 == 1 {
+					m.Tokens()
+				}
+			}
+			if got, want := m.Tokens(), e.Count(text); got != want {
+				t.Fatalf("%v: meter of %q by %d: %d tokens, want %d", e, text, n, got, want)
+			}
+		}
+	})
+}

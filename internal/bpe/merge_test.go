@@ -1,0 +1,127 @@
+package bpe
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mergePlain merges a piece as the definition says, and returns the tokens.
+func mergePlain(v *vocabulary, piece []byte) []uint32 {
+	var parts []string
+	for _, c := range piece {
+		parts = append(parts, string([]byte{c}))
+	}
+	for {
+		best, lowest := 0, noRank
+		for k := range len(parts) - 1 {
+			union := []byte(parts[k] + parts[k+1])
+			if r := v.rank(union, 0, len(union)); r < lowest {
+				best, lowest = k, r
+			}
+		}
+		if lowest == noRank {
+			break
+		}
+		parts = slices.Replace(parts, best, best+2, parts[best]+parts[best+1])
+	}
+	var tokens []uint32
+	for _, p := range parts {
+		tokens = append(tokens, v.rank([]byte(p), 0, len(p)))
+	}
+	return tokens
+}
+
+// randomPiece returns bytes that merge into tokens of many lengths: a few units
+// repeated, so that merges meet ties and long chains.
+func randomPiece(rng *rand.Rand, n int) []byte {
+	units := []string{"a", "b", "an", "the", "ing", "tion", "--", "-", "=", "  ", " ", "\n", "é", "中", "文", "xq", "\xff", "0"}
+	rng.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
+	units = units[:1+rng.IntN(5)]
+	var piece []byte
+	for len(piece) < n {
+		piece = append(piece, units[rng.IntN(len(units))]...)
+	}
+	return piece[:n]
+}
+
+func TestMerges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range rounds(2000) {
+		piece := randomPiece(rng, 2+rng.IntN(150))
+		v := encodings[rng.IntN(2)].vocab
+		want := mergePlain(v, piece)
+		if len(piece) <= scanLimit {
+			if got := v.mergeScan(new(scanParts), piece, 0, len(piece)); got != len(want) {
+				t.Fatalf("mergeScan(%q) = %d, want %d", piece, got, len(want))
+			}
+		}
+		var m heapMerge
+		m.merge(v, piece, 0, len(piece))
+		if got := m.appendTokens(nil, v, piece, len(piece)); !slices.Equal(got, want) {
+			t.Fatalf("heap merge of %q\n got %v\nwant %v", piece, got, want)
+		}
+	}
+}
+
+// TestWindows merges with windows so small that seams fail often, and checks that
+// those which succeed are right, and that some do.
+func TestWindows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	succeeded, failed := 0, 0
+	for range 3000 {
+		piece := randomPiece(rng, 20+rng.IntN(400))
+		v := encodings[rng.IntN(2)].vocab
+		var whole heapMerge
+		whole.merge(v, piece, 0, len(piece))
+		want := whole.appendTokens(nil, v, piece, len(piece))
+
+		var m windowMerge
+		var got []uint32
+		size := []int{8, 12, 16, 32, 64, 200}[rng.IntN(6)]
+		n, _, ok := m.countBy(v, piece, size, seam{}, &got)
+		if !ok {
+			failed++
+			continue
+		}
+		succeeded++
+		if n != len(want) || !slices.Equal(got, want) {
+			t.Fatalf("windows of %d over %q\n got %d: %v\nwant %d: %v", size, piece, n, got, len(want), want)
+		}
+	}
+	if succeeded < 100 || failed < 10 {
+		t.Errorf("%d succeeded and %d failed: the test needs both", succeeded, failed)
+	}
+}
+
+// TestWindowsResume goes on from the seam of a shorter text.
+func TestWindowsResume(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	v := O200k().vocab
+	for range rounds(20) {
+		piece := randomPiece(rng, 12_000)
+		var m, fresh windowMerge
+		var s seam
+		for end := 1; end <= len(piece); end += 1 + rng.IntN(3000) {
+			var got int
+			got, s = m.count(v, piece[:end], s, nil)
+			if want, _ := fresh.count(v, piece[:end], seam{}, nil); got != want {
+				t.Fatalf("resumed at %d: %d tokens, want %d", end, got, want)
+			}
+		}
+	}
+}
+
+// TestWindowsFallback checks the way out when no seam holds, by making the first
+// seam a wrong one.
+func TestWindowsFallback(t *testing.T) {
+	v := O200k().vocab
+	piece := []byte(strings.Repeat("tokenization", 1000))
+	var m windowMerge
+	want, _ := m.count(v, piece, seam{}, nil)
+	wrong := seam{at: 3001, tokens: 1, before: 1, after: 1}
+	if got, _ := m.count(v, piece, wrong, nil); got != want {
+		t.Errorf("count from a seam that does not hold = %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,62 @@
+package bpe
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"testing"
+)
+
+// A vector is a text and the tokens that the reference encoder gives it.
+type vector struct {
+	Text   string
+	O200k  []uint32
+	CL100k []uint32
+}
+
+// readVectors reads the texts that gen/vectors.mjs made.
+func readVectors(tb testing.TB) []vector {
+	tb.Helper()
+	f, err := os.Open("testdata/vectors.jsonl.gz")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	zr, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var vectors []vector
+	for dec := json.NewDecoder(zr); ; {
+		var v vector
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return vectors
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		vectors = append(vectors, v)
+	}
+}
+
+func TestVectors(t *testing.T) {
+	vectors := readVectors(t)
+	if len(vectors) < 3000 {
+		t.Fatalf("only %d vectors", len(vectors))
+	}
+	for _, v := range vectors {
+		for _, tt := range []struct {
+			encoding *Encoding
+			want     []uint32
+		}{{O200k(), v.O200k}, {CL100k(), v.CL100k}} {
+			if got := tt.encoding.AppendTokens(nil, v.Text); !slices.Equal(got, tt.want) {
+				t.Errorf("%v: tokens of %.200q\n got %v\nwant %v", tt.encoding, v.Text, got, tt.want)
+			}
+			if got, want := tt.encoding.Count(v.Text), len(tt.want); got != want {
+				t.Errorf("%v: Count(%.200q) = %d, want %d", tt.encoding, v.Text, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package jsonspan
+
+import "fmt"
+
+// MaxDepth is the deepest nesting a [Cursor] can follow, whatever its limits.
+// It is a constant so that the cursor's stack can live inside the cursor: one
+// bit for each open container.
+const MaxDepth = 1024
+
+// Limits bound what a [Cursor] accepts. Zero fields mean the defaults.
+type Limits struct {
+	Depth int // open containers; default 512, at most [MaxDepth]
+	Size  int // bytes of text; default 256 MiB
+}
+
+const (
+	defaultDepth = 512
+	defaultSize  = 256 << 20
+)
+
+// A Cursor walks one JSON text, as the package documentation describes.
+// The zero Cursor is at the end of its (empty) walk; Reset begins one.
+// A Cursor is not safe for concurrent use.
+type Cursor struct {
+	data  []byte
+	pos   int // in state atValue: the first byte of the value
+	state state
+	depth int // open containers
+	limit int // for depth
+	err   error
+	// object has bit d-1 set if the container at depth d is an object.
+	object [MaxDepth / 64]uint64
+}
+
+// A state says what the cursor expects next.
+type state byte
+
+const (
+	atEnd   state = iota // nothing but whitespace
+	atValue              // a value
+	atFirst              // the first member of a container, or its end
+	atNext               // a comma and another member, or the end of the container
+)
+
+// New returns a Cursor over data with default limits. Use [Cursor.Reset] on a
+// variable to choose limits, or to be sure that nothing is allocated.
+func New(data []byte) *Cursor {
+	c := new(Cursor)
+	c.Reset(data, Limits{})
+	return c
+}
+
+// Reset begins a walk over data, which must not change until its end.
+func (c *Cursor) Reset(data []byte, l Limits) {
+	if l.Depth <= 0 {
+		l.Depth = defaultDepth
+	}
+	if l.Size <= 0 {
+		l.Size = defaultSize
+	}
+	// The stack keeps its old bits: push sets each one before it is read.
+	c.data, c.pos, c.state, c.depth, c.err = data, 0, atValue, 0, nil
+	c.limit = min(l.Depth, MaxDepth)
+	if len(data) > l.Size {
+		c.fail(fmt.Errorf("%w: %d bytes, limit %d", ErrSize, len(data), l.Size))
+		return
+	}
+	c.space()
+}
+
+// Pos returns the offset of the next unread byte. When the cursor stands at a
+// value this is the first byte of that value, not of the space before it.
+func (c *Cursor) Pos() int { return c.pos }
+
+// Err returns the first error of the walk so far, or nil. It is a
+// [*SyntaxError] or [*KindError], or wraps [ErrDepth], [ErrSize] or [ErrOrder].
+func (c *Cursor) Err() error { return c.err }
+
+// End ends the walk: the text's one value must be consumed and only space may
+// follow. It returns the first error of the whole walk.
+func (c *Cursor) End() error {
+	if !c.expect(atEnd) {
+		return c.err
+	}
+	c.space()
+	if c.pos < len(c.data) {
+		c.syntax(c.pos, "expected the end of the text")
+	}
+	return c.err
+}
+
+// Object enters the object at the cursor. It reports false, and the walk ends
+// with a [*KindError], if the value is of another kind.
+func (c *Cursor) Object() bool {
+	return c.expectKind(Object) && c.push(true)
+}
+
+// Array enters the array at the cursor. It reports false, and the walk ends
+// with a [*KindError], if the value is of another kind.
+func (c *Cursor) Array() bool {
+	return c.expectKind(Array) && c.push(false)
+}
+
+// NextKey moves to the next member of the object entered last. It returns the
+// span of the member's name, quotes included, and leaves the cursor at the
+// member's value. After the last member it consumes the closing brace and
+// reports false; the cursor is then behind the object.
+func (c *Cursor) NextKey() (key Span, ok bool) {
+	if !c.member(true, '}', "expected a comma or closing brace") {
+		return Span{}, false
+	}
+	start := c.pos
+	if start >= len(c.data) || c.data[start] != '"' {
+		c.syntax(start, "expected a member name")
+		return Span{}, false
+	}
+	if !c.str() {
+		return Span{}, false
+	}
+	key = Span{start, c.pos}
+	c.space()
+	if c.pos >= len(c.data) || c.data[c.pos] != ':' {
+		c.syntax(c.pos, "expected a colon")
+		return Span{}, false
+	}
+	c.pos++
+	c.space()
+	c.state = atValue
+	return key, true
+}
+
+// NextElem moves to the next element of the array entered last. After the last
+// one it consumes the closing bracket and reports false; the cursor is then
+// behind the array.
+func (c *Cursor) NextElem() bool {
+	if !c.member(false, ']', "expected a comma or closing bracket") {
+		return false
+	}
+	c.state = atValue
+	return true
+}
+
+// Str consumes a string and returns its span, quotes included. The walk ends
+// with a [*KindError] if the value is of another kind.
+func (c *Cursor) Str() Span {
+	start := c.pos
+	if !c.expectKind(String) || !c.str() {
+		return Span{}
+	}
+	c.closeValue()
+	return Span{start, c.pos}
+}
+
+// Skip consumes the value at the cursor, whatever its kind and with everything
+// in it, and returns its span. It checks the skipped text in full.
+func (c *Cursor) Skip() Span {
+	if !c.expect(atValue) {
+		return Span{}
+	}
+	start, base := c.pos, c.depth
+	for c.scalarOrOpen() {
+		// Close containers until one has another member; the value is over
+		// when all that it opened are closed. This loop and the stack of bits
+		// stand in for recursion, which hostile nesting would run away with.
+		more := false
+		for c.depth > base && !more && c.err == nil {
+			if c.inObject() {
+				_, more = c.NextKey()
+			} else {
+				more = c.NextElem()
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	if c.err != nil {
+		return Span{}
+	}
+	return Span{start, c.pos}
+}
