@@ -1,0 +1,183 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+var errNoChoices = errors.New("neither an answer nor an error")
+
+// DecodeChatReply reads the answer to a request that did not stream. The messages share
+// the body's memory. An answer that is an error becomes the reply's Err.
+//
+// Of several choices the one with index 0 is the answer: a conversation can only go on
+// with one of them.
+func DecodeChatReply(body []byte) (pleat.Reply, error) {
+	var s scanner
+	s.reset(body)
+	var n chatReply
+	s.chatReply(&n)
+	if err := s.c.End(); err != nil {
+		return pleat.Reply{}, fmt.Errorf("decode chat reply: %w", err)
+	}
+	r := pleat.Reply{ID: s.text(n.id), Model: s.text(n.model), Usage: n.usage}
+	if n.failure.given() {
+		r.Err = pleat.ClassifyError(0, "", body)
+		return r, nil
+	}
+	if n.message.whole.kind != jsonspan.Object {
+		return r, fmt.Errorf("decode chat reply: %w", errNoChoices)
+	}
+	b := builder{scanner: &s}
+	msg, _ := b.chatMessage(&n.message)
+	r.Messages = []pleat.Message{msg}
+	r.StopRaw = s.text(n.finish)
+	r.Stop = chatStop(r.StopRaw, msg, n.message.refusal.isString())
+	return r, nil
+}
+
+// chatReply is what the scanner notes of an answer, or of a chunk of one.
+type chatReply struct {
+	id, model, failure value
+	usage              pleat.Usage
+	hasUsage           bool
+	found              bool        // the choice with index 0 is there
+	message            chatMessage // its message or delta
+	finish             value
+}
+
+func (s *scanner) chatReply(n *chatReply) {
+	message := n.message
+	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
+	if !s.object() {
+		return
+	}
+	for key, ok := s.next(); ok; key, ok = s.next() {
+		switch key {
+		case "id":
+			n.id = s.value()
+		case "model":
+			n.model = s.value()
+		case "error":
+			n.failure = s.value()
+		case "usage":
+			n.usage, n.hasUsage = s.usage()
+		case "choices":
+			s.choices(n)
+		default:
+			s.c.Skip()
+		}
+	}
+}
+
+func (s *scanner) choices(n *chatReply) {
+	if !s.array() {
+		return
+	}
+	var m chatMessage
+	for s.c.NextElem() {
+		var index, finish value
+		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
+		if !s.object() {
+			continue
+		}
+		for key, ok := s.next(); ok; key, ok = s.next() {
+			switch key {
+			case "index":
+				index = s.value()
+			case "finish_reason":
+				finish = s.value()
+			case "message", "delta":
+				s.chatMessage(&m)
+			default:
+				s.c.Skip()
+			}
+		}
+		if s.number(index) == 0 && !n.found {
+			n.found, n.message, n.finish = true, m, finish
+			m = chatMessage{}
+		}
+	}
+}
+
+// chatStop maps finish_reason. Some servers say stop where they wait for a tool's
+// result; the calls say what is meant.
+func chatStop(finish string, m pleat.Message, refused bool) pleat.StopReason {
+	switch finish {
+	case "stop":
+		switch {
+		case hasCalls(m):
+			return pleat.StopToolUse
+		case refused:
+			return pleat.StopRefusal
+		}
+		return pleat.StopEnd
+	case "length":
+		return pleat.StopMaxTokens
+	case "tool_calls", "function_call":
+		return pleat.StopToolUse
+	case "content_filter":
+		return pleat.StopRefusal
+	case "model_context_window_exceeded":
+		return pleat.StopWindow
+	}
+	return pleat.StopUnknown
+}
+
+func hasCalls(m pleat.Message) bool {
+	for _, b := range m.Blocks().All() {
+		if b.Kind() == pleat.KindToolCall {
+			return true
+		}
+	}
+	return false
+}
+
+// usage reads what a request cost, in the words of either format.
+func (s *scanner) usage() (pleat.Usage, bool) {
+	var prompt, cached, written, hit, output, reasoning int
+	if !s.object() {
+		return pleat.Usage{}, false
+	}
+	for key, ok := s.next(); ok; key, ok = s.next() {
+		switch key {
+		case "prompt_tokens", "input_tokens":
+			prompt = s.number(s.value())
+		case "completion_tokens", "output_tokens":
+			output = s.number(s.value())
+		case "prompt_cache_hit_tokens": // DeepSeek
+			hit = s.number(s.value())
+		case "prompt_tokens_details", "input_tokens_details":
+			s.details(map[string]*int{"cached_tokens": &cached, "cache_write_tokens": &written})
+		case "completion_tokens_details", "output_tokens_details":
+			s.details(map[string]*int{"reasoning_tokens": &reasoning})
+		default:
+			s.c.Skip()
+		}
+	}
+	if cached == 0 {
+		cached = hit
+	}
+	return pleat.Usage{
+		Input:      max(prompt-cached-written, 0),
+		CacheRead:  cached,
+		CacheWrite: written,
+		Output:     output,
+		Reasoning:  reasoning,
+	}, true
+}
+
+func (s *scanner) details(into map[string]*int) {
+	if !s.object() {
+		return
+	}
+	for key, ok := s.next(); ok; key, ok = s.next() {
+		v := s.value()
+		if n := into[key]; n != nil {
+			*n = s.number(v)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package openai
+
+import (
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+)
+
+// Request is what decoded requests of both formats have in common. Changing its fields
+// changes no bytes.
+type Request struct {
+	Model     string
+	Stream    bool
+	MaxTokens int // the limit of the answer; 0: none was given
+	Tools     []pleat.Tool
+	Messages  []pleat.Message
+
+	body wire.Body
+	p    params
+	at   string // the top-level member that is being read
+}
+
+// Body returns the bytes that were decoded.
+func (r *Request) Body() []byte { return r.body.Data }
+
+// broken says where in the request an error is.
+func (r *Request) broken(format string, err error) error {
+	switch r.at {
+	case "":
+		return fmt.Errorf("decode %s request: %w", format, err)
+	case "messages", "input":
+		return fmt.Errorf("decode %s request: %s[%d]: %w", format, r.at, len(r.Messages), err)
+	}
+	return fmt.Errorf("decode %s request: %s: %w", format, r.at, err)
+}
+
+// sized returns empty lists with room for about as many messages as the rest of the
+// body may hold, so that they need not grow all the way.
+func (r *Request) sized(s *scanner) ([]pleat.Message, []wire.Element) {
+	const typical = 4 << 10 // bytes of a message in a long conversation
+	n := min(4+(len(s.data)-s.c.Pos())/typical, 4<<10)
+	return make([]pleat.Message, 0, n), make([]wire.Element, 0, n)
+}
+
+// params are the top-level members that the rules speak of.
+type params struct {
+	tools, functions, toolChoice, parallel  value
+	maxTokens, maxCompletion, maxOutput     value
+	temperature, topP                       value
+	stream, streamOptions                   value
+	cacheKey, cacheOptions                  value
+	store, previous, conversation, template value
+	cacheMode                               value // of cacheOptions
+}
+
+// member reads a top-level member that both formats know, or passes over it.
+func (r *Request) member(s *scanner, key string) {
+	p := &r.p
+	switch key {
+	case "model":
+		r.Model = s.text(s.value())
+	case "stream":
+		p.stream = s.value()
+		r.Stream = p.stream.kind == jsonspan.True
+	case "tools":
+		p.tools, r.Tools = s.tools(r.Tools[:0])
+	case "functions":
+		p.functions, r.Tools = s.tools(r.Tools[:0])
+	case "tool_choice":
+		p.toolChoice = s.value()
+	case "parallel_tool_calls":
+		p.parallel = s.value()
+	case "max_tokens":
+		p.maxTokens = s.value()
+	case "max_completion_tokens":
+		p.maxCompletion = s.value()
+	case "max_output_tokens":
+		p.maxOutput = s.value()
+	case "temperature":
+		p.temperature = s.value()
+	case "top_p":
+		p.topP = s.value()
+	case "stream_options":
+		p.streamOptions = s.value()
+	case "prompt_cache_key":
+		p.cacheKey = s.value()
+	case "prompt_cache_options":
+		s.cacheOptions(p)
+	case "store":
+		p.store = s.value()
+	case "previous_response_id":
+		p.previous = s.value()
+	case "conversation":
+		p.conversation = s.value()
+	case "prompt":
+		p.template = s.value()
+	default:
+		s.c.Skip()
+	}
+}
+
+func (s *scanner) cacheOptions(p *params) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	p.cacheMode = value{}
+	if s.object() {
+		for key, ok := s.next(); ok; key, ok = s.next() {
+			if v := s.value(); key == "mode" {
+				p.cacheMode = v
+			}
+		}
+	}
+	p.cacheOptions = s.since(start, kind)
+}
+
+// tools passes over a list of tool definitions.
+func (s *scanner) tools(list []pleat.Tool) (value, []pleat.Tool) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	if s.array() {
+		for s.c.NextElem() {
+			list = append(list, s.tool())
+		}
+	}
+	return s.since(start, kind), list
+}
+
+// tool reads a definition of either format: the Chat one has its members one level
+// deeper. A tool without a name is known by its type, as the provider's own tools are:
+// web_search, shell, …
+func (s *scanner) tool() pleat.Tool {
+	var t toolScan
+	start, kind := s.c.Pos(), s.c.Kind()
+	s.toolMembers(&t, true)
+	tool := pleat.Tool{
+		Name:        s.text(t.name),
+		Description: s.text(t.description),
+		Raw:         s.raw(s.since(start, kind)),
+	}
+	if t.schema.given() {
+		tool.Schema = s.raw(t.schema)
+	}
+	if tool.Name == "" {
+		tool.Name = s.text(t.label)
+	}
+	if tool.Name == "" {
+		tool.Name = s.text(t.typ)
+	}
+	return tool
+}
+
+type toolScan struct {
+	typ, name, description, schema, label value
+	function, custom, inputSchema         value
+}
+
+func (s *scanner) toolMembers(t *toolScan, outer bool) {
+	if !s.object() {
+		return
+	}
+	for key, ok := s.next(); ok; key, ok = s.next() {
+		start, kind := s.c.Pos(), s.c.Kind()
+		switch {
+		case key == "name":
+			t.name = s.value()
+		case key == "description":
+			t.description = s.value()
+		case key == "parameters":
+			t.schema = s.value()
+		case key == "type" && outer:
+			t.typ = s.value()
+		case key == "server_label":
+			t.label = s.value()
+		case key == "input_schema": // another provider's form
+			t.inputSchema = s.value()
+		case key == "function" && outer:
+			s.toolMembers(t, false)
+			t.function = s.since(start, kind)
+		case key == "custom" && outer:
+			s.toolMembers(t, false)
+			t.custom = s.since(start, kind)
+		default:
+			s.c.Skip()
+		}
+	}
+}
+
+// headHash hashes what stands before the messages: system prompt and tools, without
+// space and cache markers.
+func headHash(system []pleat.Block, tools []pleat.Tool) pleat.Hash {
+	var buf []byte
+	for _, b := range system {
+		if t, ok := b.(pleat.Text); ok {
+			buf = append(append(buf, t.Text.Literal()...), '\n')
+		}
+	}
+	for _, t := range tools {
+		buf = append(wire.AppendNormal(buf, []byte(t.Raw)), '\n')
+	}
+	return pleat.HashOf(buf)
+}
+
+// joined encodes pleat's own message for a splice, where several elements may stand in
+// the place of one.
+func joined(elements [][]byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) == 0 {
+		return nil, fmt.Errorf("message has nothing that the wire can carry: %w", pleat.ErrBadView)
+	}
+	out := elements[0]
+	for _, e := range elements[1:] {
+		out = append(append(out, ','), e...)
+	}
+	return out, nil
+}

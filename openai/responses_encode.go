@@ -1,0 +1,247 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// EncodeResponses makes the body of a Responses request. The same request always gives
+// the same bytes. The provider is asked not to store the response and to return its
+// reasoning encrypted, so that the conversation is whole with the caller.
+//
+// Items of this format go as they came; that includes their ids, so that a caller who
+// leaves out a reasoning item has to leave out the items that followed it as well.
+// Other messages become items: words become message items, each call and each result an
+// item of its own. Thinking that is not of this wire is left out. A block that has no
+// form on this wire is an error.
+func EncodeResponses(req *pleat.Request) ([]byte, error) {
+	var w writer
+	w.raw("{").key("model").str(req.Model)
+	if req.System != "" {
+		w.key("instructions").str(req.System)
+	}
+	w.key("input").raw("[")
+	e := itemEncoder{}
+	for i, m := range req.Messages {
+		if err := e.message(m); err != nil {
+			return nil, fmt.Errorf("encode responses message %d: %w", i, err)
+		}
+	}
+	for _, el := range e.out {
+		w.raw(string(el))
+	}
+	w.end("]")
+	if len(req.Tools) > 0 {
+		w.key("tools").raw("[")
+		for _, t := range req.Tools {
+			w.responsesTool(t)
+		}
+		w.end("]")
+	}
+	w.options(req, "max_output_tokens")
+	w.key("store").raw("false").key("include").raw(`["reasoning.encrypted_content"]`)
+	return w.end("}").b, nil
+}
+
+// EncodeItems makes the items that stand for a message.
+func EncodeItems(m pleat.Message) ([][]byte, error) {
+	e := itemEncoder{}
+	if err := e.message(m); err != nil {
+		return nil, fmt.Errorf("encode items: %w", err)
+	}
+	return e.out, nil
+}
+
+// responsesTool writes a tool definition: as it came if it came off this wire.
+func (w *writer) responsesTool(t pleat.Tool) {
+	if t.Raw != "" {
+		scan, s := scanTool(t.Raw)
+		foreign := scan.function.given() || scan.custom.given() || scan.inputSchema.given()
+		if typ := s.text(scan.typ); !foreign && typ != "" && (t.Name == typ || t.Schema != "" || typ == "custom" || scan.label.given()) {
+			w.raw(t.Raw)
+			return
+		}
+	}
+	w.raw("{").key("type").str("function").key("name").str(t.Name)
+	if t.Description != "" {
+		w.key("description").str(t.Description)
+	}
+	// Without strict the provider makes every property required.
+	w.key("parameters").raw(schema(t)).key("strict").raw("false").end("}")
+}
+
+// itemEncoder turns messages into items. An output's type has to be its call's, so it
+// remembers the types of the calls that were not functions.
+type itemEncoder struct {
+	out   [][]byte
+	calls map[string]string // call id → type
+}
+
+// sawCall remembers the type of a call.
+func (e *itemEncoder) sawCall(id, typ string) {
+	if typ == "function_call" {
+		delete(e.calls, id)
+		return
+	}
+	if e.calls == nil {
+		e.calls = make(map[string]string)
+	}
+	e.calls[id] = typ
+}
+
+func (e *itemEncoder) message(m pleat.Message) error {
+	if m.Format() == pleat.FormatResponses && m.Raw() != "" {
+		e.raw(m)
+		return nil
+	}
+	switch m.Role() {
+	case pleat.RoleAssistant, pleat.RoleUser, pleat.RoleSystem, pleat.RoleDeveloper, pleat.RoleTool:
+	default:
+		return fmt.Errorf("role %q is none of this wire", m.Role())
+	}
+	var said []pleat.Block
+	for _, b := range m.Blocks().All() {
+		switch b.(type) {
+		case pleat.Text, pleat.Image:
+			said = append(said, b)
+			continue
+		case pleat.Opaque:
+			if isPart(b.(pleat.Opaque), inputParts) {
+				said = append(said, b)
+				continue
+			}
+		}
+		if err := e.said(m.Role(), said); err != nil {
+			return err
+		}
+		said = said[:0]
+		if err := e.block(b); err != nil {
+			return err
+		}
+	}
+	return e.said(m.Role(), said)
+}
+
+// raw adds a message of this wire as it came.
+func (e *itemEncoder) raw(m pleat.Message) {
+	raw := []byte(m.Raw())
+	if strings.HasPrefix(m.Raw(), `"`) { // input that was a string
+		var w writer
+		w.raw("{").key("type").str("message").key("role").str("user").key("content").raw(m.Raw()).end("}")
+		raw = w.b
+	}
+	e.out = append(e.out, raw)
+	for _, b := range m.Blocks().All() {
+		if c, ok := b.(pleat.ToolCall); ok {
+			e.sawCall(c.ID, rawItemType(c.Raw))
+		}
+	}
+}
+
+// rawItemType returns the type of an item of this wire that has a call id or is
+// reasoning; of anything else nothing.
+func rawItemType(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	var s scanner
+	var it item
+	s.reset([]byte(raw))
+	s.item(&it)
+	if typ := s.text(it.typ); s.c.End() == nil && (it.callID.given() || typ == "reasoning") && itemTypes[typ] != itemOpaque {
+		return typ
+	}
+	return ""
+}
+
+// said adds a message item for words and pictures.
+func (e *itemEncoder) said(role pleat.Role, blocks []pleat.Block) error {
+	if len(blocks) == 0 {
+		return nil
+	}
+	names := inputParts
+	switch role {
+	case pleat.RoleAssistant:
+		names = outputParts
+	case pleat.RoleTool:
+		role = pleat.RoleUser
+	}
+	var w writer
+	w.raw("{").key("type").str("message").key("role").str(string(role)).key("content")
+	if text, ok := onlyText(blocks); ok {
+		w.text(text)
+	} else if err := w.parts(blocks, names); err != nil {
+		return err
+	}
+	e.out = append(e.out, w.end("}").b)
+	return nil
+}
+
+// block adds an item for a block that is one by itself.
+func (e *itemEncoder) block(b pleat.Block) error {
+	var w writer
+	switch b := b.(type) {
+	case pleat.Thinking:
+		if rawItemType(b.Raw) != "reasoning" {
+			return nil // another provider's, which this one cannot read
+		}
+		w.raw(b.Raw)
+	case pleat.ToolCall:
+		if typ := rawItemType(b.Raw); itemTypes[typ] == itemCall {
+			e.sawCall(b.ID, typ)
+			w.raw(b.Raw)
+			break
+		}
+		e.sawCall(b.ID, "function_call")
+		w.raw("{").key("type").str("function_call").key("call_id").str(b.ID)
+		w.key("name").str(b.Name).key("arguments").text(arguments(b)).end("}")
+	case pleat.ToolResult:
+		if err := e.result(&w, b); err != nil {
+			return fmt.Errorf("tool result %q: %w", b.CallID, err)
+		}
+	default:
+		op, _ := b.(pleat.Opaque)
+		return fmt.Errorf("opaque block of type %q has no form on this wire", op.Type)
+	}
+	e.out = append(e.out, w.b)
+	return nil
+}
+
+func (e *itemEncoder) result(w *writer, r pleat.ToolResult) error {
+	if itemTypes[rawItemType(r.Raw)] == itemOutput {
+		w.raw(r.Raw)
+		return nil
+	}
+	typ := "function_call"
+	if t := e.calls[r.CallID]; t != "" {
+		typ = t
+	}
+	w.raw("{").key("type").str(typ + "_output").key("call_id").str(r.CallID).key("output")
+	if typ == "shell_call" {
+		note := itemNote{form: formShellOutput, outcome: `{"type":"exit","exit_code":0}`}
+		w.raw(note.wrap(r.Text())).end("}")
+		return nil
+	}
+	switch text, ok := onlyText(allBlocks(r.Parts)); {
+	case ok:
+		w.text(text)
+	case r.Parts.Len() == 0:
+		w.str("")
+	default:
+		if err := w.parts(allBlocks(r.Parts), inputParts); err != nil {
+			return err
+		}
+	}
+	w.end("}")
+	return nil
+}
+
+func allBlocks(b pleat.Blocks) []pleat.Block {
+	list := make([]pleat.Block, b.Len())
+	for i, blk := range b.All() {
+		list[i] = blk
+	}
+	return list
+}

@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+func edit(n, message, block int, text string) pleat.View {
+	v := pleat.Whole(n)
+	v.Messages[message].Edits = []pleat.BlockEdit{{Block: block, Text: text, Drop: text == ""}}
+	return v
+}
+
+func TestSpliceRefuses(t *testing.T) {
+	chat, responses := decoders[0], decoders[1]
+	for _, tt := range []struct {
+		name string
+		d    decoder
+		body string
+		view pleat.View
+		want error
+	}{
+		{"a message that is not there", chat, msgs(user), pleat.Whole(2), pleat.ErrBadView},
+		{"messages out of order", chat, msgs(user, user), pleat.View{Messages: []pleat.ViewMessage{{Source: 1}, {Source: 0}}}, pleat.ErrBadView},
+		{"a block that is not there", chat, msgs(user), edit(1, 0, 1, "x"), pleat.ErrNoSuchBlock},
+		{"dropping content that is a string", chat, msgs(user), edit(1, 0, 0, ""), pleat.ErrNotEditable},
+		{"changing thinking", chat, msgs(`{"role":"assistant","content":"x","reasoning_content":"y"}`), edit(1, 0, 0, "z"), pleat.ErrNotEditable},
+		{"dropping the last part", chat, msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`), edit(1, 0, 0, ""), pleat.ErrBadView},
+		{"changing reasoning", responses, input(asks, rs1, says), edit(3, 1, 0, "z"), pleat.ErrNotEditable},
+		{"changing an opaque item", responses, input(asks, trigger), edit(2, 1, 0, "z"), pleat.ErrNotEditable},
+		{"changing a screenshot", responses, input(`{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot"}}`), edit(1, 0, 0, "z"), pleat.ErrNotEditable},
+		{"leaving out input that is a string", responses, `{"input":"x"}`, pleat.View{}, pleat.ErrBadView},
+		{"adding to input that is a string", responses, `{"input":"x"}`, pleat.View{Messages: []pleat.ViewMessage{{Source: 0}, {Source: -1, Made: pleat.User("y")}}}, pleat.ErrBadView},
+		{"adding to no input", responses, `{"previous_response_id":"r"}`, pleat.View{Messages: []pleat.ViewMessage{{Source: -1, Made: pleat.User("y")}}}, pleat.ErrBadView},
+		{"a made message of nothing", chat, msgs(user), pleat.View{Messages: []pleat.ViewMessage{{Source: 0}, {Source: -1, Made: pleat.Assistant()}}}, pleat.ErrBadView},
+		{"a block behind the id", responses, input(asks, rs1, says), pleat.View{Messages: []pleat.ViewMessage{{Source: 0}, {Source: 2, Edits: []pleat.BlockEdit{{Block: 1, Text: "x"}}}}}, pleat.ErrNoSuchBlock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := tt.d.decode([]byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := r.Splice(tt.view); !errors.Is(err, tt.want) {
+				t.Errorf("got %s, %v; want %v", out, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSpliceForms(t *testing.T) {
+	const (
+		patch = `{"type":"apply_patch_call","call_id":"p","operation":{"type":"update_file","path":"a.go","diff":"@@ long"}}`
+		shell = `{"type":"local_shell_call","call_id":"s","action":{"type":"exec","command":["cat","long"],"env":{}}}`
+		local = `{"type":"local_shell_call_output","id":"s","output":"long"}`
+	)
+	for _, tt := range []struct {
+		name, item, want string
+	}{
+		{"a patch", patch, strings.ReplaceAll(patch, "@@ long", "stub")},
+		{"a shell call", shell, strings.ReplaceAll(shell, `["cat","long"]`, `["stub"]`)},
+		{"a shell's output", local, strings.ReplaceAll(local, "long", "stub")},
+	} {
+		r, err := DecodeResponses([]byte(input(asks, tt.item)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.Splice(edit(2, 1, 0, "stub"))
+		if want := input(asks, tt.want); err != nil || string(out) != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, out, want)
+		}
+	}
+	r, _ := DecodeResponses([]byte(`{"input" : "long", "x":1}`))
+	if out, err := r.Splice(edit(1, 0, 0, "stub")); err != nil || string(out) != `{"input" : "stub", "x":1}` {
+		t.Errorf("string input: %s, %v", out, err)
+	}
+}
+
+// A made result of several kinds, in the place of what was there.
+func TestSpliceMadeRound(t *testing.T) {
+	r, err := DecodeChat([]byte("{\"messages\": [\n  " + user + ",\n  " + user + "\n]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.Splice(pleat.View{Messages: []pleat.ViewMessage{
+		{Source: 0},
+		{Source: -1, Made: pleat.Assistant(pleat.Call("a", "f", "{}"), pleat.Call("b", "f", "{}"))},
+		{Source: -1, Made: pleat.Results(pleat.Result("a", "1"), pleat.Result("b", "2"))},
+		{Source: 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := DecodeChat(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := back.Check(pleat.Model{}); len(v) > 0 || len(back.Messages) != 5 {
+		t.Errorf("%v\n%s", v, out)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	const second = "decode chat request: messages[1]: invalid JSON at offset 30"
+	if _, err := DecodeChat([]byte(`{"messages":[{"role":"user"},{x}]}`)); err == nil || !strings.HasPrefix(err.Error(), second) {
+		t.Errorf("got %v, want %s", err, second)
+	}
+	for _, tt := range []struct{ body, want string }{
+		{`{"messages":[`, "invalid JSON at offset 13"},
+		{`{"model":"m"}`, "no "},
+		{`[]`, "no "},
+		{`{"messages":"x","input":7}`, "no "},
+		{`{"messages":[` + strings.Repeat("[", 600), "nested too deep at offset"},
+		{`{"tools":[},"messages":[]}`, "tools: invalid JSON at offset 10"},
+	} {
+		for _, d := range decoders {
+			if _, err := d.decode([]byte(tt.body)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %.40s: got %v, want %s", d.name, tt.body, err, tt.want)
+			}
+		}
+	}
+}
