@@ -1,0 +1,234 @@
+package sessionlog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// codexReader reads rollouts: response items are the conversation; events repeat them
+// for a screen and are read only for what the items do not say.
+type codexReader struct {
+	log    *Log
+	sink   *sink
+	held   Record          // the newest record: events behind it may add to it
+	failed map[string]bool // calls whose end was reported, until their output comes
+	model  string
+}
+
+func readCodex(l *Log, s *sink) error {
+	r := &codexReader{log: l, sink: s, failed: make(map[string]bool)}
+	if err := l.lines(r.line); err != nil {
+		return err
+	}
+	return r.release()
+}
+
+func (r *codexReader) line(ln line, v value) error {
+	var typ, payload, stamp value
+	v.fields(func(name []byte, val value) {
+		switch string(name) {
+		case "type":
+			typ = val
+		case "payload":
+			payload = val
+		case "timestamp":
+			stamp = val
+		}
+	})
+	if !payload.isObject() { // the first rollouts had bare items, and state between them
+		switch {
+		case oneOf(typ.str(), codexItems):
+			return r.item(ln, v, stamp)
+		case v.get("record_type").exists():
+			return nil
+		case v.get("id").isString() && v.get("timestamp").isString() && !typ.exists():
+			r.meta(v)
+			return nil
+		}
+		return damaged(errShape)
+	}
+	switch {
+	case typ.is("response_item"):
+		return r.item(ln, payload, stamp)
+	case typ.is("event_msg"):
+		r.event(ln, payload)
+	case typ.is("turn_context"):
+		if m := payload.get("model"); m.isString() {
+			r.model = m.str()
+		}
+	case typ.is("session_meta"):
+		r.meta(payload)
+	case typ.is("compacted"):
+		return r.compacted(ln, payload, stamp)
+	}
+	return nil
+}
+
+func (r *codexReader) meta(v value) {
+	info := &r.log.info
+	if info.SessionID != "" {
+		return // a fork repeats its origin's
+	}
+	info.SessionID = v.get("id").str()
+	info.Agent = v.get("originator").str()
+	info.Version = v.get("cli_version").str()
+	info.Dir = v.get("cwd").str()
+	info.Tools = tools(v.get("dynamic_tools"))
+	if info.System = v.get("base_instructions", "text").str(); info.System == "" {
+		info.System = v.get("instructions").str()
+	}
+}
+
+func (r *codexReader) item(ln line, item, stamp value) error {
+	msg, ok := responsesItem(item)
+	if !ok {
+		return damaged(errShape)
+	}
+	rec := Record{Message: msg, Time: stamp.time(), Line: ln.num}
+	switch msg.Role() {
+	case pleat.RoleAssistant:
+		rec.Model = r.model
+	case pleat.RoleTool:
+		rec.Message = r.outcome(msg)
+	case pleat.RoleDeveloper, pleat.RoleSystem:
+		rec.Message = msg.WithOrigin(pleat.OriginInjected)
+	case pleat.RoleUser:
+		text := msg.Text()
+		rec.Aborted = strings.HasPrefix(text, "<turn_aborted>")
+		if o := textOrigin(text); o != pleat.OriginTyped {
+			rec.Message = msg.WithOrigin(o) // typed only if an event says so
+		}
+	}
+	return r.hold(rec)
+}
+
+// outcome marks a result as failed if the log says so: by an event, or in its first words.
+func (r *codexReader) outcome(msg pleat.Message) pleat.Message {
+	res, ok := msg.Blocks().At(0).(pleat.ToolResult)
+	if !ok {
+		return msg
+	}
+	failed, known := r.failed[res.CallID]
+	delete(r.failed, res.CallID)
+	if !known {
+		failed = failedOutput(res.Text())
+	}
+	res.Error = failed
+	return pleat.WireMessage(msg.Role(), msg.Format(), msg.Raw(), res)
+}
+
+// failedOutput looks for the exit code that Codex writes into the head of an output.
+func failedOutput(text string) bool {
+	text = text[:min(len(text), 400)]
+	for _, mark := range []string{"Exit code: ", "Process exited with code ", `"exit_code":`} {
+		if _, rest, ok := strings.Cut(text, mark); ok {
+			end := strings.IndexFunc(rest, func(c rune) bool { return c != '-' && (c < '0' || c > '9') })
+			if end < 0 {
+				end = len(rest)
+			}
+			n, err := strconv.Atoi(rest[:end])
+			return err == nil && n != 0
+		}
+	}
+	return false
+}
+
+func (r *codexReader) event(ln line, payload value) {
+	switch v := payload.object(); v.get("type").str() {
+	case "user_message":
+		if r.held.Message.Role() == pleat.RoleUser {
+			r.held.Message = r.held.Message.WithOrigin(pleat.OriginTyped)
+		}
+	case "token_count":
+		if r.held.Message.Role() == pleat.RoleAssistant {
+			r.held.Usage = openaiUsage(v.get("info", "last_token_usage"))
+		}
+	case "exec_command_end":
+		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
+	case "patch_apply_end":
+		r.patched(ln, v)
+	case "turn_aborted":
+		r.held.Aborted = true
+	}
+}
+
+func (r *codexReader) patched(ln line, v object) {
+	id, ok := v.get("call_id").str(), v.get("success").isTrue()
+	r.failed[id] = !ok
+	if !ok {
+		return
+	}
+	v.get("changes").fields(func(path []byte, change value) {
+		c := FileChange{Path: string(path), CallID: id, Line: ln.num, Op: Edited}
+		switch change.get("type").str() {
+		case "add":
+			c.Op = Created
+			c.Added = lineCount(change.get("content").str())
+		case "delete":
+			c.Op = Deleted
+			c.Removed = lineCount(change.get("content").str())
+		default:
+			c.Added, c.Removed = diffCount(change.get("unified_diff").str())
+			if to := change.get("move_path"); to.isString() {
+				r.sink.change(FileChange{Path: to.str(), CallID: id, Line: ln.num, Op: Created})
+				c.Op = Deleted
+			}
+		}
+		r.sink.change(c)
+	})
+}
+
+func lineCount(text string) int {
+	if text == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+}
+
+// diffCount counts the added and removed lines of a unified diff.
+func diffCount(diff string) (added, removed int) {
+	for l := range strings.SplitSeq(diff, "\n") {
+		switch {
+		case strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "+++ "):
+			added++
+		case strings.HasPrefix(l, "-") && !strings.HasPrefix(l, "--- "):
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// compacted notes a compaction. Its replacement history repeats what the file has, so it
+// is read only if the file has nothing.
+func (r *codexReader) compacted(ln line, v, stamp value) error {
+	first := r.held.Message.Role() == "" && r.sink.n == 0
+	if err := r.release(); err != nil {
+		return err
+	}
+	c := Compaction{Line: ln.num, Summary: v.get("message").str()}
+	v.get("replacement_history").elems(func(item value) bool {
+		c.Opaque = c.Opaque || strings.HasPrefix(item.get("type").str(), "compaction")
+		if first {
+			if msg, ok := responsesItem(item); ok {
+				_ = r.sink.add(Record{Message: msg, Time: stamp.time(), Line: ln.num})
+			}
+		}
+		return true
+	})
+	r.sink.compaction(c)
+	return r.sink.summary(Record{Time: stamp.time(), Line: ln.num}, c.Summary)
+}
+
+func (r *codexReader) hold(rec Record) error {
+	err := r.release()
+	r.held = rec
+	return err
+}
+
+func (r *codexReader) release() error {
+	rec := r.held
+	r.held = Record{}
+	return r.sink.add(rec)
+}

@@ -1,0 +1,139 @@
+package sessionlog
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// readCopilot reads the events of Copilot CLI.
+func readCopilot(l *Log, s *sink) error {
+	r := copilotReader{l, s}
+	return l.lines(r.line)
+}
+
+type copilotReader struct {
+	log  *Log
+	sink *sink
+}
+
+func (r copilotReader) line(ln line, v value) error {
+	var typ, stamp value
+	var data object
+	v.fields(func(name []byte, val value) {
+		switch string(name) {
+		case "type":
+			typ = val
+		case "data":
+			data = val.object()
+		case "timestamp":
+			stamp = val
+		}
+	})
+	if !typ.isString() || !data.isObject() {
+		return damaged(errShape)
+	}
+	rec := Record{Time: stamp.time(), Line: ln.num, Sidechain: data.get("parentToolCallId").isString()}
+	if rec.Sidechain && oneOf(typ.str(), []string{"user.message", "assistant.message", "tool.execution_complete"}) {
+		r.log.info.Sidechain++
+		if !r.log.opts.Sidechains {
+			return nil
+		}
+	}
+	info := &r.log.info
+	switch typ.str() {
+	case "session.start", "session.resume":
+		if id := data.get("sessionId").str(); id != "" {
+			info.SessionID = id
+		}
+		info.Agent = data.get("producer").str()
+		info.Version = data.get("copilotVersion").str()
+		info.Dir = data.get("context", "cwd").str()
+	case "session.model_change":
+		info.Model = data.get("newModel").str()
+	case "session.title_changed":
+		info.Title = data.get("title").str()
+	case "system.message":
+		info.System = data.get("content").str()
+	case "user.message":
+		return r.user(rec, data)
+	case "assistant.message":
+		return r.assistant(rec, data)
+	case "tool.execution_complete":
+		r.result(rec, data)
+	case "session.compaction_complete":
+		return r.compaction(rec, data)
+	}
+	return nil
+}
+
+// user takes a user message apart: what was typed, and around it what the program added
+// before it was sent.
+func (r copilotReader) user(rec Record, data object) error {
+	typed, sent := data.get("content").str(), data.get("transformedContent").str()
+	origin := textOrigin(typed)
+	if data.get("source").isString() && !data.get("source").is("user") {
+		origin = pleat.OriginInjected // a skill's
+	}
+	before, after, found := strings.Cut(sent, typed)
+	if !found || typed == "" {
+		before, after = sent, ""
+	}
+	put := func(text string, origin pleat.Origin) {
+		if text != "" {
+			rec.Message = pleat.User(text).WithOrigin(origin)
+			_ = r.sink.add(rec)
+		}
+	}
+	put(before, pleat.OriginInjected)
+	put(typed, origin)
+	put(after, pleat.OriginInjected)
+	return r.sink.err
+}
+
+func (r copilotReader) assistant(rec Record, data object) error {
+	data = data.keep().object()
+	var blocks []pleat.Block
+	think := pleat.Thinking{Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str()}
+	if !think.Text.IsEmpty() || think.Signature != "" {
+		think.Redacted = think.Text.IsEmpty()
+		blocks = append(blocks, think)
+	}
+	if text := data.get("content").content(); !text.IsEmpty() {
+		blocks = append(blocks, pleat.Text{Text: text})
+	}
+	data.get("toolRequests").elems(func(call value) bool {
+		blocks = append(blocks, pleat.ToolCall{
+			ID: call.get("toolCallId").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments")),
+		})
+		return true
+	})
+	rec.Message = pleat.Assistant(blocks...)
+	if rec.Model = data.get("model").str(); rec.Model == "" {
+		rec.Model = r.log.info.Model
+	}
+	if n := data.get("outputTokens").num(); n > 0 {
+		rec.Usage = &pleat.Usage{Output: n}
+	}
+	return r.sink.add(rec)
+}
+
+func (r copilotReader) result(rec Record, data object) {
+	id := data.get("toolCallId").str()
+	text := data.get("result", "content").str()
+	failed := !data.get("success").isTrue()
+	if e := data.get("error"); failed && e.exists() {
+		if text = e.str(); e.isObject() {
+			text = e.get("message").str()
+		}
+	}
+	res := pleat.Result(id, text)
+	res.Error = failed
+	r.sink.result(rec, res)
+}
+
+func (r copilotReader) compaction(rec Record, data object) error {
+	summary := data.get("summaryContent").str()
+	r.sink.compaction(Compaction{Line: rec.Line, PreTokens: data.get("preCompactionTokens").num(), Summary: summary})
+	return r.sink.summary(rec, summary)
+}

@@ -1,0 +1,220 @@
+package sessionlog_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// counts is what two independent ways of reading a file must agree on.
+type counts struct {
+	Messages, Calls, Results, Errors, Human, Parallel, Unanswered int
+
+	Bytes int // of the results' text
+}
+
+func (c counts) String() string {
+	return fmt.Sprintf("messages %d, calls %d, results %d, errors %d, human %d, parallel %d, unanswered %d, %d bytes of results",
+		c.Messages, c.Calls, c.Results, c.Errors, c.Human, c.Parallel, c.Unanswered, c.Bytes)
+}
+
+func (c counts) plus(d counts) counts {
+	return counts{
+		c.Messages + d.Messages, c.Calls + d.Calls, c.Results + d.Results, c.Errors + d.Errors,
+		c.Human + d.Human, c.Parallel + d.Parallel, c.Unanswered + d.Unanswered, c.Bytes + d.Bytes,
+	}
+}
+
+// read counts what the package yields.
+func read(tb testing.TB, data []byte, opts sessionlog.Options) (counts, sessionlog.Info) {
+	tb.Helper()
+	log, err := sessionlog.Open(bytes.NewReader(data), &opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer log.Close()
+	return readLog(tb, log)
+}
+
+func readLog(tb testing.TB, log *sessionlog.Log) (counts, sessionlog.Info) {
+	tb.Helper()
+	var c counts
+	t := pleat.NewTranscript()
+	for rec, err := range log.Records() {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c.Messages++
+		if rec.Message.Origin() == pleat.OriginTyped {
+			c.Human++
+		}
+		for _, b := range rec.Message.Blocks().All() {
+			switch b := b.(type) {
+			case pleat.ToolCall:
+				c.Calls++
+			case pleat.ToolResult:
+				c.Results++
+				for _, part := range b.Parts.All() {
+					if text, ok := part.(pleat.Text); ok {
+						c.Bytes += len(text.Text.String())
+					}
+				}
+				if b.Error {
+					c.Errors++
+				}
+			}
+		}
+		t.Append(rec.Message)
+	}
+	if o := t.Orphans(); len(o) > 0 {
+		tb.Errorf("%d results answer no call before them", len(o))
+	}
+	for i := range t.Rounds() {
+		round := t.Round(i)
+		if len(round.Calls) > 1 {
+			c.Parallel++
+		}
+		for _, call := range round.Calls {
+			if !call.Answered {
+				c.Unanswered++
+			}
+		}
+	}
+	return c, log.Info()
+}
+
+func corpus(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("PLEAT_CORPUS")
+	if dir == "" {
+		t.Skip("PLEAT_CORPUS does not name a folder of real sessions")
+	}
+	return dir
+}
+
+// TestCorpus reads every session file of the corpus and compares with a count of its own
+// for each format, written over decoded JSON without the package.
+func TestCorpus(t *testing.T) {
+	dir := corpus(t)
+	byFolder := map[string]struct {
+		format sessionlog.Format
+		count  func(data []byte) (counts, error)
+	}{
+		"claude-code": {sessionlog.ClaudeCode, countClaude},
+		"codex":       {sessionlog.Codex, countCodex},
+		"opencode":    {sessionlog.OpenCode, countOpenCode},
+		"gemini-cli":  {sessionlog.GeminiCLI, countGemini},
+		"copilot-cli": {sessionlog.CopilotCLI, countCopilot},
+		"pi":          {sessionlog.Pi, countPi},
+		"tau-bench":   {sessionlog.TauBench, countTau},
+		"swe-agent":   {sessionlog.SWEAgent, countSWE},
+		"openhands":   {sessionlog.OpenHands, countOpenHands},
+	}
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		rel = filepath.ToSlash(rel)
+		want, ok := byFolder[strings.Split(rel, "/")[0]]
+		if !ok {
+			return nil
+		}
+		files++
+		t.Run(rel, func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			format, err := sessionlog.Detect(bytes.NewReader(data))
+			if err != nil || format != want.format {
+				t.Fatalf("format %q, want %q (%v)", format, want.format, err)
+			}
+			exp, err := want.count(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := sessionlog.Open(bytes.NewReader(data), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, _ := read(t, data, sessionlog.Options{Abandoned: true, Sidechains: true, Strict: true})
+			got, info := read(t, data, sessionlog.Options{Strict: true})
+			for i := 1; i < log.Sessions(); i++ {
+				one, err := log.Session(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, _ := readLog(t, one)
+				whole, got = whole.plus(c), got.plus(c)
+			}
+			if diff := cmp.Diff(exp, whole); diff != "" {
+				t.Errorf("want - own count, got + reader:\n%s", diff)
+			}
+			t.Logf("%v; sessions %d, compactions %d, changes %d, abandoned %d, model %q", got, log.Sessions(), len(info.Compactions), len(info.Changes), info.Abandoned, info.Model)
+			// The path must not lose what the file has: what is off it are commands.
+			exp.Messages -= info.Abandoned
+			if diff := cmp.Diff(exp, got); diff != "" {
+				t.Errorf("the conversation lacks something (- file, + reader):\n%s", diff)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == 0 {
+		t.Errorf("no session files in %s", dir)
+	}
+}
+
+type object = map[string]any
+
+func jsonLines(data []byte) (all []object, err error) {
+	for _, text := range strings.Split(string(data), "\n") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		var o object
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// dig follows names inwards; what is not there is nil.
+func dig(v any, path ...string) any {
+	for _, name := range path {
+		o, _ := v.(object)
+		v = o[name]
+	}
+	return v
+}
+
+func str(v any) string { s, _ := v.(string); return s }
+func list(v any) []any { l, _ := v.([]any); return l }
+func truth(v any) bool { b, _ := v.(bool); return b }
+func number(v any) int { f, _ := v.(float64); return int(f) }
+
+// size is the length of a string, or of the texts in a list of parts.
+func size(v any) (n int) {
+	n = len(str(v))
+	for _, p := range list(v) {
+		n += len(str(dig(p, "text")))
+	}
+	return n
+}
+
+func typeOf(v any) string { return str(dig(v, "type")) }

@@ -1,0 +1,72 @@
+package sessionlog_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+func ExampleOpen() {
+	file := strings.NewReader(`{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"what is here?"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Let me see."}]}}
+{"type":"assistant","uuid":"3","parentUuid":"2","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}]}}
+{"type":"user","uuid":"4","parentUuid":"3","mess
+{"type":"user","uuid":"5","parentUuid":"3","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a.go"}]}}
+`)
+	log, err := sessionlog.Open(file, &sessionlog.Options{
+		OnDamage: func(d sessionlog.Damage) { fmt.Println("damaged line", d.Line) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer log.Close()
+	for rec, err := range log.Records() {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == pleat.OriginTyped, rec.Message.Blocks().Len())
+	}
+	fmt.Println(log.Info().Format)
+	// Output:
+	// damaged line 4
+	// 1 user true 1
+	// 2 assistant false 2
+	// 5 user false 1
+	// claude-code
+}
+
+func ExampleDetect() {
+	format, err := sessionlog.Detect(strings.NewReader(`{"model":"m","messages":[{"role":"system","content":"Be brief."}]}`))
+	fmt.Println(format, err)
+	// Output: openai-chat <nil>
+}
+
+func ExampleLog_Session() {
+	file := strings.NewReader(`[
+		{"task_id": 7, "traj": [{"role": "user", "content": "book a flight"}]},
+		{"task_id": 8, "traj": [{"role": "user", "content": "cancel it"}]}
+	]`)
+	log, err := sessionlog.Open(file, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer log.Close()
+	for i := range log.Sessions() {
+		one, err := log.Session(i)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for rec := range one.Records() {
+			fmt.Println(one.Info().Title, rec.Message.Text())
+		}
+	}
+	// Output:
+	// task 7 book a flight
+	// task 8 cancel it
+}

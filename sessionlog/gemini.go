@@ -1,0 +1,129 @@
+package sessionlog
+
+import (
+	"github.com/pleat-dev/pleat"
+)
+
+// readGemini reads a Gemini CLI session: an answer holds its calls and their results.
+func readGemini(l *Log, s *sink) {
+	l.info.Agent = "gemini-cli"
+	l.info.SessionID = l.doc.get("sessionId").str()
+	l.info.Title = l.doc.get("summary").str()
+	l.each(l.doc.get("messages"), func(e value, num int) bool {
+		m := e.keep().object()
+		rec := Record{Line: num, Time: m.get("timestamp").time()}
+		switch typ := m.get("type").str(); typ {
+		case "user":
+			blocks := geminiParts(m.get("content"))
+			rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
+			_ = s.add(rec)
+		case "gemini":
+			geminiAnswer(s, rec, m)
+		case "": // others are notices for the screen
+			s.err = l.damage(num, errShape)
+		}
+		return s.err == nil
+	})
+}
+
+func geminiAnswer(s *sink, rec Record, m object) {
+	rec.Model = m.get("model").str()
+	rec.Usage = geminiUsage(m.get("tokens"))
+	var blocks []pleat.Block
+	m.get("thoughts").elems(func(t value) bool {
+		text := t.get("description").str()
+		if subject := t.get("subject").str(); subject != "" {
+			text = subject + ": " + text
+		}
+		blocks = append(blocks, pleat.Thinking{Text: pleat.Plain(text)})
+		return true
+	})
+	blocks = append(blocks, geminiParts(m.get("content"))...)
+	var results []pleat.ToolResult
+	m.get("toolCalls").elems(func(e value) bool {
+		c := e.object()
+		call := pleat.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
+		blocks = append(blocks, call)
+		if res := c.get("result"); res.exists() {
+			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
+		}
+		return true
+	})
+	rec.Message = pleat.Assistant(blocks...)
+	_ = s.add(rec)
+	for _, res := range results {
+		s.result(Record{Line: rec.Line, Time: rec.Time}, res)
+	}
+	s.flush()
+}
+
+// geminiResult reads what went back to the model: parts, of which the first is the
+// response and others are what it refers to.
+func geminiResult(id, status string, v value) pleat.ToolResult {
+	res := pleat.ToolResult{CallID: id, Error: status == "error"}
+	var parts []pleat.Block
+	one := func(p value) bool {
+		response := p.get("functionResponse", "response")
+		switch {
+		case response.get("output").isString():
+			parts = append(parts, pleat.Text{Text: response.get("output").content()})
+		case response.get("error").isString():
+			parts = append(parts, pleat.Text{Text: response.get("error").content()})
+			res.Error = true
+		case response.exists():
+			parts = append(parts, pleat.Text{Text: pleat.Plain(response.raw())})
+		default:
+			parts = append(parts, geminiPart(p)...)
+		}
+		return true
+	}
+	if v.isArray() {
+		v.elems(one)
+	} else {
+		one(v)
+	}
+	res.Parts = pleat.BlocksOf(parts...)
+	return res
+}
+
+// geminiParts decodes content: a string, one part or a list of them.
+func geminiParts(v value) []pleat.Block {
+	if !v.isArray() {
+		return geminiPart(v)
+	}
+	var blocks []pleat.Block
+	v.elems(func(p value) bool {
+		blocks = append(blocks, geminiPart(p)...)
+		return true
+	})
+	return blocks
+}
+
+func geminiPart(p value) []pleat.Block {
+	switch text := p.get("text"); {
+	case p.isString():
+		text = p
+		fallthrough
+	case text.isString():
+		if text.content().IsEmpty() {
+			return nil
+		}
+		return []pleat.Block{pleat.Text{Text: text.content()}}
+	case p.get("inlineData").isObject():
+		data := p.get("inlineData")
+		return []pleat.Block{pleat.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()}}
+	case p.isObject():
+		return []pleat.Block{pleat.Opaque{Type: "part", Raw: p.raw()}}
+	}
+	return nil
+}
+
+func geminiUsage(v value) *pleat.Usage {
+	if !v.isObject() {
+		return nil
+	}
+	cached, thought := v.get("cached").num(), v.get("thoughts").num()
+	return &pleat.Usage{
+		Input: max(v.get("input").num()-cached, 0), CacheRead: cached, Output: v.get("output").num() + thought, Reasoning: thought,
+	}
+}

@@ -1,0 +1,214 @@
+package sessionlog
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// readOpenCode reads an opencode export: messages of parts, in which a call and its
+// result are one part.
+func readOpenCode(l *Log, s *sink) {
+	list := l.doc
+	if l.doc.isObject() {
+		info := l.doc.get("info")
+		l.info.Agent = "opencode"
+		l.info.Version = info.get("version").str()
+		l.info.SessionID = info.get("id").str()
+		l.info.Title = info.get("title").str()
+		l.info.Dir = info.get("directory").str()
+		list = l.doc.get("messages")
+	}
+	r := openCodeReader{s}
+	l.each(list, func(m value, num int) bool {
+		entry := m.object()
+		info, parts := entry.get("info").object(), entry.get("parts")
+		if !info.isObject() || !parts.isArray() {
+			s.err = l.damage(num, errShape)
+			return s.err == nil
+		}
+		rec := Record{Line: num, Time: info.get("time", "created").time()}
+		if info.get("role").is("assistant") {
+			r.assistant(rec, info, parts)
+		} else {
+			r.user(rec, parts)
+		}
+		return s.err == nil
+	})
+}
+
+type openCodeReader struct{ sink *sink }
+
+// user separates what was typed from what the program put beside it: files that were
+// mentioned, reminders.
+func (r openCodeReader) user(rec Record, parts value) {
+	origin := pleat.OriginUnknown
+	var blocks []pleat.Block
+	flush := func() {
+		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(origin)
+		_ = r.sink.add(rec)
+		blocks = nil
+	}
+	put := func(b pleat.Block, o pleat.Origin) {
+		if o != origin && len(blocks) > 0 {
+			flush()
+		}
+		origin = o
+		blocks = append(blocks, b)
+	}
+	parts.elems(func(part value) bool {
+		p := part.keep().object()
+		switch typ := p.get("type").str(); typ {
+		case "text":
+			o := textOrigin(head(p.get("text").content()))
+			if p.get("synthetic").isTrue() {
+				o = pleat.OriginInjected
+			}
+			put(pleat.Text{Text: p.get("text").content()}, o)
+		case "file":
+			if b, ok := openCodeFile(p); ok {
+				put(b, pleat.OriginTyped)
+			}
+		case "compaction":
+			c := Compaction{Line: rec.Line, Trigger: "manual"}
+			if p.get("auto").isTrue() {
+				c.Trigger = "auto"
+			}
+			r.sink.compaction(c)
+		}
+		return true
+	})
+	flush()
+}
+
+// openCodeFile is an attached file. Text files are left out: their content follows as a
+// text part.
+func openCodeFile(p object) (pleat.Block, bool) {
+	mime := p.get("mime").str()
+	switch url := p.get("url").str(); {
+	case strings.HasPrefix(mime, "image/"):
+		img := imageFrom(url, "", "")
+		img.MediaType = mime
+		return img, true
+	case strings.HasPrefix(mime, "text/"), mime == "application/x-directory":
+		return nil, false
+	}
+	return pleat.Opaque{Type: "file", Raw: p.raw()}, true
+}
+
+func (r openCodeReader) assistant(rec Record, info object, parts value) {
+	if info.get("summary").isTrue() {
+		r.summary(rec, parts)
+		return
+	}
+	rec.Model = info.get("modelID").str()
+	rec.Aborted = info.get("error", "name").is("MessageAbortedError")
+	var blocks []pleat.Block
+	var results []pleat.ToolResult
+	// A step is one answer of the model; a message may hold several.
+	step := func() {
+		rec.Message = pleat.Assistant(blocks...)
+		_ = r.sink.add(rec)
+		for _, res := range results {
+			r.sink.result(Record{Line: rec.Line, Time: rec.Time}, res)
+		}
+		r.sink.flush()
+		blocks, results, rec.Usage = nil, nil, nil
+	}
+	parts.elems(func(part value) bool {
+		p := part.keep().object()
+		switch typ := p.get("type").str(); typ {
+		case "step-start":
+			step()
+		case "text":
+			if text := p.get("text").content(); !text.IsEmpty() {
+				blocks = append(blocks, pleat.Text{Text: text})
+			}
+		case "reasoning":
+			if b, ok := openCodeReasoning(p); ok {
+				blocks = append(blocks, b)
+			}
+		case "tool":
+			state := p.get("state").object()
+			call := pleat.ToolCall{ID: p.get("callID").str(), Name: p.get("tool").str(), Input: arguments(state.get("input"))}
+			blocks = append(blocks, call)
+			if res, ok := openCodeResult(call.ID, state); ok {
+				results = append(results, res)
+			}
+		case "file":
+			if b, ok := openCodeFile(p); ok {
+				blocks = append(blocks, b)
+			}
+		case "patch": // the log names the files that changed, not how
+			p.get("files").elems(func(f value) bool {
+				r.sink.change(FileChange{Path: f.str(), Op: Edited, Line: rec.Line})
+				return true
+			})
+		case "step-finish":
+			rec.Usage = openCodeUsage(p.get("tokens"))
+		}
+		return true
+	})
+	step()
+}
+
+func openCodeReasoning(p object) (pleat.Thinking, bool) {
+	think := pleat.Thinking{Text: p.get("text").content()}
+	p.get("metadata").fields(func(_ []byte, provider value) {
+		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
+			if sig := provider.get(key); sig.isString() {
+				think.Signature = sig.str()
+			}
+		}
+	})
+	think.Redacted = think.Text.IsEmpty() && think.Signature != ""
+	return think, !think.Text.IsEmpty() || think.Redacted
+}
+
+// openCodeResult is the result of a call that has come to an end.
+func openCodeResult(id string, state object) (pleat.ToolResult, bool) {
+	switch state.get("status").str() {
+	case "completed":
+		parts := []pleat.Block{pleat.Text{Text: state.get("output").content()}}
+		state.get("attachments").elems(func(p value) bool {
+			if b, ok := openCodeFile(p.object()); ok {
+				parts = append(parts, b)
+			}
+			return true
+		})
+		return pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(parts...)}, true
+	case "error":
+		return pleat.ErrorResult(id, state.get("error").str()), true
+	}
+	return pleat.ToolResult{}, false
+}
+
+func openCodeUsage(v value) *pleat.Usage {
+	if !v.isObject() {
+		return nil
+	}
+	thought := v.get("reasoning").num()
+	return &pleat.Usage{
+		Input: v.get("input").num(), CacheRead: v.get("cache", "read").num(), CacheWrite: v.get("cache", "write").num(),
+		Output: v.get("output").num() + thought, Reasoning: thought,
+	}
+}
+
+// summary takes the answer that stands for the compacted history.
+func (r openCodeReader) summary(rec Record, parts value) {
+	var text []string
+	parts.elems(func(p value) bool {
+		if p.get("type").is("text") {
+			text = append(text, p.get("text").str())
+		}
+		return true
+	})
+	words := strings.Join(text, "\n")
+	all := r.sink.log.info.Compactions
+	if n := len(all); n > 0 && all[n-1].Summary == "" {
+		all[n-1].Summary = words
+	} else {
+		r.sink.compaction(Compaction{Line: rec.Line, Summary: words})
+	}
+	_ = r.sink.summary(rec, words)
+}

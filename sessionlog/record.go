@@ -1,0 +1,108 @@
+package sessionlog
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Record is one message of a session and what its log says about it.
+type Record struct {
+	Message pleat.Message
+	Time    time.Time // zero if the log does not say
+	Line    int       // first line of the file that the message comes from, from 1
+	Model   string    // which model answered, for assistant messages
+	// Usage is what the provider billed for the request that this message answers. An
+	// answer of several records carries it once.
+	Usage     *pleat.Usage
+	Sidechain bool // a sub-agent's, not the conversation itself
+	Abandoned bool // on a branch that was left by rewinding
+	Aborted   bool // marks or is an answer that somebody interrupted
+}
+
+// Info is what a log says about its session beside the messages. Fields that a format
+// does not have are zero. It is complete when [Log.Records] is through.
+type Info struct {
+	Format    Format
+	Agent     string // the program's own name for itself; not a proof of the format
+	Version   string
+	SessionID string
+	Title     string
+	Dir       string // working directory
+	Model     string // the newest
+	// System is the system prompt where the log holds it apart from the messages.
+	System string
+	Tools  []pleat.Tool
+
+	Compactions []Compaction
+	Changes     []FileChange
+
+	Sidechain int // records of sidechains, read or not
+	Abandoned int // records of abandoned branches, read or not
+
+	Damaged int      // how many lines could not be read
+	Damage  []Damage // the first of them
+}
+
+// Compaction is a place where the logging agent compacted its own context.
+type Compaction struct {
+	At        int    // index of the record that follows, counting the records that are read
+	Line      int    // of the entry that says so
+	Trigger   string // "auto", "manual", …, as the log says
+	PreTokens int    // size of the context before, if the log says
+	Partial   bool   // only tool results were cleared
+	Summary   string // what stands for the history from here on; also a record of its own
+	Opaque    bool   // a summary exists that only its provider can read
+}
+
+// ChangeOp says what happened to a file.
+type ChangeOp string
+
+// The kinds of change.
+const (
+	Created ChangeOp = "created"
+	Edited  ChangeOp = "edited" // also where the log does not say which
+	Deleted ChangeOp = "deleted"
+)
+
+// FileChange is a change of a file that the log itself vouches for: not what a call asked
+// for but what was done.
+type FileChange struct {
+	Path           string
+	Op             ChangeOp
+	CallID         string // the tool call that made it, if the log says
+	Line           int
+	Added, Removed int // lines, if the log says
+}
+
+// Damage is a line, or the rest of a document, that could not be read.
+type Damage struct {
+	Line int
+	Err  error
+}
+
+// Error makes a damage report an error, which it is in strict mode.
+func (d Damage) Error() string { return fmt.Sprintf("line %d: %v", d.Line, d.Err) }
+
+// Unwrap returns the cause.
+func (d Damage) Unwrap() error { return d.Err }
+
+// Format names the format of a session file.
+type Format string
+
+// The formats.
+const (
+	ClaudeCode      Format = "claude-code"
+	Codex           Format = "codex"
+	OpenCode        Format = "opencode"
+	GeminiCLI       Format = "gemini-cli"
+	CopilotCLI      Format = "copilot-cli"
+	Pi              Format = "pi"
+	Anthropic       Format = "anthropic"        // Messages request body
+	OpenAIChat      Format = "openai-chat"      // Chat Completions request body
+	OpenAIResponses Format = "openai-responses" // Responses request body
+	TauBench        Format = "tau-bench"
+	SWEAgent        Format = "swe-agent"
+	OpenHands       Format = "openhands"
+)

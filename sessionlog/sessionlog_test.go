@@ -1,0 +1,181 @@
+package sessionlog_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+var update = flag.Bool("update", false, "write what is read to the golden files")
+
+// dump writes a log the way the golden files have it.
+func dump(tb testing.TB, data []byte, opts *sessionlog.Options) string {
+	tb.Helper()
+	log, err := sessionlog.Open(bytes.NewReader(data), opts)
+	if err != nil {
+		return "open: " + err.Error() + "\n"
+	}
+	defer log.Close()
+	var sb strings.Builder
+	n := 0
+	for rec, err := range log.Records() {
+		if err != nil {
+			fmt.Fprintf(&sb, "error: %v\n", err)
+			break
+		}
+		dumpRecord(&sb, n, rec)
+		n++
+	}
+	dumpInfo(&sb, log)
+	return sb.String()
+}
+
+var origins = [...]string{"", " typed", " injected", " summary"}
+
+func dumpRecord(sb *strings.Builder, n int, r sessionlog.Record) {
+	fmt.Fprintf(sb, "%d line %d %s%s", n, r.Line, r.Message.Role(), origins[r.Message.Origin()])
+	if f := r.Message.Format(); f != "" {
+		fmt.Fprintf(sb, " (%s)", f)
+	}
+	if !r.Time.IsZero() {
+		fmt.Fprintf(sb, " %s", r.Time.Format("15:04:05.999"))
+	}
+	if r.Model != "" {
+		fmt.Fprintf(sb, " by %s", r.Model)
+	}
+	if r.Usage != nil {
+		fmt.Fprintf(sb, " usage %v", *r.Usage)
+	}
+	for i, on := range []bool{r.Sidechain, r.Abandoned, r.Aborted} {
+		if on {
+			sb.WriteString([]string{" sidechain", " abandoned", " aborted"}[i])
+		}
+	}
+	sb.WriteByte('\n')
+	for _, b := range r.Message.Blocks().All() {
+		switch b := b.(type) {
+		case pleat.Text:
+			fmt.Fprintf(sb, "  text %q\n", b.Text.String())
+		case pleat.Thinking:
+			fmt.Fprintf(sb, "  thinking %q signed %q redacted %v\n", b.Text.String(), b.Signature, b.Redacted)
+		case pleat.ToolCall:
+			fmt.Fprintf(sb, "  call %s %s %s\n", b.ID, b.Name, b.Input.String())
+		case pleat.ToolResult:
+			fmt.Fprintf(sb, "  result %s error %v %q\n", b.CallID, b.Error, b.Text())
+		case pleat.Image:
+			fmt.Fprintf(sb, "  image %s %s %s\n", b.MediaType, b.Data.String(), b.URL)
+		case pleat.Opaque:
+			fmt.Fprintf(sb, "  opaque %s %s\n", b.Type, b.Raw)
+		}
+	}
+}
+
+func dumpInfo(sb *strings.Builder, log *sessionlog.Log) {
+	i := log.Info()
+	fmt.Fprintf(sb, "%s, %d sessions\nagent %q %q session %q title %q dir %q model %q system %q\n",
+		i.Format, log.Sessions(), i.Agent, i.Version, i.SessionID, i.Title, i.Dir, i.Model, i.System)
+	for _, t := range i.Tools {
+		fmt.Fprintf(sb, "tool %s %s\n", t.Name, t.Schema)
+	}
+	for _, c := range i.Compactions {
+		fmt.Fprintf(sb, "compaction %+v\n", c)
+	}
+	for _, c := range i.Changes {
+		fmt.Fprintf(sb, "change %+v\n", c)
+	}
+	fmt.Fprintf(sb, "sidechain %d abandoned %d damaged %d\n", i.Sidechain, i.Abandoned, i.Damaged)
+	for _, d := range i.Damage {
+		fmt.Fprintf(sb, "damage %v\n", d)
+	}
+}
+
+func fixtures(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/*.log")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no fixtures: %v", err)
+	}
+	all := make(map[string][]byte)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(file), ".log")] = data
+	}
+	return all
+}
+
+// TestFormats reads one made-up session of each format, in every way there is.
+func TestFormats(t *testing.T) {
+	for name, data := range fixtures(t) {
+		t.Run(name, func(t *testing.T) {
+			got := dump(t, data, nil)
+			if all := dump(t, data, &sessionlog.Options{Sidechains: true, Abandoned: true}); all != got {
+				got += "\n== with sidechains and abandoned branches ==\n" + all
+			}
+			if strings.Contains(got, ", 2 sessions") {
+				got += "\n== the second session ==\n" + dump(t, data, &sessionlog.Options{Session: 1})
+			}
+			file := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("- want, + got (run with -update to accept):\n%s", diff)
+			}
+			if again := dump(t, data, nil); !strings.HasPrefix(got, again) {
+				t.Error("reading twice gives two results")
+			}
+		})
+	}
+}
+
+// Wire messages keep bytes that are the element they were.
+func TestRawIsTheElement(t *testing.T) {
+	for name, data := range fixtures(t) {
+		log, err := sessionlog.Open(bytes.NewReader(data), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range log.Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := rec.Message
+			if m.Format() == pleat.FormatNone {
+				continue
+			}
+			for _, b := range m.Blocks().All() {
+				raw := ""
+				switch b := b.(type) {
+				case pleat.Text:
+					raw = b.Raw
+				case pleat.ToolCall:
+					raw = b.Raw
+				case pleat.ToolResult:
+					raw = b.Raw
+				case pleat.Thinking:
+					raw = b.Raw
+				}
+				if !strings.Contains(m.Raw(), raw) {
+					t.Errorf("%s line %d: block %q is not part of message %q", name, rec.Line, raw, m.Raw())
+				}
+			}
+		}
+	}
+}

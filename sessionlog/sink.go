@@ -1,0 +1,89 @@
+package sessionlog
+
+import "github.com/pleat-dev/pleat"
+
+// sink takes what a reader finds and hands it to the caller. It puts consecutive
+// results together: those that answer one answer of the model are one message.
+type sink struct {
+	log     *Log
+	yield   func(Record, error) bool
+	n       int // records handed out
+	results []pleat.Block
+	pending Record // of results
+	stopped bool
+	err     error // errStop, or what ended reading
+}
+
+// add hands out a record with at least one block.
+func (s *sink) add(r Record) error {
+	if r.Message.Blocks().Len() == 0 {
+		return s.err
+	}
+	s.flush()
+	return s.put(r)
+}
+
+func (s *sink) put(r Record) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.n++
+	if r.Model != "" && !r.Sidechain && !r.Abandoned {
+		s.log.info.Model = r.Model
+	}
+	if !s.yield(r, nil) {
+		s.stopped, s.err = true, errStop
+	}
+	return s.err
+}
+
+// result takes a tool result; r says where it comes from.
+func (s *sink) result(r Record, res pleat.ToolResult) {
+	if len(s.results) > 0 && (r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned) {
+		s.flush()
+	}
+	if len(s.results) == 0 {
+		s.pending = r
+	}
+	s.results = append(s.results, res)
+}
+
+// flush hands out the results that wait.
+func (s *sink) flush() {
+	if len(s.results) == 0 {
+		return
+	}
+	r := s.pending
+	r.Message = pleat.NewMessage(pleat.RoleTool, s.results...)
+	s.results = nil
+	_ = s.put(r)
+}
+
+// at is the index of the next record.
+func (s *sink) at() int {
+	if len(s.results) > 0 {
+		return s.n + 1
+	}
+	return s.n
+}
+
+// compaction notes a compaction at this place.
+func (s *sink) compaction(c Compaction) {
+	c.At = s.at()
+	s.log.info.Compactions = append(s.log.info.Compactions, c)
+}
+
+// summary adds the words that stand for what was compacted away.
+func (s *sink) summary(r Record, text string) error {
+	if text == "" {
+		return s.err
+	}
+	r.Message = pleat.User(text).WithOrigin(pleat.OriginSummary)
+	return s.add(r)
+}
+
+func (s *sink) change(c FileChange) {
+	if c.Path != "" {
+		s.log.info.Changes = append(s.log.info.Changes, c)
+	}
+}

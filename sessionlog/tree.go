@@ -1,0 +1,105 @@
+package sessionlog
+
+// node is an entry of a log that is a tree. The index holds nothing else of it.
+type node struct {
+	off, size int64
+	num       int // line
+	parent    int // node, or one of the two below
+	kind      nodeKind
+	side      bool // of a sidechain
+	on        bool // of the conversation
+}
+
+const (
+	root   = -1 // has no parent
+	broken = -2 // has one that the file does not have
+)
+
+type nodeKind uint8
+
+const (
+	linkNode   nodeKind = iota // only leads from one message to the next
+	userNode                   //
+	answerNode                 //
+	resultNode                 // a user node with tool results
+	markNode                   // a compaction
+	queuedNode                 // typed while the agent worked; stands outside the tree
+)
+
+// tree is the index of a log that is a tree.
+type tree struct {
+	nodes []node
+	ids   map[string]int
+	links map[int]string // nodes whose parent was not seen yet
+}
+
+func newTree() *tree { return &tree{ids: make(map[string]int), links: make(map[int]string)} }
+
+// add appends a node. It is false for an id that is there already: resumed sessions
+// repeat lines.
+func (t *tree) add(id, parent string, n node) (int, bool) {
+	at := len(t.nodes)
+	if id != "" {
+		if _, ok := t.ids[id]; ok {
+			return 0, false
+		}
+		t.ids[id] = at
+	}
+	n.parent = root
+	if parent != "" {
+		if p, ok := t.ids[parent]; ok && p != at {
+			n.parent = p
+		} else {
+			n.parent = broken
+			t.links[at] = parent
+		}
+	}
+	t.nodes = append(t.nodes, n)
+	return at, true
+}
+
+// walk marks the path from a leaf to the root. Where the parent is not in the file the
+// path goes on with the line before: logs lose lines, and compaction links to lines that
+// were never written.
+func (t *tree) walk(leaf int) {
+	for at, id := range t.links {
+		if p, ok := t.ids[id]; ok {
+			t.nodes[at].parent = p
+		}
+	}
+	for at := leaf; at >= 0 && !t.nodes[at].on; {
+		t.nodes[at].on = true
+		next := t.nodes[at].parent
+		if next == broken {
+			next = t.before(at)
+		}
+		at = next
+	}
+}
+
+// before returns the newest node of the main line before a node, root if there is none.
+func (t *tree) before(at int) int {
+	for at--; at >= 0; at-- {
+		if n := t.nodes[at]; !n.side && n.kind != queuedNode {
+			return at
+		}
+	}
+	return root
+}
+
+// all marks every node of the main line, for logs that turn out not to be trees.
+func (t *tree) all() {
+	for i := range t.nodes {
+		t.nodes[i].on = !t.nodes[i].side
+	}
+}
+
+// leaf returns the last message of the main line, root if there is none.
+func (t *tree) leaf() int {
+	for at := len(t.nodes) - 1; at >= 0; at-- {
+		if n := t.nodes[at]; !n.side && n.kind != linkNode && n.kind != queuedNode {
+			return at
+		}
+	}
+	return root
+}

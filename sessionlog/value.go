@@ -1,0 +1,223 @@
+package sessionlog
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// value is one JSON value of a text that was checked as a whole, so walking it cannot
+// fail. Asking a value for what it is not gives zero: logs are read for what they have.
+type value struct {
+	b   []byte
+	s   string // the same text as a string, if the value is kept: parts then share it
+	off int    // of the value in the text that was parsed
+}
+
+// parse checks that b is one JSON value.
+func parse(b []byte) (value, error) {
+	var c jsonspan.Cursor
+	c.Reset(b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: max(len(b), 1)})
+	span := c.Skip()
+	if err := c.End(); err != nil {
+		return value{}, err
+	}
+	return value{b: span.Of(b), off: span.Start}, nil
+}
+
+// keep returns the value with a copy of its text that outlives the buffer it was read
+// into. Strings taken from it are parts of that one copy.
+func (v value) keep() value {
+	if v.s == "" {
+		v.s = string(v.b)
+	}
+	return v
+}
+
+func (v value) sub(span jsonspan.Span) value {
+	w := value{b: span.Of(v.b), off: v.off + span.Start}
+	if v.s != "" {
+		w.s = v.s[span.Start:span.End]
+	}
+	return w
+}
+
+func (v value) first() byte {
+	if len(v.b) == 0 {
+		return 0
+	}
+	return v.b[0]
+}
+
+func (v value) exists() bool   { return len(v.b) > 0 && v.b[0] != 'n' } // null is as good as absent
+func (v value) isObject() bool { return v.first() == '{' }
+func (v value) isArray() bool  { return v.first() == '[' }
+func (v value) isString() bool { return v.first() == '"' }
+func (v value) isTrue() bool   { return v.first() == 't' }
+
+// raw is the value's own text.
+func (v value) raw() string {
+	if v.s != "" {
+		return v.s
+	}
+	return string(v.b)
+}
+
+// str is the text of a string.
+func (v value) str() string {
+	if !v.isString() {
+		return ""
+	}
+	return pleat.Literal(v.raw()).String()
+}
+
+// is reports whether the value is the given string, without making one.
+func (v value) is(s string) bool {
+	return v.isString() && (string(v.b[1:len(v.b)-1]) == s || jsonspan.NeedsUnquote(v.b) && v.str() == s)
+}
+
+// content is the text of a string, not yet decoded.
+func (v value) content() pleat.Content {
+	if !v.isString() {
+		return pleat.Content{}
+	}
+	return pleat.Literal(v.raw())
+}
+
+func (v value) num() int {
+	if n, err := strconv.Atoi(string(v.b)); err == nil {
+		return n
+	}
+	f, _ := strconv.ParseFloat(string(v.b), 64)
+	if !(f > -1e15 && f < 1e15) {
+		return 0
+	}
+	return int(f)
+}
+
+// fields visits the members of an object. The name is valid during the visit only.
+func (v value) fields(visit func(name []byte, val value)) {
+	if !v.isObject() {
+		return
+	}
+	var c jsonspan.Cursor
+	c.Reset(v.b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: len(v.b)})
+	c.Object()
+	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
+		name := v.b[key.Start+1 : key.End-1]
+		if jsonspan.NeedsUnquote(name) {
+			name, _ = jsonspan.AppendUnquote(nil, key.Of(v.b))
+		}
+		visit(name, v.sub(c.Skip()))
+	}
+}
+
+// elems visits the elements of an array until visit says no.
+func (v value) elems(visit func(elem value) bool) {
+	if !v.isArray() {
+		return
+	}
+	var c jsonspan.Cursor
+	c.Reset(v.b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: len(v.b)})
+	for c.Array(); c.NextElem(); {
+		if !visit(v.sub(c.Skip())) {
+			return
+		}
+	}
+}
+
+// get follows member names inwards.
+func (v value) get(path ...string) value {
+	for _, name := range path {
+		var found value
+		v.fields(func(n []byte, val value) {
+			if string(n) == name {
+				found = val
+			}
+		})
+		v = found
+	}
+	return v
+}
+
+// object is an object whose members were found once. Use it where many of them are asked
+// for: every get of a plain value walks the whole object.
+type object struct {
+	value
+	members []member
+}
+
+type member struct {
+	name string
+	val  value
+}
+
+func (v value) object() object {
+	o := object{value: v}
+	v.fields(func(name []byte, val value) { o.members = append(o.members, member{string(name), val}) })
+	return o
+}
+
+// get is like that of a value.
+func (o object) get(path ...string) value {
+	if len(path) == 0 {
+		return o.value
+	}
+	for i := len(o.members) - 1; i >= 0; i-- { // of equal names the last counts
+		if m := o.members[i]; m.name == path[0] {
+			return m.val.get(path[1:]...)
+		}
+	}
+	return value{}
+}
+
+// at returns element i of an array.
+func (v value) at(i int) (found value) {
+	n := 0
+	v.elems(func(e value) bool {
+		if n == i {
+			found = e
+		}
+		n++
+		return n <= i
+	})
+	return found
+}
+
+// time reads the ways in which logs write times: RFC 3339, the same without a zone (taken
+// as UTC), and milliseconds since 1970.
+func (v value) time() time.Time {
+	if !v.isString() {
+		if n := v.num(); n > 0 {
+			return time.UnixMilli(int64(n)).UTC()
+		}
+		return time.Time{}
+	}
+	s := v.str()
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// texts joins the text of a string or of a list of parts that have text.
+func (v value) texts() string {
+	if v.isString() {
+		return v.str()
+	}
+	var all []string
+	v.elems(func(e value) bool {
+		if e.isString() {
+			all = append(all, e.str())
+		} else if t := e.get("text"); t.isString() {
+			all = append(all, t.str())
+		}
+		return true
+	})
+	return strings.Join(all, "\n")
+}

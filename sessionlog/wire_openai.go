@@ -1,0 +1,214 @@
+package sessionlog
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// chatMessage decodes an element of a Chat Completions list. It is false if the element
+// is none.
+func chatMessage(elem value) (pleat.Message, bool) {
+	e := elem.keep().object()
+	role := e.get("role").str()
+	if role == "" {
+		return pleat.Message{}, false
+	}
+	if role == "function" {
+		role = "tool"
+	}
+	content := e.get("content")
+	if role == "tool" {
+		id := e.get("tool_call_id").str()
+		if id == "" {
+			id = e.get("name").str() // the old function form has no ids
+		}
+		res := pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(openaiParts(content)...), Raw: e.raw()}
+		return pleat.WireMessage(pleat.RoleTool, pleat.FormatChat, e.raw(), res), true
+	}
+	var blocks []pleat.Block
+	if r := e.get("reasoning_content"); r.isString() && !r.content().IsEmpty() {
+		blocks = append(blocks, pleat.Thinking{Text: r.content()})
+	}
+	blocks = append(blocks, openaiParts(content)...)
+	blocks = append(blocks, chatCalls(e)...)
+	return pleat.WireMessage(pleat.Role(role), pleat.FormatChat, e.raw(), blocks...), true
+}
+
+func chatCalls(e object) []pleat.Block {
+	var blocks []pleat.Block
+	e.get("tool_calls").elems(func(call value) bool {
+		f := call.get("function")
+		input := f.get("arguments")
+		if custom := call.get("custom"); custom.isObject() {
+			f, input = custom, custom.get("input")
+		}
+		blocks = append(blocks, pleat.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(input), Raw: call.raw()})
+		return true
+	})
+	if f := e.get("function_call"); f.isObject() && len(blocks) == 0 {
+		name := f.get("name").str()
+		blocks = append(blocks, pleat.ToolCall{ID: name, Name: name, Input: arguments(f.get("arguments")), Raw: f.raw()})
+	}
+	return blocks
+}
+
+// arguments is a call's input: a string that holds JSON, or JSON itself.
+func arguments(v value) pleat.Content {
+	if v.isString() {
+		return v.content()
+	}
+	return pleat.Plain(v.raw())
+}
+
+// openaiParts decodes content of both OpenAI wires: a string or typed parts. An empty
+// string is no content.
+func openaiParts(content value) []pleat.Block {
+	if content.isString() {
+		if content.content().IsEmpty() {
+			return nil
+		}
+		return []pleat.Block{pleat.Text{Text: content.content()}}
+	}
+	var blocks []pleat.Block
+	content.elems(func(e value) bool {
+		p := e.object()
+		raw := p.raw()
+		switch typ := p.get("type").str(); typ {
+		case "text", "input_text", "output_text":
+			blocks = append(blocks, pleat.Text{Text: p.get("text").content(), Raw: raw})
+		case "image_url", "input_image":
+			img := p.get("image_url")
+			url, detail := img, p.get("detail")
+			if img.isObject() {
+				url, detail = img.get("url"), img.get("detail")
+			}
+			blocks = append(blocks, imageFrom(url.str(), detail.str(), raw))
+		default:
+			blocks = append(blocks, pleat.Opaque{Type: typ, Raw: raw})
+		}
+		return true
+	})
+	return blocks
+}
+
+// imageFrom makes a picture of a URL, which may hold the data itself.
+func imageFrom(url, detail, raw string) pleat.Image {
+	if rest, ok := strings.CutPrefix(url, "data:"); ok {
+		if media, data, ok := strings.Cut(rest, ";base64,"); ok {
+			return pleat.Image{MediaType: media, Data: pleat.Plain(data), Detail: detail, Raw: raw}
+		}
+	}
+	return pleat.Image{URL: url, Detail: detail, Raw: raw}
+}
+
+// readChat reads a Chat Completions request body, or a bare list of messages.
+func readChat(l *Log, s *sink) {
+	list := l.doc
+	if l.doc.isObject() {
+		list = l.doc.get("messages")
+		l.info.Model = l.doc.get("model").str()
+		l.info.Tools = tools(l.doc.get("tools"))
+	}
+	readChatList(l, s, list)
+}
+
+func readChatList(l *Log, s *sink, list value) {
+	l.each(list, func(e value, num int) bool {
+		msg, ok := chatMessage(e)
+		if !ok {
+			s.err = l.damage(num, errShape)
+			return s.err == nil
+		}
+		return s.add(Record{Message: msg, Line: num}) == nil
+	})
+}
+
+// readResponses reads a Responses request body, or a bare list of items.
+func readResponses(l *Log, s *sink) {
+	list := l.doc
+	if l.doc.isObject() {
+		list = l.doc.get("input")
+		l.info.Model = l.doc.get("model").str()
+		l.info.System = l.doc.get("instructions").str()
+		l.info.Tools = tools(l.doc.get("tools"))
+	}
+	if list.isString() {
+		_ = s.add(Record{Message: pleat.User(list.str()), Line: l.docAt})
+		return
+	}
+	l.each(list, func(e value, num int) bool {
+		msg, ok := responsesItem(e)
+		if !ok {
+			s.err = l.damage(num, errShape)
+			return s.err == nil
+		}
+		return s.add(Record{Message: msg, Line: num}) == nil
+	})
+}
+
+// responsesItem decodes one item of the Responses wire. It is false if item is none.
+func responsesItem(item value) (pleat.Message, bool) {
+	v := item.keep().object()
+	typ := v.get("type").str()
+	wire := func(role pleat.Role, blocks ...pleat.Block) (pleat.Message, bool) {
+		return pleat.WireMessage(role, pleat.FormatResponses, v.raw(), blocks...), true
+	}
+	switch {
+	case typ == "message" || typ == "" && v.get("role").isString():
+		return wire(pleat.Role(v.get("role").str()), openaiParts(v.get("content"))...)
+	case typ == "reasoning":
+		return wire(pleat.RoleAssistant, reasoning(v))
+	case typ == "function_call" || typ == "custom_tool_call" || typ == "local_shell_call":
+		input := v.get("arguments")
+		for _, key := range []string{"input", "action"} {
+			if !input.exists() {
+				input = v.get(key)
+			}
+		}
+		name := v.get("name").str()
+		if name == "" {
+			name = strings.TrimSuffix(typ, "_call")
+		}
+		return wire(pleat.RoleAssistant, pleat.ToolCall{ID: v.get("call_id").str(), Name: name, Input: arguments(input), Raw: v.raw()})
+	case strings.HasSuffix(typ, "_call_output"):
+		res := pleat.ToolResult{CallID: v.get("call_id").str(), Parts: pleat.BlocksOf(outputParts(v.get("output"))...), Raw: v.raw()}
+		return wire(pleat.RoleTool, res)
+	case typ == "":
+		return pleat.Message{}, false
+	}
+	return wire(pleat.RoleAssistant, pleat.Opaque{Type: typ, Raw: v.raw()})
+}
+
+// outputParts is what a tool gave back: a string, parts, or an object around either.
+func outputParts(output value) []pleat.Block {
+	if output.isObject() {
+		for _, key := range []string{"content_items", "content"} {
+			if c := output.get(key); c.exists() {
+				return openaiParts(c)
+			}
+		}
+		return []pleat.Block{pleat.Text{Text: pleat.Plain(output.raw())}}
+	}
+	return openaiParts(output)
+}
+
+func reasoning(v object) pleat.Thinking {
+	text := v.get("summary").texts()
+	if full := v.get("content").texts(); full != "" {
+		text = full
+	}
+	cipher := v.get("encrypted_content").str()
+	return pleat.Thinking{Text: pleat.Plain(text), Signature: cipher, Redacted: text == "" && cipher != "", Raw: v.raw()}
+}
+
+func openaiUsage(v value) *pleat.Usage {
+	if !v.isObject() {
+		return nil
+	}
+	cached := v.get("cached_input_tokens").num()
+	return &pleat.Usage{
+		Input: max(v.get("input_tokens").num()-cached, 0), CacheRead: cached,
+		Output: v.get("output_tokens").num(), Reasoning: v.get("reasoning_output_tokens").num(),
+	}
+}
