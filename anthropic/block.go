@@ -1,0 +1,196 @@
+package anthropic
+
+import (
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+)
+
+// fields are the members of a content block that mean something here. The type may
+// come last, so they are collected first and understood afterwards.
+type fields struct {
+	typ                       string
+	text, thinking, signature jsonspan.Span
+	data                      jsonspan.Span
+	id, name, input           jsonspan.Span
+	toolUseID                 jsonspan.Span
+	isError, cited            bool
+
+	content     jsonspan.Span
+	contentKind jsonspan.Kind
+	references  bool // content holds tool references
+
+	source struct {
+		ok                   bool
+		mediaType, data, url jsonspan.Span
+	}
+}
+
+// contentBlock consumes one element of a content list. Its parts, if it is a result,
+// are consumed with it.
+func (d *decoder) contentBlock() (pleat.Block, wire.Place) {
+	start := d.c.Pos()
+	if d.c.Kind() != jsonspan.Object {
+		whole := d.c.Skip()
+		return pleat.Opaque{Raw: wire.View(d.data, whole)}, wire.Place{Whole: whole}
+	}
+	var f fields
+	d.c.Object()
+	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
+		d.field(&f, d.name(key))
+	}
+	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
+}
+
+func (d *decoder) field(f *fields, name string) {
+	switch name {
+	case "type":
+		f.typ = wire.Text(d.data, d.str())
+	case "text":
+		f.text = d.str()
+	case "thinking":
+		f.thinking = d.str()
+	case "signature":
+		f.signature = d.str()
+	case "data":
+		f.data = d.str()
+	case "id":
+		f.id = d.str()
+	case "name":
+		f.name = d.str()
+	case "input":
+		f.input = d.c.Skip()
+	case "tool_use_id":
+		f.toolUseID = d.str()
+	case "is_error":
+		f.isError = d.c.Kind() == jsonspan.True
+		d.c.Skip()
+	case "citations":
+		f.cited = d.c.Kind() == jsonspan.Array
+		f.cited = d.c.Skip().Len() > len("[]") && f.cited
+	case "content":
+		d.blockContent(f)
+	case "source":
+		d.source(f)
+	case "cache_control":
+		d.marker()
+	default:
+		if plain, ok := unescape(name); ok {
+			d.field(f, plain)
+			return
+		}
+		d.c.Skip()
+	}
+}
+
+// blockContent consumes a block's own content. Only lists directly in a message's block
+// are looked into: content does not nest deeper on this wire.
+func (d *decoder) blockContent(f *fields) {
+	start := d.c.Pos()
+	f.contentKind = d.c.Kind()
+	if f.contentKind != jsonspan.Array || d.part >= 0 {
+		f.content = d.c.Skip()
+		return
+	}
+	d.parts, f.references = d.parts[:0], false
+	d.c.Array()
+	for d.part = 0; d.c.NextElem(); d.part++ {
+		b, _ := d.contentBlock()
+		if o, ok := b.(pleat.Opaque); ok && o.Type == "tool_reference" {
+			f.references = true
+		}
+		d.parts = append(d.parts, b)
+	}
+	d.part = -1
+	f.content = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+func (d *decoder) source(f *fields) {
+	f.source.ok = d.c.Kind() == jsonspan.Object
+	if !f.source.ok {
+		d.c.Skip()
+		return
+	}
+	d.c.Object()
+	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
+		switch wire.Text(d.data, key) {
+		case "media_type":
+			f.source.mediaType = d.str()
+		case "data":
+			f.source.data = d.str()
+		case "url":
+			f.source.url = d.str()
+		default:
+			d.c.Skip()
+		}
+	}
+}
+
+// build makes the block that the fields describe. What lacks a member that its type
+// must have is opaque: it passes through, and nobody relies on it.
+func (d *decoder) build(f *fields, whole jsonspan.Span) (pleat.Block, wire.Place) {
+	raw, place := wire.View(d.data, whole), wire.Place{Whole: whole}
+	switch {
+	case f.typ == "text" && !f.text.IsZero():
+		if !f.cited { // citations belong to these very words
+			place.Content = f.text
+		}
+		return pleat.Text{Text: d.literal(f.text), Raw: raw}, place
+	case f.typ == "thinking" && !f.thinking.IsZero():
+		return pleat.Thinking{Text: d.literal(f.thinking), Signature: wire.Text(d.data, f.signature), Raw: raw}, place
+	case f.typ == "redacted_thinking" && !f.data.IsZero():
+		return pleat.Thinking{Signature: wire.Text(d.data, f.data), Redacted: true, Raw: raw}, place
+	case f.typ == "tool_use" && !f.id.IsZero() && !f.name.IsZero():
+		place.Content, place.JSON = f.input, true
+		return pleat.ToolCall{
+			ID: wire.Text(d.data, f.id), Name: wire.Text(d.data, f.name),
+			Input: pleat.Plain(wire.View(d.data, f.input)), Raw: raw,
+		}, place
+	case f.typ == "tool_result" && !f.toolUseID.IsZero():
+		return d.result(f, raw, place)
+	case f.typ == "image" && f.source.ok:
+		return pleat.Image{
+			MediaType: wire.Text(d.data, f.source.mediaType), Data: d.literal(f.source.data),
+			URL: wire.Text(d.data, f.source.url), Raw: raw,
+		}, place
+	}
+	return pleat.Opaque{Type: f.typ, Raw: raw}, place
+}
+
+func (d *decoder) result(f *fields, raw string, place wire.Place) (pleat.Block, wire.Place) {
+	r := pleat.ToolResult{CallID: wire.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
+	switch {
+	case d.part >= 0: // a result inside a result: nothing that could be edited
+		return pleat.Opaque{Type: f.typ, Raw: raw}, place
+	case f.contentKind == jsonspan.String:
+		d.parts = append(d.parts[:0], pleat.Text{Text: d.literal(f.content)})
+		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.clone(d.parts)...), f.content
+	case f.contentKind == jsonspan.Array:
+		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.clone(d.parts)...), f.content
+	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
+		r.Parts = pleat.BlocksOf(pleat.Opaque{Raw: wire.View(d.data, f.content)})
+	}
+	if f.references {
+		place.Content = jsonspan.Span{}
+		d.refer()
+	}
+	return r, place
+}
+
+// refer remembers that the current block holds tool references.
+func (d *decoder) refer() {
+	if d.section != sectionMessages {
+		return
+	}
+	if d.req.references == nil {
+		d.req.references = make(map[pleat.BlockRef]bool)
+	}
+	d.req.references[pleat.BlockRef{Message: d.message, Block: d.block}] = true
+}
+
+func (d *decoder) literal(s jsonspan.Span) pleat.Content {
+	if s.IsZero() {
+		return pleat.Content{}
+	}
+	return pleat.Literal(wire.View(d.data, s))
+}

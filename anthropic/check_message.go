@@ -1,0 +1,225 @@
+package anthropic
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// roles checks who speaks when.
+func (c *checker) roles() {
+	turns := c.turns()
+	if len(turns) == 0 {
+		c.add("messages-empty", "messages", "at least one message is required")
+		return
+	}
+	for i, m := range c.r.Messages {
+		switch m.Role() {
+		case pleat.RoleUser, pleat.RoleAssistant:
+		case pleat.RoleSystem:
+			if c.known() && !c.m.Accepts.SystemMessages {
+				c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
+			}
+		default:
+			c.add("role-unknown", messagePath(i)+".role", "Input should be 'user' or 'assistant'")
+		}
+	}
+	if first := turns[0]; first.role == pleat.RoleAssistant && !c.startsWithCompaction() {
+		c.add("first-role", "messages", `first message must use the "user" role`)
+	}
+	for k, t := range turns {
+		if t.role == pleat.RoleSystem {
+			c.systemPlace(turns, k)
+		}
+	}
+	if last := turns[len(turns)-1]; last.role == pleat.RoleAssistant {
+		c.lastAssistant(last)
+	}
+}
+
+func (c *checker) startsWithCompaction() bool {
+	b := c.r.Messages[0].Blocks()
+	if b.Len() == 0 {
+		return false
+	}
+	o, ok := b.At(0).(pleat.Opaque)
+	return ok && o.Type == "compaction"
+}
+
+// systemPlace checks a system turn: behind something said to the model, and before its
+// answer or at the end.
+func (c *checker) systemPlace(turns []wireTurn, k int) {
+	path := messagePath(turns[k].start)
+	if k == 0 {
+		c.add("system-role-place", path, "a message with role 'system' cannot be the first message")
+		return
+	}
+	if before := turns[k-1]; before.role == pleat.RoleAssistant && !c.endsInServerResult(before) {
+		c.add("system-role-place", path, "a message with role 'system' must follow a user message")
+	}
+	if k+1 < len(turns) && turns[k+1].role != pleat.RoleAssistant {
+		c.add("system-role-place", path, "a message with role 'system' must be last or be followed by an assistant message")
+	}
+}
+
+func (c *checker) endsInServerResult(t wireTurn) bool {
+	blocks := c.blocks(t)
+	if len(blocks) == 0 {
+		return false
+	}
+	o, ok := blocks[len(blocks)-1].block.(pleat.Opaque)
+	return ok && strings.HasSuffix(o.Type, "_tool_result")
+}
+
+// lastAssistant checks a conversation that ends with the model's own words. Turns that
+// the provider paused or that hold its compaction are sent back like that to go on.
+func (c *checker) lastAssistant(t wireTurn) {
+	blocks := c.blocks(t)
+	for _, p := range blocks {
+		if o, ok := p.block.(pleat.Opaque); ok && (o.Type == "compaction" || serverTool(o.Type)) {
+			return
+		}
+	}
+	if c.at(c.r.top.compaction) != nil {
+		return
+	}
+	if c.m.Refuses.Prefill {
+		c.add("prefill-refused", messagePath(t.end-1),
+			"This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	if last, ok := blocks[len(blocks)-1].block.(pleat.Text); ok {
+		if s := last.Text.String(); !blank(last.Text.Literal()) && strings.TrimRight(s, " \t\r\n") != s {
+			c.add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
+		}
+	}
+}
+
+// serverTool reports whether a block is part of a tool that the provider runs.
+func serverTool(typ string) bool {
+	return typ == "server_tool_use" || typ == "mcp_tool_use" || strings.HasSuffix(typ, "_tool_result")
+}
+
+// message checks one message by itself.
+func (c *checker) message(i int) {
+	m, last := c.r.Messages[i], i == len(c.r.Messages)-1
+	empty := m.Blocks().Len() == 0
+	switch shape := c.r.shapes[i]; {
+	case shape.content == jsonspan.String:
+		t, _ := m.Blocks().At(0).(pleat.Text)
+		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.Literal()) {
+			c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
+		}
+	case shape.content == jsonspan.Invalid || shape.content == jsonspan.Null:
+		if !c.effortOnly(i) {
+			c.add("content-missing", messagePath(i)+".content", "Field required")
+		}
+		return
+	case shape.content != jsonspan.Array:
+		c.add("content-missing", messagePath(i)+".content", "Input should be a valid list")
+		return
+	}
+	if empty {
+		if !c.effortOnly(i) && !(last && m.Role() == pleat.RoleAssistant) {
+			c.add("message-empty", messagePath(i),
+				"all messages must have non-empty content except for the optional final assistant message")
+		}
+		return
+	}
+	if c.r.shapes[i].content == jsonspan.Array {
+		for j, b := range m.Blocks().All() {
+			c.block(m.Role(), blockPath(i, j), b)
+		}
+	}
+}
+
+// block checks one block by itself.
+func (c *checker) block(role pleat.Role, path string, b pleat.Block) {
+	switch b := b.(type) {
+	case pleat.Text:
+		c.words("messages", b)
+	case pleat.Thinking:
+		c.only(role, pleat.RoleAssistant, path, "thinking")
+		if !b.Redacted && b.Signature == "" {
+			c.add("field-missing", path+".thinking.signature", "Field required")
+		}
+	case pleat.ToolCall:
+		c.only(role, pleat.RoleAssistant, path, "tool_use")
+		c.id(path+".tool_use.id", b.ID)
+		switch input := b.Input.String(); {
+		case input == "":
+			c.add("field-missing", path+".tool_use.input", "Field required")
+		case input[0] != '{':
+			c.add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
+		}
+	case pleat.ToolResult:
+		c.only(role, pleat.RoleUser, path, "tool_result")
+		c.id(path+".tool_result.tool_use_id", b.CallID)
+		c.resultParts(path, b)
+	case pleat.Opaque:
+		c.opaque(role, path, b)
+	}
+}
+
+func (c *checker) words(where string, b pleat.Text) {
+	switch {
+	case b.Text.IsEmpty():
+		c.add("text-empty", where, "text content blocks must be non-empty")
+	case blank(b.Text.Literal()):
+		c.add("text-whitespace", where, "text content blocks must contain non-whitespace text")
+	}
+}
+
+func (c *checker) only(role, want pleat.Role, path, typ string) {
+	if role != want && (role == pleat.RoleUser || role == pleat.RoleAssistant || role == pleat.RoleSystem) {
+		message, _, _ := strings.Cut(path, ".content.")
+		c.add("block-role", message, "`%s` blocks can only be in `%s` messages", typ, want)
+	}
+}
+
+func (c *checker) id(path, id string) {
+	if !validID(id) {
+		c.add("tool-use-id-pattern", path, "String should match pattern '^[a-zA-Z0-9_-]+$'")
+	}
+}
+
+func (c *checker) resultParts(path string, b pleat.ToolResult) {
+	for _, p := range b.Parts.All() {
+		t, isText := p.(pleat.Text)
+		if b.Error && !isText {
+			c.add("tool-result-error-content", path+".tool_result", "all content must be type `text` if `is_error` is true")
+			return
+		}
+		if isText && t.Raw != "" && t.Text.IsEmpty() {
+			c.add("text-empty", "messages", "text content blocks must be non-empty")
+		}
+	}
+}
+
+// required are the members without which a block of the type is not one. Decode makes
+// such a block opaque.
+var required = map[string][]string{
+	"text": {"text"}, "thinking": {"thinking", "signature"}, "redacted_thinking": {"data"},
+	"tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}, "image": {"source"},
+}
+
+func (c *checker) opaque(role pleat.Role, path string, b pleat.Opaque) {
+	raw := []byte(b.Raw)
+	switch b.Type {
+	case "":
+		c.add("field-missing", path+".type", "Field required")
+	case "tool_addition", "tool_removal":
+		c.only(role, pleat.RoleSystem, path, b.Type)
+	case "compaction":
+		c.compactionBlock(path, raw)
+	}
+	for _, name := range required[b.Type] {
+		if lookup(raw, name) == nil {
+			c.add("field-missing", fmt.Sprintf("%s.%s.%s", path, b.Type, name), "Field required")
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package anthropic
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// caching checks the cache markers.
+func (c *checker) caching() {
+	markers := c.r.Markers()
+	if len(markers) > 4 {
+		c.add("cache-markers", "cache_control", "A maximum of 4 blocks with cache_control may be provided. Found %d.", len(markers))
+	}
+	short := false
+	for _, m := range markers {
+		path := m.Path + ".cache_control"
+		if m.Path == "" {
+			path = "cache_control"
+		}
+		switch m.TTL {
+		case "5m":
+			short = short || m.Path != "" // the automatic marker comes last whatever it says
+		case "1h":
+			if short && m.Path != "" {
+				c.add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
+					"cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
+			}
+		default:
+			c.add("cache-ttl-value", path+".ephemeral.ttl", "Input should be '5m' or '1h'")
+		}
+	}
+	for _, m := range c.r.marks[sectionMessages] {
+		if m.block >= 0 && m.part < 0 && m.block < c.r.Messages[m.message].Blocks().Len() {
+			c.marked(blockPath(m.message, m.block), c.r.Messages[m.message].Blocks().At(m.block))
+		}
+	}
+	for j, b := range c.r.System {
+		if t, ok := b.(pleat.Text); ok && t.Raw != "" {
+			c.words("system", t)
+		}
+		for _, m := range c.r.marks[sectionSystem] {
+			if m.block == j && m.part < 0 {
+				c.marked(fmt.Sprintf("system.%d", j), b)
+			}
+		}
+	}
+}
+
+// marked checks that a block may carry a marker.
+func (c *checker) marked(path string, b pleat.Block) {
+	switch b := b.(type) {
+	case pleat.Text:
+		if b.Text.IsEmpty() {
+			c.add("cache-empty-text", path+".text", "cache_control cannot be set for empty text blocks")
+		}
+	case pleat.Thinking:
+		typ := "thinking"
+		if b.Redacted {
+			typ = "redacted_thinking"
+		}
+		c.add("cache-thinking", path+"."+typ+".cache_control", "Extra inputs are not permitted")
+	}
+}
+
+// management checks what the provider is asked to do to the context itself.
+func (c *checker) management() {
+	edits := lookup(c.at(c.r.top.contextManagement), "edits")
+	for i, e := range elements(edits) {
+		switch typ := text(lookup(e, "type")); typ {
+		case "clear_thinking_20251015":
+			if i > 0 {
+				c.add("clear-thinking-first", "context_management.edits", "`%s` must be the first edit when combined with others", typ)
+			}
+		case "compact_20260112":
+			if v := lookup(lookup(e, "trigger"), "value"); v != nil && number(v) < 50000 {
+				c.add("compact-trigger", fmt.Sprintf("context_management.edits.%d.%s.trigger.value", i, typ),
+					"Input should be greater than or equal to 50000")
+			}
+			if c.known() && !c.m.Accepts.CompactionThreshold {
+				c.add("compaction-refused", fmt.Sprintf("context_management.edits.%d", i), "`%s` is not supported for this model", typ)
+			}
+			if c.at(c.r.top.compaction) != nil || c.signedBlocks() > 0 {
+				c.add("compaction-mixed", "context_management", "`%s` cannot be combined with `compaction`", typ)
+			}
+		}
+	}
+	if request := c.at(c.r.top.compaction); request != nil {
+		c.compactionRequest(request)
+	}
+}
+
+// compactionRequest checks a request for a compaction against what may not be asked
+// together with it.
+func (c *checker) compactionRequest(request []byte) {
+	top := &c.r.top
+	if c.known() && !c.m.Accepts.CompactionOnDemand {
+		c.add("compaction-refused", "compaction", "`compaction` is not supported for this model")
+	}
+	if s := text(lookup(request, "instructions")); utf8.RuneCountInString(s) > 16384 {
+		c.add("compaction-instructions", "compaction.summarize.instructions", "String should have at most 16384 characters")
+	}
+	choice := text(lookup(c.at(top.toolChoice), "type"))
+	output := c.at(top.outputConfig)
+	for _, with := range []struct {
+		name  string
+		there bool
+	}{
+		{"context_management", c.at(top.contextManagement) != nil},
+		{"stop_sequences", c.at(top.stopSequences) != nil},
+		{"output_config.format", lookup(output, "format") != nil || c.at(top.outputFormat) != nil},
+		{"output_config.task_budget.remaining", lookup(lookup(output, "task_budget"), "remaining") != nil},
+		{"tool_choice." + choice, choice == "any" || choice == "tool"},
+	} {
+		if with.there {
+			c.add("compaction-request", "compaction", "`%s` cannot be used together with `compaction`", with.name)
+		}
+	}
+}
+
+// signed reports whether a block is a compaction that the provider made by request.
+func signed(b pleat.Block) bool {
+	o, ok := b.(pleat.Opaque)
+	return ok && o.Type == "compaction" && lookup([]byte(o.Raw), "signature") != nil
+}
+
+func (c *checker) signedBlocks() int {
+	n := 0
+	for _, m := range c.r.Messages {
+		for _, b := range m.Blocks().All() {
+			if signed(b) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// compactions checks where signed compaction blocks stand: there is one, and nothing
+// stands before it.
+func (c *checker) compactions() {
+	n := 0
+	for i, m := range c.r.Messages {
+		for j, b := range m.Blocks().All() {
+			if !signed(b) {
+				continue
+			}
+			if n++; n > 1 {
+				c.add("compaction-duplicate", blockPath(i, j), "only one `compaction` block may be provided")
+			} else if i > 0 || j > 0 {
+				c.add("compaction-misplaced", blockPath(i, j), "compaction_block_misplaced: `compaction` must be the first block of the first message")
+			}
+		}
+	}
+}
+
+var compactionMembers = map[string]bool{
+	"type": true, "content": true, "signature": true, "encrypted_content": true, "tool_changes": true, "cache_control": true,
+}
+
+func (c *checker) compactionBlock(path string, raw []byte) {
+	for name, value := range members(raw) {
+		if !compactionMembers[name] {
+			c.add("compaction-members", path+".compaction."+name, "Extra inputs are not permitted")
+		}
+		if name == "content" && kindOf(value) == jsonspan.String && len(value) == len(`""`) {
+			c.add("compaction-empty", path+".compaction.content", "String should have at least 1 character")
+		}
+	}
+}
+
+// openThinking checks a conversation that stands in the middle of a tool round under
+// manual thinking: the answer that began the round starts with its thinking.
+func (c *checker) openThinking() {
+	turns := c.turns()
+	if text(lookup(c.at(c.r.top.thinking), "type")) != "enabled" || len(turns) < 2 {
+		return
+	}
+	k := len(turns) - 1
+	if turns[k].role != pleat.RoleUser || !c.hasResults(turns[k]) {
+		return
+	}
+	first := -1 // the answer that began the round: the user has sent results ever since
+	for k--; k >= 0; k-- {
+		if turns[k].role == pleat.RoleAssistant {
+			first = k
+		} else if turns[k].role != pleat.RoleUser || !c.hasResults(turns[k]) {
+			break
+		}
+	}
+	if first < 0 {
+		return
+	}
+	blocks := c.blocks(turns[first])
+	if len(blocks) == 0 {
+		return
+	}
+	if o, ok := blocks[0].block.(pleat.Opaque); ok && o.Type == "compaction" {
+		return
+	}
+	if blocks[0].block.Kind() != pleat.KindThinking {
+		c.add("thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+			"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
+			"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
+			"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+			wireType(blocks[0].block))
+	}
+}
+
+func (c *checker) hasResults(t wireTurn) bool {
+	return slices.ContainsFunc(c.blocks(t), func(p placed) bool { return p.block.Kind() == pleat.KindToolResult })
+}
+
+// wireType is a block's type as the wire calls it.
+func wireType(b pleat.Block) string {
+	switch b := b.(type) {
+	case pleat.Text:
+		return "text"
+	case pleat.ToolCall:
+		return "tool_use"
+	case pleat.ToolResult:
+		return "tool_result"
+	case pleat.Image:
+		return "image"
+	case pleat.Opaque:
+		return b.Type
+	}
+	return "thinking"
+}

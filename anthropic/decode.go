@@ -1,0 +1,379 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+)
+
+// errNoMessages is all that makes a JSON object not a request.
+var errNoMessages = errors.New("no messages array")
+
+// Decode reads a request body. The body must not be changed afterwards: the result
+// shares its memory.
+//
+// Decode refuses only what is not JSON, has no messages array, or nests deeper or is
+// longer than any request could be. Everything odd beyond that is kept as it is, for
+// the provider to judge: blocks of unknown or wrong shape become [pleat.Opaque], of
+// members that occur twice the last one counts. Use [Request.Check] to learn what the
+// provider would say.
+func Decode(body []byte) (*Request, error) {
+	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, section: sectionTop}
+	d.c.Reset(body, jsonspan.Limits{})
+	found := d.request()
+	if err := d.c.End(); err != nil {
+		return nil, fmt.Errorf("decode request: %s%w", d.place(), err)
+	}
+	if !found {
+		return nil, fmt.Errorf("decode request: %w", errNoMessages)
+	}
+	return d.req, nil
+}
+
+// decoder walks a body once. Its scratch lists are used again for every message.
+type decoder struct {
+	data []byte
+	c    jsonspan.Cursor
+	req  *Request
+
+	// Where the walk is, for errors and for the paths of cache markers.
+	section              section
+	message, block, part int
+
+	blocks []pleat.Block
+	places []wire.Place
+	parts  []pleat.Block
+
+	blockSlab slab[pleat.Block]
+	placeSlab slab[wire.Place]
+}
+
+// slab hands out copies of short lists from larger allocations: a request has a
+// thousand lists of one or two blocks.
+type slab[T any] struct{ free []T }
+
+func (s *slab[T]) clone(list []T) []T {
+	n := len(list)
+	if n > len(s.free) {
+		s.free = make([]T, max(n, 128))
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	copy(out, list)
+	return out
+}
+
+func (d *decoder) place() string {
+	switch {
+	case d.section == sectionMessages && d.block >= 0:
+		return fmt.Sprintf("messages.%d.content.%d: ", d.message, d.block)
+	case d.section == sectionMessages:
+		return fmt.Sprintf("messages.%d: ", d.message)
+	case d.section != sectionTop:
+		return fmt.Sprintf("%s.%d: ", d.section, d.block)
+	}
+	return ""
+}
+
+// request walks the top level and reports whether it found a messages array.
+func (d *decoder) request() bool {
+	found := false
+	d.c.Object()
+	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
+		name := d.name(key)
+		if plain, ok := unescape(name); ok {
+			name = plain
+		}
+		switch name {
+		case "messages":
+			d.req.Messages, d.req.body.Elements = nil, nil
+			if found = d.c.Kind() == jsonspan.Array; found {
+				d.messages()
+			} else {
+				d.c.Skip()
+			}
+		case "system":
+			d.system()
+		case "tools":
+			d.tools()
+		default:
+			d.member(name)
+		}
+		if d.c.Err() != nil {
+			return found
+		}
+		d.section = sectionTop
+	}
+	return found
+}
+
+// member consumes a member of the top level that is not a list of things.
+func (d *decoder) member(name string) {
+	top, kind := &d.req.top, d.c.Kind()
+	if name == "cache_control" {
+		d.req.marks[sectionTop] = nil
+		d.marker()
+		return
+	}
+	value := d.c.Skip()
+	if kind == jsonspan.Null {
+		value = jsonspan.Span{} // null is how some clients leave a member out
+	}
+	switch name {
+	case "model":
+		top.model, d.req.Model = value, ""
+		if kind == jsonspan.String {
+			d.req.Model = wire.Text(d.data, value)
+		}
+	case "stream":
+		d.req.Stream = kind == jsonspan.True
+	case "max_tokens":
+		top.maxTokens, d.req.MaxTokens = value, 0
+		if kind == jsonspan.Number {
+			d.req.MaxTokens = atoi(wire.View(d.data, value))
+		}
+	case "temperature":
+		top.temperature = value
+	case "top_p":
+		top.topP = value
+	case "top_k":
+		top.topK = value
+	case "tool_choice":
+		top.toolChoice = value
+	case "thinking":
+		top.thinking = value
+	case "stop_sequences":
+		top.stopSequences = value
+	case "output_config":
+		top.outputConfig = value
+	case "output_format":
+		top.outputFormat = value
+	case "context_management":
+		top.contextManagement = value
+	case "compaction":
+		top.compaction = value
+	}
+}
+
+func (d *decoder) system() {
+	d.section, d.block, d.part = sectionSystem, 0, -1
+	d.req.System, d.req.marks[sectionSystem] = nil, nil
+	start := d.c.Pos()
+	switch d.c.Kind() {
+	case jsonspan.String:
+		d.req.System = []pleat.Block{pleat.Text{Text: pleat.Literal(wire.View(d.data, d.c.Str()))}}
+	case jsonspan.Array:
+		d.c.Array()
+		for ; d.c.NextElem(); d.next(&d.block) {
+			b, _ := d.contentBlock()
+			d.req.System = append(d.req.System, b)
+		}
+	case jsonspan.Null:
+		d.c.Skip()
+		d.req.top.system = jsonspan.Span{}
+		return
+	default:
+		d.c.Skip()
+	}
+	d.req.top.system = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+func (d *decoder) tools() {
+	d.section, d.block, d.part = sectionTools, 0, -1
+	d.req.Tools, d.req.marks[sectionTools] = nil, nil
+	if d.c.Kind() != jsonspan.Array {
+		d.c.Skip()
+		return
+	}
+	d.c.Array()
+	for ; d.c.NextElem(); d.next(&d.block) {
+		d.req.Tools = append(d.req.Tools, d.tool())
+	}
+}
+
+func (d *decoder) tool() pleat.Tool {
+	start := d.c.Pos()
+	if d.c.Kind() != jsonspan.Object {
+		return pleat.Tool{Raw: wire.View(d.data, d.c.Skip())}
+	}
+	var t pleat.Tool
+	d.c.Object()
+	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
+		switch wire.Text(d.data, key) {
+		case "name":
+			t.Name = wire.Text(d.data, d.str())
+		case "description":
+			t.Description = wire.Text(d.data, d.str())
+		case "input_schema":
+			t.Schema = wire.View(d.data, d.c.Skip())
+		case "cache_control":
+			d.marker()
+		default:
+			d.c.Skip()
+		}
+	}
+	t.Raw = wire.View(d.data, jsonspan.Span{Start: start, End: d.c.Pos()})
+	return t
+}
+
+func (d *decoder) messages() {
+	d.section, d.message = sectionMessages, 0
+	d.req.marks[sectionMessages], d.req.shapes, d.req.references = nil, nil, nil
+	start := d.c.Pos()
+	// One guess at their number saves most of the growing: a message of an agent's
+	// conversation has a few kilobytes.
+	n := min(len(d.data)/4096+8, 2048)
+	d.req.Messages = make([]pleat.Message, 0, n)
+	d.req.body.Elements, d.req.shapes = make([]wire.Element, 0, n), make([]shape, 0, n)
+	d.c.Array()
+	for d.block = -1; d.c.NextElem(); d.next(&d.message) {
+		if m, ok := d.walkMessage(); ok {
+			d.req.Messages = append(d.req.Messages, m)
+		}
+	}
+	d.req.body.Array = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+// walkMessage consumes one element of the array. It reports false when the walk failed.
+func (d *decoder) walkMessage() (pleat.Message, bool) {
+	start := d.c.Pos()
+	m := messageFields{marks: len(d.req.marks[sectionMessages])}
+	d.blocks, d.places = d.blocks[:0], d.places[:0]
+	if d.c.Kind() == jsonspan.Object {
+		d.c.Object()
+		for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
+			d.messageMember(&m, d.name(key))
+		}
+	} else {
+		whole := d.c.Skip()
+		d.blocks, d.places = append(d.blocks, pleat.Opaque{Raw: wire.View(d.data, whole)}), append(d.places, wire.Place{})
+	}
+	if d.c.Err() != nil {
+		return pleat.Message{}, false
+	}
+	span := jsonspan.Span{Start: start, End: d.c.Pos()}
+	d.req.shapes = append(d.req.shapes, m.shape)
+	d.req.body.Elements = append(d.req.body.Elements, wire.Element{Span: span, Places: d.placeSlab.clone(d.places)})
+	return pleat.WireMessage(roleOf(m.role), pleat.FormatAnthropic, wire.View(d.data, span), d.blockSlab.clone(d.blocks)...), true
+}
+
+// messageFields is what a message says apart from its blocks.
+type messageFields struct {
+	role  string
+	shape shape
+	marks int // markers found before the message
+}
+
+func (d *decoder) messageMember(m *messageFields, name string) {
+	switch name {
+	case "role":
+		m.role = wire.Text(d.data, d.str())
+	case "content":
+		d.blocks, d.places = d.blocks[:0], d.places[:0]
+		d.req.marks[sectionMessages] = d.req.marks[sectionMessages][:m.marks]
+		m.shape.content = d.c.Kind()
+		d.content()
+	case "output_config":
+		m.shape.outputConfig = d.c.Kind() == jsonspan.Object
+		d.c.Skip()
+	default:
+		if plain, ok := unescape(name); ok {
+			d.messageMember(m, plain)
+			return
+		}
+		d.c.Skip()
+	}
+}
+
+// content consumes a message's content into d.blocks and d.places.
+func (d *decoder) content() {
+	d.part = -1
+	switch d.c.Kind() {
+	case jsonspan.String:
+		lit := d.c.Str()
+		d.blocks = append(d.blocks, pleat.Text{Text: pleat.Literal(wire.View(d.data, lit))})
+		d.places = append(d.places, wire.Place{Content: lit})
+	case jsonspan.Array:
+		d.c.Array()
+		for d.block = 0; d.c.NextElem(); d.next(&d.block) {
+			b, p := d.contentBlock()
+			d.blocks, d.places = append(d.blocks, b), append(d.places, p)
+		}
+	case jsonspan.Null:
+		d.c.Skip()
+	default:
+		d.blocks = append(d.blocks, pleat.Opaque{Raw: wire.View(d.data, d.c.Skip())})
+		d.places = append(d.places, wire.Place{})
+	}
+	if d.c.Err() == nil {
+		d.block = -1
+	}
+}
+
+// next counts an element, unless it is the one where the walk failed: errors name it.
+func (d *decoder) next(i *int) {
+	if d.c.Err() == nil {
+		*i++
+	}
+}
+
+// name returns a member's name as it is written. Whoever does not know it must try
+// again with what [unescape] makes of it: names with escapes in them are legal, and so
+// rare that looking for them in every name would cost more than all of them.
+func (d *decoder) name(key jsonspan.Span) string {
+	if key.Len() < 2 {
+		return ""
+	}
+	return wire.View(d.data, jsonspan.Span{Start: key.Start + 1, End: key.End - 1})
+}
+
+// unescape decodes a name that has escapes in it, and reports whether it has.
+func unescape(name string) (string, bool) {
+	if strings.IndexByte(name, '\\') < 0 {
+		return name, false
+	}
+	plain, ok := jsonspan.Unquote([]byte(`"` + name + `"`))
+	return plain, ok && strings.IndexByte(plain, '\\') < 0
+}
+
+// str consumes a value and returns its span if it is a string. A value of another kind
+// is somebody's mistake, and not one to refuse the request for.
+func (d *decoder) str() jsonspan.Span {
+	if d.c.Kind() == jsonspan.String {
+		return d.c.Str()
+	}
+	d.c.Skip()
+	return jsonspan.Span{}
+}
+
+// roleOf returns the role without holding on to the body for the four usual words.
+func roleOf(s string) pleat.Role {
+	switch s {
+	case "user":
+		return pleat.RoleUser
+	case "assistant":
+		return pleat.RoleAssistant
+	case "system":
+		return pleat.RoleSystem
+	}
+	return pleat.Role(s)
+}
+
+// atoi reads a JSON number as an integer; 1e3 and 1000.0 are a thousand as well. What
+// is no sensible count is 0.
+func atoi(num string) int {
+	if n, err := strconv.Atoi(num); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil || math.Abs(f) > 1<<53 {
+		return 0
+	}
+	return int(f)
+}

@@ -1,0 +1,96 @@
+// Package anthropic reads and writes the Anthropic Messages format without losing a
+// byte of it.
+//
+// # Requests
+//
+// [Decode] walks a request body once and gives its messages as the library knows them,
+// together with the place of every block in the bytes. A [pleat.View] over those
+// messages goes back into the body with [Request.Splice], which copies everything that
+// the view does not change: key order, spacing, number forms, escapes, members nobody
+// here has heard of. Programs that have no original bytes use [Encode].
+//
+//	r, err := anthropic.Decode(body)
+//	…
+//	view := pleat.Whole(len(r.Messages))
+//	view.Messages[2].Edits = []pleat.BlockEdit{{Block: 0, Text: stub}}
+//	out, err := r.Splice(view)
+//
+// The blocks are: text, thinking and redacted_thinking, tool_use, tool_result and
+// image. Everything else (documents, the provider's own tools, compaction blocks, what
+// will be invented next year) is [pleat.Opaque] and only ever kept or removed whole.
+// Content that is a plain string is one text block.
+//
+// [Request.Hashes] are the identities of the messages: what clients change from one
+// request to the next, such as the places of their cache markers, is not in them.
+//
+// # Legality
+//
+// [Request.Check] says what the provider would refuse, as far as the bytes tell, in the
+// provider's words where they are known. Neighbouring messages of one role count as one
+// turn, as they do for the provider. The rules, by the part of the request they are
+// about:
+//
+//	messages-empty                 no message
+//	message-empty                  a message without content
+//	content-missing                a message without content, or with content of a wrong kind
+//	text-empty                     an empty text block
+//	text-whitespace                a text of white space alone
+//	field-missing                  a block without a member that its type must have
+//	block-role                     a block in a message of the wrong role
+//	first-role                     the first message is the assistant's
+//	role-unknown                   a role that the wire does not have
+//	system-role-refused            a system message among the others, which the model refuses
+//	system-role-place              a system message in a place where none may be
+//	prefill-refused                the last message is the assistant's, which the model refuses
+//	prefill-whitespace             the last message is the assistant's and ends in white space
+//
+//	tool-result-missing            a call without its result in the next turn
+//	tool-result-unexpected         a result without its call in the turn before
+//	tool-result-duplicate          two results for one call
+//	tool-results-first             something stands before the results
+//	tool-result-error-content      a failed result that holds more than text
+//	tool-use-id-duplicate          two calls with one id
+//	tool-use-id-pattern            an id with characters that are not allowed
+//	tool-use-input                 an input that is no object
+//	server-tool-result-unexpected  a server tool's result without its call
+//	server-tool-open               a server tool's call that the user's words cut off
+//
+//	cache-markers                  more than four cache markers
+//	cache-ttl-order                a longer lifetime behind a shorter one
+//	cache-ttl-value                a lifetime that does not exist
+//	cache-empty-text               a marker on an empty text
+//	cache-thinking                 a marker on thinking
+//
+//	thinking-first                 an open tool round that does not begin with its thinking
+//	thinking-mode-refused          a thinking mode that the model refuses
+//	thinking-budget                a thinking budget that is missing or too small
+//	thinking-sampling              a sampling parameter that does not go with thinking
+//	thinking-forced-tool           a forced tool together with thinking
+//	thinking-bound                 thinking behind a changed prefix: see [ThinkingStillValid]
+//
+//	compaction-request             a parameter that does not go with a compaction
+//	compaction-instructions        instructions for a compaction that are too long
+//	compaction-refused             a compaction, which the model refuses
+//	compaction-mixed               both kinds of compaction in one request
+//	compaction-misplaced           a signed compaction block that is not the first block
+//	compaction-duplicate           two signed compaction blocks
+//	compaction-members             a compaction block with members it may not have
+//	compaction-empty               a compaction block with an empty summary
+//	compact-trigger                a compaction threshold below the minimum
+//	clear-thinking-first           context edits in the wrong order
+//
+//	model-missing                  no model
+//	max-tokens-missing             no max_tokens (requests that only count tokens have none)
+//	request-too-large              more bytes than the provider takes
+//	tool-name-duplicate            two tools with one name
+//	tool-choice-without-tools      a tool_choice without tools
+//	tool-choice-unknown            a tool_choice that names no tool of the request
+//	tool-choice-refused            a forced tool, which the model refuses
+//	sampling-refused               a sampling parameter, which the model refuses
+//
+// # Answers
+//
+// [DecodeReply] reads a complete answer. A [Recorder] puts one together from an event
+// stream whose bytes pass by it, whatever their chunks, and leaves the stream alone.
+// Both give the message as an element to send back.
+package anthropic

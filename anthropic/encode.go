@@ -1,0 +1,160 @@
+package anthropic
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// DefaultMaxTokens is sent where a request does not say how long the answer may be,
+// since the wire demands a number.
+const DefaultMaxTokens = 16000
+
+// noResult answers a call that nothing else answers. The wire demands an answer to
+// every call, and the model should know that the tool did not run to its end.
+const noResult = "No result: the call was interrupted before it finished."
+
+// Encode writes a request from scratch, for programs that have no original bytes. The
+// same request always gives the same bytes, and the result is legal as far as the
+// request allows:
+//
+//   - a message that came off this wire goes in as it came; others are mapped as
+//     [EncodeMessage] does, neighbours of one role together;
+//   - system messages before the first user message become part of the system prompt;
+//     later ones stay in their places;
+//   - a call without a result gets an error result that says so;
+//   - results that answer no call are an error.
+//
+// With a SessionKey the request asks for automatic prompt caching, unless its messages
+// bring markers of their own; the key itself has no place on this wire.
+func Encode(req *pleat.Request) ([]byte, error) { return encode(req, arrange) }
+
+// encodeAsIs writes the messages one by one in their order and repairs nothing, for
+// those who want to know what is wrong with them.
+func encodeAsIs(req *pleat.Request) ([]byte, error) {
+	return encode(req, func(msgs []pleat.Message) ([][]byte, error) { return encodeTurns(collect(msgs)) })
+}
+
+func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error)) ([]byte, error) {
+	system, msgs := splitSystem(req)
+	list, err := arrange(msgs)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	tools, err := encodeTools(req.Tools)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
+	maxTokens := req.MaxTokens
+	if maxTokens == 0 {
+		maxTokens = DefaultMaxTokens
+	}
+	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
+	if system != "" {
+		out = jsonspan.AppendQuote(append(out, `,"system":`...), system)
+	}
+	if len(tools) > 0 {
+		out = append(append(append(out, `,"tools":[`...), tools...), ']')
+		if req.NoTools {
+			out = append(out, `,"tool_choice":{"type":"none"}`...)
+		}
+	}
+	out = append(out, `,"messages":[`...)
+	for i, m := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m...)
+	}
+	out = append(out, ']')
+	if req.Temperature != nil {
+		out = strconv.AppendFloat(append(out, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
+	}
+	if req.SessionKey != "" && !marked(list) {
+		out = append(out, `,"cache_control":{"type":"ephemeral"}`...)
+	}
+	if req.Stream {
+		out = append(out, `,"stream":true`...)
+	}
+	return append(out, '}'), nil
+}
+
+// splitSystem takes the system messages that nobody spoke before out of the messages.
+func splitSystem(req *pleat.Request) (string, []pleat.Message) {
+	parts, msgs := []string{}, req.Messages
+	if strings.TrimSpace(req.System) != "" {
+		parts = append(parts, req.System)
+	}
+	for len(msgs) > 0 && wireRole(msgs[0].Role()) == "system" {
+		if t := msgs[0].Text(); strings.TrimSpace(t) != "" {
+			parts = append(parts, t)
+		}
+		msgs = msgs[1:]
+	}
+	return strings.Join(parts, "\n\n"), msgs
+}
+
+// marked reports whether a message brings a cache marker.
+func marked(list [][]byte) bool {
+	for _, m := range list {
+		d := decoder{data: m, req: &Request{}, section: sectionMessages}
+		d.c.Reset(m, jsonspan.Limits{})
+		d.walkMessage()
+		if len(d.req.marks[sectionMessages]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// encodeTools writes the definitions. One that came off this wire goes in as it came.
+func encodeTools(tools []pleat.Tool) ([]byte, error) {
+	var out []byte
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if ownTool(t.Raw) {
+			out = append(out, t.Raw...)
+			continue
+		}
+		if t.Name == "" {
+			return nil, fmt.Errorf("tool %d: it has no name", i)
+		}
+		schema := t.Schema
+		if strings.TrimSpace(schema) == "" {
+			schema = `{"type":"object"}`
+		}
+		if !valid([]byte(schema), jsonspan.Object) {
+			return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
+		}
+		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
+		if t.Description != "" {
+			out = jsonspan.AppendQuote(append(out, `,"description":`...), t.Description)
+		}
+		out = append(append(append(out, `,"input_schema":`...), schema...), '}')
+	}
+	return out, nil
+}
+
+// ownTool reports whether a definition's bytes are of this wire: it has the schema
+// under this wire's name, or it is one of the provider's own tools, whose types end in
+// a date.
+func ownTool(raw string) bool {
+	if raw == "" || !valid([]byte(raw), jsonspan.Object) {
+		return false
+	}
+	if lookup([]byte(raw), "input_schema") != nil {
+		return true
+	}
+	typ := text(lookup([]byte(raw), "type"))
+	if len(typ) < len("_20060102") {
+		return false
+	}
+	date := typ[len(typ)-8:]
+	return typ[len(typ)-9] == '_' && strings.Trim(date, "0123456789") == ""
+}

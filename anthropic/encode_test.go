@@ -1,0 +1,184 @@
+package anthropic
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+func mustEncode(t *testing.T, req *pleat.Request) string {
+	t.Helper()
+	out, err := Encode(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Encode(req)
+	if err != nil || string(again) != string(out) {
+		t.Errorf("encoded again: %v\n%s\nwant\n%s", err, again, out)
+	}
+	r := mustDecode(t, string(out))
+	if vs := r.Check(pleat.Model{}); len(vs) > 0 {
+		t.Errorf("result is not legal: %v\n%s", vs, out)
+	}
+	return string(out)
+}
+
+func TestEncode(t *testing.T) {
+	half := 0.5
+	got := mustEncode(t, &pleat.Request{
+		Model: "m", System: "be \"good\"", MaxTokens: 100, Temperature: &half, Stream: true, NoTools: true, SessionKey: "s",
+		Tools: []pleat.Tool{
+			{Name: "run", Description: "runs", Schema: `{"type":"object","x":1.0}`},
+			{Name: "bare"},
+			{Name: "own", Raw: `{"name":"own", "input_schema":{}}`},
+			{Name: "memory", Raw: `{"type":"memory_20250818","name":"memory"}`},
+			{Name: "chat", Raw: `{"type":"function","function":{}}`},
+		},
+		Messages: []pleat.Message{
+			pleat.NewMessage(pleat.RoleDeveloper, pleat.Say("and kind")),
+			pleat.User("hi"),
+			pleat.Assistant(pleat.Say("ok"), pleat.Call("a", "run", `{"x": 1.0}`), pleat.Call("b|2", "run", "free text"), pleat.Call("c", "run", "")),
+			pleat.Results(pleat.Result("b|2", "two")),
+			pleat.Results(pleat.Result("a", "one")),
+			pleat.User("go on"),
+		},
+	})
+	want := `{"model":"m","max_tokens":100,"system":"be \"good\"\n\nand kind","tools":[` +
+		`{"name":"run","description":"runs","input_schema":{"type":"object","x":1.0}},{"name":"bare","input_schema":{"type":"object"}},` +
+		`{"name":"own", "input_schema":{}},{"type":"memory_20250818","name":"memory"},{"name":"chat","input_schema":{"type":"object"}}],` +
+		`"tool_choice":{"type":"none"},"messages":[` +
+		`{"role":"user","content":[{"type":"text","text":"hi"}]},` +
+		`{"role":"assistant","content":[{"type":"text","text":"ok"},{"type":"tool_use","id":"a","name":"run","input":{"x": 1.0}},` +
+		`{"type":"tool_use","id":"ID","name":"run","input":{"input":"free text"}},{"type":"tool_use","id":"c","name":"run","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"` + noResult + `","is_error":true},` +
+		`{"type":"tool_result","tool_use_id":"ID","content":"two"},{"type":"tool_result","tool_use_id":"a","content":"one"},{"type":"text","text":"go on"}]}],` +
+		`"temperature":0.5,"cache_control":{"type":"ephemeral"},"stream":true}`
+	if want = strings.ReplaceAll(want, "ID", callID("b|2")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestEncodeMessages(t *testing.T) {
+	raw := mustDecode(t, msgs(`{"role":"user", "content":"as it came"}`)).Messages[0]
+	foreign := pleat.WireMessage(pleat.RoleAssistant, pleat.FormatResponses, `{"type":"reasoning"}`,
+		pleat.Thinking{Text: pleat.Plain("hm"), Signature: "enc", Raw: `{"type":"reasoning"}`}, pleat.Text{Text: pleat.Plain("words"), Raw: `{"type":"output_text","text":"words"}`})
+	shot := pleat.Image{URL: "data:image/png;base64,AAAA"}
+	failed := pleat.ToolResult{CallID: "a", Error: true, Parts: pleat.BlocksOf(pleat.Say("no"), shot)}
+	tests := []struct {
+		name string
+		msgs []pleat.Message
+		want string // the messages array
+	}{
+		{"own bytes are kept", []pleat.Message{raw, raw}, `{"role":"user", "content":"as it came"},{"role":"user", "content":"as it came"}`},
+		{"foreign reasoning is left out", []pleat.Message{pleat.User("hi"), foreign, pleat.User("x")},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"text","text":"words"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`},
+		{"pictures of failed tools stand behind the results", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"), pleat.Call("b", "n", "{}")), pleat.Results(failed, pleat.Result("b", "ok"))},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"b","content":"ok"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`},
+		{"an open call at the end", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"))},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + noResult + `","is_error":true}]}`},
+		{"system messages wait for the results", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}")), pleat.NewMessage(pleat.RoleSystem, pleat.Say("note")), pleat.Results(pleat.Result("a", "r"))},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]},{"role":"system","content":[{"type":"text","text":"note"}]}`},
+		{"empty text and empty messages are left out", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Say(" ")), pleat.User("x")},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`},
+		{"blocks of unknown wires leave a note", []pleat.Message{pleat.NewMessage(pleat.RoleUser, pleat.Opaque{Type: "web_search_call", Raw: `{"type":"web_search_call"}`}, pleat.Opaque{Type: "document", Raw: `{"type":"document","source":{}}`}, pleat.Image{})},
+			`{"role":"user","content":[{"type":"text","text":"[web_search_call left out: it has no form here]"},{"type":"document","source":{}},{"type":"text","text":"[image left out: it has no form here]"}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := mustEncode(t, &pleat.Request{Model: "m", Messages: tt.msgs})
+			if want := `{"model":"m","max_tokens":16000,"messages":[` + tt.want + `]}`; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		req  pleat.Request
+	}{
+		{"no messages", pleat.Request{}},
+		{"result without a call", pleat.Request{Messages: []pleat.Message{pleat.User("hi"), pleat.Results(pleat.Result("a", "r"))}}},
+		{"second result", pleat.Request{Messages: []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "")), pleat.Results(pleat.Result("a", "r"), pleat.Result("a", "r"))}}},
+		{"call without a name", pleat.Request{Messages: []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "", ""))}}},
+		{"tool without a name", pleat.Request{Messages: []pleat.Message{pleat.User("hi")}, Tools: []pleat.Tool{{}}}},
+		{"schema that is no object", pleat.Request{Messages: []pleat.Message{pleat.User("hi")}, Tools: []pleat.Tool{{Name: "n", Schema: "["}}}},
+		{"begins with the assistant", pleat.Request{Messages: []pleat.Message{pleat.Assistant(pleat.Say("hi"))}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if out, err := Encode(&tt.req); err == nil {
+				t.Errorf("no error, but %s", out)
+			}
+		})
+	}
+	if _, err := EncodeMessage(pleat.Assistant()); !errors.Is(err, errNothing) {
+		t.Errorf("empty message: %v", err)
+	}
+}
+
+// TestEncodeKeepsMarkers: messages that bring their own markers get no automatic one.
+func TestEncodeKeepsMarkers(t *testing.T) {
+	m := mustDecode(t, msgs(user(`{"type":"text","text":"x",`+marked1h+`}`))).Messages[0]
+	if got := mustEncode(t, &pleat.Request{Model: "m", SessionKey: "s", Messages: []pleat.Message{m}}); strings.Count(got, "cache_control") != 1 {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestEncodeEdited: a message that a view has edited has lost its bytes, its untouched
+// blocks have not.
+func TestEncodeEdited(t *testing.T) {
+	r := mustDecode(t, msgs(hi, asst(think, `{"type":"tool_use","id":"toolu_1","name":"run","input":{"n": 1.0},"x":1}`), user(res1)))
+	v := pleat.Whole(3)
+	v.Messages[1].Edits = []pleat.BlockEdit{}
+	v.Messages[2].Edits = []pleat.BlockEdit{{Block: 0, Text: "stub"}}
+	out, err := v.Resolve(func(i int) pleat.Message { return r.Messages[i] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mustEncode(t, &pleat.Request{Model: "m", Messages: out})
+	if want := `"input":{"n": 1.0},"x":1}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"stub"}]}`; !strings.Contains(got, want) {
+		t.Errorf("got %s, want in it %s", got, want)
+	}
+}
+
+// TestChecker: a view that cuts a round is refused although Encode would repair it, and
+// what the transcript itself breaks is not the view's fault.
+func TestChecker(t *testing.T) {
+	check := Checker(pleat.Model{})
+	tr := pleat.NewTranscript(pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}")), pleat.Results(pleat.Result("a", "r")),
+		pleat.Assistant(pleat.Say("ok"), pleat.Call("b", "n", "{}")))
+	show := func(sources ...int) pleat.View {
+		var v pleat.View
+		for _, s := range sources {
+			v.Messages = append(v.Messages, pleat.ViewMessage{Source: s})
+		}
+		return v
+	}
+	for _, v := range []pleat.View{pleat.Whole(4), show(0, 3)} {
+		if err := check(v, tr); err != nil {
+			t.Errorf("legal view %v: %v", v, err)
+		}
+	}
+	for _, v := range []pleat.View{show(0, 1, 3), show(0, 2, 3), show(3)} {
+		if err := check(v, tr); !errors.Is(err, pleat.ErrIllegal) {
+			t.Errorf("view %v: %v, want ErrIllegal", v, err)
+		}
+	}
+}
+
+func TestDecodeMessage(t *testing.T) {
+	m, err := DecodeMessage([]byte(user(res1)))
+	if err != nil || m.Role() != pleat.RoleUser || m.Raw() != user(res1) || m.Format() != pleat.FormatAnthropic {
+		t.Errorf("got %v, %v", m, err)
+	}
+	for _, bad := range []string{"", "{", hi + "," + hi} {
+		if _, err := DecodeMessage([]byte(bad)); err == nil {
+			t.Errorf("DecodeMessage(%s) has no error", bad)
+		}
+	}
+}

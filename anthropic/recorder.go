@@ -1,0 +1,187 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+)
+
+// Errors of an answer that did not come through as it should. [Recorder.Reply] wraps
+// them.
+var (
+	// ErrIncomplete: the stream ended before the provider said that it was over.
+	ErrIncomplete = errors.New("answer is incomplete")
+	// ErrTooLarge: the answer is larger than Recorder.Limit.
+	ErrTooLarge = errors.New("answer is too large to record")
+)
+
+// defaultLimit is far above what any model writes in one answer.
+const defaultLimit = 64 << 20
+
+// Recorder puts an answer together from the bytes of its event stream while they pass
+// by on their way to somebody else:
+//
+//	io.Copy(io.MultiWriter(client, &recorder), upstream.Body)
+//
+// It takes chunks of any size and never fails the stream: Write always succeeds, and
+// what went wrong is told by Reply. Unknown events, blocks and members are kept or
+// ignored, never refused. The zero value is ready; a Recorder serves one stream and is
+// not safe for concurrent use.
+type Recorder struct {
+	// OnDelta, if set, is called from Write with each piece of the answer. Its text is
+	// for showing: the recorded message keeps what a piece alone cannot express, such
+	// as a surrogate pair cut in two.
+	OnDelta func(pleat.Delta)
+	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
+	Limit int
+
+	parser  sse.Parser
+	reply   pleat.Reply
+	meter   meter
+	blocks  []*streamBlock // in the order of their start
+	size    int
+	started bool
+	done    bool
+	ended   bool
+	err     error // first thing that was wrong
+}
+
+// Write takes the next bytes of the stream. It always reports success.
+func (r *Recorder) Write(b []byte) (int, error) {
+	if r.parser.OnEvent == nil {
+		r.parser.OnEvent, r.parser.Limit = r.event, r.limit()
+	}
+	if _, err := r.parser.Write(b); err != nil {
+		r.fail(fmt.Errorf("%w: %w", ErrTooLarge, err))
+	}
+	return len(b), nil
+}
+
+// Reply returns the answer. It is for after the stream's end.
+//
+// Reply.Messages has one message, whose Raw is the element to send back in the next
+// request: the blocks in the order of the stream, each with the members it began with
+// and the deltas filled in. Of an incomplete stream it has the blocks that were over
+// and the text of one that was not, and the error wraps [ErrIncomplete]. An error that
+// the provider sent inside the stream is Reply.Err, and no error.
+//
+// A tool call whose input is not JSON (the answer was cut off, or the provider did not
+// check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
+// error result.
+func (r *Recorder) Reply() (pleat.Reply, error) {
+	if !r.done && !r.ended {
+		r.ended = true // servers that close without the last empty line exist
+		if e, ok := r.parser.Pending(); ok {
+			r.event(e)
+		}
+	}
+	reply := r.reply
+	reply.Stop, reply.Usage = stopReason(reply.StopRaw), r.meter.usage
+	var blocks [][]byte
+	for _, b := range r.blocks {
+		if raw := b.finish(); raw != nil {
+			blocks = append(blocks, raw)
+		}
+	}
+	reply.Messages = assistant(blocks)
+	switch {
+	case r.err != nil:
+		return reply, fmt.Errorf("record answer: %w", r.err)
+	case r.done || reply.Err != nil:
+		return reply, nil
+	case !r.started:
+		return reply, fmt.Errorf("record answer: %w: no message began", ErrIncomplete)
+	}
+	return reply, fmt.Errorf("record answer: %w: %d blocks, no message_stop", ErrIncomplete, len(r.blocks))
+}
+
+// Iterations returns the model calls that the request led to, where the provider lists
+// them.
+func (r *Recorder) Iterations() []Iteration { return r.meter.iterations }
+
+func (r *Recorder) limit() int {
+	if r.Limit > 0 {
+		return r.Limit
+	}
+	return defaultLimit
+}
+
+func (r *Recorder) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// event takes one event. The type inside the data is the one that counts: not all
+// servers of this format send the other.
+func (r *Recorder) event(e sse.Event) {
+	if r.done || len(e.Data) == 0 {
+		return
+	}
+	if !valid(e.Data, jsonspan.Object) {
+		r.fail(fmt.Errorf("event %q: %w", e.Type, notObject(e.Data)))
+		return
+	}
+	typ := text(lookup(e.Data, "type"))
+	if typ == "" {
+		typ = e.Type
+	}
+	switch typ {
+	case "message_start":
+		r.start(lookup(e.Data, "message"))
+	case "content_block_start":
+		r.blockStart(e.Data)
+	case "content_block_delta":
+		r.blockDelta(e.Data)
+	case "content_block_stop":
+		if b := r.open(e.Data); b != nil {
+			b.stopped = true
+		}
+	case "message_delta":
+		if word := lookup(lookup(e.Data, "delta"), "stop_reason"); word != nil {
+			r.reply.StopRaw = text(word)
+		}
+		r.meter.merge(lookup(e.Data, "usage"))
+	case "message_stop":
+		r.done = true
+	case "error":
+		r.reply.Err = pleat.ClassifyError(200, "", append([]byte(nil), e.Data...))
+	}
+}
+
+func (r *Recorder) start(message []byte) {
+	r.started = true
+	if id := lookup(message, "id"); id != nil && r.reply.ID == "" {
+		r.reply.ID = text(id)
+	}
+	if model := lookup(message, "model"); model != nil {
+		r.reply.Model = text(model)
+	}
+	if word := lookup(message, "stop_reason"); word != nil {
+		r.reply.StopRaw = text(word)
+	}
+	r.meter.merge(lookup(message, "usage"))
+}
+
+// open returns the newest block with the event's index that has not stopped.
+func (r *Recorder) open(event []byte) *streamBlock {
+	index := number(lookup(event, "index"))
+	for i := len(r.blocks) - 1; i >= 0; i-- {
+		if b := r.blocks[i]; b.index == index && !b.stopped {
+			return b
+		}
+	}
+	return nil
+}
+
+// room reports whether n more bytes may be kept.
+func (r *Recorder) room(n int) bool {
+	if r.size += n; r.size > r.limit() {
+		r.fail(fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.limit()))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,106 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+)
+
+// Request is a decoded request body: what it says, and where in its bytes it says it.
+// Everything in it shares the body's memory.
+//
+// A Request is not changed after [Decode]; any number of goroutines may use it.
+type Request struct {
+	Model     string
+	Stream    bool
+	MaxTokens int // 0 when absent or not a number
+	System    []pleat.Block
+	Tools     []pleat.Tool
+	Messages  []pleat.Message
+
+	body       wire.Body
+	top        topLevel
+	shapes     []shape // one a message
+	marks      [sections][]mark
+	references map[pleat.BlockRef]bool // results that hold tool references
+}
+
+// topLevel has the spans of the members that [Request.Check] reads. Most requests are
+// never checked, so they are walked only then.
+type topLevel struct {
+	model, maxTokens, temperature, topP, topK jsonspan.Span
+	system, tools, toolChoice, thinking       jsonspan.Span
+	stopSequences, outputConfig, outputFormat jsonspan.Span
+	contextManagement, compaction             jsonspan.Span
+}
+
+// shape is what a message looked like apart from its blocks.
+type shape struct {
+	content      jsonspan.Kind // kind of the content value, Invalid when there is none
+	outputConfig bool          // a message-level output_config: an effort change
+}
+
+// Body returns the bytes that the request was decoded from.
+func (r *Request) Body() []byte { return r.body.Data }
+
+// Splice applies a view of r.Messages to the body. Everything that the view leaves
+// alone stays byte for byte, and the whole view returns the very same bytes.
+//
+// A tool result's content becomes the stub as a string, whatever it was before. Blocks
+// that carry signatures or that nobody here understands can be dropped and not edited;
+// results that hold tool references can be neither, because later turns depend on the
+// tools they load. Both are [pleat.ErrNotEditable].
+func (r *Request) Splice(v pleat.View) ([]byte, error) {
+	if err := r.keepReferences(v); err != nil {
+		return nil, fmt.Errorf("splice request: %w", err)
+	}
+	out, err := r.body.Splice(v, EncodeMessage)
+	if err != nil {
+		return nil, fmt.Errorf("splice request: %w", err)
+	}
+	return out, nil
+}
+
+func (r *Request) keepReferences(v pleat.View) error {
+	if len(r.references) == 0 {
+		return nil
+	}
+	for _, m := range v.Messages {
+		for _, e := range m.Edits {
+			if r.references[pleat.BlockRef{Message: m.Source, Block: e.Block}] {
+				return fmt.Errorf("message %d block %d holds tool references: %w", m.Source, e.Block, pleat.ErrNotEditable)
+			}
+		}
+	}
+	return nil
+}
+
+// Hashes returns the hash of every message in its normal form: without space between
+// tokens, without cache markers, and with string content as one text block. A client
+// that resends a conversation resends messages with the same hashes.
+func (r *Request) Hashes() []pleat.Hash { return r.body.Hashes() }
+
+// HeadHash returns the hash of system prompt and tools in the same normal form. It
+// changes when what stands before the messages changes.
+func (r *Request) HeadHash() pleat.Hash {
+	var buf []byte
+	if s := r.top.system; !s.IsZero() {
+		buf = appendSystem(buf, s.Of(r.body.Data))
+	}
+	for _, t := range r.Tools {
+		buf = append(buf, '\n')
+		buf = wire.AppendNormal(buf, []byte(t.Raw))
+	}
+	return sha256.Sum256(buf)
+}
+
+// appendSystem brings a system prompt into normal form by treating it as the content
+// of a message, which it is in all but name.
+func appendSystem(dst, system []byte) []byte {
+	msg := make([]byte, 0, len(system)+12)
+	msg = append(append(append(msg, `{"content":`...), system...), '}')
+	return wire.AppendNormal(dst, msg)
+}

@@ -1,0 +1,34 @@
+package pleat
+
+import "errors"
+
+// The package's sentinels. Errors that wrap one of them say in their text which object
+// is meant.
+var (
+	// ErrNotFound: the session, entry or blob is not in the store, or not in this session.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: somebody else appended to the session first. Scan what is new, then
+	// try again.
+	ErrConflict = errors.New("session has moved on")
+	// ErrCorrupt: stored bytes do not have the hash they were stored under, or entries
+	// are missing. The error names the file or object.
+	ErrCorrupt = errors.New("stored data is damaged")
+	// ErrFull: the disk or the store's limit is full. Nothing was written.
+	ErrFull = errors.New("store is full")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrSchema: the store was written by a newer version of pleat.
+	ErrSchema = errors.New("store has a newer schema")
+
+	// ErrNoSuchBlock: an edit names a block that its message does not have.
+	ErrNoSuchBlock = errors.New("no such block")
+	// ErrNotEditable: an edit would change a block that may only be kept or removed.
+	ErrNotEditable = errors.New("block cannot be edited")
+	// ErrCannotFit: no legal view fits the budget. The error is a *CannotFitError.
+	ErrCannotFit = errors.New("nothing that may be sent fits")
+	// ErrIllegal: a view breaks a rule of the wire that the transcript does not break. It
+	// is not sent.
+	ErrIllegal = errors.New("view is not legal")
+	// ErrBadView: a view does not fit the request it is applied to.
+	ErrBadView = errors.New("view does not fit the request")
+)

@@ -1,0 +1,182 @@
+package pleattest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Transcripts makes random conversations with everything in them that real ones have
+// been seen to have: parallel calls, calls nobody answered, late results, ids used
+// again, thinking, pictures, empty results, blocks larger than the window, text that
+// looks like a stub. The zero value works. The same seed makes the same conversation.
+type Transcripts struct {
+	Turns   int  // turns of a user; 0: up to 6
+	Huge    int  // size of the occasional huge block in bytes; 0: 20,000
+	Legal   bool // only what a provider would accept: every call answered at once, ids unique
+	NoThink bool // no thinking blocks
+}
+
+// Make makes the conversation with the given seed.
+func (o Transcripts) Make(seed uint64) []pleat.Message {
+	if o.Turns == 0 {
+		o.Turns = 6
+	}
+	if o.Huge == 0 {
+		o.Huge = 20_000
+	}
+	g := &generator{Transcripts: o, r: rand.New(rand.NewPCG(seed, 0x5ea7))}
+	for range 1 + g.r.IntN(o.Turns) {
+		g.turn()
+	}
+	return g.msgs
+}
+
+type generator struct {
+	Transcripts
+	r    *rand.Rand
+	msgs []pleat.Message
+	ids  int
+	late []string
+}
+
+func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+func (g *generator) add(m pleat.Message) { g.msgs = append(g.msgs, m) }
+
+func (g *generator) turn() {
+	blocks := []pleat.Block{pleat.Say(g.user())}
+	if g.chance(10) {
+		blocks = append(blocks, pleat.Image{MediaType: "image/png", Data: pleat.Plain("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")})
+	}
+	g.add(pleat.NewMessage(pleat.RoleUser, blocks...))
+	for range g.r.IntN(6) {
+		g.round()
+	}
+	if g.chance(80) {
+		g.add(pleat.Assistant(pleat.Say(g.words(3 + g.r.IntN(40)))))
+	}
+}
+
+func (g *generator) round() {
+	var blocks []pleat.Block
+	if !g.NoThink && g.chance(30) {
+		blocks = append(blocks, pleat.Thinking{Text: pleat.Plain(g.words(20)), Signature: "c2lnbmF0dXJl"})
+	}
+	if g.chance(50) {
+		blocks = append(blocks, pleat.Say(g.words(1+g.r.IntN(20))))
+	}
+	var ids []string
+	for range 1 + g.r.IntN(3) {
+		id := g.id()
+		ids = append(ids, id)
+		blocks = append(blocks, g.call(id))
+	}
+	g.add(pleat.Assistant(blocks...))
+	g.results(ids)
+}
+
+func (g *generator) id() string {
+	if !g.Legal && g.ids > 0 && g.chance(5) {
+		return fmt.Sprintf("call_%d", g.r.IntN(g.ids))
+	}
+	g.ids++
+	return fmt.Sprintf("call_%d", g.ids-1)
+}
+
+func (g *generator) call(id string) pleat.Block {
+	path := fmt.Sprintf("src/%s%d.go", pick(g.r, "main", "util", "парсер", "view"), g.r.IntN(9))
+	switch g.r.IntN(6) {
+	case 0:
+		return pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path))
+	case 1:
+		return pleat.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.r.IntN(60))))
+	case 2:
+		return pleat.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old":"a","new":"b"}`, path))
+	case 3:
+		return pleat.Call(id, "bash", `{"command":"go test ./..."}`)
+	case 4:
+		return pleat.Call(id, "mystery", fmt.Sprintf(`{"x":%d}`, g.r.IntN(100)))
+	}
+	if g.chance(10) {
+		return pleat.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.Huge/6)))
+	}
+	return pleat.Call(id, "bash", `{"command":"ls -la"}`)
+}
+
+// results answers calls: usually all at once, sometimes late, out of order or never.
+func (g *generator) results(ids []string) {
+	if !g.Legal && len(g.late) > 0 && g.chance(50) {
+		ids = append(ids, g.late[0])
+		g.late = g.late[1:]
+	}
+	var out []pleat.ToolResult
+	for _, id := range ids {
+		switch {
+		case !g.Legal && g.chance(4): // never answered
+		case !g.Legal && g.chance(4):
+			g.late = append(g.late, id)
+		default:
+			out = append(out, g.result(id))
+		}
+	}
+	if len(out) > 1 && g.chance(20) {
+		g.r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	}
+	if len(out) > 0 {
+		g.add(pleat.Results(out...))
+	}
+}
+
+func (g *generator) result(id string) pleat.ToolResult {
+	switch g.r.IntN(10) {
+	case 0:
+		return pleat.ErrorResult(id, "exit status 1\nmain.go:12: undefined: frobnicate")
+	case 1:
+		return pleat.ToolResult{CallID: id}
+	case 2:
+		return pleat.Result(id, `[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`)
+	case 3:
+		return pleat.Result(id, g.words(g.Huge/6))
+	case 4:
+		return pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(pleat.Say(g.words(30)), pleat.Say("second part"))}
+	}
+	return pleat.Result(id, g.lines(g.r.IntN(60)))
+}
+
+func (g *generator) user() string {
+	switch g.r.IntN(6) {
+	case 0:
+		return "Never modify files under legacy/. " + g.words(5)
+	case 1:
+		return "yes"
+	case 2:
+		return "Actually, use the new parser instead. " + g.words(4)
+	case 3:
+		return "数据库不要动。" + g.words(3)
+	}
+	return g.words(2 + g.r.IntN(30))
+}
+
+func (g *generator) lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d\tfunc %s() error { return nil } // %s\n", i+1, pick(g.r, "run", "parseHeader", "max_depth", "écrire"), g.words(4))
+	}
+	return b.String()
+}
+
+func (g *generator) words(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(" \n"[min(g.r.IntN(12)/11, 1)])
+		}
+		b.WriteString(pick(g.r, "the", "port", "8081", "error", "because", "src/main.go", "decided", "test", "值", "naïve", "\"quoted\"", "v1.2.3", "build"))
+	}
+	return b.String()
+}
+
+func pick(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// statements are those of the writer's connection, prepared once.
+type statements struct {
+	sessionByName, sessionByHash, addSession, setSession *sql.Stmt
+	addEntry, addBlob, getBlob, setBlob                  *sql.Stmt
+	addText, addPending                                  *sql.Stmt
+	getIndexed, setIndexed, addWords, addPlace           *sql.Stmt
+	setPending, endPending                               *sql.Stmt
+
+	all closers
+}
+
+// queries are those of the readers.
+type queries struct {
+	sessionByName, entries, body, place, wordAt *sql.Stmt
+
+	all closers
+}
+
+const (
+	selectSessionByName = "SELECT " + sessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ?"
+	selectSessionByHash = "SELECT " + sessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
+	selectEntries       = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
+	// One statement sees one moment: the entry and its body, or neither.
+	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
+		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? AND e.session = ? LIMIT 1"
+)
+
+// preparer is a connection or a pool of them.
+type preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+type preparation struct {
+	stmt **sql.Stmt
+	text string
+}
+
+func (w *statements) prepare(ctx context.Context, conn preparer) (err error) {
+	w.all, err = prepareAll(ctx, conn, []preparation{
+		{&w.sessionByName, selectSessionByName},
+		{&w.sessionByHash, selectSessionByHash},
+		{&w.addSession, "INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum) VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')"},
+		{&w.setSession, "UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ? WHERE id = ?"},
+		{&w.addEntry, "INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		{&w.addBlob, "INSERT INTO blob(tenant, hash, size, codec, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"},
+		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
+		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
+		{&w.addText, "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"},
+		{&w.addPending, "INSERT INTO pending(session, entry, done) VALUES(?, ?, 0)"},
+		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
+		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},
+		{&w.addWords, "INSERT INTO word(rowid, words) VALUES(?, ?)"},
+		{&w.addPlace, "INSERT INTO place(id, seq, line, lines, start, size) VALUES(?, ?, ?, ?, ?, ?)"},
+		{&w.setPending, "UPDATE pending SET done = ? WHERE session = ? AND entry = ? AND done = ?"},
+		{&w.endPending, "DELETE FROM pending WHERE session = ? AND entry = ? AND done = ?"},
+	})
+	return err
+}
+
+func (q *queries) prepare(ctx context.Context, db preparer) (err error) {
+	q.all, err = prepareAll(ctx, db, []preparation{
+		{&q.sessionByName, selectSessionByName},
+		{&q.entries, selectEntries + " ORDER BY e.seq LIMIT ?"},
+		{&q.body, selectBody},
+		{&q.place, "SELECT seq, line, lines, start, size FROM place WHERE id = ?"},
+		{&q.wordAt, "SELECT doc FROM word_at WHERE term = ? LIMIT ?"},
+	})
+	return err
+}
+
+// prepareAll prepares until something goes wrong, and returns what has to be closed.
+func prepareAll(ctx context.Context, db preparer, list []preparation) (closers, error) {
+	var all closers
+	for _, p := range list {
+		stmt, err := db.PrepareContext(ctx, p.text)
+		if err != nil {
+			return all, err
+		}
+		*p.stmt = stmt
+		all = append(all, stmt)
+	}
+	return all, nil
+}
+
+// closers are statements to be closed before their database: SQLite keeps a connection,
+// and its log, for as long as it has statements.
+type closers []*sql.Stmt
+
+func (c closers) close() error {
+	var errs []error
+	for _, stmt := range c {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(errs...)
+}

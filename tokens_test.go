@@ -1,0 +1,302 @@
+package pleat_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+func ExampleNewTokenizer() {
+	m, _ := pleat.DefaultModels().Lookup("gpt-4o")
+	tok := pleat.NewTokenizer(m, nil)
+	fmt.Println(tok.CountText("hello world"))
+	fmt.Println(tok.CountMessage(pleat.User("hello world"))) // with its wrapping
+	// Output:
+	// 2
+	// 6
+}
+
+func ExampleTally() {
+	m, _ := pleat.DefaultModels().Lookup("gpt-4o")
+	tally := pleat.NewTally(pleat.NewTokenizer(m, nil))
+	tally.Append(pleat.User("hello world"))
+	tally.Append(pleat.User("hello again"))
+	fmt.Println(tally.Total(), tally.Message(1))
+	// Output:
+	// 12 6
+}
+
+// plainModel counts in whole characters, so that expectations can be worked out by hand.
+func plainModel(provider string, ratio float64) pleat.Model {
+	return pleat.Model{
+		ID: "m", Provider: provider, Window: 1000, Images: pleat.ImageAnthropic,
+		Tokenizer: pleat.TokenRule{Encoding: "chars/1", Ratio: ratio},
+	}
+}
+
+func TestCounters(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		counter pleat.Counter
+		text    string
+		want    int
+	}{
+		{"o200k", pleat.O200k(), "hello world", 2},
+		{"o200k", pleat.O200k(), "", 0},
+		{"cl100k", pleat.CL100k(), "hello world", 2},
+		{"chars", pleat.CharsPerToken(4), "", 0},
+		{"chars", pleat.CharsPerToken(4), "a", 1},
+		{"chars", pleat.CharsPerToken(4), "abcd", 1},
+		{"chars", pleat.CharsPerToken(4), "äöüß€", 2},
+		{"chars", pleat.CharsPerToken(0), "abcdefgh", 2},
+	} {
+		if got := c.counter.Count(c.text); got != c.want {
+			t.Errorf("%s %q: %d, want %d", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+func TestCountBlocks(t *testing.T) {
+	tok := pleat.NewTokenizer(plainModel("openai", 1), nil)
+	blob := strings.Repeat("QUJD", 400) // 1,600 characters of base64
+	for _, c := range []struct {
+		name  string
+		block pleat.Block
+		want  int
+	}{
+		{"text", pleat.Say("12345"), 5},
+		{"empty", pleat.Say(""), 0},
+		{"literal", pleat.Text{Text: pleat.Literal(`"12345"`)}, 5},
+		{"literal with escapes", pleat.Text{Text: pleat.Literal(`"1\n\u00e9\"5"`)}, 5},
+		{"long literal with escapes", pleat.Text{Text: pleat.Literal(`"` + strings.Repeat(`\n`, 500) + `"`)}, 500},
+		{"long text of the same bytes", pleat.Say(`"` + strings.Repeat(`\n`, 500) + `"`), 1002},
+		{"broken literal", pleat.Text{Text: pleat.Literal(`"`)}, 0},
+		{"call", pleat.Call("id", "read", `{"a":1}`), 8 + 4 + 7},
+		{"result", pleat.Result("id", "12345"), 4 + 5},
+		{"result of two parts", pleat.ToolResult{Parts: pleat.BlocksOf(pleat.Say("12"), pleat.Say("345"))}, 4 + 5},
+		{"result without parts", pleat.ToolResult{}, 4},
+		{"thinking", pleat.Thinking{Text: pleat.Plain(strings.Repeat("x", 400)), Signature: blob}, 400},
+		{"thinking that is longer than shown", pleat.Thinking{Text: pleat.Plain("x"), Signature: blob}, 300},
+		{"thinking not shown", pleat.Thinking{Signature: blob}, 300},
+		{"redacted", pleat.Thinking{Redacted: true, Signature: blob}, 300},
+		{"redacted raw", pleat.Thinking{Redacted: true, Raw: blob}, 300},
+		{"opaque", pleat.Opaque{Type: "x", Raw: `{"type":"x"}`}, 12},
+		{"opaque with ciphertext", pleat.Opaque{Type: "x", Raw: `{"a":"` + blob + `","b":"\"c"}`}, 18 + 300},
+		{"opaque with text", pleat.Opaque{Type: "x", Raw: `{"a":"` + strings.Repeat("ab ", 400) + `"}`}, 8 + 1200},
+		{"opaque cut off", pleat.Opaque{Type: "x", Raw: `{"a":"` + strings.Repeat("ab ", 4) + `\`}, 19},
+		{"document by reference", pleat.Opaque{Type: "document", Raw: `{"source":{"type":"url","url":"u"}}`}, 35 + 6000},
+		{"document of text", pleat.Opaque{Type: "document", Raw: `{"source":{"type":"text","data":"abc"}}`}, 39},
+		{"image by reference", pleat.Image{URL: "https://example.com/a.png"}, 1600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for range 2 { // counted, then remembered
+				if got := tok.CountBlock(c.block); got != c.want {
+					t.Errorf("got %d, want %d", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestCountRequest(t *testing.T) {
+	req := pleat.Request{
+		System:   "12345",
+		Tools:    []pleat.Tool{{Name: "ab", Description: "cd", Schema: "{}"}, {Raw: `{"name":"x"}`}},
+		Messages: []pleat.Message{pleat.User("123"), pleat.NewMessage(pleat.RoleUser, pleat.Say("1"), pleat.Say("2"))},
+	}
+	for _, c := range []struct {
+		model pleat.Model
+		want  int
+	}{
+		{plainModel("openai", 1), (4 + 5) + (12 + 8 + 6 + 8 + 12) + (4 + 3) + (4 + 2)},
+		{plainModel("anthropic", 1), (4 + 5) + (340 + 16 + 6 + 16 + 12) + (4 + 3) + (4 + 2)},
+		{plainModel("openai", 2), (4 + 10) + (12 + 8 + 12 + 8 + 24) + (4 + 6) + (4 + 4)},
+	} {
+		tok := pleat.NewTokenizer(c.model, nil)
+		if got := tok.CountRequest(req); got != c.want {
+			t.Errorf("%s ×%v: %d, want %d", c.model.Provider, c.model.Tokenizer.Ratio, got, c.want)
+		}
+		tally := pleat.NewTally(tok)
+		tally.SetFixed(req.System, req.Tools)
+		tally.Append(req.Messages...)
+		if got := tally.Total(); got != c.want {
+			t.Errorf("%s: tally %d, want %d", c.model.Provider, got, c.want)
+		}
+		if got := tally.Fixed() + tally.Message(0) + tally.Range(1, 2); got != c.want || tally.Len() != 2 {
+			t.Errorf("%s: parts of the tally are %d, want %d", c.model.Provider, got, c.want)
+		}
+	}
+	if got := pleat.NewTokenizer(pleat.Model{}, nil).CountText("hello world"); got != 2 {
+		t.Errorf("a model without rules counts %d", got)
+	}
+	if got := pleat.NewTokenizer(pleat.Model{}, nil).CountTools(nil); got != 0 {
+		t.Errorf("no tools count %d", got)
+	}
+}
+
+type countingCounter struct{ calls *int }
+
+func (c countingCounter) Count(text string) int { *c.calls++; return len(text) }
+
+func TestCountsAreRemembered(t *testing.T) {
+	calls := 0
+	tok := pleat.NewTokenizer(plainModel("", 1), &pleat.TokenizerOptions{Counter: countingCounter{&calls}, CacheSize: 64})
+	long := func(i int) string { return strconv.Itoa(i) + strings.Repeat(" word", 100) }
+	for range 10 {
+		if got := tok.CountText(long(1)); got != 501 {
+			t.Fatalf("got %d", got)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("counted %d times", calls)
+	}
+	for i := range 10_000 { // far more than fit, and one that is used all the time
+		tok.CountText(long(i + 10))
+		tok.CountText(long(1))
+	}
+	if calls > 10_000+50 {
+		t.Errorf("a text in constant use was forgotten: counted %d times", calls)
+	}
+	if n := pleat.CachedCounts(tok); n > 64 {
+		t.Errorf("%d counts are kept, limit 64", n)
+	}
+	calls = 0
+	tok = pleat.NewTokenizer(plainModel("", 1), &pleat.TokenizerOptions{Counter: countingCounter{&calls}, CacheSize: -1})
+	tok.CountText(long(1))
+	tok.CountText(long(1))
+	if calls != 2 {
+		t.Errorf("without a cache counted %d times", calls)
+	}
+}
+
+func TestTokenizerConcurrently(t *testing.T) {
+	tok := pleat.NewTokenizer(plainModel("", 1), &pleat.TokenizerOptions{CacheSize: 32})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 500 {
+				text := strings.Repeat(`\n`, 200+(i*7+g)%90)
+				if got := tok.CountBlock(pleat.Text{Text: pleat.Literal(`"` + text + `"`)}); got != len(text)/2 {
+					t.Errorf("got %d, want %d", got, len(text)/2)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTextMeter(t *testing.T) {
+	m, _ := pleat.DefaultModels().Lookup("claude-opus-4-5")
+	tok := pleat.NewTokenizer(m, nil)
+	text := strings.Repeat("func main() {\n\tdon't(\"héllo wörld\")\n}\n\n", 50)
+	meter := tok.NewTextMeter()
+	for i := 0; i < len(text); i += 7 {
+		meter.Append(text[i:min(i+7, len(text))])
+		if end := min(i+7, len(text)); i%70 == 0 && meter.Tokens() != tok.CountText(text[:end]) {
+			t.Fatalf("after %d bytes: %d, want %d", end, meter.Tokens(), tok.CountText(text[:end]))
+		}
+	}
+	rough := pleat.NewTokenizer(plainModel("", 2), nil).NewTextMeter()
+	rough.Append("abc")
+	rough.Append("de")
+	if got := rough.Tokens(); got != 10 {
+		t.Errorf("got %d, want 10", got)
+	}
+}
+
+// Appending counts the block and nothing else, whatever came before.
+func TestAppendCountsOnlyTheBlock(t *testing.T) {
+	calls := 0
+	tok := pleat.NewTokenizer(plainModel("", 1), &pleat.TokenizerOptions{Counter: countingCounter{&calls}})
+	tally := pleat.NewTally(tok)
+	for i := range 10_000 {
+		before, total := calls, tally.Total()
+		tally.Append(pleat.User("message " + strconv.Itoa(i)))
+		if calls != before+1 || tally.Total() != total+tally.Message(i) {
+			t.Fatalf("message %d: %d counts, %d tokens more", i, calls-before, tally.Total()-total)
+		}
+	}
+}
+
+// transcript1M makes a conversation of a million tokens: rounds of a call and a result
+// of about a thousand.
+func transcript1M(tok *pleat.Tokenizer) []pleat.Message {
+	var msgs []pleat.Message
+	for i, total := 0, 0; total < 1_000_000; i++ {
+		id := "call_" + strconv.Itoa(i)
+		var sb strings.Builder
+		for line := range 80 {
+			fmt.Fprintf(&sb, "%d: if err := run(ctx, job%d); err != nil { return %d }\n", line, i, line*i)
+		}
+		round := []pleat.Message{
+			pleat.Assistant(pleat.Call(id, "read", `{"path":"src/file`+id+`.go"}`)),
+			pleat.Results(pleat.Result(id, sb.String())),
+		}
+		total += tok.CountMessage(round[0]) + tok.CountMessage(round[1])
+		msgs = append(msgs, round...)
+	}
+	return msgs
+}
+
+// BenchmarkCount compares, for a conversation of a million tokens, counting all of it
+// for the first time, counting it again, and appending one block of about a thousand
+// tokens to its tally. The last one puts them side by side in one run: "whole/append"
+// appends take as long as counting the whole, and "late/early" is the cost of an append
+// to a million tokens in relation to one to nothing.
+func BenchmarkCount(b *testing.B) {
+	m, _ := pleat.DefaultModels().Lookup("gpt-5.4")
+	warm := pleat.NewTokenizer(m, nil)
+	cold := pleat.NewTokenizer(m, &pleat.TokenizerOptions{CacheSize: -1})
+	msgs := transcript1M(warm)
+	block := pleat.User(strings.Repeat("one more block of text, ", 200))
+	full := pleat.NewTally(cold)
+	full.Append(msgs...)
+	count := func(tok *pleat.Tokenizer) {
+		for _, msg := range msgs {
+			tok.CountMessage(msg)
+		}
+	}
+	b.Run("whole", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			count(cold)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			count(warm)
+		}
+	})
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			full.Append(block)
+		}
+	})
+	b.Run("ratio", func(b *testing.B) {
+		var whole, late, early time.Duration
+		for b.Loop() {
+			start := time.Now()
+			count(cold)
+			whole += time.Since(start)
+			empty := pleat.NewTally(cold)
+			for range 100 {
+				start = time.Now()
+				full.Append(block)
+				late += time.Since(start)
+				start = time.Now()
+				empty.Append(block)
+				early += time.Since(start)
+			}
+		}
+		b.ReportMetric(100*whole.Seconds()/late.Seconds(), "whole/append")
+		b.ReportMetric(late.Seconds()/early.Seconds(), "late/early")
+	})
+}

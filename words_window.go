@@ -1,0 +1,143 @@
+package pleat
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What the stores' searches have in common, so that the same question gets the same
+// answer from each of them. A window is the unit that is ranked: about a dozen lines,
+// large enough to hold a thought and small enough to be read whole.
+const (
+	windowLines   = 12
+	windowBytes   = 4096
+	windowOverlap = 256 // bytes that two pieces of one long line share
+	maxQueryWords = 64
+)
+
+// Window is a part of a text that is ranked on its own.
+type Window struct {
+	From, To   int // lines From ≤ i < To, counted from 0
+	Start, End int // bytes Start ≤ i < End
+	Text       string
+}
+
+// Windows cuts a text into overlapping windows of about 12 lines and at most 4 KB. Two
+// neighbours share about a third of their lines, so that a thought is whole in at
+// least one of them. A line longer than a window comes in several overlapping pieces,
+// which tell from one another by their bytes. Every byte is in some window.
+func Windows(text string) iter.Seq[Window] {
+	return func(yield func(Window) bool) {
+		line, start := 0, 0
+		for start < len(text) {
+			if end := lineEnd(text, start); end-start > windowBytes {
+				if !longLine(text, line, start, end, yield) {
+					return
+				}
+				line, start = line+1, end
+				continue
+			}
+			ends := make([]int, 0, windowLines) // stays on the stack
+			for end := start; len(ends) < windowLines && end < len(text); {
+				next := lineEnd(text, end)
+				if next-start > windowBytes {
+					break
+				}
+				ends = append(ends, next)
+				end = next
+			}
+			n, end := len(ends), ends[len(ends)-1]
+			if !yield(Window{From: line, To: line + n, Start: start, End: end, Text: text[start:end]}) {
+				return
+			}
+			if end == len(text) {
+				return
+			}
+			step := n - n/3
+			if lineEnd(text, end)-end > windowBytes {
+				step = n // a long line follows and shares nothing
+			}
+			line, start = line+step, ends[step-1]
+		}
+	}
+}
+
+// lineEnd is the end of the line that begins at start, with its line feed.
+func lineEnd(text string, start int) int {
+	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+		return start + i + 1
+	}
+	return len(text)
+}
+
+// longLine yields one line in pieces.
+func longLine(text string, line, start, end int, yield func(Window) bool) bool {
+	for {
+		cut := end
+		if end-start > windowBytes {
+			cut = wordBreak(text, start+windowBytes-windowOverlap, start+windowBytes)
+		}
+		if !yield(Window{From: line, To: line + 1, Start: start, End: cut, Text: text[start:cut]}) {
+			return false
+		}
+		if cut == end {
+			return true
+		}
+		start = wordBreak(text, cut-windowOverlap, cut-windowOverlap/2)
+	}
+}
+
+// wordBreak finds the last place in text[low:high] after which a word begins, or else
+// the last place at which a character does.
+func wordBreak(text string, low, high int) int {
+	if i := strings.LastIndexAny(text[low:high], " \t,;\"'(){}[]<>"); i >= 0 {
+		return low + i + 1
+	}
+	for i := high; i > low; i-- {
+		if utf8.RuneStart(text[i]) {
+			return i
+		}
+	}
+	return high
+}
+
+// BM25 is what one word of a query adds to the score of a place (a window): more when
+// the place has the word often and is short, and when few places have it.
+//
+// count is how often the place has the word, length how many words the place has,
+// average the mean length of the places, holding how many of all places have the word.
+func BM25(count, length int, average float64, holding, all int) float64 {
+	const k1, b = 1.2, 0.75
+	rarity := math.Log(1 + (float64(all-holding)+0.5)/(float64(holding)+0.5))
+	n := float64(count)
+	return rarity * n * (k1 + 1) / (n + k1*(1-b+b*float64(length)/max(average, 1)))
+}
+
+// QueryWords returns the words of a query that stores look for: the first 64 different
+// ones.
+func QueryWords(query string) []string {
+	var words []string
+	seen := make(map[string]bool)
+	for word := range Words(query) {
+		if len(words) == maxQueryWords {
+			break
+		}
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// SortHits puts hits in the order in which Search returns them: best first; among
+// equals the newest first, and within one entry from the top.
+func SortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Seq, a.Seq), cmp.Compare(a.Start, b.Start))
+	})
+}
