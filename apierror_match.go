@@ -90,15 +90,30 @@ func kindOfType(tag string) ErrorKind {
 		part string
 		kind ErrorKind
 	}{
-		{"overloaded", ErrorOverloaded}, {"unavailable", ErrorOverloaded},
-		{"timeout", ErrorTimeout}, {"deadline_exceeded", ErrorTimeout},
-		{"authentication", ErrorAuth}, {"unauthenticated", ErrorAuth}, {"invalid_api_key", ErrorAuth}, {"unauthorized", ErrorAuth},
-		{"permission", ErrorPermission}, {"access_denied", ErrorPermission}, {"accessdenied", ErrorPermission},
+		{"overloaded", ErrorOverloaded},
+		{"unavailable", ErrorOverloaded},
+		{"timeout", ErrorTimeout},
+		{"deadline_exceeded", ErrorTimeout},
+		{"authentication", ErrorAuth},
+		{"unauthenticated", ErrorAuth},
+		{"invalid_api_key", ErrorAuth},
+		{"unauthorized", ErrorAuth},
+		{"permission", ErrorPermission},
+		{"access_denied", ErrorPermission},
+		{"accessdenied", ErrorPermission},
 		{"not_found", ErrorNotFound},
-		{"content_filter", ErrorRefused}, {"content_policy", ErrorRefused}, {"invalid_prompt", ErrorRefused},
-		{"api_error", ErrorServer}, {"server_error", ErrorServer}, {"internal", ErrorServer}, {"conflict", ErrorServer},
-		{"invalid_request", ErrorInvalid}, {"invalid_argument", ErrorInvalid}, {"badrequest", ErrorInvalid},
-		{"failed_precondition", ErrorInvalid}, {"validation", ErrorInvalid},
+		{"content_filter", ErrorRefused},
+		{"content_policy", ErrorRefused},
+		{"invalid_prompt", ErrorRefused},
+		{"api_error", ErrorServer},
+		{"server_error", ErrorServer},
+		{"internal", ErrorServer},
+		{"conflict", ErrorServer},
+		{"invalid_request", ErrorInvalid},
+		{"invalid_argument", ErrorInvalid},
+		{"badrequest", ErrorInvalid},
+		{"failed_precondition", ErrorInvalid},
+		{"validation", ErrorInvalid},
 	} {
 		if strings.Contains(tag, t.part) {
 			return t.kind

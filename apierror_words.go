@@ -47,7 +47,7 @@ var apiErrorPatterns = sync.OnceValue(func() *errorPatterns {
 		unavailable: ci(`^service unavailable:`),
 		billing:     ci(`credit balance is too low|exceeded your current quota|spend(ing)? (limit|cap)|insufficient (credits|balance|funds)`),
 		image:       ci(`(image|pdf|file|document)s? (exceeds?|is larger than) # ?([kmg]i?b|bytes)|request exceeds the maximum (allowed )?(size|number of bytes)|request entity too large|payload too large`),
-		path:        regexp.MustCompile("^(?:[A-Za-z_]+: )?((?:messages|system|tools|input)(?:\\.\\[?[A-Za-z0-9_]+\\]?)+)"),
+		path:        regexp.MustCompile(`^(?:[A-Za-z_]+: )?((?:messages|system|tools|input)(?:\.\[?[A-Za-z0-9_]+\]?)+)`),
 		changed:     regexp.MustCompile("first at `([^`]+)`"),
 		delay:       ci(`(?:try again|retry) (?:in|after) ([0-9.]+) ?(ms|milliseconds?|s|sec|seconds?|m|minutes?)\b`),
 	}

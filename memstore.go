@@ -231,8 +231,10 @@ func (m *MemStore) Sessions(ctx context.Context, tenant string) iter.Seq2[Sessio
 			if key.Tenant != tenant {
 				continue
 			}
-			info := SessionInfo{Key: key, Entries: uint64(len(s.entries)),
-				First: s.entries[0].Time, Last: s.entries[len(s.entries)-1].Time}
+			info := SessionInfo{
+				Key: key, Entries: uint64(len(s.entries)),
+				First: s.entries[0].Time, Last: s.entries[len(s.entries)-1].Time,
+			}
 			for _, e := range s.entries {
 				info.BodyBytes += int64(e.BodySize)
 			}

@@ -42,35 +42,41 @@ func TestRounds(t *testing.T) {
 		{
 			"parallel calls, one message of results",
 			[]pleat.Message{a(pleat.Say("look"), call("1"), call("2")), res("2", "1")},
-			[]string{"0-2 1@0.1=1.1 2@0.2=1.0"}, 0,
+			[]string{"0-2 1@0.1=1.1 2@0.2=1.0"},
+			0,
 		},
 		{
 			"parallel calls, results in messages of their own",
 			[]pleat.Message{a(call("1"), call("2")), res("1"), res("2"), u("go on")},
-			[]string{"0-3 1@0.0=1.0 2@0.1=2.0"}, 0,
+			[]string{"0-3 1@0.0=1.0 2@0.1=2.0"},
+			0,
 		},
 		{
 			"one answer in several elements",
 			[]pleat.Message{u("x"), a(pleat.Thinking{}), a(call("1")), a(call("2")), res("1"), res("2")},
-			[]string{"1-6 1@2.0=4.0 2@3.0=5.0"}, 0,
+			[]string{"1-6 1@2.0=4.0 2@3.0=5.0"},
+			0,
 		},
 		{"unanswered", []pleat.Message{a(call("1")), u("stop")}, []string{"0-1 1@0.0=open"}, 0},
 		{
 			"late result, after other people spoke",
 			[]pleat.Message{a(call("1")), u("wait"), a(call("2")), res("2"), res("1")},
-			[]string{"0-5 1@0.0=4.0", "2-4 2@2.0=3.0"}, 0,
+			[]string{"0-5 1@0.0=4.0", "2-4 2@2.0=3.0"},
+			0,
 		},
 		{"orphan", []pleat.Message{u("x"), res("9")}, nil, 1},
 		{"second answer", []pleat.Message{a(call("1")), res("1"), res("1")}, []string{"0-2 1@0.0=1.0"}, 1},
 		{
 			"id used again after the first call was abandoned",
 			[]pleat.Message{a(call("1")), u("again"), a(call("1")), res("1")},
-			[]string{"0-1 1@0.0=open", "2-4 1@2.0=3.0"}, 0,
+			[]string{"0-1 1@0.0=open", "2-4 1@2.0=3.0"},
+			0,
 		},
 		{
 			"the same id twice in one answer",
 			[]pleat.Message{a(call("1"), call("1")), res("1", "1")},
-			[]string{"0-2 1@0.0=1.0 1@0.1=1.1"}, 0,
+			[]string{"0-2 1@0.0=1.0 1@0.1=1.1"},
+			0,
 		},
 	}
 	for _, tt := range tests {

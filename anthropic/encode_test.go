@@ -72,19 +72,37 @@ func TestEncodeMessages(t *testing.T) {
 		want string // the messages array
 	}{
 		{"own bytes are kept", []pleat.Message{raw, raw}, `{"role":"user", "content":"as it came"},{"role":"user", "content":"as it came"}`},
-		{"foreign reasoning is left out", []pleat.Message{pleat.User("hi"), foreign, pleat.User("x")},
-			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"text","text":"words"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`},
-		{"pictures of failed tools stand behind the results", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"), pleat.Call("b", "n", "{}")), pleat.Results(failed, pleat.Result("b", "ok"))},
+		{
+			"foreign reasoning is left out",
+			[]pleat.Message{pleat.User("hi"), foreign, pleat.User("x")},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"text","text":"words"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`,
+		},
+		{
+			"pictures of failed tools stand behind the results",
+			[]pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"), pleat.Call("b", "n", "{}")), pleat.Results(failed, pleat.Result("b", "ok"))},
 			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]},` +
-				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"b","content":"ok"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`},
-		{"an open call at the end", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"))},
-			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + noResult + `","is_error":true}]}`},
-		{"system messages wait for the results", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}")), pleat.NewMessage(pleat.RoleSystem, pleat.Say("note")), pleat.Results(pleat.Result("a", "r"))},
-			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]},{"role":"system","content":[{"type":"text","text":"note"}]}`},
-		{"empty text and empty messages are left out", []pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Say(" ")), pleat.User("x")},
-			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`},
-		{"blocks of unknown wires leave a note", []pleat.Message{pleat.NewMessage(pleat.RoleUser, pleat.Opaque{Type: "web_search_call", Raw: `{"type":"web_search_call"}`}, pleat.Opaque{Type: "document", Raw: `{"type":"document","source":{}}`}, pleat.Image{})},
-			`{"role":"user","content":[{"type":"text","text":"[web_search_call left out: it has no form here]"},{"type":"document","source":{}},{"type":"text","text":"[image left out: it has no form here]"}]}`},
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"b","content":"ok"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`,
+		},
+		{
+			"an open call at the end",
+			[]pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}"))},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + noResult + `","is_error":true}]}`,
+		},
+		{
+			"system messages wait for the results",
+			[]pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Call("a", "n", "{}")), pleat.NewMessage(pleat.RoleSystem, pleat.Say("note")), pleat.Results(pleat.Result("a", "r"))},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]},{"role":"system","content":[{"type":"text","text":"note"}]}`,
+		},
+		{
+			"empty text and empty messages are left out",
+			[]pleat.Message{pleat.User("hi"), pleat.Assistant(pleat.Say(" ")), pleat.User("x")},
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`,
+		},
+		{
+			"blocks of unknown wires leave a note",
+			[]pleat.Message{pleat.NewMessage(pleat.RoleUser, pleat.Opaque{Type: "web_search_call", Raw: `{"type":"web_search_call"}`}, pleat.Opaque{Type: "document", Raw: `{"type":"document","source":{}}`}, pleat.Image{})},
+			`{"role":"user","content":[{"type":"text","text":"[web_search_call left out: it has no form here]"},{"type":"document","source":{}},{"type":"text","text":"[image left out: it has no form here]"}]}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 // always JSON with a messages array.
 type gen struct {
 	*rand.Rand
-	b     strings.Builder
 	calls int
 }
 
@@ -164,7 +163,9 @@ func (g *gen) round() []string {
 		g.calls++
 		id := fmt.Sprintf("toolu_%d", g.calls)
 		blocks = append(blocks, g.object(g.marker([]member{
-			{"type", `"tool_use"`}, {"id", `"` + id + `"`}, {"name", `"run"`},
+			{"type", `"tool_use"`},
+			{"id", `"` + id + `"`},
+			{"name", `"run"`},
 			{"input", g.object(member{"command", g.str()}, member{"cache_control", g.value(1)})},
 		})...))
 		results = append(results, g.result(id))

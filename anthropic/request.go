@@ -32,7 +32,7 @@ type Request struct {
 // never checked, so they are walked only then.
 type topLevel struct {
 	model, maxTokens, temperature, topP, topK jsonspan.Span
-	system, tools, toolChoice, thinking       jsonspan.Span
+	system, toolChoice, thinking              jsonspan.Span
 	stopSequences, outputConfig, outputFormat jsonspan.Span
 	contextManagement, compaction             jsonspan.Span
 }

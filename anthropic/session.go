@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
@@ -32,4 +33,30 @@ func DecodeMessage(raw []byte) (pleat.Message, error) {
 		return pleat.Message{}, fmt.Errorf("decode message: %d elements, want one", len(r.Messages))
 	}
 	return r.Messages[0], nil
+}
+
+// ClearingBeta is the value that anthropic-beta must have for [Clearing].
+const ClearingBeta = "context-management-2025-06-27"
+
+// Clearing is the context_management value for a policy that leaves old results to the
+// provider ([pleat.Mask].ByProvider): above trigger tokens of prompt the provider clears
+// all but the newest results itself, without a change to the request's messages.
+func Clearing(m pleat.Mask, trigger int) []byte {
+	type amount struct {
+		Type  string `json:"type"`
+		Value int    `json:"value"`
+	}
+	type edit struct {
+		Type    string   `json:"type"`
+		Trigger amount   `json:"trigger"`
+		Keep    amount   `json:"keep"`
+		Exclude []string `json:"exclude_tools,omitempty"`
+	}
+	out, _ := json.Marshal(map[string][]edit{"edits": {{ // strings and numbers cannot fail
+		Type:    "clear_tool_uses_20250919",
+		Trigger: amount{"input_tokens", trigger},
+		Keep:    amount{"tool_uses", m.Keep},
+		Exclude: m.Exempt,
+	}}})
+	return out
 }

@@ -236,8 +236,10 @@ func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 }
 
 var (
-	deltaMembers = map[string]bool{"role": true, "content": true, "refusal": true, "reasoning_content": true, "reasoning": true,
-		"tool_calls": true, "function_call": true, "audio": true}
+	deltaMembers = map[string]bool{
+		"role": true, "content": true, "refusal": true, "reasoning_content": true, "reasoning": true,
+		"tool_calls": true, "function_call": true, "audio": true,
+	}
 	callMembers = map[string]bool{"index": true, "id": true, "type": true, "function": true, "custom": true}
 )
 

@@ -19,8 +19,10 @@ func mixed() *pleat.Request {
 		pleat.Call("c3", "read", "{}"))
 	itemCall := pleat.WireMessage(pleat.RoleAssistant, pleat.FormatResponses,
 		`{"type":"custom_tool_call","call_id":"c4","name":"patch","input":"free text"}`,
-		pleat.ToolCall{ID: "c4", Name: "patch", Input: pleat.Plain("free text"),
-			Raw: `{"type":"custom_tool_call","call_id":"c4","name":"patch","input":"free text"}`})
+		pleat.ToolCall{
+			ID: "c4", Name: "patch", Input: pleat.Plain("free text"),
+			Raw: `{"type":"custom_tool_call","call_id":"c4","name":"patch","input":"free text"}`,
+		})
 	return &pleat.Request{
 		Model:  "gpt-x",
 		System: "You are \"brief\".",

@@ -146,8 +146,10 @@ func (g gen) chat() []byte {
 	}
 	body := obj{{"model", raw(`"gpt-x"`)}, {"messages", msgs}, {"stream", raw("true")}, {"max_completion_tokens", raw("1024")}}
 	if g.chance(0.7) {
-		body = append(body, kv{"tools", arr{obj{{"type", raw(`"function"`)},
-			{"function", obj{{"name", raw(`"run"`)}, {"description", g.str()}, {"parameters", obj{{"type", raw(`"object"`)}}}}}}}})
+		body = append(body, kv{"tools", arr{obj{
+			{"type", raw(`"function"`)},
+			{"function", obj{{"name", raw(`"run"`)}, {"description", g.str()}, {"parameters", obj{{"type", raw(`"object"`)}}}}},
+		}}})
 	}
 	return g.body(body)
 }
@@ -224,8 +226,13 @@ func (g gen) responses() []byte {
 		}
 		items = append(items, message("user", "input_text"))
 	}
-	return g.body(obj{{"model", raw(`"gpt-x"`)}, {"input", items}, {"store", raw("false")}, {"instructions", g.str()},
-		{"tools", arr{obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}}, obj{{"type", raw(`"web_search"`)}}}}})
+	return g.body(obj{
+		{"model", raw(`"gpt-x"`)},
+		{"input", items},
+		{"store", raw("false")},
+		{"instructions", g.str()},
+		{"tools", arr{obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}}, obj{{"type", raw(`"web_search"`)}}}},
+	})
 }
 
 func (g gen) call(callID raw, id func(string) raw) (call, output obj) {
@@ -235,8 +242,11 @@ func (g gen) call(callID raw, id func(string) raw) (call, output obj) {
 			obj{{"type", raw(`"custom_tool_call_output"`)}, {"call_id", callID}, {"output", g.str()}}
 	case 1:
 		return obj{{"type", raw(`"shell_call"`)}, {"id", id("sh")}, {"call_id", callID}, {"action", obj{{"commands", arr{g.str()}}}}},
-			obj{{"type", raw(`"shell_call_output"`)}, {"call_id", callID},
-				{"output", arr{obj{{"stdout", g.str()}, {"stderr", raw(`""`)}, {"outcome", raw(`{"type":"exit","exit_code":3}`)}}}}}
+			obj{
+				{"type", raw(`"shell_call_output"`)},
+				{"call_id", callID},
+				{"output", arr{obj{{"stdout", g.str()}, {"stderr", raw(`""`)}, {"outcome", raw(`{"type":"exit","exit_code":3}`)}}}},
+			}
 	}
 	return obj{{"type", raw(`"function_call"`)}, {"id", id("fc")}, {"call_id", callID}, {"name", raw(`"run"`)}, {"arguments", g.str()}},
 		obj{{"type", raw(`"function_call_output"`)}, {"call_id", callID}, {"output", g.itemContent("input_text")}}

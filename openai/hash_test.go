@@ -25,8 +25,10 @@ func TestHashesIgnoreFormAndMarkers(t *testing.T) {
 		{decoders[0], `{"messages":[{"role":"user","content":"x"}]}`, `{ "messages" : [ {"role": "user", "content": [{"type":"text","text":"x"` + mark + `}]} ] }`},
 		{decoders[0], `{"messages":[],"tools":[{"type":"function","function":{"name":"f"}}]}`, `{"tools":[ {"type":"function", "function":{"name":"f"}} ],"messages":[]}`},
 		{decoders[1], `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}`, `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"` + mark + `}]}]}`},
-		{decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
-			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"` + mark + `}]}]}`},
+		{
+			decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
+			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"` + mark + `}]}]}`,
+		},
 		{decoders[1], `{"input":"x"}`, `{"input":[{"role":"user","content":"x"}]}`},
 	} {
 		a, b := hashes(t, tt.d, tt.a), hashes(t, tt.d, tt.b)

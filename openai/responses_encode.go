@@ -103,12 +103,12 @@ func (e *itemEncoder) message(m pleat.Message) error {
 	}
 	var said []pleat.Block
 	for _, b := range m.Blocks().All() {
-		switch b.(type) {
+		switch part := b.(type) {
 		case pleat.Text, pleat.Image:
 			said = append(said, b)
 			continue
 		case pleat.Opaque:
-			if isPart(b.(pleat.Opaque), inputParts) {
+			if isPart(part, inputParts) {
 				said = append(said, b)
 				continue
 			}

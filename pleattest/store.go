@@ -398,7 +398,8 @@ func (s *storeTest) allOrNothing() {
 
 func (s *storeTest) isolation() {
 	keys := []pleat.SessionKey{
-		{Tenant: s.Name() + "A", Session: "same"}, {Tenant: s.Name() + "A", Session: "other"},
+		{Tenant: s.Name() + "A", Session: "same"},
+		{Tenant: s.Name() + "A", Session: "other"},
 		{Tenant: s.Name() + "B", Session: "same"},
 	}
 	for i, key := range keys {

@@ -113,8 +113,10 @@ func TestForgetBytes(t *testing.T) {
 	for n, key := range []pleat.SessionKey{kept, secret} {
 		for i := range 50 {
 			name := []string{"harmless", "confidential"}[n]
-			e := pleat.Entry{Kind: "k", Label: fmt.Sprint(name, "label", i), Data: []byte(name + "data"),
-				Body: fmt.Append(nil, name, "body", i), Text: fmt.Sprint(name, "text", i)}
+			e := pleat.Entry{
+				Kind: "k", Label: fmt.Sprint(name, "label", i), Data: []byte(name + "data"),
+				Body: fmt.Append(nil, name, "body", i), Text: fmt.Sprint(name, "text", i),
+			}
 			if _, err := store.Append(t.Context(), key, uint64(i), e); err != nil {
 				t.Fatal(err)
 			}

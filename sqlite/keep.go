@@ -21,8 +21,10 @@ func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.Ses
 			return
 		}
 		for _, x := range sessions {
-			info := pleat.SessionInfo{Key: x.key, Entries: x.head, BodyBytes: x.bytes,
-				First: time.UnixMilli(x.first).UTC(), Last: time.UnixMilli(x.last).UTC()}
+			info := pleat.SessionInfo{
+				Key: x.key, Entries: x.head, BodyBytes: x.bytes,
+				First: time.UnixMilli(x.first).UTC(), Last: time.UnixMilli(x.last).UTC(),
+			}
 			if !yield(info, nil) {
 				return
 			}
@@ -123,9 +125,11 @@ func (s *Store) forget(ctx context.Context, key pleat.SessionKey) error {
 		{"DELETE FROM indexed WHERE session = ?", []any{x.id}},
 		{"DELETE FROM pending WHERE session = ?", []any{x.id}},
 		{"DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", []any{x.id}},
-		{`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
+		{
+			`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
 			SELECT 1 FROM entry e JOIN session s ON s.id = e.session WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
-			[]any{column(key.Tenant), x.id, x.id}},
+			[]any{column(key.Tenant), x.id, x.id},
+		},
 		{"DELETE FROM entry WHERE session = ?", []any{x.id}},
 		{"DELETE FROM session WHERE id = ?", []any{x.id}},
 	} {

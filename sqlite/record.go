@@ -47,6 +47,7 @@ func (s *summer) bytes(b []byte) {
 	s.buf = binary.AppendUvarint(s.buf, uint64(len(b)))
 	s.buf = append(s.buf, b...)
 }
+
 func (s *summer) string(v string) {
 	s.buf = binary.AppendUvarint(s.buf, uint64(len(v)))
 	s.buf = append(s.buf, v...)

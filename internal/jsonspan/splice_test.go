@@ -68,12 +68,27 @@ func TestUnquote(t *testing.T) {
 		lit, want string
 		ok        bool
 	}{
-		{`""`, "", true}, {`"abc"`, "abc", true}, {`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t", true},
-		{`"\u0041\u00E9\u00e9\u20ac"`, "Aéé€", true}, {`"\ud83d\ude42"`, "🙂", true},
-		{`"\ud83d"`, "\uFFFD", true}, {`"\ud83dx"`, "\uFFFDx", true}, {`"\ud83d\u0041"`, "\uFFFDA", true},
-		{`"\ude42\ud83d\ude42"`, "\uFFFD🙂", true}, {`"\ud83d\n"`, "\uFFFD\n", true},
-		{"\"\xff\"", "\xff", true}, {"\"\xff\\n\"", "\xff\n", true},
-		{``, "", false}, {`"`, "", false}, {`a`, "", false}, {`"a`, "", false}, {`"a"b"`, "", false}, {`"\"`, "", false}, {`"\u12"`, "", false}, {"\"\n\"", "", false}, {`"a" `, "", false},
+		{`""`, "", true},
+		{`"abc"`, "abc", true},
+		{`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t", true},
+		{`"\u0041\u00E9\u00e9\u20ac"`, "Aéé€", true},
+		{`"\ud83d\ude42"`, "🙂", true},
+		{`"\ud83d"`, "\uFFFD", true},
+		{`"\ud83dx"`, "\uFFFDx", true},
+		{`"\ud83d\u0041"`, "\uFFFDA", true},
+		{`"\ude42\ud83d\ude42"`, "\uFFFD🙂", true},
+		{`"\ud83d\n"`, "\uFFFD\n", true},
+		{"\"\xff\"", "\xff", true},
+		{"\"\xff\\n\"", "\xff\n", true},
+		{``, "", false},
+		{`"`, "", false},
+		{`a`, "", false},
+		{`"a`, "", false},
+		{`"a"b"`, "", false},
+		{`"\"`, "", false},
+		{`"\u12"`, "", false},
+		{"\"\n\"", "", false},
+		{`"a" `, "", false},
 	} {
 		got, ok := Unquote([]byte(tt.lit))
 		if got != tt.want || ok != tt.ok {
@@ -91,9 +106,20 @@ func TestKeyIs(t *testing.T) {
 		lit, name string
 		want      bool
 	}{
-		{`"role"`, "role", true}, {`"role"`, "rol", false}, {`"role"`, "roles", false}, {`"role"`, "Role", false},
-		{`"\u0072ole"`, "role", true}, {`"\u0072ole"`, "\\u0072ole", false}, {`"\\a"`, `\a`, true}, {`"\\a"`, `\\a`, false},
-		{`"a\nb"`, "a\nb", true}, {`"a\nb"`, `a\nb`, false}, {`""`, "", true}, {`"\u0000"`, "\x00", true}, {`"`, "", false}, {``, "", false},
+		{`"role"`, "role", true},
+		{`"role"`, "rol", false},
+		{`"role"`, "roles", false},
+		{`"role"`, "Role", false},
+		{`"\u0072ole"`, "role", true},
+		{`"\u0072ole"`, "\\u0072ole", false},
+		{`"\\a"`, `\a`, true},
+		{`"\\a"`, `\\a`, false},
+		{`"a\nb"`, "a\nb", true},
+		{`"a\nb"`, `a\nb`, false},
+		{`""`, "", true},
+		{`"\u0000"`, "\x00", true},
+		{`"`, "", false},
+		{``, "", false},
 	} {
 		data := []byte(tt.lit)
 		if got := KeyIs(data, Span{0, len(data)}, tt.name); got != tt.want {

@@ -1,0 +1,96 @@
+package pleat_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// longSession makes a conversation of about a million tokens: turns of a user, rounds of
+// reading, editing and testing, answers with reasons.
+func longSession(tokens int) []pleat.Message {
+	r := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		return [...]string{"parse", "Token", "session", "store", "fold", "view", "Ledger", "budget", "line", "Handle", "retry", "wire"}[r.IntN(12)]
+	}
+	name := func() string { return fmt.Sprintf("%s%s%d", word(), "Of"+word(), r.IntN(400)) }
+	code := func(lines int) string {
+		var b strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&b, "%6d→\tif %s := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n", i+1, name(), name(), word(), word(), word())
+		}
+		return b.String()
+	}
+	var msgs []pleat.Message
+	size := 0
+	add := func(m ...pleat.Message) {
+		for _, m := range m {
+			for _, b := range m.Blocks().All() {
+				size += len(blockText(b))
+			}
+		}
+		msgs = append(msgs, m...)
+	}
+	for n := 0; size < tokens*29/10; n++ {
+		if n%12 == 0 {
+			add(pleat.User(fmt.Sprintf("Now fix %s in src/%s.go, and do not touch %s.", name(), word(), name())))
+		}
+		id, file := fmt.Sprintf("call_%d", n), fmt.Sprintf("src/%s%d.go", word(), r.IntN(60))
+		switch n % 4 {
+		case 0, 1:
+			add(pleat.Assistant(pleat.Say("Let me look at "+file+"."), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
+				pleat.Results(pleat.Result(id, code(60+r.IntN(120)))))
+		case 2:
+			add(pleat.Assistant(pleat.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, code(6), code(8)))),
+				pleat.Results(pleat.Result(id, "ok")))
+		case 3:
+			add(pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
+				pleat.Results(pleat.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name())))
+		}
+		if n%12 == 11 {
+			add(pleat.Assistant(pleat.Say(fmt.Sprintf("Done.\n\n- Replaced `%s` by `%s` because it blocked under load.\n- Kept `%s` instead of `%s`.\n\nThe root cause was %s: %s.", name(), name(), name(), name(), name(), code(2)))))
+		}
+	}
+	return msgs
+}
+
+// BenchmarkCompaction compares folding a conversation of a million tokens with counting
+// its tokens once: "ratio" is the one over the other.
+func BenchmarkCompaction(b *testing.B) {
+	msgs := longSession(1_000_000)
+	plain := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{CacheSize: -1})
+	tokens, best := 0, time.Hour
+	for range 3 {
+		start := time.Now()
+		tokens = 0
+		for _, m := range msgs {
+			tokens += plain.CountMessage(m)
+		}
+		best = min(best, time.Since(start))
+	}
+	for _, window := range []int{16_000, 200_000} {
+		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				s := open(b, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: window}})
+				if err := s.Append(b.Context(), msgs...); err != nil {
+					b.Fatal(err)
+				}
+				runtime.GC()
+				b.StartTimer()
+				if _, err := s.Compact(b.Context(), ""); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perOp := b.Elapsed() / time.Duration(b.N)
+			b.ReportMetric(float64(tokens), "tokens")
+			b.ReportMetric(float64(best.Milliseconds()), "tokenize-ms")
+			b.ReportMetric(float64(perOp)/float64(best), "ratio")
+		})
+	}
+}

@@ -1,0 +1,228 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// sessionFiles lists the session files of the folder that PLEAT_CORPUS names.
+func sessionFiles(t testing.TB) []string {
+	t.Helper()
+	root := os.Getenv("PLEAT_CORPUS")
+	if root == "" {
+		t.Skip("set PLEAT_CORPUS to a folder of session files to run this test")
+	}
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{"eval", "trail", "model", "LICENSES"}, d.Name()) {
+			return fs.SkipDir
+		}
+		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// readSession reads the first conversation of a session file.
+func readSession(t testing.TB, path string) []pleat.Message {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer log.Close()
+	var msgs []pleat.Message
+	for rec, err := range log.Records() {
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		msgs = append(msgs, rec.Message)
+	}
+	return msgs
+}
+
+// TestCorpusEngine drives every real session through chained compactions at several
+// budgets and holds the last view to the promises.
+func TestCorpusEngine(t *testing.T) {
+	var stats struct{ views, paths, named, rules int }
+	for _, path := range sessionFiles(t) {
+		msgs := readSession(t, path)
+		source := allText(msgs)
+		for _, window := range []int{200_000, 60_000, 20_000, 8_000} {
+			for _, chain := range []int{1, 3, 10} {
+				name := fmt.Sprintf("%s/%d/%d", filepath.Base(path), window, chain)
+				c := corpusCase{t: t, name: name, msgs: msgs, source: source, window: window}
+				c.run(chain)
+				stats.views++
+				stats.paths += c.paths
+				stats.named += c.named
+				stats.rules += c.rules
+			}
+		}
+	}
+	t.Logf("%d last views; %d of %d changed files named; %d rules verbatim", stats.views, stats.named, stats.paths, stats.rules)
+}
+
+type corpusCase struct {
+	t      *testing.T
+	name   string
+	msgs   []pleat.Message
+	source string
+	window int
+
+	paths, named, rules int
+}
+
+func (c *corpusCase) run(chain int) {
+	ctx := context.Background()
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: c.name}, &pleat.Options{
+		Budget: pleat.Budget{Window: c.window}, Tokens: counter, Check: anthropic.Checker(pleat.Model{}),
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	done := 0
+	for i, m := range c.msgs {
+		if err := s.Append(ctx, m); err != nil {
+			c.t.Fatalf("%s: %v", c.name, err)
+		}
+		if (i+1)*chain/len(c.msgs) > done { // spread the forced compactions evenly
+			done++
+			if _, err := s.Compact(ctx, ""); err != nil {
+				c.t.Fatalf("%s: compact after message %d: %v", c.name, i, err)
+			}
+		}
+	}
+	v, err := s.View(ctx, pleat.Turn{})
+	if err != nil {
+		if !errors.Is(err, pleat.ErrCannotFit) || !c.hopeless() {
+			c.t.Errorf("%s: %v", c.name, err)
+		}
+		return
+	}
+	if snap := s.Snapshot(); snap.Tokens > snap.Limits.Max {
+		c.t.Errorf("%s: %d tokens of %d", c.name, snap.Tokens, snap.Limits.Max)
+	}
+	if bad := v.Check(pleat.NewTranscript(c.msgs...)); len(bad) > 0 {
+		c.t.Errorf("%s: %v", c.name, bad)
+	}
+	msgs, err := v.Resolve(s.Message)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.judge(s, msgs)
+	c.exact(s)
+}
+
+// hopeless reports whether the system prompt that stands among the messages leaves too
+// little room for the newest words and a page.
+func (c *corpusCase) hopeless() bool {
+	need := 1_500
+	for _, m := range c.msgs {
+		if r := m.Role(); r != pleat.RoleSystem && r != pleat.RoleDeveloper {
+			break
+		}
+		need += counter.CountMessage(m)
+	}
+	return need > (pleat.Budget{Window: c.window}).Limits().Max
+}
+
+// judge holds a view to what must survive: changed files, rules, no invention.
+func (c *corpusCase) judge(s *pleat.Session, msgs []pleat.Message) {
+	text := allText(msgs)
+	expanded := spellOut(text)
+	for _, p := range pleat.LedgerOf(pleat.NewTranscript(c.msgs...)).Changed() {
+		c.paths++
+		if strings.Contains(expanded, p.Path) {
+			c.named++
+		} else if c.window >= 20_000 {
+			c.t.Errorf("%s: changed file %s is not named", c.name, p.Path)
+		}
+	}
+	_, rules, _ := s.Words()
+	for _, r := range rules {
+		c.rules++
+		if !strings.Contains(text, strings.TrimSpace(r.Sentence)) {
+			c.t.Errorf("%s: rule of message %d is not verbatim: %s", c.name, r.Message, r.Sentence)
+		}
+	}
+	for _, m := range msgs {
+		if m.Origin() != pleat.OriginInjected {
+			continue
+		}
+		for _, p := range pathLike.FindAllString(spellOut(m.Text()), -1) {
+			if !strings.Contains(c.source, p) {
+				c.t.Errorf("%s: invented path %q", c.name, p)
+			}
+		}
+	}
+}
+
+func (c *corpusCase) exact(s *pleat.Session) {
+	for _, f := range s.Report().Folds {
+		u, err := s.Unfold(context.Background(), pleat.UnfoldRequest{Handle: f.Handle})
+		if err != nil {
+			c.t.Errorf("%s: unfold %s: %v", c.name, f.Handle, err)
+		} else if pleat.HashOf(u.Whole()) != f.Hash {
+			c.t.Errorf("%s: unfold %s gave other bytes", c.name, f.Handle)
+		}
+	}
+}
+
+var (
+	nameList = regexp.MustCompile(`(?m)^(?:Created|Edited|Deleted|Created and deleted again|Touched by unknown tools|Only looked at): (.*)$|\(changes ([^()]*)\)`)
+	pathLike = regexp.MustCompile(`(?:/?[\w@.+-]+/)+[\w@+-]+\.[a-z]{1,4}\b`)
+)
+
+// spellOut writes the ledger's lists of names out, one name a line: a/{b,c} is a/b and a/c.
+func spellOut(text string) string {
+	return nameList.ReplaceAllStringFunc(text, func(line string) string {
+		if m := nameList.FindStringSubmatch(line); balanced(m[1] + m[2]) {
+			return strings.Join(expandBraces(m[1]+m[2]), "\n")
+		}
+		return line
+	})
+}
+
+func balanced(s string) bool {
+	depth := 0
+	for i, r := range s {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth < 0 {
+				return false
+			}
+			if next := s[i+1:]; next != "" && next[0] != ',' && next[0] != '}' {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}

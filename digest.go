@@ -1,0 +1,136 @@
+package pleat
+
+import (
+	"strconv"
+	"strings"
+)
+
+// head is the number of messages that stay verbatim at the start.
+func (d *draft) head() int {
+	if d.p.Digest.NoHead {
+		return d.prompt()
+	}
+	return d.s.first
+}
+
+// prompt is the number of system and developer messages that the conversation begins
+// with: on some wires they are the system prompt, which is never touched.
+func (d *draft) prompt() int {
+	for i := range d.s.facts {
+		if r := d.s.facts[i].role; r != RoleSystem && r != RoleDeveloper {
+			return i
+		}
+	}
+	return len(d.s.facts)
+}
+
+// maxPage is the most tokens that a page written by code earns: beyond it the newest
+// turns are worth more.
+const maxPage = 12_000
+
+// pageTokens is the room for a digest's page: about half of a small view.
+func (d *draft) pageTokens() int {
+	if d.p.Digest.Tokens > 0 {
+		return d.p.Digest.Tokens
+	}
+	free := d.goal - d.s.head.Total() - d.tokensIn(0, d.head())
+	return max(min(free/2, maxPage), 300)
+}
+
+// digest folds the oldest turns into one page. The newest messages stay: at least as
+// many as the policy says, more where there is room.
+func (d *draft) digest() {
+	n := d.s.t.Len()
+	start := d.head()
+	end := n
+	if !d.p.Digest.Whole {
+		end = d.digestEnd(start)
+	}
+	if end <= start {
+		return // nothing can be folded without cutting a round
+	}
+	d.foldPage(start, end, LeverDigest, "the oldest turns", pageRoom{total: d.pageTokens(), files: d.restoreRoom()})
+}
+
+// digestEnd picks the place up to which turns are digested: as early as the goal allows,
+// so that as many of the newest turns as possible stay.
+func (d *draft) digestEnd(start int) int {
+	n := d.s.t.Len()
+	last := d.tail(d.p.Digest.Keep)
+	if !d.p.Digest.Fill {
+		return last
+	}
+	room := d.goal - d.s.head.Total() - d.tokensIn(0, start) - d.pageTokens() - d.restoreRoom()
+	used := d.tokensIn(last, n)
+	for last > start {
+		prev := d.back(last - 1)
+		if prev < start {
+			break
+		}
+		cost := d.tokensIn(prev, last)
+		if used+cost > room {
+			break
+		}
+		used += cost
+		last = prev
+	}
+	if last <= start { // everything would fit: then only the older half goes
+		last = d.back(start + (n-start)/2)
+	}
+	return last
+}
+
+func (d *draft) restoreRoom() int {
+	r := d.p.Restore
+	if r.Files == 0 {
+		return 0
+	}
+	free := d.goal - d.s.head.Total()
+	return min(r.Files*r.PerFile, r.Total, d.lim.Window/4, max(free/5, 0))
+}
+
+// foldPage folds messages start ≤ i < end into a page.
+func (d *draft) foldPage(start, end int, lever Lever, reason string, room pageRoom) bool {
+	start = d.widened(start)
+	f := d.span(start, end, lever, reason)
+	pg := d.page(f, room)
+	f.Stub, f.Parts = pg.Text, pg.Parts
+	if format := d.p.Digest.Format; format != "" {
+		f.Stub = expand(format, "{n}", strconv.Itoa(end-start), "{summary}", pg.Text, "{handle}", f.Handle)
+		f.Parts.Digest += d.count(f.Stub) - d.count(pg.Text)
+	}
+	if d.p.Digest.Ack != "" && end < d.s.t.Len() { // a conversation must not end on it
+		f.Ack = d.p.Digest.Ack
+		f.Parts.Digest += d.count(f.Ack)
+	}
+	f.Parts.Stubs += d.s.count.CountMessage(User("")) // the message around it
+	return d.foldSpan(f)
+}
+
+// page writes the page for a stretch.
+func (d *draft) page(f *Fold, room pageRoom) page {
+	pg := writePage(pageInput{
+		s: d.s, start: f.Start, end: f.End, pins: d.s.pins(), notes: d.s.notes,
+		focus: d.focus, narrative: d.narrative, recall: d.recall, handle: f.Handle,
+		room: room, restore: d.p.Restore,
+	})
+	if w := d.p.Digest.Words; w > 0 {
+		pg.Text = firstWords(pg.Text, w)
+	}
+	return pg
+}
+
+// firstWords cuts a text after its first n words.
+func firstWords(s string, n int) string {
+	count, in := 0, false
+	for i, r := range s {
+		space := r == ' ' || r == '\n' || r == '\t' || r == '\r'
+		if !space && !in {
+			if count++; count > n {
+				return strings.TrimRight(s[:i], " \n\t\r") + " …"
+			}
+		}
+		in = !space
+	}
+	return s
+}

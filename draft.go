@@ -1,0 +1,217 @@
+package pleat
+
+import (
+	"maps"
+	"slices"
+	"sort"
+)
+
+// draft is a set of folds being chosen: what is in force now, and what the levers add.
+// It belongs to one planning and changes nothing else.
+type draft struct {
+	s      *state
+	p      *Policy
+	lim    Limits
+	goal   int // levers stop at or under it
+	focus  string
+	recall func(handle string) string
+	safe   []bool // places where cutting splits no round; see state.safe
+	whole  []bool // the same for the transcript without folds
+	// narrative is a model's digest for the stretch being folded; empty: by code.
+	narrative string
+
+	spans map[Place]Fold // what span found out
+	in    folded
+	total int // tokens of the view, head included
+	added []*Fold
+}
+
+func newDraft(s *state, p *Policy, lim Limits, goal int) *draft {
+	in := folded{spans: slices.Clone(s.inUse.spans), blocks: maps.Clone(s.inUse.blocks), bare: s.inUse.bare}
+	d := &draft{s: s, p: p, lim: lim, goal: goal, in: in, total: s.parts.Total(), safe: s.safe(in), whole: s.safe(folded{}), recall: UnfoldCall, spans: make(map[Place]Fold)}
+	for _, f := range in.spans {
+		d.seal(f)
+	}
+	return d
+}
+
+// seal makes the inside of a folded stretch a place where nothing is cut: stretches are
+// folded whole into larger ones or not at all.
+func (d *draft) seal(f *Fold) {
+	for i := f.Start + 1; i < f.End; i++ {
+		d.safe[i] = false
+	}
+}
+
+// enough reports whether the view is small enough to stop.
+func (d *draft) enough() bool { return d.total <= d.goal }
+
+// count counts a text's tokens.
+func (d *draft) count(text string) int { return d.s.count.CountText(text) }
+
+// covered reports whether message i is part of a folded stretch.
+func (d *draft) covered(i int) bool { return d.in.covered(i) }
+
+func (in *folded) covered(i int) bool {
+	k := sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+	return k < len(in.spans) && in.spans[k].Start <= i
+}
+
+// past is the first message from i on that is not part of a folded stretch.
+func (in *folded) past(i int) int {
+	k := sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+	for ; k < len(in.spans) && in.spans[k].Start <= i; k++ {
+		i = in.spans[k].End
+	}
+	return i
+}
+
+// widened moves the start of a stretch back to that of a folded one it would cut.
+func (d *draft) widened(start int) int {
+	for _, f := range d.in.spans {
+		if f.Start < start && start < f.End {
+			return f.Start
+		}
+	}
+	return start
+}
+
+// tokensOf is what the view now spends on message i; 0 inside a folded stretch.
+func (d *draft) tokensOf(i int) int {
+	if d.covered(i) {
+		return 0
+	}
+	_, parts := d.s.appendShown(nil, i, d.in)
+	return parts.Total()
+}
+
+// tokensIn is what the view now spends on messages start ≤ i < end, stubs included.
+func (d *draft) tokensIn(start, end int) int {
+	n := 0
+	for i := start; i < end; i++ {
+		n += d.tokensOf(i)
+	}
+	for _, f := range d.in.spans {
+		if f.Start >= start && f.End <= end {
+			n += f.After
+		}
+	}
+	return n
+}
+
+// foldBlock replaces a block by a stub, if that makes the view smaller.
+func (d *draft) foldBlock(ref BlockRef, lever Lever, reason, stub string, parts Parts) bool {
+	bf := &d.s.facts[ref.Message].blocks[ref.Block]
+	before := bf.tokens
+	old := d.in.blocks[ref]
+	if old != nil {
+		before = old.After
+	}
+	after := parts.Total()
+	if after >= before || stub == "" || d.s.isLate(ref, d.in) {
+		return false
+	}
+	d.in.blocks[ref] = d.add(&Fold{
+		Handle: bf.handle, Lever: lever, Reason: reason,
+		Start: ref.Message, End: ref.Message + 1, Block: ref.Block, Stub: stub,
+		Before: before, After: after, Hash: bf.hash, Bytes: bf.bytes, Lines: bf.lines, Parts: parts,
+	})
+	d.total += after - before
+	return true
+}
+
+// foldSpan replaces whole messages. Folds inside the stretch end with it. The caller has
+// made sure that both ends are safe.
+func (d *draft) foldSpan(f *Fold) bool {
+	if !d.apart(f) {
+		return false
+	}
+	f.Block = -1
+	f.Before, f.After = d.tokensIn(f.Start, f.End), f.Parts.Total()
+	if f.After >= f.Before {
+		return false
+	}
+	d.in.spans = slices.DeleteFunc(d.in.spans, func(g *Fold) bool { return g.Start >= f.Start && g.End <= f.End })
+	maps.DeleteFunc(d.in.blocks, func(ref BlockRef, _ *Fold) bool { return ref.Message >= f.Start && ref.Message < f.End })
+	d.in.spans = append(d.in.spans, d.add(f))
+	d.seal(f)
+	slices.SortFunc(d.in.spans, func(a, b *Fold) int { return a.Start - b.Start })
+	d.total += f.After - f.Before
+	if !d.whole[f.End] { // a result behind the stretch has just become late
+		_, parts := d.s.render(d.in)
+		d.total = parts.Total()
+	}
+	return true
+}
+
+// apart reports whether a stretch cuts no other: it holds each folded one or misses it.
+func (d *draft) apart(f *Fold) bool {
+	for _, g := range d.in.spans {
+		inside := f.Start <= g.Start && g.End <= f.End
+		if !inside && f.Start < g.End && g.Start < f.End {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *draft) add(f *Fold) *Fold {
+	f.ID = len(d.s.folds) + len(d.added) + 1
+	d.added = append(d.added, f)
+	return f
+}
+
+// span describes a stretch for folding: what its handle unfolds to, and how large.
+func (d *draft) span(start, end int, lever Lever, reason string) *Fold {
+	p := Place{start, end, -1}
+	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
+	if !known {
+		text := d.s.renderText(start, end)
+		f = Fold{Start: start, End: end, Block: -1, Hash: HashOf(text), Bytes: len(text), Lines: lineCount(text)}
+		f.Handle = d.s.index.name(f.Hash, p)
+		d.spans[p] = f
+	}
+	f.Lever, f.Reason = lever, reason
+	return &f
+}
+
+// results lists the results of the transcript that a view shows or could show, oldest
+// first.
+func (d *draft) results() []BlockRef {
+	var out []BlockRef
+	for i := range d.s.facts {
+		if d.covered(i) {
+			continue
+		}
+		for b := range d.s.facts[i].blocks {
+			if d.s.facts[i].blocks[b].kind == KindToolResult {
+				out = append(out, BlockRef{i, b})
+			}
+		}
+	}
+	return out
+}
+
+// newest is the place where the newest round begins, or the newest message if that is
+// not part of a round: what comes from there on is the work at hand.
+func (d *draft) newest() int {
+	n := d.s.t.Len()
+	if n == 0 {
+		return 0
+	}
+	at := n - 1
+	for i := len(d.s.t.rounds) - 1; i >= 0; i-- {
+		if r := d.s.t.rounds[i]; r.End == n {
+			at = min(at, r.Start)
+		}
+	}
+	return d.back(at)
+}
+
+// back moves a place back to where cutting is safe.
+func (d *draft) back(i int) int {
+	for i > 0 && !d.safe[i] {
+		i--
+	}
+	return i
+}

@@ -1,0 +1,219 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// engineCase drives one random conversation through a session: messages arrive one by
+// one, views are asked for, compactions forced, the session restored in between. After
+// every step the promises are checked.
+type engineCase struct {
+	t      testing.TB
+	seed   uint64
+	r      *rand.Rand
+	store  pleat.Store
+	o      *pleat.Options
+	s      *pleat.Session
+	said   []pleat.Message
+	forced int
+}
+
+func newEngineCase(t testing.TB, seed uint64) *engineCase {
+	r := rand.New(rand.NewPCG(seed, 1))
+	windows := []int{1_500, 3_000, 8_000, 20_000}
+	c := &engineCase{t: t, seed: seed, r: r, store: pleat.NewMemStore()}
+	c.o = &pleat.Options{
+		Budget: pleat.Budget{Window: windows[r.IntN(len(windows))]},
+		System: "You are a careful engineer.",
+		Tokens: counter,
+	}
+	c.open()
+	return c
+}
+
+// One tokenizer for all cases: its cache makes them fast.
+var counter = pleat.NewTokenizer(pleat.Model{}, nil)
+
+func (c *engineCase) open() {
+	s, err := pleat.OpenSession(context.Background(), c.store, pleat.SessionKey{Session: "s"}, c.o)
+	if err != nil {
+		c.fatal(err)
+	}
+	c.s = s
+}
+
+func (c *engineCase) fatal(args ...any) {
+	c.t.Helper()
+	c.t.Fatalf("seed %d: %s", c.seed, fmt.Sprint(args...))
+}
+
+func (c *engineCase) run(msgs []pleat.Message) {
+	for _, m := range msgs {
+		if err := c.s.Append(context.Background(), m); err != nil {
+			c.fatal(err)
+		}
+		c.said = append(c.said, m)
+		switch n := c.r.IntN(10); {
+		case n < 5:
+			c.view()
+		case n == 5 && c.forced < 50:
+			c.forced++
+			if _, err := c.s.Compact(context.Background(), "the parser"); err != nil {
+				c.fatal("compact: ", err)
+			}
+			c.view()
+		case n == 6:
+			before := c.view()
+			c.open()
+			if after := c.view(); before != after {
+				c.fatal("a restored session has another view")
+			}
+		}
+	}
+	c.view()
+	c.exact()
+}
+
+// view asks for the view and checks that it is legal, fits, and keeps what it must.
+func (c *engineCase) view() string {
+	v, err := c.s.View(context.Background(), pleat.Turn{})
+	if errors.Is(err, pleat.ErrCannotFit) {
+		c.mustNotFit()
+		return ""
+	}
+	if err != nil {
+		c.fatal("view: ", err)
+	}
+	snap := c.s.Snapshot()
+	if snap.Tokens > snap.Limits.Max {
+		c.fatal("the view has ", snap.Tokens, " tokens, at most ", snap.Limits.Max, " may be sent")
+	}
+	if bad := v.Check(pleat.NewTranscript(c.said...)); len(bad) > 0 {
+		c.fatal("illegal view: ", bad)
+	}
+	msgs, err := v.Resolve(c.s.Message)
+	if err != nil {
+		c.fatal(err)
+	}
+	text := allText(msgs)
+	c.keeps(text, v)
+	return text
+}
+
+// keeps checks that the newest words of the user are in the view word for word.
+func (c *engineCase) keeps(text string, v pleat.View) {
+	for i := len(c.said) - 1; i >= 0; i-- {
+		if words, ok := pleat.TypedText(c.said[i]); ok {
+			if !strings.Contains(text, words) {
+				c.fatal("the user's newest words are not in the view: ", words)
+			}
+			return
+		}
+	}
+}
+
+// mustNotFit checks that a refusal was right: the newest words with the system prompt
+// and a short page around them really are too much.
+func (c *engineCase) mustNotFit() {
+	limit := c.o.Budget.Limits().Max
+	need := counter.CountText(c.o.System) + 700
+	for i := len(c.said) - 1; i >= 0; i-- {
+		if words, ok := pleat.TypedText(c.said[i]); ok {
+			need += counter.CountText(words)
+			break
+		}
+	}
+	if need < limit {
+		c.fatal("gave up although ", need, " tokens would do and ", limit, " may be sent")
+	}
+}
+
+// exact checks that every fold that was ever made gives its bytes back.
+func (c *engineCase) exact() {
+	for _, f := range c.s.Report().Folds {
+		u, err := c.s.Unfold(context.Background(), pleat.UnfoldRequest{Handle: f.Handle})
+		if err != nil {
+			c.fatal("unfold ", f.Handle, ": ", err)
+		}
+		if got := pleat.HashOf(u.Whole()); got != f.Hash {
+			c.fatal("unfold ", f.Handle, " gave other bytes")
+		}
+		if f.Block >= 0 {
+			if want := blockText(c.said[f.Start].Blocks().At(f.Block)); u.Whole() != want {
+				c.fatal("unfold ", f.Handle, " is not the block")
+			}
+		}
+	}
+}
+
+func blockText(b pleat.Block) string {
+	switch b := b.(type) {
+	case pleat.Text:
+		return b.Text.String()
+	case pleat.ToolCall:
+		return b.Input.String()
+	case pleat.ToolResult:
+		return b.Text()
+	}
+	return ""
+}
+
+func allText(msgs []pleat.Message) string {
+	var b strings.Builder
+	for _, m := range msgs {
+		b.WriteString(string(m.Role()) + "\n")
+		for _, blk := range m.Blocks().All() {
+			b.WriteString(blockText(blk) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// TestEngine runs random conversations: mostly small ones, where the edges are, and some
+// large. PLEAT_CASES sets how many.
+func TestEngine(t *testing.T) {
+	n := 3_000
+	if testing.Short() {
+		n = 300
+	}
+	if s := os.Getenv("PLEAT_CASES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const shards = 8
+	for shard := range shards {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			for seed := uint64(shard); seed < uint64(n); seed += shards {
+				o := pleattest.Transcripts{Turns: 2, Huge: 2_500, Legal: seed%3 == 0}
+				if seed%25 == 0 {
+					o.Turns, o.Huge = 0, 0
+				}
+				newEngineCase(t, seed).run(o.Make(seed))
+			}
+		})
+	}
+	t.Logf("%d cases", n)
+}
+
+func FuzzEngine(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed, seed%7, false)
+	}
+	f.Fuzz(func(t *testing.T, seed, turns uint64, legal bool) {
+		o := pleattest.Transcripts{Turns: int(turns % 12), Legal: legal}
+		newEngineCase(t, seed).run(o.Make(seed))
+	})
+}

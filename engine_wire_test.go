@@ -1,0 +1,182 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// wireFormat is one wire as the engine's callers use it.
+type wireFormat struct {
+	format pleat.Format
+	encode func(*pleat.Request) ([]byte, error)
+	decode func([]byte) (wireRequest, error)
+	codec  pleat.Codec
+	check  func(pleat.View, *pleat.Transcript) error
+}
+
+type wireRequest interface {
+	Splice(pleat.View) ([]byte, error)
+	Check(pleat.Model) []pleat.Violation
+	Hashes() []pleat.Hash
+}
+
+func wireFormats() []wireFormat {
+	return []wireFormat{
+		{
+			pleat.FormatAnthropic, anthropic.Encode,
+			func(b []byte) (wireRequest, error) { return anthropic.Decode(b) }, anthropic.DecodeMessage, anthropic.Checker(pleat.Model{}),
+		},
+		{
+			pleat.FormatChat, openai.EncodeChat,
+			func(b []byte) (wireRequest, error) { return openai.DecodeChat(b) }, openai.DecodeChatMessage, openai.ChatChecker(pleat.Model{}),
+		},
+		{
+			pleat.FormatResponses, openai.EncodeResponses,
+			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem, openai.ResponsesChecker(pleat.Model{}),
+		},
+	}
+}
+
+func messagesOf(r wireRequest) []pleat.Message {
+	switch r := r.(type) {
+	case *anthropic.Request:
+		return r.Messages
+	case *openai.ChatRequest:
+		return r.Messages
+	case *openai.ResponsesRequest:
+		return r.Messages
+	}
+	return nil
+}
+
+// TestEngineOnWires plays growing requests of a client through a session, as a proxy
+// does: each request is decoded, what is new appended, the view spliced into its bytes.
+// Every request that goes out is legal, fits, and between two epochs repeats the bytes of
+// the one before it.
+func TestEngineOnWires(t *testing.T) {
+	n := uint64(60)
+	if testing.Short() {
+		n = 10
+	}
+	for _, w := range wireFormats() {
+		t.Run(string(w.format), func(t *testing.T) {
+			t.Parallel()
+			for seed := range n {
+				wireCase(t, w, seed)
+			}
+		})
+	}
+}
+
+func wireCase(t *testing.T, w wireFormat, seed uint64) {
+	o := pleattest.Transcripts{Legal: true, NoThink: true}
+	if w.format == pleat.FormatAnthropic {
+		o.NoThink = seed%2 == 0
+	}
+	msgs := o.Make(seed)
+	s, err := pleat.OpenSession(context.Background(), pleat.NewMemStore(), pleat.SessionKey{Session: "w"}, &pleat.Options{
+		Budget: pleat.Budget{Window: 8_000}, Tokens: counter,
+		Codecs: map[pleat.Format]pleat.Codec{w.format: w.codec}, Check: w.check,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []pleat.Hash
+	epoch := 0
+	for end := 1; end <= len(msgs); end++ {
+		if msgs[end-1].Role() == pleat.RoleAssistant || end < len(msgs) && msgs[end].Role() != pleat.RoleAssistant {
+			continue // a request ends with all that the model is to answer
+		}
+		body, err := w.encode(&pleat.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		req, err := w.decode(body)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		all := messagesOf(req)
+		if err := s.Append(context.Background(), all[s.Len():]...); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		v, err := s.View(context.Background(), pleat.Turn{})
+		if errors.Is(err, pleat.ErrCannotFit) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		out, err := req.Splice(v)
+		if err != nil {
+			t.Fatalf("seed %d: splice: %v", seed, err)
+		}
+		if v.IsWhole(s.Len()) && string(out) != string(body) {
+			t.Fatalf("seed %d: the whole view changed bytes", seed)
+		}
+		sent, err := w.decode(out)
+		if err != nil {
+			t.Fatalf("seed %d: what was sent cannot be read: %v\n%s", seed, err, out)
+		}
+		if bad := pleat.NewViolations(req.Check(pleat.Model{}), sent.Check(pleat.Model{})); len(bad) > 0 {
+			t.Fatalf("seed %d: illegal: %v", seed, bad)
+		}
+		hashes := sent.Hashes()
+		if now := s.Snapshot().Epoch; now == epoch {
+			if err := prefixOf(before, hashes); err != nil {
+				t.Fatalf("seed %d, epoch %d: %v", seed, epoch, err)
+			}
+		} else {
+			epoch = now
+		}
+		before = hashes
+	}
+}
+
+func prefixOf(a, b []pleat.Hash) error {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Errorf("message %d of %d is not what it was", i, len(a))
+		}
+	}
+	return nil
+}
+
+// A constraint in the second turn, forty turns of filler, a compaction, then a request
+// that would break it: the model gets the constraint word for word.
+func TestConstraintSurvives(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	rule := "Constraint: never modify files under legacy/ - they are frozen for the audit."
+	ctx := t.Context()
+	for _, m := range []pleat.Message{
+		pleat.User("We are refactoring billing."), pleat.Assistant(pleat.Say("Where do we start?")),
+		pleat.User("With invoices. " + rule), pleat.Assistant(pleat.Say("Noted.")),
+	} {
+		if err := s.Append(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		if err := s.Append(ctx, pleat.User(fmt.Sprint("Carry on with part ", i, "."))); err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, i, 1, 1_500)
+		view(t, s)
+	}
+	if err := s.Append(ctx, pleat.User("Quick cleanup: delete the unused helpers in legacy/utils.py?")); err != nil {
+		t.Fatal(err)
+	}
+	if text := allText(view(t, s)); !strings.Contains(text, rule) {
+		t.Errorf("the constraint is gone:\n%s", text)
+	}
+	if len(s.Report().Epochs) == 0 {
+		t.Error("nothing was folded")
+	}
+}

@@ -1,0 +1,24 @@
+package pleat
+
+// EventKind says what an observer is told.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventSnapshot EventKind = "snapshot" // the meter, before and after every decision
+	EventFold     EventKind = "fold"     // one fold came into force
+	EventEpoch    EventKind = "epoch"    // an epoch opened
+	EventDigest   EventKind = "digest"   // a digest was written
+	EventRecall   EventKind = "recall"   // something folded was asked for
+	EventError    EventKind = "error"    // something went wrong; the call that failed returns it too
+)
+
+// Event is what observers are told. Only the fields that its kind names are set.
+type Event struct {
+	Kind     EventKind
+	Snapshot *Snapshot // EventSnapshot, EventEpoch (after it)
+	Fold     *Fold     // EventFold, EventDigest
+	Plan     *Plan     // EventEpoch
+	Recall   string    // EventRecall: the handle or query
+	Err      error     // EventError
+}

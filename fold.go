@@ -1,0 +1,196 @@
+package pleat
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Lever names what proposed a fold.
+type Lever string
+
+// The levers, cheap first.
+const (
+	LeverSpill     Lever = "spill"     // a large result, before it is first sent
+	LeverSupersede Lever = "supersede" // a result that a later one made stale
+	LeverCollapse  Lever = "collapse"  // a closed stretch of rounds, to one line
+	LeverMask      Lever = "mask"      // an old result
+	LeverSnip      Lever = "snip"      // the middle of a very long conversation
+	LeverDigest    Lever = "digest"    // the oldest turns
+	LeverSqueeze   Lever = "squeeze"   // whatever it takes to fit
+	LeverTruncate  Lever = "truncate"  // the oldest half, without a word (a baseline)
+)
+
+// Fold is one recorded decision: what is replaced, by what, and why. Folds are data.
+// They are stored before a view that shows them leaves, and are never changed.
+type Fold struct {
+	ID     int    `json:"id"`     // counted from 1 within the session
+	Handle string `json:"handle"` // address of what was folded; see Session.Unfold
+	Lever  Lever  `json:"lever"`
+	Reason string `json:"reason"`
+
+	// Messages Start ≤ i < End are meant: all of them if Block is negative, else only
+	// that block of message Start.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	Block int `json:"block"`
+
+	// Stub stands in for what was folded: a block's new content, or the text of a user
+	// message of pleat's own. Empty: the stretch goes without a word, because another
+	// fold speaks for it.
+	Stub string `json:"stub"`
+	// Ack is an assistant message after the stub, where a policy wants the pair.
+	Ack string `json:"ack,omitempty"`
+
+	Before int   `json:"tokens_before"`
+	After  int   `json:"tokens_after"`
+	Hash   Hash  `json:"sha256"` // of what Unfold returns
+	Bytes  int   `json:"bytes"`
+	Lines  int   `json:"lines"`
+	Parts  Parts `json:"parts"` // what After is made of
+}
+
+// whole reports whether the fold replaces whole messages.
+func (f *Fold) whole() bool { return f.Block < 0 }
+
+func (f *Fold) ref() BlockRef { return BlockRef{f.Start, f.Block} }
+
+// MarshalText writes the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(text []byte) error {
+	parsed, err := ParseHash(string(text))
+	if err == nil {
+		*h = parsed
+	}
+	return err
+}
+
+// handleText has no letters that are easily taken for others, and no upper case.
+var handleText = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+const handleLen = 8
+
+// handleFor makes the address of some content at a place: n characters, the same in
+// every session that shares the conversation up to there.
+func handleFor(content Hash, p Place, n int) string {
+	var b [len(content) + 24]byte
+	copy(b[:], content[:])
+	binary.BigEndian.PutUint64(b[len(content):], uint64(p.Start))
+	binary.BigEndian.PutUint64(b[len(content)+8:], uint64(p.End))
+	binary.BigEndian.PutUint64(b[len(content)+16:], uint64(int64(p.Block)))
+	sum := sha256.Sum256(b[:])
+	return handleText.EncodeToString(sum[:])[:n]
+}
+
+// Place is what a handle stands for: a block, or messages Start ≤ i < End if Block is
+// negative.
+type Place struct{ Start, End, Block int }
+
+// handles finds places by their handles. Two places with the same first characters are
+// told apart by more of them, in the order they came.
+type handles struct{ at map[string]Place }
+
+// name is the handle that a place has or would get. It changes nothing.
+func (h *handles) name(content Hash, p Place) string {
+	for n := handleLen; ; n += 2 {
+		name := handleFor(content, p, n)
+		if old, taken := h.at[name]; !taken || old == p {
+			return name
+		}
+	}
+}
+
+func (h *handles) add(content Hash, p Place) string {
+	if h.at == nil {
+		h.at = make(map[string]Place)
+	}
+	name := h.name(content, p)
+	h.at[name] = p
+	return name
+}
+
+// stub is what a folded block's placeholder is made from.
+type stub struct {
+	tool, args string
+	outcome    string // "ok", "exit 1", "failed: first error line"
+	lines      int
+	bytes      int
+	handle     string
+	recall     func(handle string) string
+	note       string // what else is to be said, such as what superseded it
+}
+
+// stubTokens is the most a stub may take, its preview aside.
+const stubTokens = 60
+
+// text renders the stub. It says that the call happened and was used, what it was, how
+// large the result, how it ended, how to get it back, and that the call must not be
+// repeated to see it. There is no clock in it, so that it is the same bytes forever.
+func (s stub) text(count func(string) int) string {
+	for room := 120; ; room -= 30 {
+		var b strings.Builder
+		b.WriteString("[folded: ")
+		b.WriteString(s.tool)
+		if args := clip(s.args, room); args != "" {
+			b.WriteString(" ")
+			b.WriteString(args)
+		}
+		fmt.Fprintf(&b, ", %s, %s. ", plural(s.lines, "line"), plural(s.bytes, "byte"))
+		if out := clip(s.outcome, room); out != "" {
+			b.WriteString("It ended: " + out + ". ")
+		}
+		if s.note != "" {
+			b.WriteString(s.note + ". ")
+		}
+		b.WriteString("Done and seen; do not repeat it to see it")
+		if s.recall != nil && s.handle != "" {
+			b.WriteString(": " + s.recall(s.handle))
+		}
+		b.WriteString("]")
+		text := b.String()
+		if room <= 0 || count(text) <= stubTokens {
+			return text
+		}
+	}
+}
+
+// UnfoldCall is how a stub says to get its content back when the recall tools are there.
+func UnfoldCall(handle string) string { return `unfold("` + handle + `")` }
+
+// clip cuts text to one line of at most n bytes at a rune boundary.
+func clip(s string, n int) string {
+	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
+		s = s[:i] + "…"
+	}
+	if len(s) <= n {
+		return s
+	}
+	if n < 8 {
+		return ""
+	}
+	cut := n - len("…")
+	for cut > 0 && s[cut]&0xc0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// plural writes a count with its noun: "1 line", "1,204 lines".
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return thousands(n) + " " + noun
+}
+
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,258 @@
+package pleat
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// A callArg is one member of a call's arguments. The value stays JSON text: a file's
+// content can be megabytes, and all that matters here are its neighbours.
+type callArg struct {
+	name string
+	raw  []byte
+}
+
+// maxCallArgs bounds what hostile arguments can cost.
+const maxCallArgs = 64
+
+// callArgs returns the top-level members of JSON arguments, in their order. Damaged
+// JSON gives the members before the damage; anything but an object gives none.
+func callArgs(input []byte) []callArg {
+	var c jsonspan.Cursor
+	c.Reset(input, jsonspan.Limits{})
+	if c.Kind() != jsonspan.Object {
+		return nil
+	}
+	c.Object()
+	args := make([]callArg, 0, 8)
+	for key, ok := c.NextKey(); ok && len(args) < maxCallArgs; key, ok = c.NextKey() {
+		val := c.Skip()
+		if c.Err() != nil {
+			break
+		}
+		name, _ := jsonspan.Unquote(key.Of(input))
+		args = append(args, callArg{name, val.Of(input)})
+	}
+	return args
+}
+
+// argument returns the first member that has one of the names, preferring earlier names.
+func argument(args []callArg, names ...string) (callArg, bool) {
+	for _, name := range names {
+		for _, a := range args {
+			if a.name == name {
+				return a, true
+			}
+		}
+	}
+	return callArg{}, false
+}
+
+// argText returns the text of the first string member that has one of the names.
+func argText(args []callArg, names ...string) string {
+	for _, name := range names {
+		if a, ok := argument(args, name); ok && a.isString() {
+			return a.text()
+		}
+	}
+	return ""
+}
+
+// argInt returns the whole number in the first member that has one of the names.
+func argInt(args []callArg, names ...string) int {
+	for _, name := range names {
+		if a, ok := argument(args, name); ok {
+			n, err := strconv.Atoi(strings.Trim(string(a.raw), `"`))
+			if err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// argTexts returns the strings in a member that is a string or an array of strings.
+func argTexts(args []callArg, names ...string) []string {
+	a, ok := argument(args, names...)
+	if !ok {
+		return nil
+	}
+	if a.isString() {
+		return []string{a.text()}
+	}
+	var list []string
+	for _, raw := range a.elements() {
+		if len(raw) > 0 && raw[0] == '"' {
+			s, _ := jsonspan.Unquote(raw)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (a callArg) isString() bool { return len(a.raw) > 0 && a.raw[0] == '"' }
+
+func (a callArg) text() string {
+	s, _ := jsonspan.Unquote(a.raw)
+	return s
+}
+
+// elements returns the JSON texts of an array's elements.
+func (a callArg) elements() [][]byte {
+	var c jsonspan.Cursor
+	c.Reset(a.raw, jsonspan.Limits{})
+	if c.Kind() != jsonspan.Array {
+		return nil
+	}
+	c.Array()
+	var list [][]byte
+	for c.NextElem() && len(list) < maxCallArgs {
+		val := c.Skip()
+		if c.Err() != nil {
+			break
+		}
+		list = append(list, val.Of(a.raw))
+	}
+	return list
+}
+
+// The lengths of what the ledger shows of a call, in bytes.
+const (
+	maxArgs    = 200
+	maxArg     = 60
+	maxCommand = 400
+)
+
+// plainArgs shows the small members of a tool that nobody knows: name=value.
+func plainArgs(args []callArg, without ...string) string {
+	var b strings.Builder
+next:
+	for _, a := range args {
+		for _, w := range without {
+			if a.name == w {
+				continue next
+			}
+		}
+		if b.Len() > maxArgs {
+			break
+		}
+		value := a.raw[:min(len(a.raw), 8*maxArg)]
+		text := string(value)
+		if a.isString() && len(value) == len(a.raw) {
+			text = a.text()
+		}
+		if secretName(a.name) {
+			text = hiddenSecret
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a.name)
+		b.WriteByte('=')
+		b.WriteString(oneLine(text, maxArg))
+	}
+	return oneLine(b.String(), maxArgs)
+}
+
+// oneLine joins the lines of a text with single spaces and cuts it at limit bytes, never
+// inside a character. An ellipsis says that something is missing.
+func oneLine(s string, limit int) string {
+	cut := len(s) > 4*limit
+	if cut {
+		s = s[:4*limit]
+	}
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
+	if len(s) <= limit && !cut {
+		return s
+	}
+	return cutText(s, limit) + "…"
+}
+
+// cutText returns the longest beginning of s of at most limit bytes that ends between
+// two characters.
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// hiddenSecret stands where a secret stood. The ledger is shown in every view and kept
+// beside the transcript, so that a key on a command line should not spread through it.
+const hiddenSecret = "…"
+
+// secretName reports whether a member or variable is named like one that holds a secret.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token", "private_key"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return name == "token" || strings.HasSuffix(name, "_token")
+}
+
+// hideSecrets replaces what has the shape of a secret on a command line: well-known
+// prefixes, bearer tokens, and values of variables and options that are named like one.
+func hideSecrets(s string) string {
+	if !mayHoldSecret(s) {
+		return s
+	}
+	words := strings.Split(s, " ")
+	for i, w := range words {
+		switch name, value, ok := strings.Cut(w, "="); {
+		case ok && value != "" && secretName(strings.TrimLeft(name, "-")):
+			words[i] = name + "=" + hiddenSecret
+		case i > 0 && (strings.HasSuffix(words[i-1], "Bearer") || strings.HasPrefix(words[i-1], "--") && secretName(words[i-1][2:])):
+			words[i] = hiddenSecret
+		default:
+			words[i] = hideKey(w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var secretPrefixes = []string{"sk-", "ghp_", "gho_", "ghs_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "glpat-", "npm_", "eyJ"}
+
+func mayHoldSecret(s string) bool {
+	for _, p := range secretPrefixes {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	lower := strings.ToLower(s)
+	for _, p := range []string{"bearer ", "token", "password", "passwd", "secret", "key"} {
+		if strings.Contains(lower, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// hideKey cuts a word at a well-known key that begins in it and is long enough to be one.
+func hideKey(w string) string {
+	for _, p := range secretPrefixes {
+		i := strings.Index(w, p)
+		if i < 0 || i > 0 && isWordByte(w[i-1]) {
+			continue
+		}
+		end := i + len(p)
+		for end < len(w) && (isWordByte(w[end]) || w[end] == '-' || w[end] == '.') {
+			end++
+		}
+		if end-i >= 20 && strings.ContainsAny(w[i+len(p):end], "0123456789") {
+			return w[:i] + hiddenSecret + w[end:]
+		}
+	}
+	return w
+}
+
+func isWordByte(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z'
+}

@@ -1,0 +1,102 @@
+package pleat
+
+import (
+	"path"
+	"strings"
+)
+
+// pathTable tells which spellings mean the same file: an agent writes /home/me/app/x.go
+// in one call and x.go or ./x.go in the next. Relative paths are resolved against the
+// directory of the call or, where that is not said, against the root that earlier calls
+// gave away; failing that, a relative spelling that ends an absolute one is taken for the
+// same file if there is only one such.
+type pathTable struct {
+	ids   map[string]int   // cleaned spelling to file
+	bases map[string][]int // last element to files
+	clean []string         // the longest cleaned spelling of each file
+	root  string
+}
+
+// maxNamesakes bounds the search among files with equal last elements.
+const maxNamesakes = 128
+
+// cleanPath gives a spelling one form, for comparison only.
+func cleanPath(p string) string {
+	p = strings.TrimPrefix(p, "file://")
+	if strings.IndexByte(p, '\\') >= 0 {
+		p = strings.ReplaceAll(p, `\`, "/")
+	}
+	return path.Clean(p)
+}
+
+func isAbs(p string) bool {
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
+}
+
+// file returns the number of the file that a call in dir means by a spelling.
+func (t *pathTable) file(dir, spelling string) int {
+	p := cleanPath(spelling)
+	if !isAbs(p) {
+		if dir = cleanPath(dir); dir != "." && isAbs(dir) {
+			p, t.root = path.Join(dir, p), dir
+		} else if p = path.Join(dir, p); t.root != "" {
+			p = path.Join(t.root, p)
+		}
+	}
+	if id, ok := t.ids[p]; ok {
+		return id
+	}
+	if t.ids == nil {
+		t.ids, t.bases = make(map[string]int), make(map[string][]int)
+	}
+	id, ok := t.namesake(p)
+	if !ok {
+		id = len(t.clean)
+		t.clean = append(t.clean, p)
+		t.bases[path.Base(p)] = append(t.bases[path.Base(p)], id)
+	}
+	t.ids[p] = id
+	return id
+}
+
+// namesake finds the one file that the path can mean by its end.
+func (t *pathTable) namesake(p string) (id int, ok bool) {
+	same := t.bases[path.Base(p)]
+	for _, i := range same[max(0, len(same)-maxNamesakes):] {
+		if !sameFile(t.clean[i], p) {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		id, ok = i, true
+	}
+	if !ok {
+		return 0, false
+	}
+	long, short := t.clean[id], p
+	if len(long) < len(short) {
+		long, short = short, long
+		t.clean[id] = long
+	}
+	if t.root == "" && isAbs(long) && strings.Contains(short, "/") {
+		t.root = strings.TrimSuffix(long, "/"+short)
+	}
+	return id, true
+}
+
+// sameFile reports whether two spellings can mean one file: they are equal, or the one
+// that is relative ends the other, element by element.
+func sameFile(a, b string) bool {
+	a, b = cleanPath(a), cleanPath(b)
+	if isAbs(b) {
+		a, b = b, a
+	}
+	return a == b || isAbs(a) && !isAbs(b) && endsPath(a, b)
+}
+
+// endsPath reports whether the elements of end are the last ones of p.
+func endsPath(p, end string) bool {
+	rest, ok := strings.CutSuffix(p, end)
+	return ok && end != "." && (rest == "" || strings.HasSuffix(rest, "/"))
+}

@@ -1,0 +1,224 @@
+package pleat
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// LedgerFilter chooses calls. Fields at their zero value choose everything.
+type LedgerFilter struct {
+	Path     string     `json:"path,omitempty"`    // a file, a directory, an end of a path, or a pattern with *
+	Tool     string     `json:"tool,omitempty"`    // the tool's name, in any case
+	Kinds    []CallKind `json:"kind,omitempty"`    // any of these
+	Outcomes []Outcome  `json:"outcome,omitempty"` // any of these
+	Text     string     `json:"text,omitempty"`    // occurs in the arguments or the error line, in any case
+	Effects  bool       `json:"effects,omitempty"` // only calls that may have changed something
+	From     int        `json:"from,omitempty"`    // number of the first call
+	To       int        `json:"to,omitempty"`      // number of the last call; 0: up to the newest
+
+	// Calls in messages FromMessage ≤ i < ToMessage; a ToMessage of 0 leaves the end open.
+	FromMessage int `json:"-"`
+	ToMessage   int `json:"-"`
+}
+
+func (f LedgerFilter) matches(e *LedgerEntry) bool {
+	switch {
+	case e.Seq < f.From, f.To > 0 && e.Seq > f.To:
+	case e.Call.Message < f.FromMessage, f.ToMessage > 0 && e.Call.Message >= f.ToMessage:
+	case f.Effects && e.Harmless:
+	case len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind):
+	case len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, e.Outcome):
+	case f.Tool != "" && !strings.EqualFold(f.Tool, e.Tool):
+	case f.Text != "" && !foldContains(e.Args, f.Text) && !foldContains(e.ErrorLine, f.Text) && !foldContains(e.Command, f.Text):
+	case f.Path != "" && !slices.ContainsFunc(e.Paths, func(p PathChange) bool { return pathMatches(f.Path, p.Path) }):
+	default:
+		return true
+	}
+	return false
+}
+
+func foldContains(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+// pathMatches reports whether a path is what a query asks for.
+func pathMatches(query, p string) bool {
+	query, p = cleanPath(query), cleanPath(p)
+	if strings.Contains(query, "*") {
+		whole, _ := path.Match(query, p)
+		base, _ := path.Match(query, path.Base(p))
+		return whole || base
+	}
+	return endsPath(p, query) || endsPath(query, p) || query == "." || strings.HasPrefix(p, query+"/") || strings.Contains(p, "/"+query+"/")
+}
+
+// Select returns the calls that the filter chooses, in order.
+func (l *Ledger) Select(f LedgerFilter) []LedgerEntry {
+	var out []LedgerEntry
+	for i := range l.entries {
+		if f.matches(&l.entries[i]) {
+			out = append(out, l.entries[i])
+		}
+	}
+	return out
+}
+
+// NameCount is how often something with a name occurs.
+type NameCount struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// LedgerCounts sums up calls. The lists have the most frequent first.
+type LedgerCounts struct {
+	Calls      int         `json:"calls"`
+	Superseded int         `json:"superseded"`
+	Bytes      int         `json:"bytes"` // of all results
+	Tools      []NameCount `json:"tools"`
+	Kinds      []NameCount `json:"kinds"`
+	Outcomes   []NameCount `json:"outcomes"`
+}
+
+// Counts sums up the calls that the filter chooses.
+func (l *Ledger) Counts(f LedgerFilter) LedgerCounts {
+	var c LedgerCounts
+	tools, kinds, outcomes := map[string]int{}, map[string]int{}, map[string]int{}
+	for i := range l.entries {
+		e := &l.entries[i]
+		if !f.matches(e) {
+			continue
+		}
+		c.Calls++
+		c.Bytes += e.Bytes
+		if e.SupersededBy > 0 {
+			c.Superseded++
+		}
+		tools[e.Tool]++
+		kinds[e.Kind.String()]++
+		outcomes[e.Outcome.String()]++
+	}
+	c.Tools, c.Kinds, c.Outcomes = byFrequency(tools), byFrequency(kinds), byFrequency(outcomes)
+	return c
+}
+
+func byFrequency(counts map[string]int) []NameCount {
+	list := make([]NameCount, 0, len(counts))
+	for name, n := range counts {
+		list = append(list, NameCount{name, n})
+	}
+	slices.SortFunc(list, func(a, b NameCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// PathState is what became of a file over the session.
+type PathState struct {
+	Path  string   `json:"path"`  // as it was spelled first
+	State CallKind `json:"state"` // create, edit or delete; read if only looked at; other if nobody knows
+
+	// Created: the file did not exist before the session, as far as the calls tell.
+	Created bool   `json:"created,omitempty"`
+	Source  string `json:"source,omitempty"` // copied or renamed from there
+	Count   int    `json:"count"`            // calls that changed it, or read it if none did
+	First   int    `json:"first"`            // number of the first of them
+	Last    int    `json:"last"`             // number of the last of them
+}
+
+// Changed returns every file that the session created, edited, deleted or renamed, with
+// what became of it, in the order of the first change: the trail of its work. Failed
+// changes do not count; unanswered ones do.
+func (l *Ledger) Changed() []PathState {
+	changed, _ := l.trail()
+	return changed
+}
+
+// ReadOnly returns every path that the session looked at and did not change.
+func (l *Ledger) ReadOnly() []PathState {
+	_, read := l.trail()
+	return read
+}
+
+// trail follows each file through the calls.
+func (l *Ledger) trail() (changed, read []PathState) {
+	var table pathTable
+	var all []PathState // by file
+	var order []int     // files in the order of their first change
+	existed := map[int]bool{}
+	for i := range l.entries {
+		e := &l.entries[i]
+		for _, p := range e.Paths {
+			id := table.file(e.Dir, p.Path)
+			for len(all) <= id {
+				all = append(all, PathState{})
+			}
+			s := &all[id]
+			if s.Path == "" {
+				*s = PathState{Path: p.Path, State: CallRead, First: e.Seq}
+			}
+			switch {
+			case !p.changes():
+				if s.State == CallRead {
+					s.Count++
+					s.Last = e.Seq
+				}
+				existed[id] = existed[id] || e.Outcome == Succeeded && e.Kind == CallRead
+			case e.effective():
+				if s.State == CallRead {
+					*s = PathState{Path: s.Path, First: e.Seq}
+					order = append(order, id)
+				}
+				s.apply(p, e.Seq, existed[id])
+			}
+		}
+	}
+	for _, id := range order {
+		changed = append(changed, all[id])
+	}
+	for _, s := range all {
+		if s.State == CallRead && s.Count > 0 {
+			read = append(read, s)
+		}
+	}
+	return withDeletedDirs(changed), read
+}
+
+// apply takes one change into the state; existed says that the file was there before.
+func (s *PathState) apply(p PathChange, seq int, existed bool) {
+	fresh := s.Count == 0
+	s.Count++
+	s.Last = seq
+	switch {
+	case p.Change == CallCreate && fresh && !existed:
+		s.State, s.Created, s.Source = CallCreate, true, p.Source
+	case p.Change == CallCreate && s.State == CallDelete && s.Created:
+		s.State = CallCreate
+	case p.Change == CallCreate || p.Change == CallEdit:
+		if !s.Created || s.State == CallDelete {
+			s.State = CallEdit
+		}
+	case p.Change == CallDelete:
+		s.State = CallDelete
+	case fresh:
+		s.State = CallOther
+	}
+}
+
+// withDeletedDirs marks files as deleted whose directory was deleted after their last
+// change.
+func withDeletedDirs(list []PathState) []PathState {
+	for _, d := range list {
+		if d.State != CallDelete {
+			continue
+		}
+		dir := strings.TrimSuffix(cleanPath(d.Path), "/*") + "/"
+		for i := range list {
+			if f := &list[i]; f.State != CallDelete && f.Last < d.Last && strings.HasPrefix(cleanPath(f.Path), dir) {
+				f.State, f.Last = CallDelete, d.Last
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,389 @@
+package pleat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A ledgerDetail says how much a rendering of the ledger shows.
+type ledgerDetail struct {
+	reads    readDetail
+	repeats  bool // each run of a command on its own line, not only the last
+	changes  bool // each change on its own line, not one entry for each file
+	commands int  // most lines for commands and failures
+	width    int  // most bytes of a line's arguments and of its error
+	compact  bool // files with common directories in one line
+	paths    int  // most changed files to name
+}
+
+// A readDetail says how calls that only look are shown.
+type readDetail uint8
+
+const (
+	readsCounted readDetail = iota
+	readsNamed              // the files, once each, in one line
+	readsInPlace            // neighbours in one line
+	readsEach
+)
+
+const unlimited = 1 << 30
+
+// ledgerDetails are the steps by which the ledger becomes shorter. What matters least goes
+// first: reads, then all but the latest outcome of a command, then all but one entry for
+// each changed file, then old commands. Which files were changed is said to the last.
+var ledgerDetails = []ledgerDetail{
+	{readsEach, true, true, unlimited, maxArgs, false, unlimited},
+	{readsInPlace, true, true, unlimited, maxArgs, false, unlimited},
+	{readsNamed, true, true, unlimited, 160, false, unlimited},
+	{readsNamed, false, true, unlimited, 120, false, unlimited},
+	{readsNamed, false, false, unlimited, 120, false, unlimited},
+	{readsNamed, false, false, unlimited, 120, true, unlimited},
+	{readsCounted, false, false, unlimited, 100, true, unlimited},
+}
+
+// Render writes the record of the calls in messages before upTo for a model to read, in
+// at most budget tokens by count (nil: four bytes a token). Everything that may have
+// changed something and every failure has its line as long as there is room; see
+// [Ledger] for what is complete by query. Every changed file is named, even where there
+// is no room for more; only if the names alone are too many are the oldest counted.
+//
+// The text is a pure function of the ledger, upTo and budget. It is empty if there is no
+// call.
+func (l *Ledger) Render(upTo, budget int, count func(string) int) string {
+	part := l.Between(0, upTo)
+	if part.Len() == 0 {
+		return ""
+	}
+	if count == nil {
+		count = func(s string) int { return (len(s) + 3) / 4 }
+	}
+	w := newLedgerWriter(part)
+	w.limit = 16 * budget // bytes: no text of that length can fit
+	fits := func(s string) bool { return len(s) <= w.limit && count(s) <= budget }
+	for _, d := range ledgerDetails {
+		if s := w.text(d); fits(s) {
+			return s
+		}
+	}
+	d := ledgerDetail{width: 80, compact: true, paths: unlimited}
+	if s := w.largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
+		return s
+	}
+	d.commands = 0
+	if s := w.largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
+		return s
+	}
+	d.paths = 0
+	return w.text(d)
+}
+
+// ledgerWriter holds what all renderings of one ledger share.
+type ledgerWriter struct {
+	entries []LedgerEntry
+	changed []PathState
+	read    []PathState
+	groups  []callGroup
+	counts  LedgerCounts
+	limit   int
+}
+
+// A callGroup is a command, or a failed call, with its repeats.
+type callGroup struct {
+	last          int // index of the newest
+	calls, failed int
+}
+
+func newLedgerWriter(l *Ledger) *ledgerWriter {
+	w := &ledgerWriter{entries: l.entries, counts: l.Counts(LedgerFilter{})}
+	w.changed, w.read = l.trail()
+	at := map[string]int{}
+	for i := range w.entries {
+		e := &w.entries[i]
+		if !w.hasLine(e) {
+			continue
+		}
+		key := e.Signature
+		if e.Command != "" {
+			key = e.Dir + "\x00" + e.Command
+		}
+		g, seen := at[key]
+		if !seen {
+			g = len(w.groups)
+			at[key] = g
+			w.groups = append(w.groups, callGroup{})
+		}
+		w.groups[g].last = i
+		w.groups[g].calls++
+		if e.Outcome == Failed {
+			w.groups[g].failed++
+		}
+	}
+	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
+	return w
+}
+
+// hasLine reports whether a call is shown besides what the list of files says: commands,
+// messages to others, unknown tools, and failures.
+func (w *ledgerWriter) hasLine(e *LedgerEntry) bool {
+	if e.Outcome == Failed && (e.Harmless || isFileCall(e)) {
+		return e.SupersededBy == 0
+	}
+	return !e.Harmless && !isFileCall(e)
+}
+
+// isFileCall reports whether the list of files tells all that the call did.
+func isFileCall(e *LedgerEntry) bool {
+	return (e.Kind == CallCreate || e.Kind == CallEdit || e.Kind == CallDelete) && slices.ContainsFunc(e.Paths, PathChange.changes)
+}
+
+// largest finds the greatest n up to limit for which text(n) fits, empty if none does.
+func (w *ledgerWriter) largest(limit int, text func(n int) string, fits func(string) bool) string {
+	best := ""
+	for low, high := 0, limit; low <= high; {
+		mid := (low + high) / 2
+		if s := text(mid); fits(s) {
+			best, low = s, mid+1
+		} else {
+			high = mid - 1
+		}
+	}
+	return best
+}
+
+// text writes the ledger in one degree of detail.
+func (w *ledgerWriter) text(d ledgerDetail) string {
+	var b strings.Builder
+	b.WriteString(w.heading())
+	hidden := 0
+	if d.changes {
+		hidden += w.timeline(&b, d)
+	} else {
+		w.files(&b, d)
+		hidden += w.commands(&b, d)
+	}
+	hidden += w.reads(&b, d)
+	if hidden > 0 {
+		fmt.Fprintf(&b, "%d calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.\n", hidden)
+	}
+	return b.String()
+}
+
+// heading counts the calls.
+func (w *ledgerWriter) heading() string {
+	var kinds, ends []string
+	for _, k := range w.counts.Kinds {
+		kinds = append(kinds, fmt.Sprintf("%d %s", k.Count, k.Name))
+	}
+	for _, o := range w.counts.Outcomes {
+		switch o.Name {
+		case Failed.String():
+			ends = append(ends, fmt.Sprintf("; %d failed", o.Count))
+		case Unanswered.String():
+			ends = append(ends, fmt.Sprintf("; %d without a result", o.Count))
+		}
+	}
+	return fmt.Sprintf("%d tool calls: %s%s.\n", w.counts.Calls, strings.Join(kinds, ", "), strings.Join(ends, ""))
+}
+
+// timeline writes the calls in their order. It returns how many have no line.
+func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int) {
+	latest := map[int]callGroup{}
+	for _, g := range w.groups {
+		latest[g.last] = g
+	}
+	for i := 0; i < len(w.entries) && b.Len() <= w.limit; i++ {
+		e := &w.entries[i]
+		switch {
+		case w.hasLine(e):
+			g, isLast := latest[i]
+			if d.repeats {
+				g = callGroup{last: i, calls: 1}
+			} else if !isLast {
+				hidden++
+				continue
+			}
+			w.line(b, g, d.width)
+		case isFileCall(e) && (d.repeats || e.Outcome != Failed) || d.reads == readsEach:
+			w.line(b, callGroup{last: i, calls: 1}, d.width)
+		case d.reads == readsInPlace:
+			end := i + 1
+			for end < len(w.entries) && !w.hasLine(&w.entries[end]) && !isFileCall(&w.entries[end]) {
+				end++
+			}
+			w.stretch(b, i, end, d.width)
+			i = end - 1
+		default:
+			hidden++
+		}
+	}
+	return hidden
+}
+
+// line writes one call, or the newest of several that are the same.
+func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
+	e := &w.entries[g.last]
+	fmt.Fprintf(b, "#%d %s", e.Seq, callLabel(e))
+	args := e.Args
+	if e.Command != "" && g.calls > 1 {
+		args = e.Command
+	}
+	args = oneLine(args, width)
+	if args != "" {
+		b.WriteString(" " + args)
+	}
+	if names := e.unnamed(args); len(names) > 0 { // cut off the line, but a change must be named
+		fmt.Fprintf(b, " (changes %s)", joinPaths(names))
+	}
+	if g.calls > 1 {
+		fmt.Fprintf(b, " (%d times", g.calls)
+		if g.failed > 0 && g.failed < g.calls {
+			fmt.Fprintf(b, ", %d failed", g.failed)
+		}
+		b.WriteString(")")
+	}
+	switch {
+	case e.Outcome == Unanswered:
+		b.WriteString(": no result")
+	case e.Outcome == Failed:
+		b.WriteString(": failed")
+		if e.ExitCode != nil && *e.ExitCode != 0 {
+			fmt.Fprintf(b, " (exit %d)", *e.ExitCode)
+		}
+		if e.ErrorLine != "" {
+			b.WriteString(": " + oneLine(e.ErrorLine, width))
+		}
+	case e.Kind == CallRead && e.Lines == 1:
+		b.WriteString(": 1 line")
+	case e.Kind == CallRead && e.Lines > 0:
+		fmt.Fprintf(b, ": %d lines", e.Lines)
+	case !e.Harmless:
+		b.WriteString(": ok")
+	}
+	if e.SupersededBy > 0 {
+		fmt.Fprintf(b, ", stale since #%d", e.SupersededBy)
+	}
+	if e.Handle != "" {
+		b.WriteString(" [" + e.Handle + "]")
+	}
+	b.WriteByte('\n')
+}
+
+// unnamed lists the paths that a call changed and a text does not have.
+func (e *LedgerEntry) unnamed(text string) []string {
+	var names []string
+	for _, p := range e.Paths {
+		if p.changes() && !strings.Contains(text, p.Path) && !slices.Contains(names, p.Path) {
+			names = append(names, p.Path)
+		}
+	}
+	return names
+}
+
+// callLabel names what a call does: its kind, where that says enough, else its tool.
+func callLabel(e *LedgerEntry) string {
+	if e.Kind == CallOther || e.Kind == CallNet && e.Command == "" {
+		return e.Tool
+	}
+	return e.Kind.String()
+}
+
+// stretch writes neighbouring calls that only look, in one line.
+func (w *ledgerWriter) stretch(b *strings.Builder, from, to, width int) {
+	if to-from == 1 {
+		w.line(b, callGroup{last: from, calls: 1}, width)
+		return
+	}
+	var names []string
+	for i := from; i < to; i++ {
+		e := &w.entries[i]
+		name := callLabel(e)
+		if e.Kind == CallRead && len(e.Paths) > 0 {
+			name = e.Paths[0].Path
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	fmt.Fprintf(b, "#%d-#%d %d calls that only look: %s\n", w.entries[from].Seq, w.entries[to-1].Seq, to-from, oneLine(joinPaths(names), 2*width))
+}
+
+// files writes what became of each changed file.
+func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
+	list := w.changed
+	if extra := len(list) - d.paths; extra > 0 {
+		list = list[extra:]
+		fmt.Fprintf(b, "%d more files changed before these.\n", extra)
+	}
+	if !d.compact {
+		for _, s := range list {
+			fmt.Fprintf(b, "%s: %s", stateLabels[s.label()], s.Path)
+			if s.Source != "" {
+				b.WriteString(" from " + s.Source)
+			}
+			if s.Count > 1 {
+				fmt.Fprintf(b, " (%d times)", s.Count)
+			}
+			fmt.Fprintf(b, " #%d\n", s.Last)
+		}
+		return
+	}
+	for label, text := range stateLabels {
+		var names []string
+		for _, s := range list {
+			if s.label() == label {
+				names = append(names, s.Path)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(b, "%s: %s\n", text, joinPaths(names))
+		}
+	}
+}
+
+var stateLabels = []string{"Created", "Edited", "Deleted", "Created and deleted again", "Touched by unknown tools"}
+
+// label chooses the words for what became of a file.
+func (s PathState) label() int {
+	switch {
+	case s.State == CallCreate:
+		return 0
+	case s.State == CallEdit:
+		return 1
+	case s.State == CallDelete && s.Created:
+		return 3
+	case s.State == CallDelete:
+		return 2
+	}
+	return 4
+}
+
+// commands writes the newest groups that there is room for. It returns how many calls
+// have no line of their own.
+func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
+	shown := w.groups[max(0, len(w.groups)-d.commands):]
+	own := 0
+	for _, g := range shown {
+		w.line(b, g, d.width)
+		own++
+	}
+	for i := range w.entries {
+		if e := &w.entries[i]; w.hasLine(e) || isFileCall(e) || d.reads == readsCounted {
+			hidden++
+		}
+	}
+	return hidden - own
+}
+
+// reads names the files that were only looked at. It returns how many calls that stand for.
+func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) int {
+	if d.reads != readsNamed || len(w.read) == 0 {
+		return 0
+	}
+	names := make([]string, len(w.read))
+	for i, s := range w.read {
+		names[i] = s.Path
+	}
+	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
+	return 0
+}

@@ -1,0 +1,283 @@
+package pleat
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stubFor renders the placeholder of a folded result: the policy's own, or pleat's.
+func (d *draft) stubFor(ref BlockRef, format, note string) (string, Parts) {
+	bf := &d.s.facts[ref.Message].blocks[ref.Block]
+	var e LedgerEntry
+	tool := "tool"
+	if bf.call > 0 {
+		e = d.s.ledger.Entry(bf.call)
+		tool = e.Tool
+	}
+	if format != "" {
+		r, _ := d.s.t.Block(ref).(ToolResult)
+		text := expand(format, "{tool}", tool, "{call_id}", r.CallID, "{tokens}", strconv.Itoa(bf.tokens), "{handle}", bf.handle)
+		return text, Parts{Stubs: d.count(text)}
+	}
+	text := stub{
+		tool: tool, args: e.Args, outcome: e.outcomeText(), lines: bf.lines, bytes: bf.bytes,
+		handle: bf.handle, recall: d.recall, note: note,
+	}.text(d.count)
+	return text, Parts{Stubs: d.count(text)}
+}
+
+// outcomeText says how a call ended, in a few words; a plain success needs none.
+func (e LedgerEntry) outcomeText() string {
+	switch {
+	case e.Outcome == Failed && e.ErrorLine != "":
+		return "failed: " + e.ErrorLine
+	case e.Outcome == Failed && e.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *e.ExitCode)
+	case e.Outcome == Failed:
+		return "failed"
+	}
+	return ""
+}
+
+// maskable reports whether a result may be folded by the levers that fold results.
+func (d *draft) maskable(ref BlockRef) bool { return d.s.maskable(ref, d.p, d.in) }
+
+func (s *state) maskable(ref BlockRef, p *Policy, in folded) bool {
+	bf := &s.facts[ref.Message].blocks[ref.Block]
+	if old := in.blocks[ref]; bf.fixed || old != nil && old.After <= stubTokens {
+		return false // what was spilled or shortened may still lose its preview
+	}
+	return bf.call == 0 || !slices.Contains(p.Mask.Exempt, s.ledger.Entry(bf.call).Tool)
+}
+
+// supersede folds results that a later result made stale: files read or changed again,
+// calls repeated, failures that were mended. The newest results stay.
+func (d *draft) supersede() {
+	refs := d.results()
+	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+		bf := &d.s.facts[ref.Message].blocks[ref.Block]
+		if bf.call == 0 || !d.maskable(ref) {
+			continue
+		}
+		by := d.s.ledger.Entry(bf.call).SupersededBy
+		if by == 0 {
+			continue
+		}
+		note := fmt.Sprintf("Call %d made it stale", by)
+		text, parts := d.stubFor(ref, d.p.Mask.Format, note)
+		d.foldBlock(ref, LeverSupersede, note, text, parts)
+	}
+}
+
+// mask folds old results: all but the newest few, the oldest first.
+func (d *draft) mask() {
+	refs := d.results()
+	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+		if !d.p.Mask.All && d.enough() {
+			return
+		}
+		bf := &d.s.facts[ref.Message].blocks[ref.Block]
+		if bf.chars < d.p.Mask.Min || !d.maskable(ref) {
+			continue
+		}
+		text, parts := d.stubFor(ref, d.p.Mask.Format, "")
+		d.foldBlock(ref, LeverMask, "old result", text, parts)
+	}
+}
+
+// collapse folds closed stretches of work, oldest first: rounds in a row that only look
+// around, or that work on the same things, with nobody speaking in between.
+func (d *draft) collapse() {
+	if d.p.Collapse.Rounds <= 0 {
+		return
+	}
+	end := d.tail(d.p.Digest.Keep)
+	for _, st := range d.stretches(end) {
+		if d.enough() {
+			return
+		}
+		f := d.span(st.start, st.end, LeverCollapse, st.why)
+		f.Stub = d.stretchText(f, st)
+		f.Parts = Parts{Stubs: d.count(f.Stub)}
+		d.foldSpan(f)
+	}
+}
+
+// tail is the safe place with at least keep messages after it.
+func (d *draft) tail(keep int) int {
+	return d.back(max(d.s.t.Len()-keep, 0))
+}
+
+// stretch is a run of rounds on one thing.
+type stretch struct {
+	start, end int
+	rounds     int
+	why        string
+}
+
+// stretches finds the runs of rounds before end that can become one line. A run of
+// looking around ends with the first round that does something; a run of doing goes on
+// while it stays with the same paths and commands.
+func (d *draft) stretches(end int) []stretch {
+	var out []stretch
+	var cur stretch
+	var subject map[string]bool
+	looking := false
+	flush := func() {
+		if cur.rounds >= d.p.Collapse.Rounds && d.safe[cur.start] && d.safe[cur.end] {
+			out = append(out, cur)
+		}
+		cur, subject = stretch{}, nil
+	}
+	for _, r := range d.s.t.rounds {
+		if r.End > end || r.Start < d.s.first || r.Open() || d.coveredAny(r.Start, r.End) || !d.quiet(r) {
+			flush()
+			continue
+		}
+		reads, about := d.roundSubject(r)
+		joins := cur.rounds > 0 && r.Start == cur.end && reads == looking && (looking || overlaps(subject, about))
+		if !joins {
+			flush()
+			looking = reads
+			cur = stretch{start: r.Start, why: "a finished stretch of work on the same things"}
+			if reads {
+				cur.why = "a finished stretch of looking around"
+			}
+			subject = make(map[string]bool)
+		}
+		cur.end = r.End
+		cur.rounds++
+		for _, a := range about {
+			subject[a] = true
+		}
+	}
+	flush()
+	return out
+}
+
+func (d *draft) coveredAny(start, end int) bool {
+	for i := start; i < end; i++ {
+		if d.covered(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// quiet reports whether a round holds nothing but the assistant's words and calls and
+// their results, and every part of it may be folded.
+func (d *draft) quiet(r Round) bool {
+	for i := r.Start; i < r.End; i++ {
+		f := &d.s.facts[i]
+		if f.typed {
+			return false
+		}
+		for b := range f.blocks {
+			bf := &f.blocks[b]
+			if bf.fixed && bf.kind != KindThinking || f.role != RoleAssistant && bf.kind == KindText {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// roundSubject says whether a round only reads, and what it is about.
+func (d *draft) roundSubject(r Round) (reads bool, about []string) {
+	reads = true
+	for _, c := range r.Calls {
+		n := d.s.facts[c.Call.Message].blocks[c.Call.Block].call
+		e := d.s.ledger.Entry(n)
+		if e.CallFacts.Kind != CallRead {
+			reads = false
+		}
+		for _, p := range e.Paths {
+			about = append(about, p.Path)
+		}
+		if e.Command != "" {
+			about = append(about, e.Command)
+		}
+	}
+	return reads, about
+}
+
+func overlaps(set map[string]bool, list []string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return set[s] })
+}
+
+// stretchText is the line that stands for a stretch. It names every change and failure,
+// because a view must always show them, and counts the rest.
+func (d *draft) stretchText(f *Fold, st stretch) string {
+	entries := d.s.ledger.Select(LedgerFilter{FromMessage: st.start, ToMessage: st.end})
+	var b strings.Builder
+	fmt.Fprintf(&b, "[folded: %s, %s]\n", st.why, plural(len(entries), "call"))
+	sub := d.s.ledger.Between(st.start, st.end)
+	b.WriteString(sub.Render(st.end, 400, d.count))
+	if d.recall != nil {
+		fmt.Fprintf(&b, "\nEverything of it: %s", d.recall(f.Handle))
+	}
+	return b.String()
+}
+
+// snip folds the middle of a very long conversation.
+func (d *draft) snip() {
+	n := d.s.t.Len()
+	if d.p.Snip.Above <= 0 || d.shownMessages() <= d.p.Snip.Above {
+		return
+	}
+	start, end := min(d.p.Snip.Head, n), max(n-d.p.Snip.Tail, 0)
+	for start < n && !d.safe[start] {
+		start++ // a round at the head stays whole at the head
+	}
+	start, end = d.widened(start), d.back(end)
+	if end <= start {
+		return
+	}
+	f := d.span(start, end, LeverSnip, fmt.Sprintf("more than %d messages", d.p.Snip.Above))
+	if d.p.Snip.Format != "" {
+		f.Stub = expand(d.p.Snip.Format, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
+		f.Parts = Parts{Stubs: d.count(f.Stub)}
+	} else {
+		page := d.page(f, pageRoom{total: d.pageTokens()})
+		f.Stub, f.Parts = page.Text, page.Parts
+	}
+	d.foldSpan(f)
+}
+
+// shownMessages is the number of messages that the view shows, pleat's own apart.
+func (d *draft) shownMessages() int {
+	n := d.s.t.Len()
+	for _, f := range d.in.spans {
+		n -= f.End - f.Start
+	}
+	return n
+}
+
+// truncate drops the first half without a word: the naive baseline. The first message
+// stays when nothing else could legally stand first.
+func (d *draft) truncate() {
+	n := d.s.t.Len()
+	cut := n / 2
+	if len(d.in.spans) > 0 {
+		last := d.in.spans[len(d.in.spans)-1].End
+		cut = last + (n-last)/2
+	}
+	start := d.prompt()
+	at := cut
+	for at < n && !(d.safe[at] && d.s.facts[at].role == RoleUser && !d.hasResult(at)) {
+		at++
+	}
+	if at == n {
+		start, at = min(d.s.first, n), d.back(cut)
+	}
+	if at <= start {
+		return
+	}
+	d.foldSpan(d.span(start, at, LeverTruncate, "the first half"))
+}
+
+func (d *draft) hasResult(i int) bool {
+	return slices.ContainsFunc(d.s.facts[i].blocks, func(b blockFacts) bool { return b.kind == KindToolResult })
+}

@@ -1,0 +1,142 @@
+package pleat
+
+import (
+	"iter"
+	"strings"
+)
+
+// needs says how likely each name is to be needed again. What is folded is judged by it:
+// a line is worth keeping for the names in it that nothing else on the page tells.
+type needs struct {
+	weight map[uint64]float32
+	counts anchorCounts // how often names occur at all: what is everywhere tells little
+	focus  map[uint64]bool
+	buf    []anchor
+}
+
+// What a mention is worth, by who made it. A name in the newest turns is in use; one that
+// the user wrote is wanted; one that the assistant spoke of mattered to it; one that it
+// wrote into a file is part of the work.
+const (
+	needFocus   = 20
+	needTail    = 3
+	needUser    = 2.5
+	needProse   = 0.7 // times the source's weight
+	needChange  = 0.5
+	needRecent  = 0.4 // in results of the newest quarter of what is folded
+	needFailure = 1.5
+	needMost    = 9 // all mentions together
+)
+
+// How much of the newest turns is looked at: of a block, and altogether.
+const (
+	tailBytes = 16 << 10
+	tailTotal = 128 << 10
+)
+
+// tail yields the texts of the newest turns, which the page is followed by: the newest
+// first, as far as they matter.
+func (in *pageInput) tail() iter.Seq2[Block, string] {
+	return func(yield func(Block, string) bool) {
+		left := tailTotal
+		for i := in.s.t.Len() - 1; i >= in.end && left > 0; i-- {
+			for _, b := range in.s.t.At(i).Blocks().All() {
+				text := cutText(blockText(b), tailBytes)
+				if left -= len(text); !yield(b, text) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// needsOf weighs the names of the whole conversation.
+func (in *pageInput) needsOf(srcs []source) *needs {
+	n := &needs{weight: make(map[uint64]float32, 1<<12)}
+	n.mention(in.focus, needFocus)
+	n.focus = focusWords(in.focus)
+	for _, s := range in.s.words.Said() {
+		n.mention(s.Text, needUser)
+	}
+	for b, text := range in.tail() {
+		if b.Kind() == KindToolResult {
+			n.mention(text, needTail/3.)
+		} else {
+			n.mention(text, needTail)
+		}
+	}
+	for k := range srcs {
+		s := &srcs[k]
+		w := float32(0)
+		switch {
+		case s.kind == fromThinking:
+		case s.kind.prose():
+			w = needProse * s.weight
+		case s.kind == fromChange:
+			w = needChange
+		case s.kind == fromResult && s.ref.Message >= in.recent():
+			w = needRecent
+		}
+		n.mentioned(s.names, w)
+	}
+	for i := in.start; i < in.end; i++ { // files at work, and what went wrong
+		for b := range in.s.facts[i].blocks {
+			if bf := &in.s.facts[i].blocks[b]; bf.call > 0 && bf.kind == KindToolCall {
+				e := in.s.ledger.Entry(bf.call)
+				if e.Outcome == Failed && e.SupersededBy == 0 {
+					n.mention(e.ErrorLine, needFailure)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// recent is where the newest quarter of the stretch begins.
+func (in *pageInput) recent() int { return in.end - (in.end-in.start)/4 }
+
+// mention notes the names of a text.
+func (n *needs) mention(text string, w float32) {
+	n.buf = appendAnchors(n.buf[:0], text)
+	for _, a := range n.buf {
+		n.add(a.hash, w)
+	}
+}
+
+// mentioned notes names that were found before.
+func (n *needs) mentioned(names []uint64, w float32) {
+	for _, h := range names {
+		n.add(h, w)
+	}
+}
+
+func (n *needs) add(h uint64, w float32) {
+	n.counts.add(h)
+	if w == 0 {
+		return
+	}
+	if old, most := n.weight[h], max(w, needMost); old < most {
+		n.weight[h] = min(old+w, most)
+	}
+}
+
+// of is what covering a name is worth: its need, less if it is everywhere.
+func (n *needs) of(h uint64) float32 {
+	w := n.weight[h]
+	for c := n.counts.of(h); c > 12 && w > 0; c /= 4 {
+		w *= 0.8
+	}
+	return w
+}
+
+func focusWords(focus string) map[uint64]bool {
+	if strings.TrimSpace(focus) == "" {
+		return nil
+	}
+	words := make(map[uint64]bool)
+	_, list := cueScore(focus, nil)
+	for _, h := range list {
+		words[h] = true
+	}
+	return words
+}

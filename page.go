@@ -1,0 +1,194 @@
+package pleat
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A page is the text of a digest's message: what stands for folded turns. Code writes
+// what must survive (the user's words, rules, pins, tasks, the ledger); what the turns
+// found out and decided is the narrative, written by a model or, without one, by code.
+type page struct {
+	Text  string
+	Parts Parts
+}
+
+// pageRoom is how many tokens a page may take.
+type pageRoom struct {
+	total int
+	files int  // for restored files, beyond total
+	plain bool // user words and ledger only, if there is no room for more
+}
+
+// pageInput is what a page is written from.
+type pageInput struct {
+	s          *state
+	start, end int // messages it speaks for
+	pins       []string
+	notes      []Note
+	focus      string
+	narrative  string // a model's, already verified; empty: by code
+	recall     func(handle string) string
+	handle     string // of the whole stretch
+	room       pageRoom
+	restore    Restore
+	elsewhere  []string // sections of the page that are written already
+	named      string   // the ledger's section: names in it need not be told again
+}
+
+// plainRoom is the room below which a plain page has no narrative: one of so few tokens
+// says nothing, and the ledger still needs it.
+const plainRoom = 600
+
+// writePage writes a page of at most room tokens, as far as the parts that must survive
+// allow: they come first and are cut only by their own published order. What they, the
+// ledger and the restored files leave is the narrative's.
+//
+// The page reads like a handoff: what the user wants, what was found out and decided, what
+// was done, what the agent was working with, how to get at the rest.
+func writePage(in pageInput) page {
+	count := in.s.count.CountText
+	in.room.plain = in.room.plain && in.room.total < plainRoom
+	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.start+1, in.end)
+	closing := in.closing()
+	room := max(in.room.total-count(opening)-count(closing), 0)
+
+	words := in.words(room, count)
+	pins := count(words)
+	led := in.ledgerPart(room-pins, count)
+	ledger := count(led)
+	files, state := "", ""
+	left := room - pins - ledger
+	if in.room.files > 0 {
+		files = in.files(in.room.files)
+		left = min(left+in.room.files-count(files), maxPage)
+	}
+	if !in.room.plain && in.restore.State {
+		state = in.openState(left/8, count)
+		left -= count(state)
+	}
+	said, lines := "", ""
+	if !in.room.plain && left > 40 {
+		in.elsewhere, in.named = []string{words, files}, led
+		said, lines = in.story(left)
+	}
+	text := joinSections(opening, words, said, led, state, lines, files, closing)
+	total := count(text)
+	return page{text, Parts{Pins: pins, Ledger: ledger, Digest: max(total-pins-ledger, 0)}}
+}
+
+func joinSections(sections ...string) string {
+	var b strings.Builder
+	for _, s := range sections {
+		if s = strings.TrimRight(s, "\n"); s != "" {
+			if b.Len() > 0 {
+				b.WriteString("\n\n")
+			}
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+func (in *pageInput) words(room int, count func(string) int) string {
+	return in.s.words.Render(WordsRender{
+		UpTo: in.end, Budget: room * 2 / 5, Count: count, Pins: in.pins,
+		Skip:   func(i int) bool { return i < in.start },
+		Handle: func(i int) string { return in.s.messageHandle(i) },
+	})
+}
+
+func (in *pageInput) ledgerPart(room int, count func(string) int) string {
+	share := room/8 + 250 // each file once and the latest outcome of each command, no more
+	if in.room.plain {
+		share = room
+	}
+	text := in.s.ledger.Render(in.end, max(share, 60), count)
+	if text == "" {
+		return ""
+	}
+	return "## What was done (tool calls)\n" + text
+}
+
+// story is what the turns found out, decided and produced, and lines that show it.
+func (in *pageInput) story(room int) (said, lines string) {
+	if in.narrative != "" {
+		return in.narrative, ""
+	}
+	return in.narrate(room)
+}
+
+func (in *pageInput) closing() string {
+	if in.recall == nil {
+		return "Side effects above happened; do not repeat them."
+	}
+	return fmt.Sprintf("Side effects above happened; do not repeat them. Nothing is lost: search(\"words\") finds lines in what is folded, unfold(\"handle\") shows it exactly, ledger() lists every call; the whole stretch is %s.", in.recall(in.handle))
+}
+
+// messageHandle is the address of a message's longest block, which for what a person
+// typed is the message.
+func (s *state) messageHandle(i int) string {
+	best := -1
+	for b, bf := range s.facts[i].blocks {
+		if bf.handle != "" && (best < 0 || bf.bytes > s.facts[i].blocks[best].bytes) {
+			best = b
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return s.facts[i].blocks[best].handle
+}
+
+// renderText writes messages start ≤ i < end as text: what unfolding a stretch shows.
+// It is a pure function of the messages, so the hash in the fold checks it.
+func (s *state) renderText(start, end int) string {
+	var b strings.Builder
+	size := 0
+	for i := start; i < end; i++ {
+		size += 40
+		for _, bf := range s.facts[i].blocks {
+			size += bf.bytes + 80
+		}
+	}
+	b.Grow(size)
+	for i := start; i < end; i++ {
+		m := s.t.At(i)
+		fmt.Fprintf(&b, "--- message %d, %s\n", i+1, m.Role())
+		for _, blk := range m.Blocks().All() {
+			renderBlock(&b, blk)
+		}
+	}
+	return b.String()
+}
+
+func renderBlock(b *strings.Builder, blk Block) {
+	switch blk := blk.(type) {
+	case Text:
+		b.WriteString(blk.Text.String())
+	case Thinking:
+		if blk.Text.IsEmpty() {
+			return
+		}
+		b.WriteString("(thinking) ")
+		b.WriteString(blk.Text.String())
+	case ToolCall:
+		fmt.Fprintf(b, "(call %s) %s %s", blk.ID, blk.Name, blk.Input.String())
+	case ToolResult:
+		word := "result"
+		if blk.Error {
+			word = "error"
+		}
+		fmt.Fprintf(b, "(%s of %s)\n%s", word, blk.CallID, blk.Text())
+		for _, p := range blk.Parts.All() {
+			if p.Kind() != KindText {
+				fmt.Fprintf(b, "\n(%s)", p.Kind())
+			}
+		}
+	case Image:
+		fmt.Fprintf(b, "(image %s)", blk.MediaType)
+	case Opaque:
+		fmt.Fprintf(b, "(%s) %s", blk.Type, blk.Raw)
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,160 @@
+package pleat_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// TestCorpusPages folds the first 70 % of real sessions into small views, without a
+// model. What a page quotes must be in the session, word for word. It logs how many of
+// the names that the agent used afterwards, without seeing them again first, are in the
+// view: a guide, not a score, because a bare list of names would win it.
+func TestCorpusPages(t *testing.T) {
+	for _, target := range []int{8_000, 20_000} {
+		sum, n := 0.0, 0
+		for _, path := range sessionFiles(t) {
+			msgs := readSession(t, path)
+			cut := len(msgs) * 7 / 10
+			if counter.CountText(allText(msgs[:cut])) < 30_000 {
+				continue
+			}
+			for cut < len(msgs) && msgs[cut].Role() != pleat.RoleAssistant {
+				cut++
+			}
+			s := open(t, pleat.NewMemStore(), &pleat.Options{
+				Budget: pleat.Budget{Window: 200_000, Target: pleat.Tokens(target)}, Tokens: counter,
+			})
+			if err := s.Append(t.Context(), msgs[:cut]...); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Errorf("%s: %v", filepath.Base(path), err)
+				continue
+			}
+			seen := view(t, s)
+			source := decodedText(msgs[:cut])
+			for _, line := range quoted(seen) {
+				if !strings.Contains(source, strings.Join(strings.Fields(line), " ")) {
+					t.Errorf("%s: %q is not in the session", filepath.Base(path), line)
+				}
+			}
+			if share, ok := usedLater(msgs, cut, allText(seen)); ok {
+				sum, n = sum+share, n+1
+			}
+		}
+		if n > 0 {
+			t.Logf("view of %d tokens: %.2f of the names used later, %d sessions", target, sum/float64(n), n)
+		}
+	}
+}
+
+// quoted returns the lines that pages quote from files, outputs and the assistant.
+func quoted(msgs []pleat.Message) []string {
+	var out []string
+	for _, m := range msgs {
+		text, inside := m.Text(), false
+		if m.Role() != pleat.RoleUser || !strings.HasPrefix(text, "[pleat:") {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\n")
+			if strings.HasPrefix(line, "## ") {
+				inside = strings.HasPrefix(line, "## Findings") || strings.HasPrefix(line, "## Key lines")
+				continue
+			}
+			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside || strings.HasSuffix(line, "):") {
+				continue
+			}
+			if strings.HasPrefix(line, "message ") {
+				_, line, _ = strings.Cut(line, ": ")
+			}
+			for part := range strings.SplitSeq(line, "…") {
+				if part = strings.TrimSpace(part); part != "" {
+					out = append(out, part)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// decodedText is all that was said, thought, called and answered, with the strings of
+// calls decoded and all space made the same.
+func decodedText(msgs []pleat.Message) string {
+	var all []string
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
+			switch b := b.(type) {
+			case pleat.Thinking:
+				all = append(all, strings.Fields(b.Text.String())...)
+			case pleat.ToolCall:
+				var input any
+				if json.Unmarshal([]byte(b.Input.String()), &input) != nil {
+					input = b.Input.String()
+				}
+				for _, text := range stringsIn(input) {
+					for line := range strings.Lines(text) { // a patch marks its lines
+						all = append(all, strings.Fields(strings.TrimLeft(line, "+-"))...)
+					}
+				}
+			default:
+				all = append(all, strings.Fields(blockText(b))...)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func stringsIn(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, e := range v {
+			out = append(out, stringsIn(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			out = append(out, stringsIn(e)...)
+		}
+	}
+	return out
+}
+
+var namePattern = regexp.MustCompile(`[A-Za-z_]*(?:[a-z][A-Z]|_[A-Za-z0-9])[A-Za-z0-9_]*|\b[0-9a-f]{7,40}\b|[\w-]+\.[a-z]{1,5}\b`)
+
+// usedLater is the share of the names which the agent uses after the cut, saw before it,
+// and is not shown in between, that occur in a view.
+func usedLater(msgs []pleat.Message, cut int, view string) (float64, bool) {
+	before, fresh := nameSet(allText(msgs[:cut])), map[string]bool{}
+	shown := nameSet(view)
+	need, have := 0, 0
+	for _, m := range msgs[cut:] {
+		for name := range nameSet(allText([]pleat.Message{m})) {
+			if !fresh[name] && before[name] && m.Role() == pleat.RoleAssistant {
+				need++
+				if shown[name] {
+					have++
+				}
+			}
+			fresh[name] = true
+		}
+	}
+	return float64(have) / float64(max(need, 1)), need >= 5
+}
+
+func nameSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range namePattern.FindAllString(text, -1) {
+		if len(name) >= 4 {
+			set[name] = true
+		}
+	}
+	return set
+}

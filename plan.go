@@ -1,0 +1,278 @@
+package pleat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Trigger says why an epoch opens.
+type Trigger string
+
+// The triggers.
+const (
+	TriggerRed     Trigger = "red"     // the window forces it
+	TriggerAsked   Trigger = "asked"   // the agent or the user asked
+	TriggerRefused Trigger = "refused" // the provider said that the prompt is too long
+	TriggerPays    Trigger = "pays"    // it saves money
+	TriggerIdle    Trigger = "idle"    // the cache is cold anyway
+	TriggerCliff   Trigger = "cliff"   // a price tier is near
+	TriggerTurn    Trigger = "turn"    // the policy folds before every request
+)
+
+// Voluntary reports whether the session could go on without the epoch.
+func (t Trigger) Voluntary() bool {
+	switch t {
+	case TriggerPays, TriggerIdle, TriggerCliff, TriggerTurn:
+		return true
+	}
+	return false
+}
+
+// Plan is the folds chosen for this moment: data that can be printed, stored, applied or
+// thrown away. Making one changes nothing.
+type Plan struct {
+	Epoch   int       `json:"epoch"`
+	Trigger Trigger   `json:"trigger"`
+	Focus   string    `json:"focus,omitempty"`
+	Folds   []*Fold   `json:"folds"` // new ones
+	Before  int       `json:"tokens_before"`
+	After   int       `json:"tokens_after"`
+	Limits  Limits    `json:"limits"`
+	Cache   CacheCost `json:"cache"`
+	// DropThinking tells a wire whose provider binds thinking to the exact bytes before
+	// it to ask for the blocks that no longer verify to be dropped.
+	DropThinking bool   `json:"drop_thinking,omitempty"`
+	Warning      string `json:"warning,omitempty"`
+
+	in folded
+}
+
+// IsEmpty reports whether the plan would change nothing.
+func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 }
+
+// String prints the plan as a table.
+func (p *Plan) String() string {
+	var b strings.Builder
+	if p.IsEmpty() {
+		return "nothing to fold\n"
+	}
+	fmt.Fprintf(&b, "epoch %d (%s): %s → %s tokens, target %s, window %s\n", p.Epoch, p.Trigger,
+		thousands(p.Before), thousands(p.After), thousands(p.Limits.Target), thousands(p.Limits.Window))
+	fmt.Fprintf(&b, "cache: %s tokens rewritten once, %s fewer in every request", thousands(p.Cache.Rewritten), thousands(p.Cache.Removed))
+	if p.Cache.Removed > 0 {
+		fmt.Fprintf(&b, ", pays after %s", plural(int(math.Ceil(p.Cache.PaysAfter)), "request"))
+	}
+	b.WriteString("\n")
+	if p.Warning != "" {
+		fmt.Fprintf(&b, "warning: %s\n", p.Warning)
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LEVER\tMESSAGES\tBEFORE\tAFTER\tHANDLE\tWHY")
+	for _, f := range p.Folds {
+		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
+		if !f.whole() || f.End == f.Start+1 {
+			where = fmt.Sprint(f.Start + 1)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", f.Lever, where, f.Before, f.After, f.Handle, f.Reason)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// planOptions is what planning is told beyond the state.
+type planOptions struct {
+	trigger   Trigger
+	limits    Limits
+	rates     Rates
+	cold      bool
+	from      int // with TriggerPays: fold results from this message on
+	focus     string
+	narrative string
+	recall    func(handle string) string
+	binds     bool    // the model binds thinking to the bytes before it
+	child     bool    // the session of a sub-agent
+	levers    []Lever // exactly these, as far as they go; nil: the policy's
+}
+
+// makePlan chooses folds. It is pure: the same state gives the same plan.
+func makePlan(s *state, p *Policy, o planOptions) *Plan {
+	goal := o.limits.Target
+	if p.UntilGreen {
+		goal = o.limits.Red - 1
+	}
+	if o.trigger == TriggerRefused {
+		p = p.reactive()
+	}
+	d := newDraft(s, p, o.limits, goal)
+	d.focus, d.narrative, d.recall = o.focus, o.narrative, o.recall
+	switch o.trigger {
+	case TriggerPays:
+		d.maskFrom(o.from)
+	case TriggerTurn:
+		d.pull(p.EveryTurn, o)
+	case TriggerIdle: // the cache is cold: what only folds results costs nothing
+		d.goal = 0
+		d.pull(slices.DeleteFunc(slices.Clone(p.Levers), func(l Lever) bool { return l != LeverSupersede && l != LeverMask }), o)
+	default:
+		levers := p.Levers
+		if o.levers != nil {
+			levers = o.levers
+			if !slices.Contains(levers, LeverDigest) && !slices.Contains(levers, LeverSqueeze) {
+				d.goal = 0 // as far as they go
+			}
+		}
+		d.pull(levers, o)
+	}
+	d.refill()
+	return d.plan(o)
+}
+
+// refill shows results again that were masked before a digest made room for them: what
+// is newest is worth most. The epoch rewrites the view anyway.
+func (d *draft) refill() {
+	if !d.p.Guaranteed || d.p.UntilGreen || d.p.Mask.All || d.p.Mask.Format != "" {
+		return // policies with rules of their own mean them
+	}
+	if !slices.ContainsFunc(d.added, (*Fold).whole) {
+		return // nothing made room
+	}
+	refs := d.results()
+	for i := len(refs) - 1; i >= 0 && d.total < d.goal; i-- {
+		f := d.in.blocks[refs[i]]
+		if f == nil || f.Lever != LeverMask && (f.Lever != LeverSqueeze || f.After > stubTokens) || d.s.isLate(refs[i], d.in) {
+			continue
+		}
+		grow := d.s.facts[f.Start].blocks[f.Block].tokens - f.After
+		if spilled := d.s.born[refs[i]]; spilled != nil {
+			grow = spilled.After - f.After
+		}
+		if d.total+grow > d.goal {
+			return
+		}
+		d.total += grow
+		if delete(d.in.blocks, refs[i]); d.s.born[refs[i]] != nil {
+			d.in.blocks[refs[i]] = d.s.born[refs[i]]
+		}
+	}
+}
+
+// reactive is the policy as it is after a refusal: fewer of the newest messages stay.
+func (p *Policy) reactive() *Policy {
+	if p.Reactive.Tail == 0 {
+		return p
+	}
+	r := *p
+	r.Digest.Keep, r.Digest.Whole, r.Digest.Fill = p.Reactive.Tail, false, false
+	if p.Reactive.Format != "" {
+		r.Digest.Format = p.Reactive.Format
+	}
+	return &r
+}
+
+// pull runs levers in order until the view is small enough. Asked for, a digest is made
+// even if there is room. Levers whose policy wants them before every request do not ask
+// about room either.
+func (d *draft) pull(levers []Lever, o planOptions) {
+	for _, l := range levers {
+		always := o.trigger == TriggerAsked && l == LeverDigest ||
+			l == LeverMask && d.p.Mask.All || l == LeverSnip && d.p.Snip.Format != ""
+		if d.enough() && !always || d.barred(l, o) {
+			continue
+		}
+		switch l {
+		case LeverSupersede:
+			d.supersede()
+		case LeverCollapse:
+			d.collapse()
+		case LeverMask:
+			d.mask()
+		case LeverSnip:
+			d.snip()
+		case LeverDigest:
+			d.digest()
+		case LeverSqueeze:
+			d.squeeze()
+		case LeverTruncate:
+			for before := -1; !d.enough() && d.total != before; {
+				before = d.total
+				d.truncate()
+			}
+		}
+	}
+}
+
+// barred reports whether the policy keeps a lever from running here.
+func (d *draft) barred(l Lever, o planOptions) bool {
+	switch l {
+	case LeverMask, LeverSupersede:
+		return d.p.Mask.ByProvider
+	case LeverSnip:
+		return d.p.Snip.Main && o.child
+	case LeverDigest: // collapse takes the place of the automatic digest
+		return d.p.Collapse.Only && d.p.Collapse.Rounds > 0 && o.trigger != TriggerAsked && o.trigger != TriggerRefused
+	}
+	return false
+}
+
+// maskFrom folds the old results from message i on: what was found to pay.
+func (d *draft) maskFrom(i int) {
+	refs := d.results()
+	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+		bf := &d.s.facts[ref.Message].blocks[ref.Block]
+		if ref.Message < i || bf.chars < d.p.Mask.Min || !d.maskable(ref) {
+			continue
+		}
+		text, parts := d.stubFor(ref, d.p.Mask.Format, "")
+		d.foldBlock(ref, LeverMask, "old result; folding it saves money", text, parts)
+	}
+}
+
+// plan turns the draft into a plan: folds that a later lever of the same planning made
+// moot are left out, and the view's tokens are counted once more from scratch.
+func (d *draft) plan(o planOptions) *Plan {
+	p := &Plan{Epoch: d.s.epochs + 1, Trigger: o.trigger, Focus: o.focus, Before: d.s.parts.Total(), Limits: o.limits}
+	if len(d.added) == 0 && d.in.bare == d.s.inUse.bare {
+		p.After = p.Before
+		return p
+	}
+	if o.binds {
+		d.unbind(p)
+	}
+	live := make(map[*Fold]bool)
+	for _, f := range d.in.spans {
+		live[f] = true
+	}
+	for _, f := range d.in.blocks {
+		live[f] = true
+	}
+	first := d.s.t.Len()
+	for _, f := range d.added {
+		if live[f] {
+			f.ID = len(d.s.folds) + len(p.Folds) + 1
+			p.Folds = append(p.Folds, f)
+			first = min(first, f.Start)
+		}
+	}
+	p.in = d.in
+	_, parts := d.s.render(d.in)
+	p.After = parts.Total()
+	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.t.Len()), o.cold)
+	if p.After > o.limits.Max {
+		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", thousands(p.After), thousands(o.limits.Max))
+	}
+	return p
+}
+
+// unbind deals with thinking that is bound to the exact bytes before it: every fold
+// makes all later thinking invalid. At a turn that a person began all of it may go;
+// inside a run the provider is asked to drop what does not verify.
+func (d *draft) unbind(p *Plan) {
+	if n := d.s.t.Len(); n > 0 && d.s.facts[n-1].typed {
+		d.setBare(n)
+		return
+	}
+	p.DropThinking = true
+}

@@ -1,0 +1,261 @@
+package pleat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// UnfoldRequest says what to show of something folded. With the handle alone it is all
+// of it. Lines and bytes choose a part, a pattern chooses lines; they can be combined as
+// far as said below.
+type UnfoldRequest struct {
+	Handle string `json:"handle"` // as a stub, the ledger or a search names it
+
+	From int `json:"from,omitempty"` // first line, counted from 1; 0: the beginning
+	To   int `json:"to,omitempty"`   // last line; 0: the end
+	// Column is the byte of the first line to begin with, counted from 1: the way
+	// through lines that are too long to be shown at once.
+	Column int `json:"column,omitempty"`
+
+	// Offset and Length choose bytes instead of lines, Offset counted from 0. A Length
+	// of 0 means up to the end. They are not combined with lines or a pattern.
+	Offset int `json:"offset,omitempty"`
+	Length int `json:"length,omitempty"`
+
+	// Pattern shows the lines, of those chosen, that match this regular expression
+	// (RE2), with Around lines before and after each (0: two; negative: none).
+	Pattern string `json:"pattern,omitempty"`
+	Around  int    `json:"around,omitempty"`
+
+	// Raw shows the bytes on the wire it came from instead of the text: JSON, as the
+	// client sent it.
+	Raw bool `json:"raw,omitempty"`
+
+	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. What does
+	// not fit is named in More, never left out without a word.
+	Budget int `json:"budget,omitempty"`
+}
+
+// Source says what a handle stands for: who said it, where it stands in the
+// conversation, whether something later took its place.
+type Source struct {
+	Handle  string `json:"handle"`
+	What    string `json:"what"`           // "result of read_file src/a.go", "user", "messages 3 to 40"
+	Message int    `json:"message"`        // number of the message, counted from 1
+	Turn    int    `json:"turn"`           // number of the model's answer it belongs to or follows
+	Call    int    `json:"call,omitempty"` // calls and results: number in the ledger
+	Lines   int    `json:"lines"`          // of all of it
+	Bytes   int    `json:"bytes"`
+	// Stale says what made it out of date, with where to look instead: "superseded by
+	// call 31 (edit src/a.go)". Empty: nothing did, as far as the calls tell.
+	Stale string `json:"stale,omitempty"`
+	// Visible: the view in force shows it as it is.
+	Visible bool `json:"visible,omitempty"`
+}
+
+// Line is a line of something folded, or a part of a long one.
+type Line struct {
+	Number int    `json:"line"`            // counted from 1
+	Column int    `json:"column"`          // of the first byte shown, counted from 1
+	Text   string `json:"text"`            // exact, without the line feed
+	Size   int    `json:"size"`            // bytes of the whole line
+	Match  bool   `json:"match,omitempty"` // it is what was asked for, not what stands around it
+	ended  bool   // the line feed after it belongs to what was asked for
+}
+
+// whole reports whether all of the line is there.
+func (l *Line) whole() bool { return l.Column == 1 && len(l.Text) == l.Size }
+
+// Unfolded is what [Session.Unfold] gives back.
+type Unfolded struct {
+	Source
+	Hash    Hash   `json:"sha256"` // of all of it
+	Shown   []Line `json:"shown"`
+	Matches int    `json:"matches,omitempty"` // lines that match the pattern, shown or not
+	// More is the call that shows what comes next; empty when all that was asked for
+	// is there.
+	More string `json:"more,omitempty"`
+
+	text string
+}
+
+// Whole is the complete original text, whatever part was asked for, byte for byte.
+func (u Unfolded) Whole() string { return u.text }
+
+// Content is what was asked for and shown, byte for byte.
+func (u Unfolded) Content() string {
+	var b strings.Builder
+	for _, l := range u.Shown {
+		b.WriteString(l.Text)
+		if l.ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Unfold gives back something folded, or any other block of the session that has a
+// handle: whole, or the part that the request chooses. The content is checked against
+// the hash under which it was folded. A handle that this session does not have is
+// [ErrNotFound]: handles work only in the session that made them.
+func (s *Session) Unfold(_ context.Context, r UnfoldRequest) (Unfolded, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, err := s.unfold(r)
+	if err != nil {
+		return Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
+	}
+	s.tell(Event{Kind: EventRecall, Recall: u.Handle})
+	return u, nil
+}
+
+func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
+	p, name, err := s.st.find(r.Handle)
+	if err != nil {
+		return Unfolded{}, err
+	}
+	u := Unfolded{Source: s.st.source(p, name)}
+	if u.text, err = s.st.content(p, name); err != nil {
+		return Unfolded{}, err
+	}
+	if r.Raw {
+		if u.text = s.st.wire(p); u.text == "" {
+			return Unfolded{}, errors.New("it has no wire form: a program made it; ask for it without raw")
+		}
+	}
+	u.Lines, u.Bytes, u.Hash = lineCount(u.text), len(u.text), HashOf(u.text)
+	r.Handle = name
+	return u, u.choose(r, s.calls(), s.st.count.CountText)
+}
+
+// find looks a handle up. Models copy handles with what stands around them, and take
+// letters for digits; the alphabet of handles has none that could be meant otherwise.
+func (s *state) find(handle string) (Place, string, error) {
+	name := strings.ToLower(strings.Trim(handle, " \t\r\n\"'`()[]<>{}.,:;#"))
+	name = strings.TrimPrefix(name, "unfold(\"")
+	for _, try := range []string{name, confusable.Replace(name)} {
+		if p, ok := s.index.at[try]; ok {
+			return p, try, nil
+		}
+	}
+	for _, f := range s.folds {
+		if f.Handle == name {
+			return Place{}, "", fmt.Errorf("the message that was folded under it has other content now: %w", ErrCorrupt)
+		}
+	}
+	hint := "handles work only in the session that made them"
+	if near := s.near(name); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, ErrNotFound)
+}
+
+var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
+
+// near lists up to three handles that differ from name in one or two characters.
+func (s *state) near(name string) []string {
+	var out []string
+	for h := range s.index.at {
+		if len(h) == len(name) && differing(h, name) <= 2 {
+			out = append(out, h)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(3, len(out))]
+}
+
+func differing(a, b string) int {
+	n := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// content is the text that a place stands for, checked against every hash on record.
+func (s *state) content(p Place, handle string) (string, error) {
+	var text string
+	var want Hash
+	if p.Block < 0 {
+		text = s.renderText(p.Start, p.End)
+	} else {
+		text = blockText(s.t.Block(BlockRef{p.Start, p.Block}))
+		want = s.facts[p.Start].blocks[p.Block].hash
+	}
+	got := HashOf(text)
+	damaged := !want.IsZero() && got != want
+	for _, f := range s.folds {
+		damaged = damaged || f.Handle == handle && f.Hash != got
+	}
+	if damaged {
+		return "", fmt.Errorf("the content does not have the hash it was folded under: %w", ErrCorrupt)
+	}
+	return text, nil
+}
+
+// wire is what a place was on the wire: a block's bytes, or messages on a line each.
+func (s *state) wire(p Place) string {
+	if p.Block >= 0 {
+		switch b := s.t.Block(BlockRef{p.Start, p.Block}).(type) {
+		case Text:
+			return b.Raw
+		case Thinking:
+			return b.Raw
+		case ToolCall:
+			return b.Raw
+		case ToolResult:
+			return b.Raw
+		}
+		return ""
+	}
+	var b strings.Builder
+	for i := p.Start; i < p.End; i++ {
+		if raw := s.t.At(i).Raw(); raw != "" {
+			b.WriteString(raw + "\n")
+		}
+	}
+	return b.String()
+}
+
+// choose fills in what is shown of the text, within the budget.
+func (u *Unfolded) choose(r UnfoldRequest, call recallCall, count func(string) int) error {
+	if r.From < 0 || r.To < 0 || r.Column < 0 || r.Offset < 0 || r.Length < 0 {
+		return errors.New("lines, columns and bytes are not negative")
+	}
+	var cuts []cut
+	lines := linesOf(u.text)
+	switch {
+	case r.Pattern != "":
+		re, err := regexp.Compile(r.Pattern)
+		if err != nil {
+			return fmt.Errorf("read pattern: %w", err)
+		}
+		cuts, u.Matches = lines.matching(re, r)
+	case r.Offset > 0 || r.Length > 0:
+		if r.Offset > len(u.text) {
+			return fmt.Errorf("byte %d is past the end: it has %s", r.Offset, plural(len(u.text), "byte"))
+		}
+		end := len(u.text)
+		if r.Length > 0 && r.Length < end-r.Offset {
+			end = r.Offset + r.Length
+		}
+		cuts = lines.bytes(r.Offset, end)
+	default:
+		cuts = lines.between(r)
+		if len(cuts) == 0 && r.From > max(lines.len(), 1) {
+			return fmt.Errorf("line %d is past the end: it has %s", r.From, plural(lines.len(), "line"))
+		}
+	}
+	shown, rest := fitCuts(lines, cuts, r.Budget, count)
+	u.Shown = shown
+	if rest != nil {
+		u.More = call.next(r, *rest)
+	}
+	return nil
+}

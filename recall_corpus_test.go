@@ -1,0 +1,417 @@
+package pleat_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// recallFact is something that an agent used after a cut and had seen only before it,
+// with the question that its later use makes: the other words of that sentence or line.
+type recallFact struct {
+	target string
+	kind   string
+	query  string
+}
+
+// recallFloor is the share of facts below which the corpus test fails. The aim is 0.85.
+const recallFloor = 0.80
+
+// TestRecallCorpus measures recall on real sessions. Each is cut at 70 % of its longest
+// stretch without a compaction. Facts are names, files, digests and numbers that the
+// agent uses after the cut, that it saw before it, and that nobody told it again in
+// between. The query is made of the other words of the use. A fact is found when its
+// line is among those shown for the first six hits. PLEAT_MISSES=1 lists the others.
+func TestRecallCorpus(t *testing.T) {
+	dir := os.Getenv("PLEAT_CORPUS")
+	if dir == "" {
+		t.Skip("PLEAT_CORPUS names no folder with real sessions")
+	}
+	stores := map[string]func() pleat.Store{
+		"memory": func() pleat.Store { return pleat.NewMemStore() },
+		"sqlite": func() pleat.Store {
+			s, err := sqlite.Open(filepath.Join(t.TempDir(), "recall.db"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+	}
+	for _, name := range []string{"memory", "sqlite"} {
+		t.Run(name, func(t *testing.T) {
+			var all recallScore
+			for _, file := range corpusFiles(t, dir) {
+				msgs, cut := cutSession(t, file)
+				facts := mineFacts(msgs, cut)
+				if len(facts) < 5 {
+					continue
+				}
+				score := measureRecall(t, stores[name](), msgs[:cut], facts)
+				rel, _ := filepath.Rel(dir, file)
+				t.Logf("%-50s %s", rel, score)
+				all.add(score)
+			}
+			t.Logf("%-50s %s", "all", all)
+			for _, kind := range []string{"name", "file", "digest", "number"} {
+				t.Logf("  %-10s %s", kind, all.kinds[kind])
+			}
+			if all.exact != all.lines {
+				t.Errorf("%d of %d lines that were shown are exact", all.exact, all.lines)
+			}
+			if all.share() < recallFloor {
+				t.Errorf("%.3f of the facts were found, the floor is %.2f", all.share(), recallFloor)
+			}
+		})
+	}
+}
+
+// recallScore counts facts and how many of them were found.
+type recallScore struct {
+	facts, found, first int
+	lines, exact        int // shown lines, and those that unfolding shows the same
+	tokens              int
+	took                time.Duration
+	kinds               map[string]recallScore
+}
+
+func (s *recallScore) add(o recallScore) {
+	s.facts, s.found, s.first = s.facts+o.facts, s.found+o.found, s.first+o.first
+	s.lines, s.exact = s.lines+o.lines, s.exact+o.exact
+	s.tokens += o.tokens
+	s.took += o.took
+	for kind, k := range o.kinds {
+		if s.kinds == nil {
+			s.kinds = map[string]recallScore{}
+		}
+		sum := s.kinds[kind]
+		sum.add(k)
+		s.kinds[kind] = sum
+	}
+}
+
+func (s recallScore) share() float64 { return float64(s.found) / float64(max(s.facts, 1)) }
+
+func (s recallScore) String() string {
+	n := max(s.facts, 1)
+	return fmt.Sprintf("%4d facts, %.3f found, %.3f by the first hit, %4d tokens and %s a search, exactness %.2f",
+		s.facts, s.share(), float64(s.first)/float64(n), s.tokens/n, (s.took / time.Duration(n)).Round(10*time.Microsecond),
+		float64(s.exact)/float64(max(s.lines, 1)))
+}
+
+// measureRecall asks for every fact in a session of the messages before the cut.
+func measureRecall(t *testing.T, store pleat.Store, msgs []pleat.Message, facts []recallFact) recallScore {
+	defer store.Close()
+	tokens := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4)})
+	s, err := pleat.OpenSession(t.Context(), store, pleat.SessionKey{Session: "corpus"}, &pleat.Options{Tokens: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	search := func(query string) pleat.SearchResult {
+		res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{query}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	search("warm") // indexing is not what is timed
+	score := recallScore{kinds: map[string]recallScore{}}
+	for _, f := range facts {
+		start := time.Now()
+		res := search(f.query)
+		one := recallScore{facts: 1, took: time.Since(start), tokens: tokens.CountText(res.Text())}
+		if at := rankOf(res.Answers[0], f.target); at >= 0 {
+			one.found = 1
+			if at == 0 {
+				one.first = 1
+			}
+		} else if os.Getenv("PLEAT_MISSES") != "" {
+			t.Logf("missed %s %q\n   query: %q", f.kind, f.target, f.query)
+		}
+		one.lines, one.exact = exactLines(t, s, res.Answers[0].Hits)
+		one.kinds = map[string]recallScore{f.kind: one}
+		score.add(one)
+	}
+	return score
+}
+
+// exactLines counts the lines of hits and how many of them unfolding shows the same.
+func exactLines(t *testing.T, s *pleat.Session, hits []pleat.SearchHit) (lines, exact int) {
+	for _, h := range hits {
+		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: h.Handle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Split(u.Whole(), "\n")
+		for _, l := range h.Shown {
+			lines++
+			if rest := all[l.Number-1][l.Column-1:]; strings.HasPrefix(rest, l.Text) && (l.Size > len(l.Text) || rest == l.Text) {
+				exact++
+			}
+		}
+	}
+	return lines, exact
+}
+
+// rankOf is the first hit that shows the target, negative if none does.
+func rankOf(a pleat.SearchAnswer, target string) int {
+	return slices.IndexFunc(a.Hits, func(h pleat.SearchHit) bool {
+		return slices.ContainsFunc(h.Shown, func(l pleat.Line) bool { return strings.Contains(l.Text, target) })
+	})
+}
+
+// corpusFiles lists the session files below a folder.
+func corpusFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")) {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// cutSession reads a session and cuts it. Files that are no long session have no messages.
+func cutSession(t *testing.T, file string) (msgs []pleat.Message, cut int) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if errors.Is(err, sessionlog.ErrFormat) {
+		return nil, 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var sizes []int
+	total := 0
+	for rec, err := range log.Records() {
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		msgs = append(msgs, rec.Message)
+		size := 0
+		for _, b := range rec.Message.Blocks().All() {
+			size += len(factText(b))
+		}
+		sizes = append(sizes, size)
+		total += size
+	}
+	if total < 100_000 {
+		return nil, 0
+	}
+	from, to := longestStretch(len(msgs), sizes, log.Info().Compactions)
+	sum := 0
+	for _, n := range sizes[from:to] {
+		sum += n
+	}
+	cut = from
+	for part := 0; cut < to && part < sum*7/10; cut++ {
+		part += sizes[cut]
+	}
+	return msgs[:to], cut
+}
+
+// longestStretch finds the messages with the most text between two compactions.
+func longestStretch(n int, sizes []int, compactions []sessionlog.Compaction) (from, to int) {
+	best, at := -1, 0
+	for i := range len(compactions) + 1 {
+		end := n
+		if i < len(compactions) {
+			end = min(compactions[i].At, n)
+		}
+		sum := 0
+		for k := at; k < end; k++ {
+			sum += sizes[k]
+		}
+		if sum > best {
+			best, from, to = sum, at, end
+		}
+		at = max(at, end)
+	}
+	return from, to
+}
+
+func factText(b pleat.Block) string {
+	if c, ok := b.(pleat.ToolCall); ok {
+		return c.Input.String()
+	}
+	return blockText(b)
+}
+
+// mineFacts finds what the agent used after the cut and knew only from before.
+func mineFacts(msgs []pleat.Message, cut int) []recallFact {
+	known := map[string]string{} // what tools and users said before the cut, with its kind
+	for _, m := range msgs[:min(cut, len(msgs))] {
+		if m.Role() != pleat.RoleAssistant && m.Origin() != pleat.OriginSummary {
+			for _, b := range m.Blocks().All() {
+				tokens(factText(b), func(tok, kind string) { known[tok] = kind })
+			}
+		}
+	}
+	var facts []recallFact
+	var said []string // the last sentences before a call
+	for _, m := range msgs[min(cut, len(msgs)):] {
+		for _, b := range m.Blocks().All() {
+			if m.Role() != pleat.RoleAssistant { // told again: no longer only from before
+				tokens(factText(b), func(tok, _ string) { delete(known, tok) })
+				continue
+			}
+			units := useUnits(b)
+			if _, call := b.(pleat.ToolCall); call { // what was said of the call comes before it
+				units = append(said, units...)
+			} else {
+				said = units[max(len(units)-2, 0):len(units):len(units)]
+			}
+			for i, u := range units {
+				tokens(u, func(tok, kind string) {
+					if known[tok] == "" {
+						return
+					}
+					delete(known, tok)
+					if q := queryFor(units, i, tok); q != "" {
+						facts = append(facts, recallFact{tok, kind, q})
+					}
+				})
+			}
+		}
+	}
+	return facts
+}
+
+var (
+	factToken = regexp.MustCompile(`[A-Za-z0-9_.-]*[A-Za-z0-9_]`)
+	fileToken = regexp.MustCompile(`^[A-Za-z0-9_.-]+\.(go|md|ts|tsx|js|json|jsonl|py|rs|toml|ya?ml|sh|sql|txt|html|css|mod|sum|lock)$`)
+	shaToken  = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	camel     = regexp.MustCompile(`[a-z0-9][A-Z]`)
+)
+
+// tokens yields the exact strings in a text that can be facts.
+func tokens(text string, yield func(tok, kind string)) {
+	for _, tok := range factToken.FindAllString(text, -1) {
+		tok = strings.TrimLeft(tok, ".-")
+		digits := strings.Trim(tok, "0123456789") == ""
+		switch {
+		case fileToken.MatchString(tok):
+			yield(tok, "file")
+		case digits:
+			if len(tok) >= 4 && len(tok) <= 12 && !strings.HasSuffix(tok, "00") && !(len(tok) == 4 && tok[:2] == "20") {
+				yield(tok, "number")
+			}
+		case shaToken.MatchString(tok) && strings.ContainsAny(tok, "0123456789") && strings.ContainsAny(tok, "abcdef"):
+			yield(tok, "digest")
+		default:
+			for name := range strings.FieldsFuncSeq(tok, func(r rune) bool { return r == '.' || r == '-' }) {
+				if len(name) >= 6 && (camel.MatchString(name) || strings.Contains(strings.Trim(name, "_"), "_")) {
+					yield(name, "name")
+				}
+			}
+		}
+	}
+}
+
+// useUnits are the sentences of a text, or the lines of a call's arguments: what a use
+// is part of.
+func useUnits(b pleat.Block) []string {
+	switch b := b.(type) {
+	case pleat.Text:
+		var out []string
+		for line := range strings.SplitSeq(b.Text.String(), "\n") {
+			for s := range strings.SplitSeq(line, ". ") {
+				if strings.TrimSpace(s) != "" {
+					out = append(out, s)
+				}
+			}
+		}
+		return out
+	case pleat.ToolCall:
+		var v any
+		if json.Unmarshal([]byte(b.Input.String()), &v) != nil {
+			v = b.Input.String()
+		}
+		var out []string
+		argumentLines(v, &out)
+		return out
+	}
+	return nil
+}
+
+func argumentLines(v any, out *[]string) {
+	switch v := v.(type) {
+	case string:
+		for line := range strings.SplitSeq(v, "\n") {
+			if strings.TrimSpace(line) != "" {
+				*out = append(*out, line)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			argumentLines(e, out)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			argumentLines(v[k], out)
+		}
+	}
+}
+
+// queryFor makes the question: the other words of the use, with those of its neighbours
+// where it has fewer than five itself; empty if even so there are not three.
+func queryFor(units []string, at int, target string) string {
+	other := func(i int) string { return strings.ReplaceAll(units[i], target, " ") }
+	q := other(at)
+	for d := 1; d <= 3 && tellingWords(q) < 5; d++ {
+		if at-d >= 0 {
+			q = other(at-d) + " " + q
+		}
+		if at+d < len(units) && tellingWords(q) < 5 {
+			q += " " + other(at+d)
+		}
+	}
+	if tellingWords(q) < 3 {
+		return ""
+	}
+	return strings.Join(strings.Fields(q), " ")
+}
+
+var (
+	tellingWord = regexp.MustCompile(`[\pL\pN_]{3,}`)
+	directories = regexp.MustCompile(`[\w.~-]*/[\w./-]*`)
+	smallWords  = strings.Fields("the and for with from this that its are was not let now all has have also check see look update need will can but into then these those first next")
+)
+
+// tellingWords counts the different words that tell something: a question of small words
+// and the directories that all files share is none.
+func tellingWords(s string) int {
+	seen := map[string]bool{}
+	for _, w := range tellingWord.FindAllString(directories.ReplaceAllString(s, " "), -1) {
+		if w = strings.ToLower(w); !slices.Contains(smallWords, w) {
+			seen[w] = true
+		}
+	}
+	return len(seen)
+}

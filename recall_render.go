@@ -1,0 +1,210 @@
+package pleat
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// source describes a place. How large a stretch of messages is, only its text tells.
+func (s *state) source(p Place, handle string) Source {
+	src := Source{Handle: handle, Message: p.Start + 1, Turn: s.turnOf(p.Start)}
+	if p.Block < 0 {
+		src.What = fmt.Sprintf("messages %d to %d", p.Start+1, p.End)
+		return src
+	}
+	bf := &s.facts[p.Start].blocks[p.Block]
+	src.Call, src.Lines, src.Bytes = bf.call, bf.lines, bf.bytes
+	src.What = s.what(p, bf)
+	src.Visible = s.inView(BlockRef{p.Start, p.Block})
+	if bf.call > 0 && bf.kind == KindToolResult {
+		src.Stale = s.staleness(bf.call)
+	}
+	return src
+}
+
+// what says what a block is, in a few words.
+func (s *state) what(p Place, bf *blockFacts) string {
+	f := &s.facts[p.Start]
+	switch bf.kind {
+	case KindThinking:
+		return "thinking"
+	case KindToolCall, KindToolResult:
+		word := "call"
+		if bf.kind == KindToolResult {
+			word = "result"
+		}
+		if bf.call == 0 {
+			return word + " of an unknown tool"
+		}
+		e := s.ledger.Entry(bf.call)
+		return strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, clip(e.Args, 120)))
+	case KindText:
+		if f.role == RoleUser && !f.typed {
+			return "text put in by a program"
+		}
+	}
+	return string(f.role)
+}
+
+// staleness says what made the result of a call stale.
+func (s *state) staleness(call int) string {
+	e := s.ledger.Entry(call)
+	if e.SupersededBy == 0 {
+		return ""
+	}
+	by := s.ledger.Entry(e.SupersededBy)
+	text := fmt.Sprintf("superseded by call %d (%s)", by.Seq, strings.TrimSpace(callLabel(&by)+" "+clip(by.Args, 80)))
+	if by.Outcome != Unanswered {
+		if h := s.facts[by.Result.Message].blocks[by.Result.Block].handle; h != "" {
+			text += ", result " + h
+		}
+	}
+	return text
+}
+
+// inView reports whether the view in force shows a block as it is.
+func (s *state) inView(ref BlockRef) bool {
+	if s.inUse.covered(ref.Message) || s.inUse.blocks[ref] != nil {
+		return false
+	}
+	return s.facts[ref.Message].blocks[ref.Block].kind != KindThinking || ref.Message >= s.inUse.bare
+}
+
+// turnOf is the number of the model's answer that a message belongs to or follows;
+// 0: before the first.
+func (s *state) turnOf(message int) int {
+	n := 0
+	for i := 0; i <= message; i++ {
+		if s.facts[i].role == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
+			n++
+		}
+	}
+	return n
+}
+
+// recallCall writes the call that shows a part of something.
+type recallCall func(handle string) string
+
+// calls is how this session's model is told to call.
+func (s *Session) calls() recallCall {
+	if s.o.Recall("x") == "" {
+		return UnfoldCall
+	}
+	return s.o.Recall
+}
+
+// with adds arguments to the call.
+func (c recallCall) with(handle string, args ...string) string {
+	call, open := strings.CutSuffix(c(handle), ")")
+	if len(args) == 0 {
+		return c(handle)
+	}
+	if !open {
+		return call + " " + strings.Join(args, ", ")
+	}
+	return call + ", " + strings.Join(args, ", ") + ")"
+}
+
+// next is the call that goes on where a page ended.
+func (c recallCall) next(r UnfoldRequest, at rest) string {
+	var args []string
+	if r.Offset > 0 || r.Length > 0 {
+		to := ""
+		if r.Length > 0 {
+			to = strconv.Itoa(r.Offset + r.Length)
+		}
+		args = append(args, fmt.Sprintf(`bytes="%d-%s"`, at.from, to))
+	} else {
+		args = append(args, fmt.Sprintf(`lines="%s"`, writeRange(at.line+1, r.To)))
+		if at.column > 1 {
+			args = append(args, fmt.Sprintf("column=%d", at.column))
+		}
+	}
+	if r.Pattern != "" {
+		args = append(args, "pattern="+strconv.Quote(r.Pattern))
+	}
+	if r.Raw {
+		args = append(args, "raw=true")
+	}
+	return c.with(r.Handle, args...)
+}
+
+// writeRange writes line numbers as the tools take them: "12", "12-40", "12-".
+func writeRange(from, to int) string {
+	switch to {
+	case from:
+		return strconv.Itoa(from)
+	case 0:
+		return strconv.Itoa(from) + "-"
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+// render writes the line with its number. A part of a line says which.
+func (l Line) render() string {
+	if l.whole() {
+		return strconv.Itoa(l.Number) + "\t" + l.Text + "\n"
+	}
+	return fmt.Sprintf("%d[%d-%d of %d]\t%s\n", l.Number, l.Column, l.Column+len(l.Text)-1, l.Size, l.Text)
+}
+
+// Text tells it to a model: what it is, the lines with their numbers, and how to get the
+// rest.
+func (u Unfolded) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%sunfold %s]\n", recallMark, u.Source)
+	writeLines(&b, u.Shown)
+	b.WriteString(u.footer())
+	return b.String()
+}
+
+// recallMark begins what the recall tools answer.
+const recallMark = "[pleat "
+
+// writeLines writes lines with their numbers. Where lines are left out between them it
+// says so.
+func writeLines(b *strings.Builder, lines []Line) {
+	last := 0
+	for _, l := range lines {
+		if last > 0 && l.Number > last+1 {
+			b.WriteString("…\n")
+		}
+		b.WriteString(l.render())
+		last = l.Number
+	}
+}
+
+// footer says how much of it was shown, unless it was all.
+func (u *Unfolded) footer() string {
+	var notes []string
+	if u.Matches > 0 {
+		notes = append(notes, plural(u.Matches, "line")+" match")
+	}
+	switch {
+	case len(u.Shown) == 0 && u.Bytes == 0:
+		notes = append(notes, "it is empty")
+	case len(u.Shown) == 0:
+		notes = append(notes, "no line matches")
+	case u.More != "":
+		notes = append(notes, "more: "+u.More)
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(notes, "; ") + "]\n"
+}
+
+// String names the source on one line.
+func (s Source) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", s.Handle, s.What)
+	if s.Call > 0 {
+		fmt.Fprintf(&b, ", call %d", s.Call)
+	}
+	fmt.Fprintf(&b, ", message %d, turn %d, %s, %s", s.Message, s.Turn, plural(s.Lines, "line"), plural(s.Bytes, "byte"))
+	if s.Stale != "" {
+		b.WriteString("; " + s.Stale)
+	}
+	return b.String()
+}

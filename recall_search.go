@@ -1,0 +1,104 @@
+package pleat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// SearchRequest asks for lines in what was said and done. One call can ask several
+// questions.
+type SearchRequest struct {
+	// Queries are the words to look for, one query for each question. Names are found
+	// by their parts; see [Words]. Nothing in them is an operator.
+	Queries []string `json:"queries"`
+
+	Hits   int `json:"hits,omitempty"`   // most hits for each query; 0: 6
+	Around int `json:"around,omitempty"` // lines shown before and after a hit; 0: 2; negative: none
+	Budget int `json:"budget,omitempty"` // most tokens of [SearchResult.Text]; 0: 2,500; negative: no bound
+}
+
+// The defaults of a search.
+const (
+	searchHits   = 6
+	searchAround = 2
+	searchBudget = 2_500
+)
+
+// SearchResult is what a search found. Its JSON form is for programs, Text for models.
+type SearchResult struct {
+	Answers []SearchAnswer `json:"answers"` // one for each query
+}
+
+// SearchAnswer is what was found for one query, best first.
+type SearchAnswer struct {
+	Query string      `json:"query"`
+	Hits  []SearchHit `json:"hits"`
+	// More are the calls that show hits for which there was no room.
+	More []string `json:"more,omitempty"`
+	Left int      `json:"left,omitempty"` // hits for whose calls there was no room either
+}
+
+// SearchHit is a place that matches a query: about a dozen lines.
+type SearchHit struct {
+	Source
+	Shown []Line  `json:"shown"`
+	Score float64 `json:"score"` // larger is better; comparable within one answer
+	// Same counts older places that show the same lines.
+	Same int `json:"same,omitempty"`
+	// Cut is the call that shows the lines which found no room; empty: all are shown,
+	// or those that match with what is between them left out visibly.
+	Cut string `json:"cut,omitempty"`
+
+	fewer [2][]Line // what is shown when room is short: matches with a line around; matches
+	call  string    // shows all of it
+}
+
+// Search looks for lines in everything that was said and done in the session, folded or
+// not, and returns the best places for each query. Every place says what it is, where,
+// and what made it stale since. What the model can see anyway comes after what it cannot;
+// questions to the recall tools and their answers are left out. It needs a store that
+// can search: see [Searcher].
+//
+// Its cost depends on the query and on what is found, not on the length of the session
+// beyond what the store's index needs.
+func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, error) {
+	engine, ok := s.store.(Searcher)
+	if !ok {
+		return SearchResult{}, errors.New("search: the store cannot search")
+	}
+	if len(r.Queries) == 0 {
+		return SearchResult{}, errors.New("search: no query was given")
+	}
+	r.fill()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var res SearchResult
+	for _, q := range r.Queries {
+		places, err := engine.Search(ctx, s.key, q, searchCandidates)
+		if err != nil {
+			return SearchResult{}, fmt.Errorf("search %q: %w", clip(q, 80), err)
+		}
+		s.tell(Event{Kind: EventRecall, Recall: q})
+		x := newSearcher(s.st, r, q)
+		x.call = s.calls()
+		res.Answers = append(res.Answers, SearchAnswer{Query: q, Hits: x.rank(places)})
+	}
+	res.fit(r.Budget, s.st.count.CountText)
+	return res, nil
+}
+
+func (r *SearchRequest) fill() {
+	if r.Hits <= 0 {
+		r.Hits = searchHits
+	}
+	switch {
+	case r.Around == 0:
+		r.Around = searchAround
+	case r.Around < 0:
+		r.Around = 0
+	}
+	if r.Budget == 0 {
+		r.Budget = searchBudget
+	}
+}

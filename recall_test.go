@@ -1,0 +1,474 @@
+package pleat_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// recallSession is a small session with something of each kind in it.
+func recallSession(t testing.TB) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "recall"}, &pleat.Options{Tokens: counter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&list, "entry %d of the list\n", i+1)
+	}
+	err = s.Append(t.Context(),
+		pleat.User("Set the upload limit. Never touch legacy/."),
+		pleat.Assistant(pleat.Say("I read the settings."), pleat.Call("1", "read_file", `{"path":"config/server.toml"}`)),
+		pleat.Results(pleat.Result("1", "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n")),
+		pleat.Assistant(pleat.Call("2", "bash", `{"command":"cat list.txt"}`)),
+		pleat.Results(pleat.Result("2", list.String())),
+		pleat.Assistant(pleat.Call("3", "fetch", `{"url":"https://example.org/data.json"}`)),
+		pleat.Results(pleat.Result("3", `{"junk":"`+strings.Repeat("lorem ipsum ", 400)+`","needle":"zanzibar-77","more":"`+strings.Repeat("dolor sit ", 400)+`"}`)),
+		pleat.Assistant(pleat.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`)),
+		pleat.Results(pleat.Result("4", "The file config/server.toml has been updated.")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func handleOf(t testing.TB, s *pleat.Session, call int) string {
+	t.Helper()
+	for _, e := range s.Ledger(pleat.LedgerFilter{From: call, To: call}) {
+		return e.Handle
+	}
+	t.Fatalf("no call %d", call)
+	return ""
+}
+
+func unfold(t testing.TB, s *pleat.Session, r pleat.UnfoldRequest) pleat.Unfolded {
+	t.Helper()
+	u, err := s.Unfold(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestUnfoldParts(t *testing.T) {
+	s := recallSession(t)
+	settings, list := handleOf(t, s, 1), handleOf(t, s, 2)
+	for _, c := range []struct {
+		name string
+		r    pleat.UnfoldRequest
+		want string
+	}{
+		{"whole", pleat.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"handle as models write it", pleat.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"lines", pleat.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
+		{"to the end", pleat.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
+		{"column", pleat.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
+		{"bytes", pleat.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
+		{"bytes over a line feed", pleat.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
+		{"only a line feed", pleat.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
+		{"pattern", pleat.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
+		{"pattern with lines around", pleat.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
+		{"nothing matches", pleat.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, unfold(t, s, c.r).Content()); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnfoldSaysWhatItIs(t *testing.T) {
+	s := recallSession(t)
+	u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 1)})
+	if got, want := u.What, "result of read_file config/server.toml"; got != want {
+		t.Errorf("what: %q, want %q", got, want)
+	}
+	if u.Message != 3 || u.Turn != 1 || u.Call != 1 || u.Lines != 4 {
+		t.Errorf("message %d, turn %d, call %d, %d lines", u.Message, u.Turn, u.Call, u.Lines)
+	}
+	if !strings.Contains(u.Stale, "superseded by call 4 (edit config/server.toml") {
+		t.Errorf("stale: %q", u.Stale)
+	}
+	if text := u.Text(); !strings.Contains(text, "3\tuploadSizeLimit = 1048576\n") || strings.Contains(text, "more:") {
+		t.Errorf("text:\n%s", text)
+	}
+}
+
+// nextCall reads the call that a page ends with, as a model would.
+var nextCall = regexp.MustCompile(`more: unfold\("(\w+)", (lines|bytes)="([^"]*)"(?:, column=(\d+))?\)\]`)
+
+// TestUnfoldPages follows the pages of texts to their end: every byte is shown exactly
+// once, and no page is over its budget.
+func TestUnfoldPages(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"", "\n", "\n\n\n", "no line feed", strings.Repeat("x", 50_000), strings.Repeat("äöü€", 9_000) + "\nshort\n"}
+	for range 20 {
+		var b strings.Builder
+		for range r.IntN(300) {
+			b.WriteString(strings.Repeat("word € ", r.IntN(1+r.IntN(400))))
+			b.WriteByte('\n')
+		}
+		texts = append(texts, b.String())
+	}
+	for i, text := range texts {
+		s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("1", "bash", `{"command":"x"}`)), pleat.Results(pleat.Result("1", text))); err != nil {
+			t.Fatal(err)
+		}
+		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
+			handle := handleOf(t, s, 1)
+			if handle == "" {
+				continue
+			}
+			got, pages := "", 0
+			req := pleat.UnfoldRequest{Handle: handle, Budget: 500}
+			want := text
+			if strings.Contains(input, "bytes") {
+				if len(text) < 2 {
+					continue
+				}
+				req.Offset, want = 1, text[1:]
+			}
+			for {
+				u := unfold(t, s, req)
+				got += u.Content()
+				if n := counter.CountText(u.Text()); n > 560 {
+					t.Fatalf("text %d: a page has %d tokens", i, n)
+				}
+				if pages++; u.More == "" {
+					break
+				}
+				m := nextCall.FindStringSubmatch(u.Text())
+				if m == nil {
+					t.Fatalf("text %d: %q is no call", i, u.More)
+				}
+				req = pleat.UnfoldRequest{Handle: m[1], Budget: 500}
+				if m[2] == "bytes" {
+					fmt.Sscanf(m[3], "%d-", &req.Offset)
+				} else {
+					fmt.Sscanf(m[3], "%d-", &req.From)
+					fmt.Sscanf(m[4], "%d", &req.Column)
+				}
+				if pages > 2_000 {
+					t.Fatal("the pages have no end")
+				}
+			}
+			if got != want {
+				t.Errorf("text %d: the %d pages have %d bytes, want %d", i, pages, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestUnfoldUnknownHandle(t *testing.T) {
+	s := recallSession(t)
+	h := handleOf(t, s, 1)
+	wrong := "9" + h[1:]
+	if h[0] == '9' {
+		wrong = "8" + h[1:]
+	}
+	_, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: wrong})
+	if !errors.Is(err, pleat.ErrNotFound) || !strings.Contains(err.Error(), h) {
+		t.Errorf("got %v, want ErrNotFound that names %s", err, h)
+	}
+	_, err = s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: "nonsense"})
+	if !errors.Is(err, pleat.ErrNotFound) || !strings.Contains(err.Error(), "only in the session that made them") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnfoldRaw(t *testing.T) {
+	s := recallSession(t)
+	if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); err == nil {
+		t.Error("a block without a wire form was shown as one")
+	}
+	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
+	res := pleat.Result("9", "exact é")
+	res.Raw = raw
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("9", "bash", `{"command":"y"}`)), pleat.Results(res))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
+	if u.Whole() != raw || u.Hash != pleat.HashOf(raw) {
+		t.Errorf("raw: %s", u.Whole())
+	}
+}
+
+func search(t testing.TB, s *pleat.Session, queries ...string) pleat.SearchResult {
+	t.Helper()
+	res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: queries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestSearchFindsByParts(t *testing.T) {
+	s := recallSession(t)
+	res := search(t, s, "upload size limit", "zanzibar")
+	if len(res.Answers) != 2 {
+		t.Fatalf("%d answers", len(res.Answers))
+	}
+	hit := res.Answers[0].Hits[0]
+	if hit.Handle != handleOf(t, s, 1) || !strings.Contains(hit.Stale, "superseded by call 4") {
+		t.Errorf("first hit: %s", hit.Source)
+	}
+	if got := hit.Shown[2]; got.Number != 3 || got.Text != "uploadSizeLimit = 1048576" || !got.Match {
+		t.Errorf("line: %+v", got)
+	}
+	long := res.Answers[1].Hits[0]
+	if len(long.Shown) != 1 || !strings.Contains(long.Shown[0].Text, "zanzibar-77") || len(long.Shown[0].Text) > 1_000 || long.Shown[0].Column < 2 {
+		t.Errorf("the long line: %+v", long.Shown)
+	}
+	if _, err := json.Marshal(res); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSearchLeavesEchoesOut(t *testing.T) {
+	s := recallSession(t)
+	text, isError, _ := s.Recall(t.Context(), "search", `{"queries":["upload size limit"]}`)
+	if isError {
+		t.Fatal(text)
+	}
+	err := s.Append(t.Context(),
+		pleat.Assistant(pleat.Call("s1", "search", `{"queries":["upload size limit"]}`)), pleat.Results(pleat.Result("s1", text)),
+		pleat.Assistant(pleat.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range search(t, s, "upload size limit").Answers[0].Hits {
+		if h.Message > 9 {
+			t.Errorf("an echo: %s", h.Source)
+		}
+	}
+	// A tool of somebody else's with that name is no echo.
+	err = s.Append(t.Context(), pleat.Results(pleat.Result("s2", "nothing")),
+		pleat.Assistant(pleat.Call("g", "search", `{"pattern":"limit"}`)), pleat.Results(pleat.Result("g", "src/quota.go:12: quotaLimit")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits := search(t, s, "quota limit").Answers[0].Hits; len(hits) == 0 || hits[0].Message != 15 {
+		t.Errorf("hits: %v", hits)
+	}
+}
+
+func TestSearchShowsSameLinesOnce(t *testing.T) {
+	s := recallSession(t)
+	for i := range 3 {
+		id := fmt.Sprintf("again%d", i)
+		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
+			pleat.Results(pleat.Result(id, "1\tkangaroo census\n2\tall counted\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	hits := search(t, s, "kangaroo").Answers[0].Hits
+	if len(hits) != 1 || hits[0].Same != 2 || hits[0].Message != 15 {
+		t.Errorf("hits: %+v", hits)
+	}
+}
+
+func TestSearchStaysInItsBudget(t *testing.T) {
+	s := recallSession(t)
+	for _, budget := range []int{150, 400, 1_000, 2_500} {
+		res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := counter.CountText(res.Text()); n > max(budget, 250) {
+			t.Errorf("budget %d: %d tokens\n%s", budget, n, res.Text())
+		}
+	}
+	if text := search(t, s, "qqqqq").Text(); !strings.Contains(text, "nothing has any of these words") {
+		t.Error(text)
+	}
+}
+
+func TestRecallTakesSloppyArguments(t *testing.T) {
+	s := recallSession(t)
+	h := handleOf(t, s, 2)
+	for _, c := range []struct{ tool, input, want string }{
+		{"unfold", `{"handle":"` + h + `","lines":"7"}`, "7\tentry 7 of the list\n"},
+		{"unfold", `{"handle":"` + h + `","lines":7}`, "7\tentry 7 of the list\n"},
+		{"unfold", `{"handle":"` + h + `","lines":[7,8]}`, "8\tentry 8 of the list\n"},
+		{"unfold", `{"handle":"` + h + `","lines":"L7:L8"}`, "8\tentry 8 of the list\n"},
+		{"unfold", `{"handle":"` + h + `","pattern":"entry 39\\d","raw":null}`, "10 lines match"},
+		{"unfold", `"` + h + `"`, "1\tentry 1 of the list\n"},
+		{"unfold", h, "1\tentry 1 of the list\n"},
+		{"search", `{"queries":"upload limit"}`, "uploadSizeLimit"},
+		{"search", `{"query":"upload limit","hits":"1"}`, ": 1 hit, best first"},
+		{"search", `{"queries":"[\"zanzibar\",\"workers\"]"}`, "zanzibar-77"},
+		{"search", `["upload limit"]`, "uploadSizeLimit"},
+		{"ledger", ``, "4 tool calls"},
+		{"ledger", `{"kind":"edit","effects":"true"}`, "#4 edit config/server.toml"},
+		{"ledger", `{"path":"config/server.toml","outcome":["ok"]}`, "#1 read"},
+		{"ledger", `{"text":"absent"}`, "no such call among 4"},
+		{"note", `{"key":"plan","text":"measure first"}`, "plan: measure first"},
+		{"pin", `{"text":"Never touch legacy/."}`, "kept"},
+		{"compact", `{"focus":"upload"}`, "compact"},
+	} {
+		text, isError, handled := s.Recall(t.Context(), c.tool, c.input)
+		if isError || !handled || !strings.Contains(text, c.want) {
+			t.Errorf("%s %s: error %v, handled %v:\n%s", c.tool, c.input, isError, handled, text)
+		}
+	}
+	for _, c := range []struct{ tool, input, want string }{
+		{"unfold", `{}`, "a handle is needed"},
+		{"unfold", `{"handle":"` + h + `","lines":"x"}`, "is no range"},
+		{"unfold", `{"handle":"` + h + `","lines":"900-"}`, "it has 400 lines"},
+		{"unfold", `{"handle":"` + h + `","pattern":"("}`, "pattern"},
+		{"search", `{}`, "queries are needed"},
+		{"ledger", `{"kind":"magic"}`, "want one of"},
+		{"pin", `{"text":"unknown","remove":true}`, "not found"},
+	} {
+		text, isError, handled := s.Recall(t.Context(), c.tool, c.input)
+		if !isError || !handled || !strings.Contains(text, c.want) {
+			t.Errorf("%s %s: error %v, handled %v:\n%s", c.tool, c.input, isError, handled, text)
+		}
+	}
+	if _, _, handled := s.Recall(t.Context(), "bash", `{}`); handled {
+		t.Error("bash is no recall tool")
+	}
+}
+
+func TestLedgerTextPages(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter})
+	work(t, s, 0, 120, 400)
+	seen, to := 0, 0
+	for range 50 {
+		text := s.LedgerText(pleat.LedgerFilter{To: to}, 600)
+		if n := counter.CountText(text); n > 650 {
+			t.Fatalf("%d tokens", n)
+		}
+		seen += strings.Count(text, "\n#")
+		m := regexp.MustCompile(`before these: ledger\(to=(\d+)\)`).FindStringSubmatch(text)
+		if m == nil {
+			break
+		}
+		fmt.Sscanf(m[1], "%d", &to)
+	}
+	if seen != 120 {
+		t.Errorf("the pages list %d calls, want 120", seen)
+	}
+}
+
+func TestRecallToolsAreValid(t *testing.T) {
+	for _, tool := range pleat.RecallTools() {
+		var schema map[string]any
+		if err := json.Unmarshal([]byte(tool.Schema), &schema); err != nil || schema["type"] != "object" || tool.Description == "" {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
+	}
+}
+
+// damagedStore gives back bodies in which a word was changed.
+type damagedStore struct{ *pleat.MemStore }
+
+func (d damagedStore) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+	body, err := d.MemStore.Body(ctx, key, hash)
+	return bytes.Replace(body, []byte("original"), []byte("tampered"), 1), err
+}
+
+func TestUnfoldNoticesDamage(t *testing.T) {
+	store := pleat.NewMemStore()
+	s := open(t, store, &pleat.Options{Tokens: counter})
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("1", "read_file", `{"path":"a"}`)),
+		pleat.Results(pleat.Result("1", "original\n"+strings.Repeat("some words\n", 6_000))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handleOf(t, s, 1)
+	s = open(t, damagedStore{store}, &pleat.Options{Tokens: counter})
+	if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: h}); !errors.Is(err, pleat.ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+}
+
+func TestUnfoldStretch(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter, Budget: pleat.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), pleat.User("Read all files.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		work(t, s, i, 1, 4_000)
+		view(t, s)
+	}
+	for _, f := range s.Report().Folds {
+		if f.Block >= 0 {
+			continue
+		}
+		u := unfold(t, s, pleat.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
+		if u.Matches != f.End-f.Start || u.Lines != f.Lines || u.Bytes != f.Bytes || u.Hash != f.Hash {
+			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
+		}
+		return
+	}
+	t.Error("no stretch was folded")
+}
+
+// FuzzRecall: whatever a model writes, it gets an answer, and no page is over its budget.
+func FuzzRecall(f *testing.F) {
+	s := recallSession(f)
+	h := handleOf(f, s, 3)
+	f.Add("unfold", `{"handle":"`+h+`","lines":"1","column":4000}`)
+	f.Add("unfold", `{"handle":"`+h+`","pattern":"needle|dolor"}`)
+	f.Add("unfold", `{"handle":"`+h+`","bytes":"10-5000"}`)
+	f.Add("search", `{"queries":["lorem zanzibar",""]}`)
+	f.Add("ledger", `{"from":"2","kind":["read",7]}`)
+	f.Fuzz(func(t *testing.T, tool, input string) {
+		if tool != "unfold" && tool != "search" && tool != "ledger" {
+			t.Skip()
+		}
+		text, _, handled := s.Recall(context.Background(), tool, input)
+		if !handled || text == "" {
+			t.Fatalf("%s %q: no answer", tool, input)
+		}
+		if n := counter.CountText(text); n > 5_000+counter.CountText(input)*4 {
+			t.Fatalf("%s %q: %d tokens", tool, input, n)
+		}
+	})
+}
+
+func ExampleSession_Search() {
+	ctx := context.Background()
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "example"}, nil)
+	if err != nil {
+		panic(err)
+	}
+	err = s.Append(ctx,
+		pleat.User("What is the upload limit?"),
+		pleat.Assistant(pleat.Call("1", "read_file", `{"path":"server.toml"}`)),
+		pleat.Results(pleat.Result("1", "port = 8081\nuploadSizeLimit = 1048576\n")))
+	if err != nil {
+		panic(err)
+	}
+	found, err := s.Search(ctx, pleat.SearchRequest{Queries: []string{"size limit"}, Hits: 1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(found.Text())
+	// Output:
+	// [pleat search "size limit": 1 hit, best first]
+	// [ka1stfrt: result of read_file server.toml, call 1, message 3, turn 1, 2 lines, 38 bytes; you can see it]
+	// 1	port = 8081
+	// 2	uploadSizeLimit = 1048576
+}

@@ -1,0 +1,348 @@
+package pleat
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// WordsRender says what of people's words a page shall show, and in how much room.
+type WordsRender struct {
+	UpTo   int                      // only messages before this one; 0: all
+	Budget int                      // tokens; 0: no bound
+	Count  func(text string) int    // counts tokens; nil: a quarter of the bytes
+	Skip   func(message int) bool   // messages shown in full elsewhere; nil: none
+	Handle func(message int) string // address of a message's full text; nil: none
+	Pins   []string                 // texts pinned by hand
+	// Strict makes the rules in force and the newest message obey the budget too: the
+	// oldest rules give way, the message is cut, and the page says so. For the last
+	// resort, when nothing else is left to give up.
+	Strict bool
+}
+
+// Render writes a page of what people said: pins, the rules in force, the rules that were
+// taken back and by what, their messages, the task list. Every word of theirs is verbatim
+// and marked with the message it comes from, counted from 1. A message that does not fit
+// is cut at its end, with a mark and its handle; what is left out altogether is named.
+//
+// When room is short it goes, in this order, to the rules in force (always, all), the
+// newest message (always, whole), the pins, the task list, the rules that were taken back,
+// messages with rules, other messages from the newest to the oldest. It returns "" when
+// there is nothing to show.
+func (w *UserWords) Render(o WordsRender) string {
+	p := wordsPage{o: o, room: o.Budget}
+	if o.Count == nil {
+		p.o.Count = func(s string) int { return (len(s) + 3) / 4 }
+	}
+	if o.UpTo <= 0 {
+		p.o.UpTo = int(^uint(0) >> 1)
+	}
+	p.rules(w)
+	said := p.eligible(w)
+	if n := len(said); n > 0 {
+		p.say(w, said[n-1], true)
+	}
+	p.pin()
+	p.taskList(w.tasks.state)
+	p.withdrawn(w)
+	for _, i := range byWeight(w, said) {
+		p.say(w, i, false)
+	}
+	return p.String()
+}
+
+// wordsPage collects what fits, section by section.
+type wordsPage struct {
+	o        WordsRender
+	room     int
+	inForce  []string
+	pins     []string
+	gone     []string
+	tasks    []string
+	messages map[int]string // by index into the list of what was said
+	left     []int          // messages that found no room
+}
+
+// fits takes the room that a text needs; without a budget there is always room.
+func (p *wordsPage) fits(text string) bool {
+	if p.o.Budget <= 0 {
+		return true
+	}
+	n := p.o.Count(text) + 1
+	if n > p.room {
+		return false
+	}
+	p.room -= n
+	return true
+}
+
+// rules are shown whether they fit or not, unless the last resort is reached.
+func (p *wordsPage) rules(w *UserWords) {
+	older := 0
+	for i := len(w.rules) - 1; i >= 0; i-- {
+		c := w.rules[i]
+		if c.Message >= p.o.UpTo || !c.InForce() && c.WithdrawnBy < p.o.UpTo {
+			continue
+		}
+		line := ruleLine(c)
+		if !p.fits(line) {
+			if p.o.Strict {
+				older++
+				continue
+			}
+			p.room -= p.o.Count(line) + 1
+		}
+		p.inForce = append(p.inForce, line)
+	}
+	slices.Reverse(p.inForce)
+	if older > 0 {
+		p.inForce = append(p.inForce, fmt.Sprintf("[%d more rules found no room]", older))
+	}
+}
+
+func ruleLine(c Constraint) string {
+	if c.Under != "" {
+		return fmt.Sprintf("- message %d, after %q: %s", c.Message+1, oneLine(c.Under, 200), verbatim(c.Sentence))
+	}
+	return fmt.Sprintf("- message %d: %s", c.Message+1, verbatim(c.Sentence))
+}
+
+func (p *wordsPage) withdrawn(w *UserWords) {
+	for _, c := range w.rules {
+		if c.Message >= p.o.UpTo || c.InForce() || c.WithdrawnBy >= p.o.UpTo {
+			continue
+		}
+		line := fmt.Sprintf("- message %d: %s\n  taken back in message %d: %s", c.Message+1, verbatim(c.Sentence), c.WithdrawnBy+1, verbatim(c.WithdrawnText))
+		if p.fits(line) {
+			p.gone = append(p.gone, line)
+		}
+	}
+}
+
+func (p *wordsPage) pin() {
+	for _, pin := range p.o.Pins {
+		if line := "- " + verbatim(pin); p.fits(line) {
+			p.pins = append(p.pins, line)
+		}
+	}
+}
+
+// eligible lists what was said in the folded part and is not shown elsewhere. Words that
+// were typed again, with more behind them, are shown once.
+func (p *wordsPage) eligible(w *UserWords) []int {
+	var list []int
+	for i, s := range w.said {
+		if s.Message >= p.o.UpTo || p.o.Skip != nil && p.o.Skip(s.Message) {
+			continue
+		}
+		if i+1 < len(w.said) && w.said[i+1].Message < p.o.UpTo && len(s.Text) > 20 && strings.HasPrefix(w.said[i+1].Text, s.Text) {
+			continue
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// byWeight orders messages by what to show first: those with rules, then the newest.
+func byWeight(w *UserWords, list []int) []int {
+	var bearing, others []int
+	for _, i := range slices.Backward(list) {
+		if len(w.said[i].Constraints) > 0 {
+			bearing = append(bearing, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return append(bearing, others...)
+}
+
+// say shows a message, cut at its end where there is no room for all of it.
+func (p *wordsPage) say(w *UserWords, i int, always bool) {
+	if _, done := p.messages[i]; done {
+		return
+	}
+	if p.messages == nil {
+		p.messages = make(map[int]string)
+	}
+	if p.o.Budget <= 0 || len(w.said[i].Text) <= p.room*maxTokenBytes {
+		if text := p.saidText(w.said[i], w.said[i].Text, ""); p.fits(text) {
+			p.messages[i] = text
+			return
+		}
+	}
+	if always && !p.o.Strict { // the newest words are not given up for want of room
+		text := p.saidText(w.said[i], w.said[i].Text, "")
+		p.room -= p.o.Count(text) + 1
+		p.messages[i] = text
+		return
+	}
+	keep := p.cutTo(w.said[i])
+	if keep < minKept && !always {
+		p.left = append(p.left, w.said[i].Message)
+		return
+	}
+	text := p.saidText(w.said[i], w.said[i].Text[:keep], p.cutMark(w.said[i], keep))
+	p.room -= p.o.Count(text) + 1
+	p.messages[i] = text
+}
+
+// minKept is the smallest beginning of a message that is worth showing.
+const minKept = 60
+
+// cutTo finds how many bytes of a message fit, by bisection, at a character.
+func (p *wordsPage) cutTo(s Said) int {
+	low, high := 0, min(len(s.Text), max(p.room, 0)*maxTokenBytes)
+	for low < high {
+		mid := (low + high + 1) / 2
+		n := runeStart(s.Text, mid)
+		if p.o.Count(p.saidText(s, s.Text[:n], p.cutMark(s, n)))+1 <= p.room {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return runeStart(s.Text, low)
+}
+
+// maxTokenBytes bounds the bytes of a token on average: what is longer cannot fit anyway.
+const maxTokenBytes = 16
+
+func runeStart(s string, n int) int {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+func (p *wordsPage) cutMark(s Said, keep int) string {
+	mark := fmt.Sprintf("[cut here: %d of %d characters shown", utf8.RuneCountInString(s.Text[:keep]), utf8.RuneCountInString(s.Text))
+	if h := p.handle(s.Message); h != "" {
+		mark += "; the rest: " + h
+	}
+	return mark + "]"
+}
+
+func (p *wordsPage) handle(message int) string {
+	if p.o.Handle == nil {
+		return ""
+	}
+	return p.o.Handle(message)
+}
+
+// saidText is how one message stands on the page.
+func (p *wordsPage) saidText(s Said, text, mark string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- message %d", s.Message+1)
+	if s.Via != "" {
+		fmt.Fprintf(&b, " (answer to %s)", s.Via)
+	}
+	if s.Question != "" {
+		fmt.Fprintf(&b, ", answering the assistant's:\n  > %s\n  user", strings.ReplaceAll(s.Question, "\n", "\n  > "))
+	}
+	fmt.Fprintf(&b, ": %s", verbatim(text))
+	if mark != "" {
+		fmt.Fprintf(&b, "\n  %s", mark)
+	}
+	if s.RevisedBy >= 0 && s.RevisedBy < p.o.UpTo {
+		fmt.Fprintf(&b, "\n  [taken back, at least in part, in message %d]", s.RevisedBy+1)
+	}
+	return b.String()
+}
+
+// verbatim puts a text into a list item without touching it: words of several lines
+// stand between tags, because indenting them would change them.
+func verbatim(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	return "\n<said>\n" + text + "\n</said>"
+}
+
+// taskList shows what is open and in progress, and as much of what is done as fits.
+func (p *wordsPage) taskList(t TaskState) {
+	if t.Tool != "" && t.Message < p.o.UpTo {
+		for _, status := range [...]TaskStatus{TaskInProgress, TaskOpen, TaskDone, TaskCancelled} {
+			for _, it := range t.Items {
+				if it.Status != status {
+					continue
+				}
+				if line := "- " + taskWord[status] + ": " + verbatim(it.Text); p.fits(line) {
+					p.tasks = append(p.tasks, line)
+				}
+			}
+		}
+	}
+	if t.Plan != "" && t.PlanMessage < p.o.UpTo {
+		line := fmt.Sprintf("- plan put before the user in message %d: %s", t.PlanMessage+1, verbatim(t.Plan))
+		if len(line) > maxPlanBytes {
+			line = line[:runeStart(line, maxPlanBytes)] + "\n  [cut here"
+			if h := p.handle(t.PlanMessage); h != "" {
+				line += "; the rest: " + h
+			}
+			line += "]"
+		}
+		if p.fits(line) {
+			p.tasks = append(p.tasks, line)
+		}
+	}
+}
+
+const maxPlanBytes = 4000
+
+var taskWord = map[TaskStatus]string{
+	TaskInProgress: "in progress", TaskOpen: "open", TaskDone: "done", TaskCancelled: "cancelled",
+}
+
+// String puts the page together.
+func (p *wordsPage) String() string {
+	var b strings.Builder
+	section := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(title)
+		b.WriteByte('\n')
+		for _, l := range lines {
+			b.WriteString(l)
+			b.WriteByte('\n')
+		}
+	}
+	section("## Pinned", p.pins)
+	section("## Rules of the user, in force (verbatim)", p.inForce)
+	section("## Rules that the user took back (no longer in force)", p.gone)
+	said := make([]string, 0, len(p.messages)+1)
+	for _, i := range slices.Sorted(maps.Keys(p.messages)) {
+		said = append(said, p.messages[i])
+	}
+	if n := len(p.left); n > 0 {
+		slices.Sort(p.left)
+		said = append(said, p.leftOut())
+	}
+	section("## What the user said (verbatim, oldest first)", said)
+	section("## Task list (the agent's own)", p.tasks)
+	return b.String()
+}
+
+// leftOut names the messages that found no room: at most a dozen with their handles.
+func (p *wordsPage) leftOut() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[not shown for want of room: %d more of the user's messages:", len(p.left))
+	for k, m := range p.left {
+		if k == 12 {
+			fmt.Fprintf(&b, " …")
+			break
+		}
+		fmt.Fprintf(&b, " %d", m+1)
+		if h := p.handle(m); h != "" {
+			fmt.Fprintf(&b, " (%s)", h)
+		}
+	}
+	b.WriteByte(']')
+	return b.String()
+}

@@ -1,0 +1,302 @@
+package pleat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Options set a session up. The zero value works: the default policy, a window of
+// [DefaultWindow] tokens, exact counting with o200k_base, no observers.
+type Options struct {
+	Policy Policy // zero: the policy "default"
+	Budget Budget // zero fields: the policy's, else from the model, else the defaults
+	Model  Model  // what the session talks to; zero: unknown
+
+	System string // the system prompt, counted once and never touched
+	Tools  []Tool // tool definitions, counted once
+	Child  bool   // the session of a sub-agent; some levers are for the main conversation only
+
+	Tokens TokenCounter     // nil: a [Tokenizer] for the model
+	Codecs map[Format]Codec // how stored messages of a wire are read back; see [Codec]
+
+	// Recall says in a stub how to get content back; nil: [UnfoldCall]. A function that
+	// returns "" makes stubs without handles.
+	Recall func(handle string) string
+	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
+	// there is no wire. The wire packages make one for their format. It gates the views
+	// that folds changed.
+	Check func(v View, t *Transcript) error
+	// WriteFile keeps plain copies where a policy names folders; nil: none are kept.
+	WriteFile func(name string, data []byte) error
+
+	Hooks   Hooks
+	Observe func(Event)      // told of everything that happens, in order; nil: nobody
+	Logger  *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // stamps entries; nil: time.Now. No decision depends on it
+}
+
+// Hooks let a program take part in epochs.
+type Hooks struct {
+	// BeforeEpoch sees a plan before it is carried out. It can veto a voluntary one and
+	// add pins, which the plan is then made with.
+	BeforeEpoch func(ctx context.Context, p *Plan) (EpochDecision, error)
+	// AfterEpoch sees what was done.
+	AfterEpoch func(ctx context.Context, r Report)
+}
+
+// EpochDecision is a hook's answer.
+type EpochDecision struct {
+	Veto bool
+	Pins []string
+}
+
+// Session owns one conversation: it stores what is said, decides what a model is shown
+// of it, and gives back what was folded. It is the only part of the engine with effects.
+// It is safe for concurrent use; calls wait for one another.
+type Session struct {
+	store Store
+	key   SessionKey
+	o     Options
+
+	mu   sync.Mutex
+	st   *state
+	last uint64 // number of the newest entry applied
+	cal  *Calibration
+	usd  float64
+
+	// fresh is the message being appended. It need not be read back from its stored form
+	// unless it shares memory with a request body, which it would keep alive.
+	fresh *Message
+}
+
+// OpenSession opens a session, restoring it if the store has it. Views of a restored
+// session are the same bytes as before. Options may be nil.
+func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options) (*Session, error) {
+	s := &Session{store: store, key: key}
+	if opts != nil {
+		s.o = *opts
+	}
+	s.o.fill()
+	s.cal = NewCalibration(s.o.Model)
+	s.st = newState(s.o.Tokens)
+	s.st.head = s.o.headParts()
+	s.st.rebuild()
+	if err := s.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("open session %s: %w", key, err)
+	}
+	if s.last == 0 {
+		data, _ := json.Marshal(sessionData{Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID})
+		if err := s.write(ctx, Entry{Kind: EntrySession, Data: data}); err != nil {
+			return nil, fmt.Errorf("create session %s: %w", key, err)
+		}
+	}
+	return s, nil
+}
+
+func (o *Options) fill() {
+	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
+		o.Policy = defaultPolicy()
+	}
+	if o.Tokens == nil {
+		var t TokenizerOptions
+		if n := o.Policy.CharsPerToken; n > 0 {
+			t.Counter = CharsPerToken(n)
+		}
+		o.Tokens = NewTokenizer(o.Model, &t)
+	}
+	if o.Recall == nil {
+		o.Recall = UnfoldCall
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Budget = o.Budget.or(o.Policy.Budget)
+	if o.Budget.Window == 0 {
+		o.Budget.Window = o.Model.Window
+	}
+}
+
+// or fills the fields that b leaves open from c.
+func (b Budget) or(c Budget) Budget {
+	if b.Window == 0 {
+		b.Window = c.Window
+	}
+	pick := func(l *Level, d Level) {
+		if l.IsZero() {
+			*l = d
+		}
+	}
+	pick(&b.Output, c.Output)
+	pick(&b.Buffer, c.Buffer)
+	pick(&b.Yellow, c.Yellow)
+	pick(&b.Red, c.Red)
+	pick(&b.Target, c.Target)
+	return b
+}
+
+func (o *Options) headParts() Parts {
+	var p Parts
+	if o.System != "" {
+		p.System = o.Tokens.CountText(o.System)
+	}
+	if t, ok := o.Tokens.(interface{ CountTools([]Tool) int }); ok && len(o.Tools) > 0 {
+		p.Tools = t.CountTools(o.Tools)
+	}
+	return p
+}
+
+// Key names the session.
+func (s *Session) Key() SessionKey { return s.key }
+
+// Len is the number of messages.
+func (s *Session) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.t.Len()
+}
+
+// Message returns message i of the transcript.
+func (s *Session) Message(i int) Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.t.At(i)
+}
+
+// Append adds messages. When it returns they are durable. Results that are too large to
+// be sent are spilled on the way. If another process wrote to the session meanwhile, the
+// session takes in what it wrote and returns [ErrConflict]; nothing was added.
+func (s *Session) Append(ctx context.Context, msgs ...Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range msgs {
+		if err := s.appendOne(ctx, m); err != nil {
+			return fmt.Errorf("append to session %s: %w", s.key, err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) appendOne(ctx context.Context, m Message) error {
+	entry, err := s.messageEntry(m)
+	if err != nil {
+		return err
+	}
+	entries := []Entry{entry}
+	// Spilling is decided on a message that is not recorded yet, so that message and
+	// fold reach the store together: a message whose spill was lost would go out whole.
+	if spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.o.Recall); len(spilled) > 0 {
+		if err := s.keepFiles(m, spilled); err != nil {
+			return err
+		}
+		data, err := json.Marshal(foldData{Folds: spilled})
+		if err != nil {
+			return fmt.Errorf("encode folds: %w", err)
+		}
+		entries = append(entries, Entry{Kind: EntryFold, Data: data})
+	}
+	s.fresh = &m
+	defer func() { s.fresh = nil }()
+	return s.write(ctx, entries...)
+}
+
+// keepFiles writes plain copies of spilled results where the policy wants them.
+func (s *Session) keepFiles(m Message, folds []*Fold) error {
+	if s.o.WriteFile == nil || s.o.Policy.Spill.Dir == "" {
+		return nil
+	}
+	for _, f := range folds {
+		name := spillFile(s.o.Policy.Spill.Dir, m.Blocks().At(f.Block).(ToolResult).CallID)
+		if err := s.o.WriteFile(name, []byte(blockText(m.Blocks().At(f.Block)))); err != nil {
+			return fmt.Errorf("keep %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// write stores entries and, once they are durable, takes them in.
+func (s *Session) write(ctx context.Context, entries ...Entry) error {
+	now := s.o.Now()
+	for i := range entries {
+		entries[i].Time = now
+	}
+	last, err := s.store.Append(ctx, s.key, s.last, entries...)
+	if err != nil {
+		if errors.Is(err, ErrConflict) {
+			if again := s.refresh(ctx); again != nil {
+				return errors.Join(err, again)
+			}
+		}
+		s.tell(Event{Kind: EventError, Err: err})
+		return err
+	}
+	for i := range entries {
+		entries[i].Seq = last - uint64(len(entries)-1-i)
+		if err := s.apply(entries[i], entries[i].Body); err != nil {
+			return err
+		}
+	}
+	s.last = last
+	return nil
+}
+
+// refresh takes in entries that were written since the session last looked.
+func (s *Session) refresh(ctx context.Context) error {
+	for e, err := range s.store.Scan(ctx, s.key, s.last+1) {
+		if err != nil {
+			return err
+		}
+		var body []byte
+		if e.BodySize > 0 {
+			if body, err = s.store.Body(ctx, s.key, e.BodyHash); err != nil {
+				return err
+			}
+		}
+		if err := s.apply(e, body); err != nil {
+			return err
+		}
+		s.last = e.Seq
+	}
+	return nil
+}
+
+// limits are the budget's levels in our own tokens.
+func (s *Session) limits() Limits {
+	l := s.o.Budget.Limits()
+	if s.cal.Samples() == 0 {
+		return l
+	}
+	e := func(n int) int { return max(s.cal.Estimate(n), 1) }
+	return Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
+}
+
+// Snapshot reads the meter. It costs the same whatever the length of the session.
+func (s *Session) Snapshot() Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot()
+}
+
+func (s *Session) snapshot() Snapshot {
+	l := s.o.Budget.Limits()
+	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Limits: l, Messages: len(s.st.view), Epoch: s.st.epochs}
+	if s.cal.Samples() > 0 {
+		snap.Tokens = s.cal.Correct(snap.Tokens)
+	}
+	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
+	snap.State = l.state(snap.Tokens)
+	return snap
+}
+
+func (s *Session) tell(e Event) {
+	if s.o.Observe != nil {
+		s.o.Observe(e)
+	}
+}

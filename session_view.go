@@ -1,0 +1,329 @@
+package pleat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Turn is what a session is told about the request that a view is for. The zero value
+// is an ordinary one.
+type Turn struct {
+	// Idle is the time since the previous request, where it is known: with it the
+	// session can tell that the provider's cache is cold. Zero: not known.
+	Idle time.Duration
+}
+
+// View returns what the model is to be sent now. If the window forces it, or the policy
+// wants it, an epoch opens first: its folds are stored, then the view is returned. While
+// no fold is in force the view is the whole transcript.
+//
+// The view must not be changed. It stays valid when the session goes on.
+func (s *Session) View(ctx context.Context, turn Turn) (View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snap := s.snapshot()
+	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
+	o, due := s.due(turn)
+	if due {
+		if _, err := s.epoch(ctx, o); err != nil {
+			return View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+		}
+	}
+	return s.fitting()
+}
+
+// fitting is the view in force, if it may be sent.
+func (s *Session) fitting() (View, error) {
+	if s.o.Policy.Guaranteed && s.st.parts.Total() > s.limits().Max {
+		return View{}, &CannotFitError{Parts: s.st.parts, Max: s.limits().Max}
+	}
+	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)]}, nil
+}
+
+// CannotFitError says that no legal view fits: what may never be given up is too large.
+type CannotFitError struct {
+	Parts Parts
+	Max   int
+}
+
+// Error names the parts and their sizes.
+func (e *CannotFitError) Error() string {
+	p := e.Parts
+	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s (use a model with a larger window, fewer tools, or a shorter message)",
+		thousands(p.Total()), thousands(e.Max), thousands(p.System), thousands(p.Tools), thousands(p.User), thousands(p.Pins),
+		thousands(p.Total()-p.System-p.Tools-p.User-p.Pins))
+}
+
+// Is makes errors.Is(err, ErrCannotFit) true.
+func (e *CannotFitError) Is(target error) bool { return target == ErrCannotFit }
+
+// due decides whether an epoch opens before this request, and why. Its cost does not
+// grow with the history.
+func (s *Session) due(turn Turn) (planOptions, bool) {
+	o := s.planOptions()
+	p := &s.o.Policy
+	ttl := s.o.Model.Cache.TTL
+	o.cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
+	total := s.st.parts.Total()
+	switch {
+	case len(p.Levers) == 0:
+		return o, false
+	case total >= o.limits.Red && (total > o.limits.Max || !s.st.settled()):
+		o.trigger = TriggerRed
+	case s.st.settled():
+		return o, false
+	case p.Mask.Idle > 0 && turn.Idle >= p.Mask.Idle:
+		o.trigger = TriggerIdle
+	case len(p.EveryTurn) > 0:
+		o.trigger = TriggerTurn
+	case p.Pays && s.cliff(total, &o):
+		o.trigger = TriggerCliff
+	case p.Pays:
+		from, cost := s.st.payingFrom(p, o.rates, o.cold)
+		if cost.Gain <= 0 {
+			return o, false
+		}
+		o.trigger, o.from = TriggerPays, from
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// settled reports whether an epoch was opened for the transcript as it is now: then
+// planning again would give up more without anything new to make room for, and the same
+// request would not get the same bytes twice.
+func (s *state) settled() bool {
+	n := len(s.history)
+	return n > 0 && s.history[n-1].Messages == s.t.Len()
+}
+
+// cliff reports whether the prompt is about to cross into a dearer price tier, and if so
+// aims below it: crossing reprices the whole request.
+func (s *Session) cliff(total int, o *planOptions) bool {
+	for _, p := range s.o.Model.Prices {
+		edge := p.Above
+		if s.cal.Samples() > 0 {
+			edge = s.cal.Estimate(edge)
+		}
+		if p.Above > 0 && total > edge*95/100 && edge < o.limits.Red {
+			o.limits.Target = min(o.limits.Target, edge*8/10)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) planOptions() planOptions {
+	o := planOptions{limits: s.limits(), rates: s.rates(), recall: s.o.Recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child}
+	if s.o.Recall("x") == "" {
+		o.recall = nil
+	}
+	return o
+}
+
+func (s *Session) rates() Rates {
+	p, ok := s.o.Model.PriceAt(s.st.parts.Total())
+	if !ok || p.Input == 0 {
+		return DefaultRates
+	}
+	return Rates{Write: max(p.CacheWrite, p.Input) / p.Input, Read: p.CacheRead / p.Input}
+}
+
+// Plan says what compacting now would do, and does nothing.
+func (s *Session) Plan(focus string) *Plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.planOptions()
+	o.trigger, o.focus = TriggerAsked, focus
+	return makePlan(s.st, &s.o.Policy, o)
+}
+
+// Compact opens an epoch now, because the agent or the user asked. The focus, which may
+// be empty, says what matters most. The report says what was done; an empty plan means
+// that nothing could be folded.
+func (s *Session) Compact(ctx context.Context, focus string) (*Plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.planOptions()
+	o.trigger, o.focus = TriggerAsked, focus
+	p, err := s.epoch(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("compact session %s: %w", s.key, err)
+	}
+	return p, nil
+}
+
+// Pull opens an epoch with the named levers alone, as far as each of them goes: the way
+// for an agent that has, say, a tool for snipping.
+func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.planOptions()
+	o.trigger, o.levers = TriggerAsked, levers
+	p, err := s.epoch(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("pull %v in session %s: %w", levers, s.key, err)
+	}
+	return p, nil
+}
+
+// Refused opens an epoch because the provider said that the last view is too long, and
+// returns the view to retry with. The numbers it gave, if any, correct the estimate. The
+// same bytes are never sent twice: if nothing can be folded any more it returns
+// [ErrCannotFit].
+func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := s.st.parts.Total()
+	o := s.planOptions()
+	o.trigger = TriggerRefused
+	limit := total * 9 / 10 // without numbers: a tenth less than what was refused
+	if e != nil && e.Used > 0 && e.Limit > 0 {
+		limit = min(int(float64(total)*float64(e.Limit)/float64(e.Used)), total*9/10)
+	}
+	o.limits.Max = min(o.limits.Max, limit)
+	o.limits.Red = min(o.limits.Red, o.limits.Max)
+	o.limits.Target = min(o.limits.Target, o.limits.Max*3/4)
+	p, err := s.epoch(ctx, o)
+	if err != nil {
+		return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+	}
+	if p.IsEmpty() || p.After > o.limits.Max && s.o.Policy.Guaranteed {
+		return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, &CannotFitError{Parts: s.st.parts, Max: o.limits.Max})
+	}
+	return s.fitting()
+}
+
+// epoch plans, checks, stores and applies. An empty plan opens nothing. If another
+// process wrote meanwhile, it plans again on what is true now.
+func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
+	for try := 0; ; try++ {
+		p := makePlan(s.st, &s.o.Policy, o)
+		if p.IsEmpty() {
+			return p, nil
+		}
+		go_, err := s.before(ctx, &p, o)
+		if err != nil || !go_ {
+			return p, err
+		}
+		if err := s.check(p); err != nil {
+			if o.trigger.Voluntary() {
+				s.o.Logger.Warn("a voluntary epoch was not legal and was dropped", "session", s.key.String(), "err", err)
+				return &Plan{Epoch: s.st.epochs, Trigger: o.trigger, Before: p.Before, After: p.Before, Limits: o.limits}, nil
+			}
+			return nil, err
+		}
+		err = s.store1(ctx, p)
+		if errors.Is(err, ErrConflict) && try < 3 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.after(ctx, p)
+		return p, nil
+	}
+}
+
+// before asks the hook. Pins that it adds are stored and the plan is made again with them.
+func (s *Session) before(ctx context.Context, p **Plan, o planOptions) (bool, error) {
+	if s.o.Hooks.BeforeEpoch == nil {
+		return true, nil
+	}
+	dec, err := s.o.Hooks.BeforeEpoch(ctx, *p)
+	if err != nil {
+		return false, fmt.Errorf("hook before epoch: %w", err)
+	}
+	for _, text := range dec.Pins {
+		if err := s.writePin(ctx, pinData{Text: text}); err != nil {
+			return false, err
+		}
+	}
+	if dec.Veto && o.trigger.Voluntary() {
+		return false, nil
+	}
+	if len(dec.Pins) > 0 {
+		*p = makePlan(s.st, &s.o.Policy, o)
+	}
+	return !(*p).IsEmpty(), nil
+}
+
+// check refuses a plan whose view the wire would refuse.
+func (s *Session) check(p *Plan) error {
+	messages, _ := s.st.render(p.in)
+	v := View{Messages: messages}
+	if bad := v.Check(&s.st.t); len(bad) > 0 {
+		return fmt.Errorf("check view of epoch %d: %s: %w", p.Epoch, bad[0], ErrIllegal)
+	}
+	if s.o.Check == nil {
+		return nil
+	}
+	if err := s.o.Check(v, &s.st.t); err != nil {
+		return fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
+	}
+	return nil
+}
+
+// store1 makes the epoch durable and puts it in force.
+func (s *Session) store1(ctx context.Context, p *Plan) error {
+	if err := s.keepTranscript(p); err != nil {
+		return err
+	}
+	data, err := json.Marshal(epochData{
+		Epoch: p.Epoch, Messages: s.st.t.Len(), Trigger: p.Trigger, Focus: p.Focus, Folds: p.Folds, InForce: p.in.inForce(), Bare: p.in.bare,
+		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning,
+	})
+	if err != nil {
+		return fmt.Errorf("encode epoch: %w", err)
+	}
+	return s.write(ctx, Entry{Kind: EntryEpoch, Data: data})
+}
+
+// keepTranscript writes the whole transcript as a plain file before a digest replaces
+// it, where the policy wants that.
+func (s *Session) keepTranscript(p *Plan) error {
+	dir := s.o.Policy.Transcripts
+	digests := slices.ContainsFunc(p.Folds, func(f *Fold) bool { return f.Lever == LeverDigest })
+	if s.o.WriteFile == nil || dir == "" || !digests {
+		return nil
+	}
+	var b strings.Builder
+	for _, m := range s.st.t.All() {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("encode transcript: %w", err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", p.Epoch))
+	if err := s.o.WriteFile(name, []byte(b.String())); err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Session) after(ctx context.Context, p *Plan) {
+	for _, f := range p.Folds {
+		kind := EventFold
+		if f.Lever == LeverDigest {
+			kind = EventDigest
+		}
+		s.tell(Event{Kind: kind, Fold: f})
+	}
+	snap := s.snapshot()
+	s.tell(Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
+	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
+	if p.Warning != "" {
+		s.o.Logger.Warn(p.Warning, "session", s.key.String(), "epoch", p.Epoch)
+	}
+	if s.o.Hooks.AfterEpoch != nil {
+		s.o.Hooks.AfterEpoch(ctx, s.report())
+	}
+}

@@ -1,0 +1,240 @@
+package pleat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+)
+
+// squeeze finds a view that fits without a model, whatever it takes. What is given up
+// follows one order: old results, thinking of closed turns, older turns, length within
+// the newest blocks, key lines and restored files, ledger detail, the newest round's
+// place in the view, the head. The newest words of the user are never given up.
+func (d *draft) squeeze() {
+	gentle := []func(){
+		d.maskAllButNewest,
+		d.dropClosedThinking,
+		func() { d.foldTo(d.newest(), d.pageTokens(), d.restoreRoom()) },
+		func() { d.shorten(2_000) },
+		func() { d.foldTo(d.newest(), d.pageTokens(), 0) },
+		func() { d.shorten(500) },
+		func() { d.foldTo(d.newest(), d.pageTokens()/2, 0) },
+		func() { d.shorten(120) },
+	}
+	for _, step := range gentle {
+		if d.enough() {
+			return
+		}
+		step()
+	}
+	// From here on the newest round itself goes: only when nothing else is legal.
+	hard := []func(){
+		func() { d.foldTo(d.newest(), 300, 0) },
+		func() { d.foldTo(d.s.t.Len(), d.pageTokens()/2, 0) },
+		func() { d.foldTo(d.s.t.Len(), 300, 0) },
+		d.shortenHead,
+		func() { d.foldFrom(d.prompt(), d.s.t.Len(), 300) },
+		func() { d.foldFrom(d.prompt(), d.s.t.Len(), 0) },
+	}
+	for _, step := range hard {
+		if d.total <= d.lim.Max {
+			return
+		}
+		step()
+	}
+}
+
+func (d *draft) maskAllButNewest() {
+	newest := d.newest()
+	for _, ref := range d.results() {
+		if d.enough() || ref.Message >= newest {
+			return
+		}
+		if !d.s.facts[ref.Message].blocks[ref.Block].fixed && d.in.blocks[ref] == nil {
+			text, parts := d.stubFor(ref, d.p.Mask.Format, "")
+			d.foldBlock(ref, LeverSqueeze, "old result, to fit", text, parts)
+		}
+	}
+}
+
+// dropClosedThinking removes the thinking of turns that ended with the user's newest
+// words. Providers allow that; inside an open turn they do not.
+func (d *draft) dropClosedThinking() {
+	at := d.lastTyped()
+	if at <= d.in.bare {
+		return
+	}
+	d.setBare(at)
+}
+
+// setBare shows messages before i without thinking.
+func (d *draft) setBare(i int) {
+	before := 0
+	for k := d.in.bare; k < i; k++ {
+		before += d.tokensOf(k)
+	}
+	old := d.in.bare
+	d.in.bare = i
+	after := 0
+	for k := old; k < i; k++ {
+		after += d.tokensOf(k)
+	}
+	d.total += after - before
+}
+
+// lastTyped is the newest message that a person typed, or -1.
+func (d *draft) lastTyped() int {
+	for i := len(d.s.facts) - 1; i >= 0; i-- {
+		if d.s.facts[i].typed {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *draft) foldTo(end, room, files int) {
+	d.foldFrom(d.head(), end, room, files)
+}
+
+func (d *draft) foldFrom(start, end, room int, files ...int) {
+	if end <= start {
+		return
+	}
+	r := pageRoom{total: max(room, 0), plain: room < 400}
+	if len(files) > 0 {
+		r.files = files[0]
+	}
+	d.foldPage(start, end, LeverSqueeze, "to fit", r)
+}
+
+// shorten cuts the blocks of the messages that are left to about limit tokens each,
+// keeping their beginning and end. The newest words of the user stay.
+func (d *draft) shorten(limit int) {
+	last := d.lastTyped()
+	for i := d.head(); i < d.s.t.Len() && !d.enough(); i++ {
+		if i != last && !d.covered(i) {
+			d.shortenMessage(i, limit)
+		}
+	}
+}
+
+// shortenHead cuts what stands before the first answer, the newest words apart.
+func (d *draft) shortenHead() {
+	last := d.lastTyped()
+	for i := range d.head() {
+		if i != last && d.s.facts[i].role != RoleSystem && d.s.facts[i].role != RoleDeveloper {
+			d.shortenMessage(i, 60)
+		}
+	}
+}
+
+func (d *draft) shortenMessage(i, limit int) {
+	for b := range d.s.facts[i].blocks {
+		bf := &d.s.facts[i].blocks[b]
+		ref := BlockRef{i, b}
+		if bf.fixed || bf.tokens <= limit {
+			continue
+		}
+		var text string
+		switch blk := d.s.t.Block(ref).(type) {
+		case ToolCall:
+			text = shortInput(blk.Input.String(), limit, d.count, d.marker(bf))
+		case Text, ToolResult:
+			text = shortText(blockText(blk), limit, d.count, d.marker(bf))
+		}
+		if text == "" {
+			continue
+		}
+		parts := Parts{Stubs: d.count(text)}
+		d.foldBlock(ref, LeverSqueeze, "shortened to fit", text, parts)
+	}
+}
+
+func (d *draft) marker(bf *blockFacts) func(cut int) string {
+	return func(cut int) string {
+		if d.recall == nil {
+			return fmt.Sprintf("[… %s folded …]", plural(cut, "byte"))
+		}
+		return fmt.Sprintf("[… %s folded: %s …]", plural(cut, "byte"), d.recall(bf.handle))
+	}
+}
+
+// shortText keeps the beginning and the end of a text, with a mark between them, in at
+// most about limit tokens.
+func shortText(text string, limit int, count func(string) int, mark func(cut int) string) string {
+	total := max(count(text), 1)
+	keep := len(text) * limit / total
+	for keep > 16 {
+		head := clipBytes(text, keep*2/3)
+		tail := clipBytesEnd(text, keep/3)
+		out := head + "\n" + mark(len(text)-len(head)-len(tail)) + "\n" + tail
+		if count(out) <= limit {
+			return out
+		}
+		keep = keep * 3 / 4
+	}
+	return mark(len(text))
+}
+
+func clipBytes(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+func clipBytesEnd(s string, n int) string {
+	at := max(len(s)-n, 0)
+	for at < len(s) && s[at]&0xc0 == 0x80 {
+		at++
+	}
+	return s[at:]
+}
+
+// shortInput shortens the long values of a call's input and keeps it valid JSON, because
+// the wires demand that. An input that is no JSON object is shortened as text.
+func shortInput(input string, limit int, count func(string) int, mark func(cut int) string) string {
+	data := []byte(input)
+	var c jsonspan.Cursor
+	c.Reset(data, jsonspan.Limits{})
+	if c.Kind() != jsonspan.Object {
+		if !isJSON(data) {
+			return shortText(input, limit, count, mark)
+		}
+		return string(jsonspan.AppendQuote(nil, mark(len(input))))
+	}
+	var edits []jsonspan.Edit
+	room := max(limit*2, 64) // bytes for each value
+	c.Object()
+	for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
+		kind := c.Kind()
+		span := c.Skip()
+		if span.Len() <= room {
+			continue
+		}
+		short := mark(span.Len())
+		if text, ok := jsonspan.Unquote(span.Of(data)); ok && kind == jsonspan.String {
+			short = shortText(text, room/4, count, mark)
+		}
+		edits = append(edits, jsonspan.Edit{Span: span, With: jsonspan.AppendQuote(nil, short)})
+	}
+	if c.End() != nil {
+		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
+	}
+	out, err := jsonspan.Splice(data, edits)
+	if err != nil || count(string(out)) > 2*limit {
+		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
+	}
+	return strings.Clone(string(out))
+}
+
+func isJSON(data []byte) bool {
+	var c jsonspan.Cursor
+	c.Reset(data, jsonspan.Limits{})
+	c.Skip()
+	return c.End() == nil
+}

@@ -1,0 +1,307 @@
+package pleat
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// blockFacts is what planning knows of a block without looking at it again.
+type blockFacts struct {
+	kind   Kind
+	tokens int
+	chars  int
+	bytes  int
+	lines  int
+	hash   Hash
+	handle string
+	fixed  bool // never folded: see DESIGN in docs/design.md, "What is never folded"
+	call   int  // calls and results: number of the ledger's entry, 0 if there is none
+}
+
+// messageFacts is what planning knows of a message.
+type messageFacts struct {
+	role   Role
+	typed  bool // holds words that a person typed
+	extra  int  // tokens of the message beyond those of its blocks
+	blocks []blockFacts
+}
+
+// state is everything that a view is computed from: the transcript with the facts
+// derived from it, and the folds in force. It is changed only by record, fold and
+// setFolds; all else reads it.
+type state struct {
+	t      Transcript
+	facts  []messageFacts
+	ledger Ledger
+	words  UserWords
+	index  handles
+	count  TokenCounter
+	head   Parts // system and tools
+	first  int   // number of messages before the first assistant message
+
+	folds  []*Fold // every fold ever made; number i+1
+	inUse  folded
+	epochs int // number of the newest epoch
+	view   []ViewMessage
+	parts  Parts // of the view, head included
+
+	lastParts Parts              // of the newest message
+	seqs      []uint64           // number of each message's entry in the store
+	born      map[BlockRef]*Fold // spilled at birth: what is never shown whole
+	history   []epochData        // epochs and undos, oldest first
+	pinned    []string
+	notes     []Note
+	mines     map[BlockRef][]minedPart // what pages are written from, mined on demand
+}
+
+// folded is a set of folds in force.
+type folded struct {
+	spans  []*Fold // whole messages: ascending, disjoint
+	blocks map[BlockRef]*Fold
+	bare   int // messages before this one are shown without thinking
+}
+
+// TokenCounter counts tokens. Estimates never fail.
+type TokenCounter interface {
+	CountText(text string) int
+	CountBlock(b Block) int
+	CountMessage(m Message) int
+}
+
+func newState(count TokenCounter) *state {
+	return &state{count: count, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
+}
+
+// record takes a new message in. What it costs depends on the message alone.
+func (s *state) record(m Message, seq uint64) {
+	i := s.t.Len()
+	if s.first == i && m.Role() != RoleAssistant {
+		s.first++
+	}
+	f := s.describe(i, m)
+	s.t.Append(m)
+	s.facts = append(s.facts, f)
+	s.seqs = append(s.seqs, seq)
+	s.words.Add(i, m)
+	s.show(i, s.inUse)
+}
+
+func (s *state) describe(i int, m Message) messageFacts {
+	f := messageFacts{role: m.Role(), blocks: make([]blockFacts, m.Blocks().Len())}
+	_, f.typed = TypedText(m)
+	sum := 0
+	for b, blk := range m.Blocks().All() {
+		f.blocks[b] = s.describeBlock(BlockRef{i, b}, blk)
+		sum += f.blocks[b].tokens
+	}
+	f.extra = max(s.count.CountMessage(m)-sum, 0)
+	return f
+}
+
+func (s *state) describeBlock(ref BlockRef, b Block) blockFacts {
+	f := blockFacts{kind: b.Kind(), tokens: s.count.CountBlock(b)}
+	switch b := b.(type) {
+	case ToolCall:
+		s.ledger.Call(ref, b.ID, DescribeCall(b))
+		f.call = s.ledger.Len()
+	case ToolResult:
+		call := s.ledger.waiting(b.CallID)
+		if call > 0 {
+			f.call = call
+			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b))
+		}
+		f.fixed = !foldable(b)
+	case Text:
+	case Thinking:
+		f.fixed = true
+	default:
+		f.fixed = true
+		return f
+	}
+	text := blockText(b)
+	f.bytes, f.chars, f.lines = len(text), utf8.RuneCountInString(text), lineCount(text)
+	f.hash = HashOf(text)
+	f.handle = s.index.add(f.hash, Place{ref.Message, ref.Message + 1, ref.Block})
+	return f
+}
+
+// foldable reports whether a result may be replaced by text. Parts that are neither text
+// nor image may mean something to the provider (tool references load tools).
+func foldable(r ToolResult) bool {
+	for _, p := range r.Parts.list {
+		if p.Kind() == KindOpaque {
+			return false
+		}
+	}
+	return true
+}
+
+// blockText is the text of a block as unfolding shows it.
+func blockText(b Block) string {
+	switch b := b.(type) {
+	case Text:
+		return b.Text.String()
+	case Thinking:
+		return b.Text.String()
+	case ToolCall:
+		return b.Input.String()
+	case ToolResult:
+		return b.Text()
+	}
+	return ""
+}
+
+// lineCount counts lines as people do: a last line without its line feed counts.
+func lineCount(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// show appends message i to the cached view, if the folds leave anything of it.
+func (s *state) show(i int, in folded) {
+	s.view, s.lastParts = s.appendShown(s.view, i, in)
+	s.parts.add(s.lastParts, 1)
+}
+
+// rebuild computes the view anew, as after new folds.
+func (s *state) rebuild() {
+	s.view, s.parts = s.render(s.inUse)
+	if n := s.t.Len(); n > 0 {
+		_, s.lastParts = s.appendShown(nil, n-1, s.inUse)
+	}
+}
+
+// render is the view: a pure function of transcript and folds.
+func (s *state) render(in folded) ([]ViewMessage, Parts) {
+	view := make([]ViewMessage, 0, s.t.Len())
+	parts := s.head
+	span := 0
+	for i := 0; i < s.t.Len(); i++ {
+		if span < len(in.spans) && in.spans[span].Start == i {
+			f := in.spans[span]
+			span++
+			if f.Stub != "" {
+				view = append(view, ViewMessage{Source: -1, Made: User(f.Stub).WithOrigin(OriginInjected)})
+			}
+			if f.Ack != "" {
+				view = append(view, ViewMessage{Source: -1, Made: Assistant(Say(f.Ack))})
+			}
+			parts.add(f.Parts, 1)
+			i = f.End - 1
+			continue
+		}
+		var p Parts
+		view, p = s.appendShown(view, i, in)
+		parts.add(p, 1)
+	}
+	return view, parts
+}
+
+// appendShown appends what the view shows of message i, which is not part of a folded
+// stretch. Nothing is left of a message whose only blocks are dropped thinking. A result
+// that arrives when its call is already folded cannot stand alone: a message of pleat's
+// own says that it came.
+func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage, Parts) {
+	f := &s.facts[i]
+	vm := ViewMessage{Source: i}
+	var parts Parts
+	var late []string
+	left := len(f.blocks)
+	drop := func(b int) {
+		vm.Edits = append(vm.Edits, BlockEdit{Block: b, Drop: true})
+		left--
+	}
+	for b := range f.blocks {
+		bf := &f.blocks[b]
+		ref := BlockRef{i, b}
+		switch fold := in.blocks[ref]; {
+		case bf.kind == KindThinking && i < in.bare:
+			drop(b)
+		case s.isLate(ref, in):
+			drop(b)
+			late = append(late, s.lateStub(ref))
+		case fold != nil:
+			vm.Edits = append(vm.Edits, BlockEdit{Block: b, Text: fold.Stub})
+			parts.add(fold.Parts, 1)
+		default:
+			*parts.of(bf.kind, f.role) += bf.tokens
+		}
+	}
+	if left > 0 || len(f.blocks) == 0 {
+		*parts.of(KindText, f.role) += f.extra
+		view = append(view, vm)
+	}
+	if len(late) > 0 {
+		m := User(strings.Join(late, "\n")).WithOrigin(OriginInjected)
+		parts.Stubs += s.count.CountMessage(m)
+		view = append(view, ViewMessage{Source: -1, Made: m})
+	}
+	return view, parts
+}
+
+// isLate reports whether a block is a result whose call is part of a folded stretch.
+func (s *state) isLate(ref BlockRef, in folded) bool {
+	bf := &s.facts[ref.Message].blocks[ref.Block]
+	if bf.kind != KindToolResult || bf.call == 0 || len(in.spans) == 0 {
+		return false
+	}
+	return in.covered(s.ledger.Entry(bf.call).Call.Message)
+}
+
+// lateStub is what stands for such a result. It is made from facts alone, so that it is
+// the same bytes whenever it is made.
+func (s *state) lateStub(ref BlockRef) string {
+	bf := &s.facts[ref.Message].blocks[ref.Block]
+	e := s.ledger.Entry(bf.call)
+	return fmt.Sprintf("[folded: the result of call %d (%s %s), whose call is folded above, came now: %s, %s. %s]", e.Seq, e.Tool,
+		clip(e.Args, 60), plural(bf.lines, "line"), plural(bf.bytes, "byte"), UnfoldCall(bf.handle))
+}
+
+// of is the part that a block counts towards.
+func (p *Parts) of(k Kind, role Role) *int {
+	switch k {
+	case KindThinking:
+		return &p.Thinking
+	case KindToolCall:
+		return &p.Calls
+	case KindToolResult:
+		return &p.Results
+	case KindText:
+		switch role {
+		case RoleAssistant:
+			return &p.Assistant
+		case RoleSystem, RoleDeveloper:
+			return &p.System
+		case RoleTool:
+			return &p.Results
+		}
+		return &p.User
+	}
+	return &p.Other
+}
+
+// safe reports, for each place between messages, whether cutting there leaves every
+// round whole: safe[i] is the place before message i. Rounds whose calls are folded
+// already do not count: what still comes of them is late.
+func (s *state) safe(in folded) []bool {
+	n := s.t.Len()
+	inside := make([]int, n+2) // rounds opened less rounds closed, at each place
+	for _, r := range s.t.rounds {
+		start := in.past(r.Start) // an answer may have begun in a stretch that was folded before its calls came
+		if r.End > start+1 && !in.covered(r.Calls[0].Call.Message) {
+			inside[start+1]++
+			inside[r.End]--
+		}
+	}
+	ok := make([]bool, n+1)
+	depth := 0
+	for i := range ok {
+		depth += inside[i]
+		ok[i] = depth == 0
+	}
+	return ok
+}
