@@ -235,6 +235,9 @@ func (d *draft) snip() {
 	if end <= start {
 		return
 	}
+	if d.p.Snip.Format == "" && d.total-d.tokensIn(start, end)+d.pageTokens() > d.goal {
+		return // not enough: a digest of more turns will say the same and more
+	}
 	f := d.span(start, end, LeverSnip, fmt.Sprintf("more than %d messages", d.p.Snip.Above))
 	if d.p.Snip.Format != "" {
 		f.Stub = expand(d.p.Snip.Format, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
