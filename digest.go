@@ -44,23 +44,34 @@ func (d *draft) digest() {
 	start := d.head()
 	end := n
 	if !d.p.Digest.Whole {
-		end = d.digestEnd(start)
+		end = d.digestEnd(start, d.pageTokens()+d.restoreRoom())
 	}
 	if end <= start {
 		return // nothing can be folded without cutting a round
 	}
-	d.foldPage(start, end, LeverDigest, "the oldest turns", pageRoom{total: d.pageTokens(), files: d.restoreRoom()})
+	const why = "the oldest turns"
+	room := pageRoom{total: d.pageTokens(), files: d.restoreRoom()}
+	more := d.mark()
+	if !d.foldPage(start, end, LeverDigest, why, room) || !d.p.Digest.Fill || d.goal-d.total < d.goal/10 {
+		return
+	}
+	// The page needed less than it was given: then more of the newest turns can stay.
+	written := d.added[len(d.added)-1].After
+	if earlier := more.digestEnd(start, written+written/20); earlier > start && earlier < end &&
+		more.foldPage(start, earlier, LeverDigest, why, room) && more.total <= d.goal {
+		*d = *more
+	}
 }
 
 // digestEnd picks the place up to which turns are digested: as early as the goal allows,
-// so that as many of the newest turns as possible stay.
-func (d *draft) digestEnd(start int) int {
+// so that as many of the newest turns as possible stay beside a page of so many tokens.
+func (d *draft) digestEnd(start, page int) int {
 	n := d.s.t.Len()
 	last := d.tail(d.p.Digest.Keep)
 	if !d.p.Digest.Fill {
 		return last
 	}
-	room := d.goal - d.s.head.Total() - d.tokensIn(0, start) - d.pageTokens() - d.restoreRoom()
+	room := d.goal - d.s.head.Total() - d.tokensIn(0, start) - page
 	used := d.tokensIn(last, n)
 	for last > start {
 		prev := d.back(last - 1)

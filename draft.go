@@ -35,6 +35,14 @@ func newDraft(s *state, p *Policy, lim Limits, goal int) *draft {
 	return d
 }
 
+// mark is a copy of the draft to go back to.
+func (d *draft) mark() *draft {
+	c := *d
+	c.in = folded{spans: slices.Clone(d.in.spans), blocks: maps.Clone(d.in.blocks), bare: d.in.bare}
+	c.safe, c.added = slices.Clone(d.safe), slices.Clone(d.added)
+	return &c
+}
+
 // seal makes the inside of a folded stretch a place where nothing is cut: stretches are
 // folded whole into larger ones or not at all.
 func (d *draft) seal(f *Fold) {
