@@ -1,5 +1,7 @@
 package pleat
 
+import "iter"
+
 // Anchors are exact names in a text: identifiers, paths, versions, ids, numbers. They
 // are found by one pass over the bytes, without regular expressions, because everything
 // that is folded is looked through. An anchor is known by a hash of its spelling: that
@@ -67,6 +69,18 @@ func appendAnchors(list []anchor, text string) []anchor {
 		list, i = appendName(list, text, i)
 	}
 	return list
+}
+
+// Anchors yields the exact names in a text, in order and as often as they occur:
+// identifiers, paths by their elements, versions, ids, numbers from three digits on.
+func Anchors(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, a := range appendAnchors(nil, text) {
+			if !yield(text[a.start:a.end]) {
+				return
+			}
+		}
+	}
 }
 
 // skipped is how far to go on after a byte that begins no word.

@@ -33,8 +33,16 @@ func (d *draft) pageTokens() int {
 	if d.p.Digest.Tokens > 0 {
 		return d.p.Digest.Tokens
 	}
-	free := d.goal - d.s.head.Total() - d.tokensIn(0, d.head())
-	return max(min(free/2, maxPage), 300)
+	goal := d.goal
+	if goal == 0 { // as far as the levers go
+		goal = d.lim.Target
+	}
+	free := goal - d.s.head.Total() - d.tokensIn(0, d.head())
+	room := max(min(free/2, maxPage), 300)
+	if w := d.p.Digest.Words; w > 0 {
+		room = min(room, w*4/3) // words of English have about that many tokens
+	}
+	return room
 }
 
 // digest folds the oldest turns into one page. The newest messages stay: at least as
@@ -44,7 +52,7 @@ func (d *draft) digest() {
 	start := d.head()
 	end := n
 	if !d.p.Digest.Whole {
-		end = d.digestEnd(start, d.pageTokens()+d.restoreRoom())
+		end = d.digestEnd(start, d.tail(d.p.Digest.Keep), d.pageTokens()+d.restoreRoom())
 	}
 	if end <= start {
 		return // nothing can be folded without cutting a round
@@ -57,17 +65,17 @@ func (d *draft) digest() {
 	}
 	// The page needed less than it was given: then more of the newest turns can stay.
 	written := d.added[len(d.added)-1].After
-	if earlier := more.digestEnd(start, written+written/20); earlier > start && earlier < end &&
+	if earlier := more.digestEnd(start, more.tail(d.p.Digest.Keep), written+written/20); earlier > start && earlier < end &&
 		more.foldPage(start, earlier, LeverDigest, why, room) && more.total <= d.goal {
 		*d = *more
 	}
 }
 
-// digestEnd picks the place up to which turns are digested: as early as the goal allows,
-// so that as many of the newest turns as possible stay beside a page of so many tokens.
-func (d *draft) digestEnd(start, page int) int {
+// digestEnd picks the place up to which turns are digested: last, or as much earlier as
+// the goal allows, so that as many of the newest turns as possible stay beside a page of
+// so many tokens.
+func (d *draft) digestEnd(start, last, page int) int {
 	n := d.s.t.Len()
-	last := d.tail(d.p.Digest.Keep)
 	if !d.p.Digest.Fill {
 		return last
 	}
@@ -126,7 +134,9 @@ func (d *draft) page(f *Fold, room pageRoom) page {
 		room: room, restore: d.p.Restore,
 	})
 	if w := d.p.Digest.Words; w > 0 {
-		pg.Text = firstWords(pg.Text, w)
+		if text := firstWords(pg.Text, w); text != pg.Text {
+			pg = page{text, Parts{Digest: d.count(text)}}
+		}
 	}
 	return pg
 }

@@ -143,7 +143,7 @@ func (d *draft) foldSpan(f *Fold) bool {
 	maps.DeleteFunc(d.in.blocks, func(ref BlockRef, _ *Fold) bool { return ref.Message >= f.Start && ref.Message < f.End })
 	d.in.spans = append(d.in.spans, d.add(f))
 	d.seal(f)
-	slices.SortFunc(d.in.spans, func(a, b *Fold) int { return a.Start - b.Start })
+	slices.SortFunc(d.in.spans, byPlace)
 	d.total += f.After - f.Before
 	if !d.whole[f.End] { // a result behind the stretch has just become late
 		_, parts := d.s.render(d.in)

@@ -26,6 +26,8 @@ type engineCase struct {
 	s      *pleat.Session
 	said   []pleat.Message
 	forced int
+	pins   []string // that were there when the newest epoch opened
+	epochs int
 }
 
 func newEngineCase(t testing.TB, seed uint64) *engineCase {
@@ -63,6 +65,11 @@ func (c *engineCase) run(msgs []pleat.Message) {
 			c.fatal(err)
 		}
 		c.said = append(c.said, m)
+		if c.r.IntN(20) == 0 {
+			if err := c.s.Pin(context.Background(), fmt.Sprintf("pin %d: keep <this>,\n\tword for word", len(c.said))); err != nil {
+				c.fatal(err)
+			}
+		}
 		switch n := c.r.IntN(10); {
 		case n < 5:
 			c.view()
@@ -110,8 +117,17 @@ func (c *engineCase) view() string {
 	return text
 }
 
-// keeps checks that the newest words of the user are in the view word for word.
+// keeps checks that the pins and the newest words of the user are in the view word for
+// word.
 func (c *engineCase) keeps(text string, v pleat.View) {
+	if n := len(c.s.Report().Epochs); n > c.epochs {
+		c.epochs, c.pins = n, c.s.Pins()
+	}
+	for _, p := range c.pins {
+		if !strings.Contains(text, p) {
+			c.fatal("the view lacks ", p)
+		}
+	}
 	for i := len(c.said) - 1; i >= 0; i-- {
 		if words, ok := pleat.TypedText(c.said[i]); ok {
 			if !strings.Contains(text, words) {

@@ -21,6 +21,7 @@ const (
 	LeverDigest    Lever = "digest"    // the oldest turns
 	LeverSqueeze   Lever = "squeeze"   // whatever it takes to fit
 	LeverTruncate  Lever = "truncate"  // the oldest half, without a word (a baseline)
+	LeverPin       Lever = "pin"       // nothing: the stub holds pins that no page holds
 )
 
 // Fold is one recorded decision: what is replaced, by what, and why. Folds are data.
@@ -32,7 +33,7 @@ type Fold struct {
 	Reason string `json:"reason"`
 
 	// Messages Start ≤ i < End are meant: all of them if Block is negative, else only
-	// that block of message Start.
+	// that block of message Start. If there are none the stub stands before Start.
 	Start int `json:"start"`
 	End   int `json:"end"`
 	Block int `json:"block"`

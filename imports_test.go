@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"anthropic":            {"", "internal/jsonspan", "internal/sse", "internal/wire"},
 	"openai":               {"", "internal/jsonspan", "internal/sse", "internal/wire"},
 	"sqlite":               {""},
+	"postgres":             {""},
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
 	"internal/bpe/bpetest": {},
@@ -37,7 +38,11 @@ var imports = map[string][]string{
 // uses the standard library alone.
 var modules = map[string][]string{
 	"pleattest": {"github.com/google/go-cmp/cmp"},
-	"sqlite":    {"modernc.org/sqlite", "modernc.org/sqlite/lib", "github.com/klauspost/compress/zstd"},
+	"postgres": {
+		"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool",
+		"github.com/klauspost/compress/zstd",
+	},
+	"sqlite": {"modernc.org/sqlite", "modernc.org/sqlite/lib", "github.com/klauspost/compress/zstd"},
 }
 
 func TestImportTable(t *testing.T) {

@@ -98,6 +98,7 @@ func (d *draft) collapse() {
 		if d.enough() {
 			return
 		}
+		st = d.enoughOf(st)
 		f := d.span(st.start, st.end, LeverCollapse, st.why)
 		f.Stub = d.stretchText(f, st)
 		f.Parts = Parts{Stubs: d.count(f.Stub)}
@@ -113,8 +114,26 @@ func (d *draft) tail(keep int) int {
 // stretch is a run of rounds on one thing.
 type stretch struct {
 	start, end int
-	rounds     int
+	ends       []int // of the rounds
 	why        string
+}
+
+// stretchTokens is the room for what was done in a stretch.
+const stretchTokens = 400
+
+// enoughOf is as much of a stretch, from its beginning, as makes the view small enough:
+// its newest rounds may as well stay.
+func (d *draft) enoughOf(st stretch) stretch {
+	at, saved := st.start, 0
+	for i, end := range st.ends {
+		saved += d.tokensIn(at, end)
+		at = end
+		if i+1 >= d.p.Collapse.Rounds && d.safe[end] && d.total-saved+stretchTokens <= d.goal {
+			st.end, st.ends = end, st.ends[:i+1]
+			break
+		}
+	}
+	return st
 }
 
 // stretches finds the runs of rounds before end that can become one line. A run of
@@ -126,7 +145,7 @@ func (d *draft) stretches(end int) []stretch {
 	var subject map[string]bool
 	looking := false
 	flush := func() {
-		if cur.rounds >= d.p.Collapse.Rounds && d.safe[cur.start] && d.safe[cur.end] {
+		if len(cur.ends) >= d.p.Collapse.Rounds && d.safe[cur.start] && d.safe[cur.end] {
 			out = append(out, cur)
 		}
 		cur, subject = stretch{}, nil
@@ -137,7 +156,7 @@ func (d *draft) stretches(end int) []stretch {
 			continue
 		}
 		reads, about := d.roundSubject(r)
-		joins := cur.rounds > 0 && r.Start == cur.end && reads == looking && (looking || overlaps(subject, about))
+		joins := len(cur.ends) > 0 && r.Start == cur.end && reads == looking && (looking || overlaps(subject, about))
 		if !joins {
 			flush()
 			looking = reads
@@ -148,7 +167,7 @@ func (d *draft) stretches(end int) []stretch {
 			subject = make(map[string]bool)
 		}
 		cur.end = r.End
-		cur.rounds++
+		cur.ends = append(cur.ends, r.End)
 		for _, a := range about {
 			subject[a] = true
 		}
@@ -214,7 +233,7 @@ func (d *draft) stretchText(f *Fold, st stretch) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[folded: %s, %s]\n", st.why, plural(len(entries), "call"))
 	sub := d.s.ledger.Between(st.start, st.end)
-	b.WriteString(sub.Render(st.end, 400, d.count))
+	b.WriteString(sub.Render(st.end, stretchTokens, d.count))
 	if d.recall != nil {
 		fmt.Fprintf(&b, "\nEverything of it: %s", d.recall(f.Handle))
 	}
@@ -227,7 +246,7 @@ func (d *draft) snip() {
 	if d.p.Snip.Above <= 0 || d.shownMessages() <= d.p.Snip.Above {
 		return
 	}
-	start, end := min(d.p.Snip.Head, n), max(n-d.p.Snip.Tail, 0)
+	start, end := min(max(d.p.Snip.Head, d.head()), n), max(n-d.p.Snip.Tail, 0)
 	for start < n && !d.safe[start] {
 		start++ // a round at the head stays whole at the head
 	}
@@ -235,7 +254,7 @@ func (d *draft) snip() {
 	if end <= start {
 		return
 	}
-	if d.p.Snip.Format == "" && d.total-d.tokensIn(start, end)+d.pageTokens() > d.goal {
+	if d.p.Snip.Format == "" && d.goal > 0 && d.total-d.tokensIn(start, end)+d.pageTokens() > d.goal {
 		return // not enough: a digest of more turns will say the same and more
 	}
 	f := d.span(start, end, LeverSnip, fmt.Sprintf("more than %d messages", d.p.Snip.Above))

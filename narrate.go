@@ -11,10 +11,11 @@ import (
 // tokens. Every word of it is taken from the conversation: sentences of the assistant,
 // message by message, then lines of files and outputs, grouped by where they come from.
 func (in *pageInput) narrate(room int) (said, lines string) {
-	const (
-		proseTitle = "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
-		linesTitle = "## Key lines of files and outputs (verbatim"
-	)
+	const linesTitle = "## Key lines of files and outputs (verbatim"
+	proseTitle := "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
+	if in.recall == nil {
+		proseTitle = "## Findings, decisions, results (verbatim excerpts)\n"
+	}
 	p := newPicker(in)
 	w := newLineWriter(p)
 	where := ")\n"

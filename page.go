@@ -91,11 +91,14 @@ func joinSections(sections ...string) string {
 }
 
 func (in *pageInput) words(room int, count func(string) int) string {
-	return in.s.words.Render(WordsRender{
+	o := WordsRender{
 		UpTo: in.end, Budget: room * 2 / 5, Count: count, Pins: in.pins,
-		Skip:   func(i int) bool { return i < in.start },
-		Handle: func(i int) string { return in.s.messageHandle(i) },
-	})
+		Skip: func(i int) bool { return i < in.start },
+	}
+	if in.recall != nil {
+		o.Handle = in.s.messageHandle
+	}
+	return in.s.words.Render(o)
 }
 
 func (in *pageInput) ledgerPart(room int, count func(string) int) string {

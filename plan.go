@@ -47,11 +47,12 @@ type Plan struct {
 	DropThinking bool   `json:"drop_thinking,omitempty"`
 	Warning      string `json:"warning,omitempty"`
 
-	in folded
+	in    folded
+	bares bool // it takes thinking away
 }
 
 // IsEmpty reports whether the plan would change nothing.
-func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 }
+func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 && !p.bares }
 
 // String prints the plan as a table.
 func (p *Plan) String() string {
@@ -107,6 +108,12 @@ func makePlan(s *state, p *Policy, o planOptions) *Plan {
 		p = p.reactive()
 	}
 	d := newDraft(s, p, o.limits, goal)
+	if p.Guaranteed {
+		d.goal = max(goal, d.attainable(2*maxPage))
+	}
+	if o.trigger == TriggerAsked && !p.UntilGreen {
+		d.goal = min(d.goal, max(d.total/2, d.attainable(maxPage/2))) // who asks wants room, however much there is
+	}
 	d.focus, d.narrative, d.recall = o.focus, o.narrative, o.recall
 	switch o.trigger {
 	case TriggerPays:
@@ -127,6 +134,7 @@ func makePlan(s *state, p *Policy, o planOptions) *Plan {
 		d.pull(levers, o)
 	}
 	d.refill()
+	d.showPins()
 	return d.plan(o)
 }
 
@@ -159,13 +167,21 @@ func (d *draft) refill() {
 	}
 }
 
+// attainable is the smallest goal worth aiming at: what may not be folded, and a third of
+// the room that it leaves, but no more than so many tokens. Below it a page would have no
+// room to say anything.
+func (d *draft) attainable(most int) int {
+	fixed := d.s.head.Total() + d.tokensIn(0, d.head())
+	return fixed + min((d.lim.Max-fixed)/3, most)
+}
+
 // reactive is the policy as it is after a refusal: fewer of the newest messages stay.
 func (p *Policy) reactive() *Policy {
 	if p.Reactive.Tail == 0 {
 		return p
 	}
 	r := *p
-	r.Digest.Keep, r.Digest.Whole, r.Digest.Fill = p.Reactive.Tail, false, false
+	r.Digest.Keep, r.Digest.Whole = p.Reactive.Tail, false
 	if p.Reactive.Format != "" {
 		r.Digest.Format = p.Reactive.Format
 	}
@@ -256,9 +272,12 @@ func (d *draft) plan(o planOptions) *Plan {
 			first = min(first, f.Start)
 		}
 	}
-	p.in = d.in
 	_, parts := d.s.render(d.in)
-	p.After = parts.Total()
+	p.in, p.After = d.in, parts.Total()
+	if d.in.bare != d.s.inUse.bare {
+		p.bares = p.After < p.Before
+		first = min(first, d.s.inUse.bare)
+	}
 	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.t.Len()), o.cold)
 	if p.After > o.limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", thousands(p.After), thousands(o.limits.Max))

@@ -31,16 +31,18 @@ type Options struct {
 	// there is no wire. The wire packages make one for their format. It gates the views
 	// that folds changed.
 	Check func(v View, t *Transcript) error
-	// WriteFile keeps plain copies where a policy names folders; nil: none are kept.
+	// WriteFile keeps plain copies where a policy names folders; nil: none are kept. The
+	// names are relative and the same in every session: give each its own folder.
 	WriteFile func(name string, data []byte) error
 
 	Hooks   Hooks
-	Observe func(Event)      // told of everything that happens, in order; nil: nobody
+	Observe func(Event)      // told of everything that happens, in order; must not call the session; nil: nobody
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // stamps entries; nil: time.Now. No decision depends on it
 }
 
-// Hooks let a program take part in epochs.
+// Hooks let a program take part in epochs. They are called in the middle of the session's
+// work and must not call the session.
 type Hooks struct {
 	// BeforeEpoch sees a plan before it is carried out. It can veto a voluntary one and
 	// add pins, which the plan is then made with.
@@ -68,6 +70,8 @@ type Session struct {
 	last uint64 // number of the newest entry applied
 	cal  *Calibration
 	usd  float64
+	sent int // tokens of the last view that was given out, by our count; 0: none yet
+	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
 
 	// fresh is the message being appended. It need not be read back from its stored form
 	// unless it shares memory with a request body, which it would keep alive.
@@ -84,6 +88,7 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 	s.o.fill()
 	s.cal = NewCalibration(s.o.Model)
 	s.st = newState(s.o.Tokens)
+	s.st.recall = s.recall()
 	s.st.head = s.o.headParts()
 	s.st.rebuild()
 	if err := s.refresh(ctx); err != nil {
@@ -91,7 +96,8 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 	}
 	if s.last == 0 {
 		data, _ := json.Marshal(sessionData{Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID})
-		if err := s.write(ctx, Entry{Kind: EntrySession, Data: data}); err != nil {
+		err := s.write(ctx, Entry{Kind: EntrySession, Data: data})
+		if err != nil && !(errors.Is(err, ErrConflict) && s.last > 0) { // somebody else has just created it
 			return nil, fmt.Errorf("create session %s: %w", key, err)
 		}
 	}
@@ -121,6 +127,9 @@ func (o *Options) fill() {
 	o.Budget = o.Budget.or(o.Policy.Budget)
 	if o.Budget.Window == 0 {
 		o.Budget.Window = o.Model.Window
+	}
+	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
+		o.Budget.Output = Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
 	}
 }
 
@@ -172,13 +181,14 @@ func (s *Session) Message(i int) Message {
 
 // Append adds messages. When it returns they are durable. Results that are too large to
 // be sent are spilled on the way. If another process wrote to the session meanwhile, the
-// session takes in what it wrote and returns [ErrConflict]; nothing was added.
+// session takes in what it wrote and returns [ErrConflict]. Messages are added one by
+// one: the error says which was not, those before it were, those after it were not.
 func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range msgs {
+	for i, m := range msgs {
 		if err := s.appendOne(ctx, m); err != nil {
-			return fmt.Errorf("append to session %s: %w", s.key, err)
+			return fmt.Errorf("append message %d of %d to session %s: %w", i+1, len(msgs), s.key, err)
 		}
 	}
 	return nil
@@ -192,7 +202,7 @@ func (s *Session) appendOne(ctx context.Context, m Message) error {
 	entries := []Entry{entry}
 	// Spilling is decided on a message that is not recorded yet, so that message and
 	// fold reach the store together: a message whose spill was lost would go out whole.
-	if spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.o.Recall); len(spilled) > 0 {
+	if spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.st.recall); len(spilled) > 0 {
 		if err := s.keepFiles(m, spilled); err != nil {
 			return err
 		}
@@ -230,6 +240,7 @@ func (s *Session) write(ctx context.Context, entries ...Entry) error {
 	last, err := s.store.Append(ctx, s.key, s.last, entries...)
 	if err != nil {
 		if errors.Is(err, ErrConflict) {
+			s.fresh = nil // what is read now is somebody else's
 			if again := s.refresh(ctx); again != nil {
 				return errors.Join(err, again)
 			}
@@ -242,9 +253,19 @@ func (s *Session) write(ctx context.Context, entries ...Entry) error {
 		if err := s.apply(entries[i], entries[i].Body); err != nil {
 			return err
 		}
+		s.last = entries[i].Seq
 	}
-	s.last = last
 	return nil
+}
+
+// put writes an entry that does not depend on what others write: it is written after
+// theirs.
+func (s *Session) put(ctx context.Context, e Entry) error {
+	for try := 0; ; try++ {
+		if err := s.write(ctx, e); !errors.Is(err, ErrConflict) || try == 3 {
+			return err
+		}
+	}
 }
 
 // refresh takes in entries that were written since the session last looked.
@@ -267,9 +288,19 @@ func (s *Session) refresh(ctx context.Context) error {
 	return nil
 }
 
-// limits are the budget's levels in our own tokens.
-func (s *Session) limits() Limits {
+// levels are the budget's, in the provider's tokens: lowered if it said that it takes less.
+func (s *Session) levels() Limits {
 	l := s.o.Budget.Limits()
+	if s.cap <= 0 || s.cap >= l.Max {
+		return l
+	}
+	e := func(n int) int { return max(int(float64(n)*float64(s.cap)/float64(l.Max)), 1) }
+	return Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
+}
+
+// limits are the levels in our own tokens.
+func (s *Session) limits() Limits {
+	l := s.levels()
 	if s.cal.Samples() == 0 {
 		return l
 	}
@@ -285,7 +316,7 @@ func (s *Session) Snapshot() Snapshot {
 }
 
 func (s *Session) snapshot() Snapshot {
-	l := s.o.Budget.Limits()
+	l := s.levels()
 	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Limits: l, Messages: len(s.st.view), Epoch: s.st.epochs}
 	if s.cal.Samples() > 0 {
 		snap.Tokens = s.cal.Correct(snap.Tokens)

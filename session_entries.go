@@ -59,6 +59,7 @@ type usageData struct {
 	Usage     Usage   `json:"usage"`
 	Estimated int     `json:"estimated"` // our count of the same prompt
 	USD       float64 `json:"usd,omitempty"`
+	Limit     int     `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
 }
 
 func (s *Session) messageEntry(m Message) (Entry, error) {
@@ -130,6 +131,9 @@ func (s *Session) apply(e Entry, body []byte) error {
 		if err = json.Unmarshal(e.Data, &d); err == nil {
 			s.cal.Observe(d.Estimated, d.Usage.Prompt())
 			s.usd += d.USD
+			if d.Limit > 0 {
+				s.cap = d.Limit
+			}
 		}
 	}
 	if err != nil {
@@ -139,28 +143,13 @@ func (s *Session) apply(e Entry, body []byte) error {
 }
 
 func (s *Session) applyMessage(e Entry, body []byte) error {
-	var d messageData
-	if err := json.Unmarshal(e.Data, &d); err != nil {
-		return err
+	if s.fresh != nil && s.fresh.Format() == FormatNone {
+		s.st.record(*s.fresh, e.Seq)
+		return nil
 	}
-	var m Message
-	switch {
-	case s.fresh != nil && s.fresh.Format() == FormatNone:
-		m = *s.fresh
-	case d.Form == "pleat":
-		if err := json.Unmarshal(body, &m); err != nil {
-			return err
-		}
-	default:
-		codec := s.o.Codecs[d.Format]
-		if codec == nil {
-			return fmt.Errorf("no codec for format %q: pass it in Options.Codecs", d.Format)
-		}
-		var err error
-		if m, err = codec(body); err != nil {
-			return err
-		}
-		m = m.WithOrigin(d.Origin)
+	m, err := storedMessage(e.Data, body, s.o.Codecs)
+	if err != nil {
+		return err
 	}
 	s.st.record(m, e.Seq)
 	return nil

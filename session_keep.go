@@ -35,7 +35,7 @@ func (s *Session) writePin(ctx context.Context, d pinData) error {
 	if err != nil {
 		return fmt.Errorf("encode pin: %w", err)
 	}
-	if err := s.write(ctx, Entry{Kind: EntryPin, Data: data}); err != nil {
+	if err := s.put(ctx, Entry{Kind: EntryPin, Data: data}); err != nil {
 		return fmt.Errorf("pin: %w", err)
 	}
 	return nil
@@ -60,7 +60,7 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 	if err != nil {
 		return fmt.Errorf("encode note: %w", err)
 	}
-	if err := s.write(ctx, Entry{Kind: EntryNote, Label: key, Data: data}); err != nil {
+	if err := s.put(ctx, Entry{Kind: EntryNote, Label: key, Data: data}); err != nil {
 		return fmt.Errorf("note %q: %w", key, err)
 	}
 	return nil
@@ -74,18 +74,32 @@ func (s *Session) Notes() []Note {
 }
 
 // Used records what the provider reports for the last view. It corrects later estimates.
+// The answer may have been appended already.
 func (s *Session) Used(ctx context.Context, u Usage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	usd, _ := s.o.Model.Cost(u)
-	data, err := json.Marshal(usageData{Usage: u, Estimated: s.st.parts.Total(), USD: usd})
+	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
+}
+
+func (s *Session) writeUsage(ctx context.Context, d usageData) error {
+	data, err := json.Marshal(d)
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	if err := s.write(ctx, Entry{Kind: EntryUsage, Data: data}); err != nil {
+	if err := s.put(ctx, Entry{Kind: EntryUsage, Data: data}); err != nil {
 		return fmt.Errorf("record usage: %w", err)
 	}
 	return nil
+}
+
+// lastSent is the size of the last view that was given out. Of a restored session that
+// is not known; then it is taken to be what the view is now.
+func (s *Session) lastSent() int {
+	if s.sent > 0 {
+		return s.sent
+	}
+	return s.st.parts.Total()
 }
 
 // Spent is what the session has cost so far in USD, by the price table.
@@ -105,6 +119,7 @@ func (s *Session) Undo(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("undo: no epoch is in force: %w", ErrNotFound)
 	}
+	d.DropThinking = s.o.Model.Thinking.Bound
 	in := s.st.setOf(d.InForce, d.Bare)
 	_, parts := s.st.render(in)
 	if total := parts.Total(); total > s.limits().Max {
@@ -130,7 +145,7 @@ func (s *state) undone() (epochData, bool) {
 	if len(at) == 0 {
 		return epochData{}, false
 	}
-	d := epochData{Epoch: s.epochs, Messages: s.t.Len(), Undo: true, Trigger: TriggerAsked}
+	d := epochData{Epoch: s.history[at[len(at)-1]].Epoch, Messages: s.t.Len(), Undo: true, Trigger: TriggerAsked}
 	if len(at) > 1 {
 		prev := s.history[at[len(at)-2]]
 		d.InForce, d.Bare = slices.Clone(prev.InForce), prev.Bare

@@ -43,7 +43,8 @@ func (s *Session) fitting() (View, error) {
 	if s.o.Policy.Guaranteed && s.st.parts.Total() > s.limits().Max {
 		return View{}, &CannotFitError{Parts: s.st.parts, Max: s.limits().Max}
 	}
-	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)]}, nil
+	s.sent = s.st.parts.Total()
+	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)], DropThinking: s.st.inUse.bare < s.st.unbound}, nil
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.
@@ -121,11 +122,15 @@ func (s *Session) cliff(total int, o *planOptions) bool {
 }
 
 func (s *Session) planOptions() planOptions {
-	o := planOptions{limits: s.limits(), rates: s.rates(), recall: s.o.Recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child}
+	return planOptions{limits: s.limits(), rates: s.rates(), recall: s.st.recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child}
+}
+
+// recall is how stubs say to get content back; nil: they do not.
+func (s *Session) recall() func(handle string) string {
 	if s.o.Recall("x") == "" {
-		o.recall = nil
+		return nil
 	}
-	return o
+	return s.o.Recall
 }
 
 func (s *Session) rates() Rates {
@@ -175,19 +180,30 @@ func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
 }
 
 // Refused opens an epoch because the provider said that the last view is too long, and
-// returns the view to retry with. The numbers it gave, if any, correct the estimate. The
-// same bytes are never sent twice: if nothing can be folded any more it returns
+// returns the view to retry with. The numbers it gave, if any, correct the estimate and
+// the budget, for good: later views stay below the size it takes. The same bytes are never sent twice: if nothing can be folded any more it returns
 // [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total := s.st.parts.Total()
+	limit := total * 9 / 10                  // without numbers: a tenth less than what was refused
+	if e != nil && e.Kind != ErrorTooLarge { // else the numbers are bytes
+		room := e.Limit - e.Output // for the prompt
+		switch {
+		case e.Used > 0 && room > 0:
+			limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
+		case e.Over > 0:
+			limit = min(limit, total-e.Over)
+		}
+		if e.Used > 0 || room > 0 {
+			if err := s.writeUsage(ctx, usageData{Usage: Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}); err != nil {
+				return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+			}
+		}
+	}
 	o := s.planOptions()
 	o.trigger = TriggerRefused
-	limit := total * 9 / 10 // without numbers: a tenth less than what was refused
-	if e != nil && e.Used > 0 && e.Limit > 0 {
-		limit = min(int(float64(total)*float64(e.Limit)/float64(e.Used)), total*9/10)
-	}
 	o.limits.Max = min(o.limits.Max, limit)
 	o.limits.Red = min(o.limits.Red, o.limits.Max)
 	o.limits.Target = min(o.limits.Target, o.limits.Max*3/4)

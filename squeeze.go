@@ -8,16 +8,16 @@ import (
 )
 
 // squeeze finds a view that fits without a model, whatever it takes. What is given up
-// follows one order: old results, thinking of closed turns, older turns, length within
-// the newest blocks, key lines and restored files, ledger detail, the newest round's
-// place in the view, the head. The newest words of the user are never given up.
+// follows one order: old results, thinking of closed turns, length within long blocks,
+// turns before the newest round, restored files, key lines, ledger detail, the newest
+// round's place in the view, the head. The newest words of the user are never given up.
 func (d *draft) squeeze() {
 	gentle := []func(){
 		d.maskAllButNewest,
 		d.dropClosedThinking,
-		func() { d.foldTo(d.newest(), d.pageTokens(), d.restoreRoom()) },
-		func() { d.shorten(2_000) },
-		func() { d.foldTo(d.newest(), d.pageTokens(), 0) },
+		func() { d.shorten(1_500) },
+		func() { d.foldOlder(d.pageTokens(), d.restoreRoom()) },
+		func() { d.foldOlder(d.pageTokens(), 0) },
 		func() { d.shorten(500) },
 		func() { d.foldTo(d.newest(), d.pageTokens()/2, 0) },
 		func() { d.shorten(120) },
@@ -91,6 +91,11 @@ func (d *draft) lastTyped() int {
 		}
 	}
 	return -1
+}
+
+// foldOlder folds turns older than the newest round, as few as will do.
+func (d *draft) foldOlder(room, files int) {
+	d.foldTo(d.digestEnd(d.head(), d.newest(), room+files), room, files)
 }
 
 func (d *draft) foldTo(end, room, files int) {

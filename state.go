@@ -37,8 +37,9 @@ type state struct {
 	words  UserWords
 	index  handles
 	count  TokenCounter
-	head   Parts // system and tools
-	first  int   // number of messages before the first assistant message
+	recall func(handle string) string // how stubs say to get content back; nil: they do not
+	head   Parts                      // system and tools
+	first  int                        // number of messages before the first assistant message
 
 	folds  []*Fold // every fold ever made; number i+1
 	inUse  folded
@@ -46,6 +47,7 @@ type state struct {
 	view   []ViewMessage
 	parts  Parts // of the view, head included
 
+	unbound   int                // thinking in messages before this one may no longer verify
 	lastParts Parts              // of the newest message
 	seqs      []uint64           // number of each message's entry in the store
 	born      map[BlockRef]*Fold // spilled at birth: what is never shown whole
@@ -257,8 +259,12 @@ func (s *state) isLate(ref BlockRef, in folded) bool {
 func (s *state) lateStub(ref BlockRef) string {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	e := s.ledger.Entry(bf.call)
-	return fmt.Sprintf("[folded: the result of call %d (%s %s), whose call is folded above, came now: %s, %s. %s]", e.Seq, e.Tool,
-		clip(e.Args, 60), plural(bf.lines, "line"), plural(bf.bytes, "byte"), UnfoldCall(bf.handle))
+	how := ""
+	if s.recall != nil {
+		how = ". " + s.recall(bf.handle)
+	}
+	return fmt.Sprintf("[folded: the result of call %d (%s %s), whose call is folded above, came now: %s, %s%s]", e.Seq, e.Tool,
+		clip(e.Args, 60), plural(bf.lines, "line"), plural(bf.bytes, "byte"), how)
 }
 
 // of is the part that a block counts towards.

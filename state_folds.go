@@ -53,6 +53,9 @@ func (s *state) enter(d epochData) error {
 	s.inUse = s.setOf(d.InForce, d.Bare)
 	s.epochs = max(s.epochs, d.Epoch)
 	s.history = append(s.history, d)
+	if d.DropThinking {
+		s.unbound = d.Messages
+	}
 	s.rebuild()
 	return nil
 }
@@ -68,7 +71,7 @@ func (s *state) setOf(ids []int, bare int) folded {
 			in.blocks[f.ref()] = f
 		}
 	}
-	slices.SortFunc(in.spans, func(a, b *Fold) int { return a.Start - b.Start })
+	slices.SortFunc(in.spans, byPlace)
 	return in
 }
 

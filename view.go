@@ -7,6 +7,10 @@ import "fmt"
 // from scratch.
 type View struct {
 	Messages []ViewMessage
+	// DropThinking: the view shows thinking that was made behind other bytes. Where the
+	// provider binds thinking to the bytes before it, the request must ask it to drop
+	// the blocks that do not verify.
+	DropThinking bool
 }
 
 // ViewMessage is one message of a view: a message of the transcript, as it came or with

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,12 +34,24 @@ type command struct {
 	args    string // for the usage line
 	summary string
 	help    string
-	run     func(ctx context.Context, p *program, args []string) error
+
+	// examples are command lines, each below a "# comment"; shown last in the help.
+	examples string
+	// flags declares the command's flags and returns what runs it once they are read.
+	// Help, completion and the man page are made from the same declarations. A command
+	// without flags has run instead.
+	flags func(fs *flag.FlagSet) runFunc
+	run   runFunc
 }
 
 // commands lists the subcommands in the order that help shows them.
 func commands() []command {
-	return []command{demoCommand, versionCommand}
+	return []command{
+		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
+		sessionsCommand, policiesCommand, pricesCommand,
+		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, gcCommand, forgetCommand,
+		demoCommand, completionCommand(), manCommand(), versionCommand,
+	}
 }
 
 // usageError is a mistake on the command line: exit code 2 and a pointer to help.
@@ -78,11 +91,14 @@ func (p *program) dispatch(ctx context.Context, args []string) error {
 		return usageError{fmt.Sprintf("unknown command %q", name)}
 	}
 	for _, a := range rest {
+		if a == "--" {
+			break
+		}
 		if a == "-h" || a == "-help" || a == "--help" {
 			return p.help([]string{name})
 		}
 	}
-	return c.run(ctx, p, rest)
+	return c.invoke(ctx, p, rest)
 }
 
 func find(name string) (command, bool) {
@@ -108,6 +124,12 @@ func (p *program) help(args []string) error {
 		usage += " " + c.args
 	}
 	fmt.Fprintf(p.stdout, "Usage: pleat %s\n\n%s\n", usage, c.help)
+	if flags := c.flagHelp(); flags != "" {
+		fmt.Fprintf(p.stdout, "\nFlags:\n%s", flags)
+	}
+	if c.examples != "" {
+		fmt.Fprintf(p.stdout, "\nExamples:\n%s\n", indentBy("  ", c.examples))
+	}
 	return nil
 }
 
@@ -120,7 +142,7 @@ Usage: pleat COMMAND [ARGUMENTS]
 Commands:
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(w, "  %-9s %s\n", "help", "show this, or the help of a command: pleat help COMMAND")
+	fmt.Fprintf(w, "  %-10s %s\n", "help", "show this, or the help of a command: pleat help COMMAND")
 }

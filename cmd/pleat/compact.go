@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var compactCommand = command{
+	name:    "compact",
+	args:    "FILE [FLAGS]",
+	summary: "fold a session to a budget, keeping every original in the store",
+	help: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
+tokens, and prints it. Every byte of the session is in the store first: what was folded comes
+back with "pleat unfold HANDLE", exactly. A session that fits already is not folded. No model
+is asked; the same file, policy and budget give the same bytes.
+
+Formats:
+  text              the view as plain text
+  markdown          the same, to be read by people
+  prompt            a text to paste into a new session, to go on where this one ended
+  anthropic         a request body for Anthropic Messages
+  openai-chat       a request body for OpenAI Chat Completions
+  openai-responses  a request body for OpenAI Responses
+
+The budget is for the messages; system prompt and tools count where the form has them, in
+request bodies. With --json one object holds the view, the folds, the ledger, pins, anchors
+and the report. What was folded is told on standard error.`,
+	examples: `# go on with an old session in a new one
+pleat compact session.jsonl --budget 20k --format prompt | pbcopy
+# a request of at most 60,000 tokens
+pleat compact session.jsonl --budget 60k --format anthropic -o request.json
+# what was folded, and how to get it back
+pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		var src sourceFlags
+		var fold foldFlags
+		src.declare(fs)
+		fold.declare(fs, "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+		store := declareStore(fs)
+		out := fs.String("o", "", "write the result to `OUT` instead of standard output")
+		format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
+		asJSON := fs.Bool("json", false, "print one JSON object instead")
+		quiet := fs.Bool("quiet", false, "no report on standard error")
+		return func(ctx context.Context, p *program, args []string) error {
+			name, err := oneFile("compact", args)
+			if err != nil {
+				return err
+			}
+			write, ok := viewFormats[*format]
+			if !ok {
+				return usageError{fmt.Sprintf("unknown format %q: want %s", *format, strings.Join(formatNames, ", "))}
+			}
+			if *asJSON {
+				write = writeViewJSON
+			}
+			f, err := p.readSession(ctx, name, src)
+			if err != nil {
+				return err
+			}
+			db, err := p.openStore(store)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			request := !*asJSON && (*format == "anthropic" || strings.HasPrefix(*format, "openai-"))
+			r, err := p.foldFile(ctx, db, f, fold, request, *format == "prompt" && !*asJSON)
+			if err != nil {
+				return err
+			}
+			err = p.writeTo(*out, func(w io.Writer) error { return write(w, p, r) })
+			if err == nil && !*quiet {
+				r.tell(p.stderr)
+			}
+			return err
+		}
+	},
+}
+
+var formatNames = []string{"text", "markdown", "prompt", "anthropic", "openai-chat", "openai-responses"}
+
+// viewFormats write a folded session in the forms that --format names.
+var viewFormats = map[string]func(io.Writer, *program, *folded) error{
+	"text":             writeViewText,
+	"markdown":         writeViewMarkdown,
+	"prompt":           writeViewPrompt,
+	"anthropic":        writeAnthropic,
+	"openai-chat":      writeOpenAIChat,
+	"openai-responses": writeOpenAIResponses,
+}
+
+// writeTo writes to a file that appears only when it is complete, or to standard output.
+func (p *program) writeTo(name string, write func(io.Writer) error) error {
+	if name == "" || name == "-" {
+		w := bufio.NewWriter(p.stdout)
+		if err := write(w); err != nil {
+			return err
+		}
+		if err := w.Flush(); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".pleat-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer os.Remove(f.Name())
+	w := bufio.NewWriter(f)
+	err = write(w)
+	err = cmp.Or(err, w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// leverShare is what one lever did.
+type leverShare struct {
+	Lever  pleat.Lever `json:"lever"`
+	Folds  int         `json:"folds"`
+	Before int         `json:"tokens_before"`
+	After  int         `json:"tokens_after"`
+}
+
+// byLever sums folds up by lever, in the order in which the levers are pulled.
+func byLever(folds []*pleat.Fold) []leverShare {
+	list := []leverShare{}
+	for _, f := range folds {
+		i := slices.IndexFunc(list, func(s leverShare) bool { return s.Lever == f.Lever })
+		if i < 0 {
+			i = len(list)
+			list = append(list, leverShare{Lever: f.Lever})
+		}
+		list[i].Folds++
+		list[i].Before += f.Before
+		list[i].After += f.After
+	}
+	order := []pleat.Lever{
+		pleat.LeverSpill, pleat.LeverSupersede, pleat.LeverCollapse, pleat.LeverMask, pleat.LeverSnip,
+		pleat.LeverDigest, pleat.LeverSqueeze, pleat.LeverTruncate,
+	}
+	slices.SortStableFunc(list, func(a, b leverShare) int {
+		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
+	})
+	return list
+}
+
+// tell reports what was folded.
+func (r *folded) tell(w io.Writer) {
+	rep := r.report
+	fmt.Fprintf(w, "%s: %s → %s tokens (budget %s), %s → %s\n", fileName(r.file.name), thousands(rep.Whole),
+		thousands(rep.Snapshot.Tokens), thousands(r.budget), thousands(rep.Messages), plural(len(r.view.Messages), "message"))
+	if len(rep.Folds) == 0 {
+		fmt.Fprintln(w, "nothing was folded: it fits")
+	}
+	for _, l := range byLever(rep.Folds) {
+		fmt.Fprintf(w, "  %-10s %10s  %9s → %s tokens\n", l.Lever, plural(l.Folds, "fold"), thousands(l.Before), thousands(l.After))
+	}
+	if r.plan != nil && r.plan.Warning != "" {
+		fmt.Fprintln(w, "warning:", r.plan.Warning)
+	}
+	if rep.Snapshot.Tokens > r.budget {
+		fmt.Fprintf(w, "warning: the policy gave up above the budget\n")
+	}
+	if len(rep.Folds) > 0 {
+		fmt.Fprintf(w, "kept in the store as %s; get anything back with: pleat unfold HANDLE\n", r.session.Key())
+	}
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// compactJSON is what "pleat compact --json" prints. It is a contract: docs/cli.md.
+type compactJSON struct {
+	Format   string       `json:"format"`
+	Source   sourceJSON   `json:"source"`
+	Session  string       `json:"session"` // in the store
+	Policy   string       `json:"policy"`
+	Tokens   budgetJSON   `json:"tokens"`
+	Messages []viewJSON   `json:"messages"`
+	Folds    []foldJSON   `json:"folds"`
+	Ledger   []entryJSON  `json:"ledger"`
+	Pins     []pinJSON    `json:"pins"`
+	Anchors  []anchorJSON `json:"anchors"`
+	Report   reportJSON   `json:"report"`
+}
+
+// reportJSON is the engine's report; the folds stand beside it.
+type reportJSON struct {
+	Messages int             `json:"messages"` // in the session
+	Shown    int             `json:"shown"`    // in the view
+	Levers   []leverShare    `json:"levers"`
+	Epochs   []pleat.Epoch   `json:"epochs"`
+	Snapshot pleat.Snapshot  `json:"snapshot"`
+	Cache    pleat.CacheCost `json:"cache"`
+	Warning  string          `json:"warning,omitempty"`
+}
+
+func (r *folded) reportJSON() reportJSON {
+	j := reportJSON{
+		Messages: r.report.Messages, Shown: len(r.view.Messages), Levers: byLever(r.report.Folds),
+		Epochs: r.report.Epochs, Snapshot: r.report.Snapshot, Cache: r.report.Cache,
+	}
+	if r.plan != nil {
+		j.Warning = r.plan.Warning
+	}
+	return j
+}
+
+type budgetJSON struct {
+	Before int `json:"before"`
+	After  int `json:"after"`
+	Budget int `json:"budget"`
+}
+
+// viewJSON is one message of the view.
+type viewJSON struct {
+	Role    pleat.Role  `json:"role"`
+	Message int         `json:"message,omitempty"` // number in the session, from 1; none: pleat's own
+	Handle  string      `json:"handle,omitempty"`  // pleat's own: of the messages it stands for
+	Blocks  []blockJSON `json:"blocks"`
+}
+
+type blockJSON struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text,omitempty"` // words, a call's input, a result's text
+	Tool   string `json:"tool,omitempty"`
+	CallID string `json:"call_id,omitempty"`
+	Error  bool   `json:"error,omitempty"`
+	Type   string `json:"type,omitempty"`   // of images and of blocks that pleat does not know
+	Handle string `json:"handle,omitempty"` // if the text is a stub: of what was folded
+}
+
+type foldJSON struct {
+	Handle   string      `json:"handle"`
+	Lever    pleat.Lever `json:"lever"`
+	Reason   string      `json:"reason"`
+	Messages [2]int      `json:"messages"`        // first and last, from 1
+	Block    *int        `json:"block,omitempty"` // only this block of the message, from 0
+	Before   int         `json:"tokens_before"`
+	After    int         `json:"tokens_after"`
+	Hash     pleat.Hash  `json:"sha256"`
+	Bytes    int         `json:"bytes"`
+	Lines    int         `json:"lines"`
+}
+
+// entryJSON is a ledger entry and where its call stands.
+type entryJSON struct {
+	pleat.LedgerEntry
+	Message int `json:"message"` // number of the message with the call, from 1
+}
+
+type pinJSON struct {
+	Text    string `json:"text"`
+	Kind    string `json:"kind"`              // "pin": by --pin; "rule": a standing rule that a person gave
+	Message int    `json:"message,omitempty"` // where it was said, from 1
+}
+
+// anchorJSON is an exact name in what was folded.
+type anchorJSON struct {
+	Text  string `json:"text"`
+	Count int    `json:"count"` // how often what was folded has it
+	Shown bool   `json:"shown"` // the view has it still
+}
+
+func writeViewJSON(w io.Writer, _ *program, r *folded) error {
+	c := compactJSON{
+		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session,
+		Tokens: budgetJSON{r.report.Whole, r.report.Snapshot.Tokens, r.budget},
+		Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Report: r.reportJSON(),
+		Policy: r.policy, Pins: []pinJSON{}, Anchors: []anchorJSON{},
+	}
+	var err error
+	if c.Messages, err = r.viewJSON(); err != nil {
+		return err
+	}
+	c.Folds = foldsJSON(r.report.Folds)
+	for _, text := range r.session.Pins() {
+		c.Pins = append(c.Pins, pinJSON{Text: text, Kind: "pin"})
+	}
+	_, rules, _ := r.session.Words()
+	for _, rule := range rules {
+		if rule.InForce() {
+			c.Pins = append(c.Pins, pinJSON{rule.Sentence, "rule", rule.Message + 1})
+		}
+	}
+	c.Anchors = r.anchors(c.Messages)
+	return writeJSON(w, c)
+}
+
+func foldsJSON(folds []*pleat.Fold) []foldJSON {
+	list := []foldJSON{}
+	for _, f := range folds {
+		j := foldJSON{f.Handle, f.Lever, f.Reason, [2]int{f.Start + 1, f.End}, nil, f.Before, f.After, f.Hash, f.Bytes, f.Lines}
+		if f.Block >= 0 {
+			j.Block = &f.Block
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+func entriesJSON(entries []pleat.LedgerEntry) []entryJSON {
+	list := []entryJSON{}
+	for _, e := range entries {
+		list = append(list, entryJSON{e, e.Call.Message + 1})
+	}
+	return list
+}
+
+// viewJSON describes the view message by message, with the handle of everything that
+// stands in for something else.
+func (r *folded) viewJSON() ([]viewJSON, error) {
+	blocks := make(map[pleat.BlockRef]string)
+	pages := make(map[string]string)
+	for _, f := range r.report.Folds {
+		if f.Block >= 0 {
+			blocks[pleat.BlockRef{Message: f.Start, Block: f.Block}] = f.Handle
+		} else if f.Stub != "" {
+			pages[f.Stub] = f.Handle
+		}
+	}
+	list := []viewJSON{}
+	for _, vm := range r.view.Messages {
+		m := vm.Made
+		if vm.Source >= 0 {
+			m = r.session.Message(vm.Source)
+		}
+		j := viewJSON{Role: m.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
+		if vm.Source < 0 {
+			j.Handle = pages[m.Text()]
+		}
+		next := 0
+		for i, blk := range m.Blocks().All() {
+			b := describeBlock(blk)
+			if next < len(vm.Edits) && vm.Edits[next].Block == i {
+				e := vm.Edits[next]
+				if next++; e.Drop {
+					continue
+				}
+				b.Text, b.Handle = e.Text, blocks[pleat.BlockRef{Message: vm.Source, Block: i}]
+			}
+			j.Blocks = append(j.Blocks, b)
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+func describeBlock(blk pleat.Block) blockJSON {
+	j := blockJSON{Kind: blk.Kind().String()}
+	switch b := blk.(type) {
+	case pleat.Text:
+		j.Text = b.Text.String()
+	case pleat.Thinking:
+		j.Text = b.Text.String()
+	case pleat.ToolCall:
+		j.Text, j.Tool, j.CallID = b.Input.String(), b.Name, b.ID
+	case pleat.ToolResult:
+		j.Text, j.CallID, j.Error = b.Text(), b.CallID, b.Error
+	case pleat.Image:
+		j.Type = b.MediaType
+	case pleat.Opaque:
+		j.Type = b.Type
+	}
+	return j
+}
+
+// maxAnchors bounds the list of anchors; the most frequent come first.
+const maxAnchors = 1_000
+
+// anchors lists the exact names in what was folded, and whether the view has them still.
+func (r *folded) anchors(view []viewJSON) []anchorJSON {
+	counts := make(map[string]int)
+	for _, f := range r.report.Folds {
+		for i := f.Start; i < f.End; i++ {
+			for j, blk := range r.session.Message(i).Blocks().All() {
+				if f.Block < 0 || f.Block == j {
+					for name := range pleat.Anchors(describeBlock(blk).Text) {
+						counts[name]++
+					}
+				}
+			}
+		}
+	}
+	shown := make(map[string]bool)
+	for _, m := range view {
+		for _, b := range m.Blocks {
+			for name := range pleat.Anchors(b.Text) {
+				shown[name] = true
+			}
+		}
+	}
+	list := make([]anchorJSON, 0, len(counts))
+	for name, n := range counts {
+		list = append(list, anchorJSON{name, n, shown[name]})
+	}
+	slices.SortFunc(list, func(a, b anchorJSON) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	return list[:min(len(list), maxAnchors)]
+}

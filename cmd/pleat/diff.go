@@ -1,0 +1,251 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var diffCommand = command{
+	name:    "diff",
+	args:    "FILE [FLAGS]",
+	summary: "replay a session in a small window: before, after, what each epoch removed",
+	help: `Plays the session in FILE ("-" is standard input) again, message by message, as if its model
+had a window of --budget tokens, and folds whenever an agent would have had to. Shows each
+epoch (when it opened, why, and what it removed) and at the end what the model would be shown
+beside what was said.
+
+Nothing is written anywhere.`,
+	examples: `# how often would a window of 100,000 tokens have forced a fold?
+pleat diff session.jsonl --budget 100k
+# and every single fold
+pleat diff session.jsonl --budget 100k --folds`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		var src sourceFlags
+		src.declare(fs)
+		budget := tokenCount(60_000)
+		fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
+		name := fs.String("policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+		asJSON := fs.Bool("json", false, "print one JSON object")
+		folds := fs.Bool("folds", false, "list the folds of every epoch")
+		return func(ctx context.Context, p *program, args []string) error {
+			file, err := oneFile("diff", args)
+			if err != nil {
+				return err
+			}
+			policy, err := loadPolicy(*name)
+			if err != nil {
+				return err
+			}
+			f, err := p.readSession(ctx, file, src)
+			if err != nil {
+				return err
+			}
+			j, err := p.replay(ctx, f, policy, int(budget))
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return writeJSON(p.stdout, j)
+			}
+			return j.print(p.stdout, p.screen(), *folds)
+		}
+	},
+}
+
+// diffJSON is what "pleat diff --json" prints. It is a contract: docs/cli.md.
+type diffJSON struct {
+	Format string      `json:"format"`
+	Source sourceJSON  `json:"source"`
+	Policy string      `json:"policy"`
+	Window int         `json:"window"`
+	Before sideJSON    `json:"before"` // everything that was said
+	After  sideJSON    `json:"after"`  // what the model would be shown at the end
+	Epochs []epochJSON `json:"epochs"`
+
+	whats map[pleat.BlockRef]string
+}
+
+type sideJSON struct {
+	Messages int         `json:"messages"`
+	Tokens   int         `json:"tokens"`
+	Parts    pleat.Parts `json:"parts"`
+}
+
+// epochJSON is what one epoch did.
+type epochJSON struct {
+	Epoch   int           `json:"epoch"`
+	Message int           `json:"message"` // opened before the answer that is this message, from 1
+	Trigger pleat.Trigger `json:"trigger"`
+	Before  int           `json:"tokens_before"`
+	After   int           `json:"tokens_after"`
+	Removed pleat.Parts   `json:"removed"` // tokens; negative: added
+	Levers  []leverShare  `json:"levers"`
+	Folds   []foldJSON    `json:"folds"`
+	Warning string        `json:"warning,omitempty"`
+
+	folds []*pleat.Fold
+}
+
+// replay plays a session through the engine as its agent would have.
+func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Policy, window int) (*diffJSON, error) {
+	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}}
+	var before pleat.Snapshot
+	at := 0
+	opts := f.options()
+	opts.Policy, opts.Budget = policy, pleat.Budget{Window: window}
+	opts.Tokens = counterFor(policy, f.model)
+	opts.Observe = func(e pleat.Event) {
+		switch e.Kind {
+		case pleat.EventSnapshot:
+			before = *e.Snapshot
+		case pleat.EventEpoch:
+			j.Epochs = append(j.Epochs, epochOf(e, before, at))
+		}
+	}
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &opts)
+	if err != nil {
+		return nil, err
+	}
+	tell := p.progress()
+	defer tell.done()
+	answering := false
+	for i, rec := range f.records {
+		at = i + 1
+		answer := rec.Message.Role() == pleat.RoleAssistant
+		if answer && !answering && i > 0 { // the answer had a request
+			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
+				return nil, fmt.Errorf("replay %s: before message %d: %w", f.name, at, err)
+			}
+		}
+		answering = answer
+		if err := s.Append(ctx, rec.Message); err != nil {
+			return nil, err
+		}
+		tell.say("replaying %s of %s", thousands(at), plural(len(f.records), "message"))
+	}
+	at = len(f.records) + 1
+	v, err := s.View(ctx, pleat.Turn{})
+	if err != nil {
+		return nil, fmt.Errorf("replay %s: %w", f.name, err)
+	}
+	whole, err := wholeParts(ctx, f, opts)
+	if err != nil {
+		return nil, err
+	}
+	snap := s.Snapshot()
+	j.Before = sideJSON{len(f.records), whole.Total(), whole}
+	j.whats = (&folded{session: s}).whats()
+	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
+	return j, nil
+}
+
+// wholeParts is what the session is made of before anything is folded.
+func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options) (pleat.Parts, error) {
+	opts.Policy, opts.Budget, opts.Observe = pleat.Policy{Name: "whole"}, fit(1<<40), nil
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &opts)
+	if err != nil {
+		return pleat.Parts{}, err
+	}
+	if err := s.Append(ctx, f.messages()...); err != nil {
+		return pleat.Parts{}, err
+	}
+	return s.Snapshot().Parts, nil
+}
+
+func epochOf(e pleat.Event, before pleat.Snapshot, at int) epochJSON {
+	j := epochJSON{
+		Epoch: e.Plan.Epoch, Message: at, Trigger: e.Plan.Trigger, Before: e.Plan.Before, After: e.Plan.After,
+		Levers: byLever(e.Plan.Folds), Folds: foldsJSON(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
+	}
+	if e.Snapshot != nil {
+		a, b := before.Parts, e.Snapshot.Parts
+		j.Removed = pleat.Parts{
+			System: a.System - b.System, Tools: a.Tools - b.Tools, User: a.User - b.User, Assistant: a.Assistant - b.Assistant,
+			Thinking: a.Thinking - b.Thinking, Calls: a.Calls - b.Calls, Results: a.Results - b.Results, Other: a.Other - b.Other,
+			Stubs: a.Stubs - b.Stubs, Pins: a.Pins - b.Pins, Ledger: a.Ledger - b.Ledger, Digest: a.Digest - b.Digest,
+		}
+	}
+	return j
+}
+
+// partNames are the parts of a view in the order in which people want to see them.
+func partNames(p pleat.Parts) []namedShare {
+	return []namedShare{
+		{Name: "system prompt", Tokens: p.System},
+		{Name: "tools", Tokens: p.Tools},
+		{Name: "user", Tokens: p.User},
+		{Name: "assistant", Tokens: p.Assistant},
+		{Name: "thinking", Tokens: p.Thinking},
+		{Name: "calls", Tokens: p.Calls},
+		{Name: "results", Tokens: p.Results},
+		{Name: "other", Tokens: p.Other},
+		{Name: "stubs", Tokens: p.Stubs},
+		{Name: "page: user's words", Tokens: p.Pins},
+		{Name: "page: ledger", Tokens: p.Ledger},
+		{Name: "page: the rest", Tokens: p.Digest},
+	}
+}
+
+func (j *diffJSON) print(w io.Writer, s screen, folds bool) error {
+	p := newPage(w, s)
+	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
+	if len(j.Epochs) > 0 {
+		p.head("Epochs", "")
+		p.line("%s", p.dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
+	}
+	for _, e := range j.Epochs {
+		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, thousands(e.Before), thousands(e.After))
+		p.line("%s%s", line, clip(removed(e.Removed), p.width-columns(line)))
+		if e.Warning != "" {
+			p.line("       warning: %s", e.Warning)
+		}
+		if folds {
+			p.printFolds(e.folds, "     ", j.whats)
+			p.line("")
+		}
+	}
+	p.head("Before and after", "")
+	j.printSides(p)
+	return p.close()
+}
+
+// removed says what an epoch took away, largest first.
+func removed(parts pleat.Parts) string {
+	var list []string
+	names := partNames(parts)
+	slices.SortStableFunc(names, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	for _, n := range names {
+		if n.Tokens > 0 {
+			list = append(list, short(n.Tokens)+" "+n.Name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (j *diffJSON) printSides(p *page) {
+	before, after := partNames(j.Before.Parts), partNames(j.After.Parts)
+	most := 1
+	for i := range before {
+		most = max(most, before[i].Tokens, after[i].Tokens)
+	}
+	const name = 18
+	room := (p.width - 2 - name - 2*11 - 1) / 2
+	p.line("%s", p.dim(fmt.Sprintf("  %s%11s%s%11s", pad("tokens", name), "before", strings.Repeat(" ", room+1), "after")))
+	for i := range before {
+		if before[i].Tokens == 0 && after[i].Tokens == 0 {
+			continue
+		}
+		line := fmt.Sprintf("  %s%11s %s%11s %s", pad(before[i].Name, name), thousands(before[i].Tokens), bar(before[i].Tokens, most, room), thousands(after[i].Tokens), bar(after[i].Tokens, most, room))
+		p.line("%s", strings.TrimRight(line, " "))
+	}
+	p.line("  %s%11s%s%11s", pad("all", name), thousands(j.Before.Tokens), strings.Repeat(" ", room+1), thousands(j.After.Tokens))
+	p.line("  %s%11s%s%11s", pad("messages", name), thousands(j.Before.Messages), strings.Repeat(" ", room+1), thousands(j.After.Messages))
+}

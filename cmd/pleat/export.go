@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var exportCommand = command{
+	name:    "export",
+	args:    "SESSION",
+	summary: "write a session with all its bytes to one file",
+	help: `Writes a session of the store to a file or to standard output: every message as it came,
+every fold, note, pin and usage record. "pleat import" brings it into another store, where
+every handle works and every view is the same bytes.
+
+The file is lines of JSON with a check on each line; docs/format.md specifies it. It holds
+everything that was said in the session, so treat it like the session.`,
+	examples: `# to a file
+pleat export file:3f9c20b17a44e05d -o session.jsonl
+# to another machine
+pleat export file:3f9c | ssh host pleat import -`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := declareStore(fs)
+		out := fs.String("o", "", "write to `FILE` instead of standard output")
+		force := fs.Bool("force", false, "replace FILE if it is there")
+		return func(ctx context.Context, p *program, args []string) error {
+			if len(args) != 1 {
+				return usageError{"export takes one session"}
+			}
+			store, err := p.readStore(f)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			info, err := storedSession(ctx, store, f, args[0])
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
+			if *out == "" || *out == "-" {
+				err = write(p.stdout)
+			} else {
+				err = writeNewFile(*out, *force, write)
+			}
+			if err != nil {
+				return fmt.Errorf("export session %s: %w", info.Key, err)
+			}
+			fmt.Fprintf(p.stderr, "Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
+			return nil
+		}
+	},
+}
+
+// export writes the entries that the session has at this moment, one at a time.
+func export(ctx context.Context, p *program, store pleat.Store, info pleat.SessionInfo, out io.Writer) error {
+	w := newExportWriter(out)
+	tell := p.progress()
+	defer tell.done()
+	err := w.line(exportHeader{"export", exportVersion, anyBytes(info.Key.Session), info.Entries})
+	if err != nil {
+		return err
+	}
+	for e, err := range store.Scan(ctx, info.Key, 1) {
+		if err != nil {
+			return err
+		}
+		if e.Seq > info.Entries { // written since
+			break
+		}
+		if e.BodySize > 0 {
+			if e.Body, err = store.Body(ctx, info.Key, e.BodyHash); err != nil {
+				return err
+			}
+		}
+		if err := w.entry(e); err != nil {
+			return err
+		}
+		tell.say("exporting %d of %s", e.Seq, entryCount(info.Entries))
+	}
+	if err := w.line(exportEnd{true, info.Entries}); err != nil {
+		return err
+	}
+	return w.w.Flush()
+}
+
+// writeNewFile writes a file that only its owner can read. It gets its name when it is
+// complete, so that nobody takes half of one for the whole.
+func writeNewFile(name string, replace bool, write func(io.Writer) error) (err error) {
+	if _, e := os.Stat(name); e == nil && !replace {
+		return fmt.Errorf("%s is there already (--force replaces it)", name)
+	} else if e != nil && !errors.Is(e, fs.ErrNotExist) {
+		return e
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}

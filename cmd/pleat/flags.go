@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// runFunc carries out a command whose flags have been read; args are what is left.
+type runFunc func(ctx context.Context, p *program, args []string) error
+
+// flagSet declares the command's flags on a new set and returns what carries it out.
+func (c command) flagSet() (*flag.FlagSet, runFunc) {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are told by program.run
+	if c.flags == nil {
+		return fs, c.run
+	}
+	return fs, c.flags(fs)
+}
+
+// invoke reads the flags and runs the command.
+func (c command) invoke(ctx context.Context, p *program, args []string) error {
+	if c.flags == nil {
+		return c.run(ctx, p, args)
+	}
+	fs, run := c.flagSet()
+	rest, err := parseFlags(fs, args)
+	if err != nil {
+		return usageError{c.name + ": " + err.Error()}
+	}
+	return run(ctx, p, rest)
+}
+
+// parseFlags reads flags wherever they stand: before, between and after the arguments,
+// which it returns. After "--" everything is an argument.
+func parseFlags(fs *flag.FlagSet, args []string) ([]string, error) {
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) { // "-h" with a value, such as "-h=x"
+				return nil, errors.New("-h takes no value")
+			}
+			return nil, errors.New(flagError(err.Error()))
+		}
+		left := fs.Args()
+		if n := len(args) - len(left); n > 0 && args[n-1] == "--" || len(left) == 0 {
+			return append(rest, left...), nil
+		}
+		rest, args = append(rest, left[0]), left[1:]
+	}
+}
+
+// flagError says in our words, with two dashes, what package flag says with one.
+func flagError(msg string) string {
+	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
+		return "unknown flag " + dashed(name)
+	}
+	if name, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
+		return "flag " + dashed(name) + " needs a value"
+	}
+	return strings.Replace(msg, " for flag -", " for flag --", 1)
+}
+
+// eachFlag calls f for every flag in order of name: its name, what its value is called
+// ("" for a switch), what it does, its default ("" where there is none to mention).
+func (c command) eachFlag(f func(name, value, usage, def string)) {
+	fs, _ := c.flagSet()
+	fs.VisitAll(func(fl *flag.Flag) {
+		value, usage := flag.UnquoteUsage(fl)
+		def := fl.DefValue
+		if def == "false" || def == "0" {
+			def = ""
+		}
+		f(fl.Name, value, usage, def)
+	})
+}
+
+// flagColumn is how wide the flags are in help, before what they do.
+const flagColumn = 18
+
+// flagHelp is the part of a command's help that lists its flags.
+func (c command) flagHelp() string {
+	var b strings.Builder
+	c.eachFlag(func(name, value, usage, def string) {
+		head := dashed(name)
+		if value != "" {
+			head += " " + value
+		}
+		if def != "" {
+			usage += " (default " + def + ")"
+		}
+		if len(head) > flagColumn {
+			fmt.Fprintf(&b, "  %s\n", head)
+			head = ""
+		}
+		for _, line := range wrap(usage, 70) {
+			fmt.Fprintf(&b, "  %-*s %s\n", flagColumn, head, line)
+			head = ""
+		}
+	})
+	return b.String()
+}
+
+func indentBy(prefix, text string) string {
+	return prefix + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n"+prefix)
+}

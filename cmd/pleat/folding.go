@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// foldFlags are the flags of the commands that fold a session.
+type foldFlags struct {
+	budget tokenCount
+	policy string
+	focus  string
+	pins   texts
+}
+
+// texts is a flag that can be given several times.
+type texts []string
+
+func (t *texts) String() string     { return "" }
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+
+func (f *foldFlags) declare(fs *flag.FlagSet, budget string) {
+	f.budget = 60_000
+	fs.Var(&f.budget, "budget", budget)
+	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then written in any case")
+	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; can be given several times")
+}
+
+// loadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME
+// --json" prints it.
+func loadPolicy(name string) (pleat.Policy, error) {
+	if !strings.ContainsAny(name, `./\`) {
+		p, err := pleat.PolicyByName(name)
+		if err != nil {
+			return p, usageError{err.Error()}
+		}
+		return p, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return pleat.Policy{}, fmt.Errorf("read policy: %w", err)
+	}
+	var p pleat.Policy
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, fmt.Errorf("read policy %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// fit is the budget of a session that has to fit so many tokens and may use all of them:
+// no answer is waited for, and the folds are made once.
+func fit(tokens int) pleat.Budget {
+	all := pleat.Share(1)
+	return pleat.Budget{Window: tokens + 1, Output: pleat.Tokens(1), Buffer: pleat.Tokens(1), Yellow: all, Red: all, Target: all}
+}
+
+// folded is a session file and what folding made of it.
+type folded struct {
+	file    *sessionFile
+	session *pleat.Session
+	policy  string
+	budget  int
+	view    pleat.View
+	plan    *pleat.Plan  // nil: nothing had to be folded
+	report  pleat.Report // its folds say what they stand for in the session, not in an earlier view
+	stored  bool         // the session was in the store already
+	wait    func() error // until the messages are stored
+}
+
+// foldFile takes the session into a store and folds it to the budget.
+//
+// The budget is for the messages. System prompt and tools count only where the result has
+// them (request), and page asks for a page even if everything fits.
+func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFile, flags foldFlags, request, page bool) (*folded, error) {
+	policy, err := loadPolicy(flags.policy)
+	if err != nil {
+		return nil, err
+	}
+	policy.Budget.Window = 0
+	// What is spilled at birth must not depend on this run's budget: the session may be
+	// folded to another one tomorrow, and results that are too large now may fit then.
+	policy.Spill.Window = 0
+	r := &folded{file: f, policy: policy.Name, budget: int(flags.budget)}
+	opts := f.options()
+	if !request {
+		opts.System, opts.Tools = "", nil
+	}
+	opts.Policy, opts.Budget = policy, fit(r.budget)
+	opts.Tokens = counterFor(policy, f.model)
+	opts.Observe = func(e pleat.Event) {
+		if e.Kind == pleat.EventEpoch {
+			r.plan = e.Plan
+		}
+	}
+	if err := r.open(ctx, p, store, opts); err != nil {
+		return nil, err
+	}
+	for _, text := range flags.pins {
+		if err := r.session.Pin(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	defer r.wait()
+	tell := p.progress()
+	tell.say("folding %s", plural(len(f.records), "message"))
+	defer tell.done()
+	if page || flags.focus != "" {
+		if _, err := r.session.Compact(ctx, flags.focus); err != nil {
+			return nil, err
+		}
+	}
+	if r.view, err = r.session.View(ctx, pleat.Turn{}); err != nil {
+		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, thousands(r.budget), err)
+	}
+	if err := r.wait(); err != nil { // nothing is shown before it is stored
+		return nil, err
+	}
+	r.report = r.session.Report()
+	for i, fold := range r.report.Folds {
+		r.report.Folds[i] = r.original(fold, opts.Tokens)
+	}
+	return r, nil
+}
+
+// original counts a stretch anew: as the engine planned it, some of it was folded already
+// by levers before.
+func (r *folded) original(f *pleat.Fold, count pleat.TokenCounter) *pleat.Fold {
+	if f.Block >= 0 {
+		return f
+	}
+	whole := *f
+	whole.Before = 0
+	for i := f.Start; i < f.End; i++ {
+		whole.Before += count.CountMessage(r.session.Message(i))
+	}
+	return &whole
+}
+
+// counterFor counts as the engine would by itself; it is made here so that a session that
+// is opened twice counts everything once.
+func counterFor(policy pleat.Policy, m pleat.Model) *pleat.Tokenizer {
+	var o pleat.TokenizerOptions
+	if n := policy.CharsPerToken; n > 0 {
+		o.Counter = pleat.CharsPerToken(n)
+	}
+	return pleat.NewTokenizer(m, &o)
+}
+
+// open opens the file's session in the store and brings it to where folding begins: all
+// messages there, no epoch in force. A run before this one may have folded it already, to
+// another budget.
+func (r *folded) open(ctx context.Context, p *program, store pleat.Store, opts pleat.Options) error {
+	key := r.file.key()
+	batch := &batchStore{Store: store, key: key}
+	r.wait = batch.wait
+	s, err := pleat.OpenSession(ctx, batch, key, &opts)
+	if err != nil {
+		return err
+	}
+	r.session, r.stored = s, s.Len() > 0
+	have := s.Len()
+	if have > len(r.file.records) {
+		return fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, len(r.file.records))
+	}
+	tell := p.progress()
+	defer tell.done()
+	for i, rec := range r.file.records[have:] {
+		if err := s.Append(ctx, rec.Message); err != nil {
+			return err
+		}
+		r.file.records[have+i].Message = pleat.Message{} // the session has it now
+		tell.say("taking in %s of %s", thousands(have+i+1), plural(len(r.file.records), "message"))
+	}
+	batch.settle(ctx)
+	if r.stored && len(s.Report().Epochs) > 0 {
+		if err := batch.wait(); err != nil {
+			return err
+		}
+		return r.unfoldAll(ctx, store, opts)
+	}
+	return nil
+}
+
+// unfoldAll undoes the epochs of earlier runs, in a session that is wide enough for
+// everything, and opens the session again.
+func (r *folded) unfoldAll(ctx context.Context, store pleat.Store, opts pleat.Options) error {
+	wide := opts
+	wide.Budget, wide.Observe = fit(1<<40), nil
+	s, err := pleat.OpenSession(ctx, store, r.file.key(), &wide)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := s.Undo(ctx); errors.Is(err, pleat.ErrNotFound) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	for _, text := range s.Pins() {
+		if err := s.Unpin(ctx, text); err != nil {
+			return err
+		}
+	}
+	r.session, err = pleat.OpenSession(ctx, store, r.file.key(), &opts)
+	return err
+}

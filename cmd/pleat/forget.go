@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var forgetCommand = command{
+	name:    "forget",
+	args:    "SESSION",
+	summary: "delete a session from the store for good",
+	help: `Deletes a session: its messages, folds, notes, pins and what search knows of it. Content
+that other sessions have too stays with them. The freed bytes are overwritten with zeros;
+the file keeps its size and uses the room again. It cannot be undone: "pleat export" first
+what you may want back.
+
+The name has to be complete. On a terminal you are asked; otherwise --yes is needed.`,
+	examples: `pleat forget file:3f9c20b17a44e05d
+# without asking
+pleat forget file:3f9c20b17a44e05d --yes`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := declareStore(fs)
+		yes := fs.Bool("yes", false, "do not ask")
+		return func(ctx context.Context, p *program, args []string) error {
+			if len(args) != 1 {
+				return usageError{"forget takes one session"}
+			}
+			store, err := p.readStore(f)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			key := f.key(args[0])
+			info, err := storedSession(ctx, store, f, key.Session)
+			if errors.Is(err, pleat.ErrCorrupt) {
+				info = pleat.SessionInfo{Key: key} // what is damaged can be forgotten too
+			} else if err != nil {
+				return err
+			}
+			if info.Key != key {
+				return fmt.Errorf("session %q: %w (did you mean %s? forget wants the whole name)", key.Session, pleat.ErrNotFound, printable(info.Key.Session))
+			}
+			if !*yes {
+				ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
+				if err != nil {
+					return fmt.Errorf("forget session %s: %w", key, err)
+				}
+				if !ok {
+					return errors.New("nothing was deleted: it was not confirmed")
+				}
+			}
+			if err := store.Forget(ctx, key); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))
+			return nil
+		}
+	},
+}
+
+// ask puts a question to the person at the terminal.
+func (p *program) ask(ctx context.Context, question string) (bool, error) {
+	stdin, ok := p.stdin.(io.Writer) // a terminal is a file
+	if ok {
+		_, ok = terminalFile(stdin)
+	}
+	if !ok {
+		return false, errors.New("there is no terminal to ask on (--yes goes ahead without asking)")
+	}
+	fmt.Fprintf(p.stderr, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() { // ends with the program at the latest: reading a terminal cannot be stopped
+		line, _ := bufio.NewReader(p.stdin).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(p.stderr)
+		return false, ctx.Err()
+	case a := <-answer:
+		return a == "y" || a == "yes", nil
+	}
+}

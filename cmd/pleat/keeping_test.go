@@ -1,0 +1,374 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// makeStore is a program for the scripts: it makes the store named by its argument, with
+// two sessions that share their beginning. Everything in it is fixed, the handles too.
+func makeStore() {
+	if err := fillStore(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// damageStore is a program for the scripts: it changes one byte of the largest body in the
+// store named by its argument.
+func damageStore() {
+	err := func() error {
+		db, err := sql.Open("sqlite", os.Args[1])
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		var id int64
+		var data []byte
+		if err := db.QueryRow("SELECT rowid, data FROM blob ORDER BY size DESC, hash LIMIT 1").Scan(&id, &data); err != nil {
+			return err
+		}
+		data[len(data)/2] ^= 1
+		_, err = db.Exec("UPDATE blob SET data = ? WHERE rowid = ?", data, id)
+		return err
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func fillStore(ctx context.Context, path string) error {
+	store, err := sqlite.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for i, name := range []string{"file:00aa11bb22cc33dd", "work"} {
+		s, err := pleat.OpenSession(ctx, store, pleat.SessionKey{Session: name}, &pleat.Options{
+			Budget: pleat.Budget{Window: 6_000},
+			Now:    func() time.Time { return time.Date(2025+i, 3, 1, 12, 0, 0, 0, time.UTC) },
+		})
+		if err != nil {
+			return err
+		}
+		err = s.Append(ctx, pleat.User("Find the limit. Never touch legacy/."))
+		for i := 0; i < 10 && err == nil; i++ {
+			id, file := fmt.Sprintf("call_%d", i+1), fmt.Sprintf("src/part%d.go", i)
+			err = s.Append(ctx, pleat.Assistant(pleat.Call(id, "read_file", `{"path":"`+file+`"}`)), pleat.Results(pleat.Result(id, lines(file, 60))))
+			if err == nil {
+				_, err = s.View(ctx, pleat.Turn{})
+			}
+		}
+		if err == nil && name == "work" {
+			err = errors.Join(s.Pin(ctx, "Answer in French."), s.Note(ctx, "port", "8081"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lines(file string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s line %d: nothing about the limit\n", file, i+1)
+	}
+	return b.String()
+}
+
+// cli runs the program as if on a command line with the given store.
+func cli(t *testing.T, store string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(name string) string {
+		return map[string]string{"PLEAT_STORE": store}[name]
+	}}
+	code = p.run(t.Context(), args)
+	return out.String(), errs.String(), code
+}
+
+var keepingOptions = pleat.Options{
+	Budget: pleat.Budget{Window: 3_000},
+	Codecs: codecs(),
+	Model:  pleat.Model{Window: 3_000, Prices: []pleat.Price{{Input: 3, Output: 15}}},
+	Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC) },
+}
+
+// onWire brings messages into a wire format and back, so that they have raw bytes.
+func onWire(t *testing.T, format pleat.Format, msgs []pleat.Message) []pleat.Message {
+	t.Helper()
+	req := &pleat.Request{Model: "m", Messages: msgs}
+	var body []byte
+	var err error
+	var out []pleat.Message
+	switch format {
+	case pleat.FormatAnthropic:
+		if body, err = anthropic.Encode(req); err == nil {
+			var r *anthropic.Request
+			if r, err = anthropic.Decode(body); err == nil {
+				out = r.Messages
+			}
+		}
+	case pleat.FormatChat:
+		if body, err = openai.EncodeChat(req); err == nil {
+			var r *openai.ChatRequest
+			if r, err = openai.DecodeChat(body); err == nil {
+				out = r.Messages
+			}
+		}
+	case pleat.FormatResponses:
+		if body, err = openai.EncodeResponses(req); err == nil {
+			var r *openai.ResponsesRequest
+			if r, err = openai.DecodeResponses(body); err == nil {
+				out = r.Messages
+			}
+		}
+	default:
+		return msgs
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// live plays a random session: messages, views, notes, pins, usage, an epoch on demand
+// and an undo.
+func live(t *testing.T, store pleat.Store, key pleat.SessionKey, msgs []pleat.Message, seed uint64) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := pleat.OpenSession(ctx, store, key, &keepingOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, pleat.ErrCannotFit) && !errors.Is(err, pleat.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	for i, m := range msgs {
+		must(s.Append(ctx, m))
+		_, err := s.View(ctx, pleat.Turn{})
+		must(err)
+		switch i % 7 {
+		case 2:
+			must(s.Pin(ctx, fmt.Sprintf("pin %d \u2028 <b> \xff", i)))
+		case 3:
+			must(s.Note(ctx, fmt.Sprintf("key \xfe %d", seed), fmt.Sprintf("note %d", i)))
+		case 4:
+			must(s.Used(ctx, pleat.Usage{Input: s.Snapshot().Tokens + 20, Output: 5}))
+		case 5:
+			_, err := s.Compact(ctx, "focus")
+			must(err)
+		case 6:
+			must(s.Undo(ctx))
+		}
+	}
+}
+
+// TestExportImportRoundTrip takes sessions of every wire from one store to another by way
+// of the command line. There every handle works and every view is the same bytes.
+func TestExportImportRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from.db"), filepath.Join(dir, "to.db")
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 2
+	}
+	folds, handles := 0, 0
+	for _, format := range []pleat.Format{pleat.FormatNone, pleat.FormatAnthropic, pleat.FormatChat, pleat.FormatResponses} {
+		for seed := range seeds {
+			o := pleattest.Transcripts{Turns: 8, Huge: 6_000, Legal: format != pleat.FormatNone, NoThink: format != pleat.FormatNone}
+			key := pleat.SessionKey{Session: fmt.Sprintf("s \xff%s-%d", format, seed)}
+			func() {
+				store := openTest(t, from)
+				defer store.Close()
+				live(t, store, key, onWire(t, format, o.Make(seed)), seed)
+			}()
+			file := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", format, seed))
+			for _, step := range [][]string{{from, "export", key.Session, "-o", file}, {to, "import", file}, {to, "import", file}} {
+				if _, stderr, code := cli(t, step[0], step[1:]...); code != 0 {
+					t.Fatalf("%v: exit %d: %s", step, code, stderr)
+				}
+			}
+			f, h := compareSessions(t, from, to, key)
+			folds, handles = folds+f, handles+h
+		}
+	}
+	if _, stderr, code := cli(t, to, "verify"); code != 0 {
+		t.Errorf("verify: %s", stderr)
+	}
+	t.Logf("%d folds and %d handles of results compared", folds, handles)
+	if folds < int(seeds)*4 {
+		t.Errorf("only %d folds were made: the test shows nothing", folds)
+	}
+}
+
+func openTest(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// sessionState is everything a session tells, with the content of every handle.
+type sessionState struct {
+	Messages, View, Folds, Ledger, Report, Hits string
+	Pins                                        []string
+	Notes                                       []pleat.Note
+	Spent                                       float64
+	Content                                     map[string]string
+	folds                                       int
+}
+
+func compareSessions(t *testing.T, from, to string, key pleat.SessionKey) (folds, handles int) {
+	t.Helper()
+	a, b := tellAll(t, from, key), tellAll(t, to, key)
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(sessionState{})); diff != "" {
+		t.Fatalf("session %s is another after import (-exported +imported):\n%s", key, diff)
+	}
+	return a.folds, len(a.Content)
+}
+
+func tellAll(t *testing.T, path string, key pleat.SessionKey) sessionState {
+	t.Helper()
+	ctx := t.Context()
+	store := openTest(t, path)
+	defer store.Close()
+	s, err := pleat.OpenSession(ctx, store, key, &keepingOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON := func(v any, err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		out, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	st := sessionState{Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{}, folds: len(s.Folds())}
+	var msgs []pleat.Message
+	for i := range s.Len() {
+		msgs = append(msgs, s.Message(i))
+	}
+	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, nil), asJSON(s.Folds(), nil), asJSON(s.Ledger(pleat.LedgerFilter{}), nil), asJSON(s.Report(), nil)
+	v, err := s.View(ctx, pleat.Turn{})
+	if err == nil {
+		msgs, err = v.Resolve(s.Message)
+	}
+	st.View = asJSON(msgs, err)
+	found, err := s.Search(ctx, pleat.SearchRequest{Queries: []string{"error line file"}})
+	st.Hits = asJSON(found, err)
+	unfold := func(handle string) {
+		for _, raw := range []bool{false, true} {
+			u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle, Raw: raw})
+			if err != nil && !raw {
+				t.Fatal(err)
+			}
+			st.Content[fmt.Sprint(handle, raw)] = u.Whole()
+		}
+	}
+	for _, f := range s.Folds() {
+		unfold(f.Handle)
+	}
+	for _, e := range s.Ledger(pleat.LedgerFilter{}) {
+		if e.Handle != "" {
+			unfold(e.Handle)
+		}
+	}
+	return st
+}
+
+// A damaged file leaves nothing behind in the store, and an import that was interrupted
+// goes on where it stopped.
+func TestImportAllOrResume(t *testing.T) {
+	data := exported(t)
+	dir := t.TempDir()
+	file, db := filepath.Join(dir, "x.jsonl"), filepath.Join(dir, "to.db")
+	bad := bytes.Clone(data)
+	bad[len(bad)-200] ^= 1
+	writeTest(t, file, bad)
+	if _, stderr, code := cli(t, db, "import", file); code != 1 || !strings.Contains(stderr, "is damaged") {
+		t.Fatalf("damaged file: exit %d: %s", code, stderr)
+	}
+	if _, err := os.Stat(db); err == nil {
+		t.Error("a store was made for a damaged file")
+	}
+
+	// What an interrupted import leaves: the first entries of the session.
+	writeTest(t, file, data)
+	store := openTest(t, db)
+	r, err := newExportReader("x", bytes.NewReader(data))
+	for i := 0; i < 7 && err == nil; i++ {
+		var e pleat.Entry
+		if e, err = r.next(); err == nil {
+			_, err = store.Append(t.Context(), pleat.SessionKey{Session: "work"}, uint64(i), e)
+		}
+	}
+	if err = errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("Imported the remaining %d entries", r.header.Entries-7)
+	if out, stderr, code := cli(t, db, "import", file); code != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("resumed: exit %d: %s%s, want %q", code, out, stderr, want)
+	}
+	again, _, _ := cli(t, db, "export", "work")
+	if again != string(data) {
+		t.Error("what was imported in two parts is exported differently")
+	}
+}
+
+func writeTest(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The shapes of what is printed for programs are a contract; see [TestShapes].
+func TestKeepingShapes(t *testing.T) {
+	dir := t.TempDir()
+	db, file := filepath.Join(dir, "pleat.db"), filepath.Join(dir, "work.jsonl")
+	if err := fillStore(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	writeTest(t, file, exported(t))
+	for _, args := range [][]string{
+		{"stored"},
+		{"unfold", "0zc8rwpm", "--grep", "line 7"},
+		{"import", file, "--as", "again"},
+		{"gc", "--name", "*"},
+		{"verify"},
+	} {
+		out, stderr, code := cli(t, db, append(args, "--json")...)
+		if code != 0 {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+		checkShape(t, args[0], []byte(out))
+	}
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var ledgerCommand = command{
+	name:    "ledger",
+	args:    "FILE [FLAGS]",
+	summary: "list every tool call of a session: what it touched, how it ended",
+	help: `Lists the tool calls of the session in FILE ("-" is standard input), as code derives them from
+the calls and their results. Flags choose among them; several choose what all of them choose.
+With --files it lists the files that the session changed instead, and what became of them.
+
+The column "newer" names the call that made a result stale. Kinds are read, create, edit,
+delete, run, net and other. Outcomes are ok, error and unanswered.`,
+	examples: `# which files did the session change?
+pleat ledger session.jsonl --files
+# everything that was done to one file or folder
+pleat ledger session.jsonl --path internal/store
+# commands that failed
+pleat ledger session.jsonl --kind run --failed`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		var src sourceFlags
+		var choose ledgerFlags
+		src.declare(fs)
+		choose.declare(fs)
+		asJSON := fs.Bool("json", false, "print one JSON object")
+		files := fs.Bool("files", false, "list the changed files instead of the calls")
+		return func(ctx context.Context, p *program, args []string) error {
+			name, err := oneFile("ledger", args)
+			if err != nil {
+				return err
+			}
+			filter, err := choose.filter()
+			if err != nil {
+				return err
+			}
+			f, err := p.readSession(ctx, name, src)
+			if err != nil {
+				return err
+			}
+			l := pleat.LedgerOf(pleat.NewTranscript(f.messages()...))
+			j := ledgerJSON{
+				Format: formatLedger, Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
+				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
+			}
+			switch {
+			case *asJSON:
+				return writeJSON(p.stdout, j)
+			case *files:
+				return j.printFiles(p.stdout, p.screen())
+			}
+			return j.print(p.stdout, p.screen(), l.Len())
+		}
+	},
+}
+
+// ledgerFlags choose calls.
+type ledgerFlags struct {
+	path, tool, kind, text   string
+	failed, changed, pending bool
+	from, to                 int
+}
+
+func (f *ledgerFlags) declare(fs *flag.FlagSet) {
+	fs.StringVar(&f.path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
+	fs.StringVar(&f.tool, "tool", "", "calls of the tool `NAME`")
+	fs.StringVar(&f.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
+	fs.StringVar(&f.text, "text", "", "calls with `TEXT` in their arguments or error line")
+	fs.BoolVar(&f.failed, "failed", false, "calls that failed")
+	fs.BoolVar(&f.pending, "unanswered", false, "calls without a result")
+	fs.BoolVar(&f.changed, "changed", false, "calls that may have changed something")
+	fs.IntVar(&f.from, "from", 0, "from call number `N` on")
+	fs.IntVar(&f.to, "to", 0, "up to call number `N`")
+}
+
+func (f *ledgerFlags) filter() (pleat.LedgerFilter, error) {
+	l := pleat.LedgerFilter{Path: f.path, Tool: f.tool, Text: f.text, Effects: f.changed, From: f.from, To: f.to}
+	for name := range strings.SplitSeq(f.kind, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		var k pleat.CallKind
+		if err := k.UnmarshalText([]byte(name)); err != nil {
+			return l, usageError{fmt.Sprintf("unknown kind %q: want read, create, edit, delete, run, net or other", name)}
+		}
+		l.Kinds = append(l.Kinds, k)
+	}
+	if f.failed {
+		l.Outcomes = append(l.Outcomes, pleat.Failed)
+	}
+	if f.pending {
+		l.Outcomes = append(l.Outcomes, pleat.Unanswered)
+	}
+	return l, nil
+}
+
+// keepPaths keeps the files of which the filter's path may be one.
+func keepPaths(list []pleat.PathState, f pleat.LedgerFilter) []pleat.PathState {
+	kept := []pleat.PathState{}
+	for _, s := range list {
+		if f.Path == "" || strings.Contains(s.Path, strings.Trim(f.Path, "*/")) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// ledgerJSON is what "pleat ledger --json" prints. It is a contract: docs/cli.md.
+type ledgerJSON struct {
+	Format   string             `json:"format"`
+	Source   sourceJSON         `json:"source"`
+	Filter   pleat.LedgerFilter `json:"filter"`
+	Counts   pleat.LedgerCounts `json:"counts"` // of the entries
+	Entries  []entryJSON        `json:"entries"`
+	Changed  []pleat.PathState  `json:"changed"`   // files that the session changed
+	ReadOnly []pleat.PathState  `json:"read_only"` // files that it only looked at
+}
+
+func (j *ledgerJSON) print(w io.Writer, s screen, all int) error {
+	p := newPage(w, s)
+	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+	about := plural(len(j.Entries), "call")
+	if len(j.Entries) < all {
+		about = fmt.Sprintf("%s of %s", thousands(len(j.Entries)), plural(all, "call"))
+	}
+	p.line("%s", about)
+	if len(j.Entries) == 0 {
+		return p.close()
+	}
+	p.line("")
+	tool := 4
+	for _, e := range j.Entries {
+		tool = max(tool, min(columns(e.Tool), 16))
+	}
+	p.line("%s", p.dim(fmt.Sprintf("%5s%8s  %-6s  %s  %-10s  %5s  what", "call", "message", "kind", pad("tool", tool), "outcome", "newer")))
+	for _, e := range j.Entries {
+		newer := ""
+		if e.SupersededBy > 0 {
+			newer = fmt.Sprint(e.SupersededBy)
+		}
+		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
+		p.line("%s%s", line, clip(oneLine(e.Args), max(p.width-columns(line), 12)))
+		if e.ErrorLine != "" && e.Outcome == pleat.Failed {
+			indent := 5 + 8 + 2 + 6 + 2
+			p.line("%s%s", strings.Repeat(" ", indent), p.dim(clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
+		}
+	}
+	return p.close()
+}
+
+func outcome(r pleat.ResultFacts) string {
+	if r.ExitCode != nil && *r.ExitCode != 0 {
+		return fmt.Sprintf("exit %d", *r.ExitCode)
+	}
+	return r.Outcome.String()
+}
+
+func (j *ledgerJSON) printFiles(w io.Writer, s screen) error {
+	p := newPage(w, s)
+	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+	p.line("%s changed, %s only read", plural(len(j.Changed), "file"), thousands(len(j.ReadOnly)))
+	if len(j.Changed) == 0 {
+		return p.close()
+	}
+	p.line("")
+	p.line("%s", p.dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
+	for _, f := range j.Changed {
+		state := map[pleat.CallKind]string{pleat.CallCreate: "created", pleat.CallEdit: "edited", pleat.CallDelete: "deleted"}[f.State]
+		if f.Created && f.State == pleat.CallEdit {
+			state = "created"
+		}
+		line := fmt.Sprintf("  %-8s%7d%7d%7d  ", state, f.Count, f.First, f.Last)
+		path := f.Path
+		if f.Source != "" {
+			path += " (from " + f.Source + ")"
+		}
+		p.line("%s%s", line, clipMiddle(oneLine(path), p.width-columns(line)))
+	}
+	return p.close()
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var policiesCommand = command{
+	name:    "policies",
+	args:    "[NAME]",
+	summary: "list the policies, or show one as JSON",
+	help: `Lists the policies that come with pleat. With NAME it prints that policy as JSON: change what
+you need, save it, and give the file to --policy.`,
+	examples: `# all of them
+pleat policies
+# a policy of your own
+pleat policies default > mine.json
+pleat plan session.jsonl --policy ./mine.json`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		asJSON := fs.Bool("json", false, "print one JSON object")
+		return func(_ context.Context, p *program, args []string) error {
+			switch len(args) {
+			case 0:
+				if *asJSON {
+					return writeJSON(p.stdout, policiesJSON{formatPolicies, pleat.Policies()})
+				}
+				return printPolicies(p.stdout, p.screen())
+			case 1:
+				policy, err := pleat.PolicyByName(args[0])
+				if err != nil {
+					return usageError{err.Error()}
+				}
+				return writeJSON(p.stdout, policy)
+			}
+			return usageError{"policies takes one name"}
+		}
+	},
+}
+
+type policiesJSON struct {
+	Format   string         `json:"format"`
+	Policies []pleat.Policy `json:"policies"`
+}
+
+func printPolicies(w io.Writer, s screen) error {
+	p := newPage(w, s)
+	name := 0
+	for _, policy := range pleat.Policies() {
+		name = max(name, columns(policy.Name))
+	}
+	for _, policy := range pleat.Policies() {
+		for i, line := range wrap(policy.Doc, p.width-name-2) {
+			label := p.bold(pad(policy.Name, name))
+			if i > 0 {
+				label = strings.Repeat(" ", name)
+			}
+			p.line("%s  %s", label, line)
+		}
+	}
+	return p.close()
+}
+
+// wrap breaks a text at spaces into lines of at most n columns.
+func wrap(text string, n int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && columns(line)+1+columns(word) > n {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

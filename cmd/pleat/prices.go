@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var pricesCommand = command{
+	name:    "prices",
+	args:    "[MODEL]",
+	summary: "show the table of models: windows and prices, with its date",
+	help: `Prints the table of models that came with this version: window, prices in USD for a million
+tokens, and the day the table describes. With MODEL, a name as requests have it, only the row
+that pleat would use for it.`,
+	examples: `# everything
+pleat prices
+# which row is used for this name?
+pleat prices us.anthropic.claude-opus-4-5`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		asJSON := fs.Bool("json", false, "print one JSON object")
+		return func(_ context.Context, p *program, args []string) error {
+			table := pleat.DefaultModels()
+			var list []pleat.Model
+			switch len(args) {
+			case 0:
+				for m := range table.All() {
+					list = append(list, m)
+				}
+			case 1:
+				m, ok := table.Lookup(args[0])
+				if !ok {
+					return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), pleat.UnknownModel)
+				}
+				list = append(list, m)
+			default:
+				return usageError{"prices takes one model"}
+			}
+			if *asJSON {
+				return writeJSON(p.stdout, pricesOf(table.AsOf(), list))
+			}
+			return printPrices(p.stdout, p.screen(), table.AsOf(), list)
+		}
+	},
+}
+
+// pricesJSON is what "pleat prices --json" prints. It is a contract: docs/cli.md.
+type pricesJSON struct {
+	Format string      `json:"format"`
+	AsOf   string      `json:"as_of"`
+	Models []modelJSON `json:"models"`
+}
+
+type modelJSON struct {
+	ID        string      `json:"id"`
+	Provider  string      `json:"provider,omitempty"`
+	Window    int         `json:"window"`
+	MaxInput  int         `json:"max_input,omitempty"`
+	MaxOutput int         `json:"max_output,omitempty"`
+	Encoding  string      `json:"encoding"`
+	Ratio     float64     `json:"ratio"`
+	Prices    []priceJSON `json:"prices"`
+	Retires   string      `json:"retires,omitempty"`
+}
+
+// priceJSON is in USD for a million tokens.
+type priceJSON struct {
+	Above        int     `json:"above"`
+	Input        float64 `json:"input"`
+	CacheWrite   float64 `json:"cache_write"`
+	CacheWrite1h float64 `json:"cache_write_1h"`
+	CacheRead    float64 `json:"cache_read"`
+	Output       float64 `json:"output"`
+}
+
+func pricesOf(asOf string, models []pleat.Model) pricesJSON {
+	j := pricesJSON{formatPrices, asOf, []modelJSON{}}
+	for _, m := range models {
+		row := modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, []priceJSON{}, m.Retires}
+		for _, p := range m.Prices {
+			row.Prices = append(row.Prices, priceJSON{p.Above, p.Input, p.CacheWrite, p.CacheWrite1h, p.CacheRead, p.Output})
+		}
+		j.Models = append(j.Models, row)
+	}
+	return j
+}
+
+func printPrices(w io.Writer, s screen, asOf string, models []pleat.Model) error {
+	p := newPage(w, s)
+	p.line("USD for a million tokens, as of %s", asOf)
+	p.line("")
+	name := 0
+	for _, m := range models {
+		name = max(name, columns(m.ID))
+	}
+	name = min(name, p.width-50)
+	p.line("%s", p.dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", pad("model", name), "window", "input", "write", "read", "output")))
+	for _, m := range models {
+		if len(m.Prices) == 0 {
+			p.line("%s%8s%9s", pad(clip(m.ID, name), name), short(m.Window), "–")
+		}
+		for i, t := range m.Prices {
+			id, window := m.ID, short(m.Window)
+			if i > 0 {
+				id, window = "  prompts above "+short(t.Above), ""
+			}
+			p.line("%s%8s%9s%9s%9s%9s", pad(clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
+		}
+	}
+	return p.close()
+}
+
+// usd writes a price with as many digits as it has, at least two.
+func usd(f float64) string {
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if i := strings.IndexByte(s, '.'); i < 0 || len(s)-i < 3 {
+		s = strconv.FormatFloat(f, 'f', 2, 64)
+	}
+	return s
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// sendable makes messages that any wire takes: sessions of other agents have calls whose
+// ids are too long, not unique or of characters that a provider refuses, and calls that
+// were broken off, texts of white space, and words that came in between a call and its result. Messages without
+// such things are left as they are.
+func sendable(msgs []pleat.Message) []pleat.Message {
+	msgs = resultsFirst(msgs)
+	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
+	out := make([]pleat.Message, 0, len(msgs))
+	for i, m := range msgs {
+		if m = s.message(m); m.Blocks().Len() > 0 {
+			out = append(out, m)
+		}
+		if answerEnds(msgs, i) {
+			if missing := s.missing(msgs[i+1:]); len(missing) > 0 {
+				out = append(out, pleat.Results(missing...))
+			}
+		}
+	}
+	return out
+}
+
+// resultsFirst puts the results that follow an answer before what else follows it.
+func resultsFirst(msgs []pleat.Message) []pleat.Message {
+	msgs = slices.Clone(msgs)
+	for i := range msgs {
+		if !answerEnds(msgs, i) {
+			continue
+		}
+		end := i + 1
+		for end < len(msgs) && msgs[end].Role() != pleat.RoleAssistant {
+			end++
+		}
+		slices.SortStableFunc(msgs[i+1:end], func(a, b pleat.Message) int {
+			switch x, y := holdsResults(a), holdsResults(b); {
+			case x && !y:
+				return -1
+			case y && !x:
+				return 1
+			}
+			return 0
+		})
+	}
+	return msgs
+}
+
+// answerEnds reports whether message i is the last element of an answer of the model.
+func answerEnds(msgs []pleat.Message, i int) bool {
+	return msgs[i].Role() == pleat.RoleAssistant && (i+1 == len(msgs) || msgs[i+1].Role() != pleat.RoleAssistant)
+}
+
+type sender struct {
+	used  map[string]bool     // ids that were sent
+	open  map[string][]string // by the id in the session: the ids sent for its unanswered calls
+	order []string            // ids in the session of the unanswered calls, in order
+	made  int
+}
+
+func (s *sender) message(m pleat.Message) pleat.Message {
+	blocks := make([]pleat.Block, 0, m.Blocks().Len())
+	changed := false
+	for _, blk := range m.Blocks().All() {
+		switch b := blk.(type) {
+		case pleat.Text:
+			if strings.TrimSpace(b.Text.String()) == "" { // refused, and says nothing
+				changed = true
+				continue
+			}
+		case pleat.ToolCall:
+			if id := s.call(b.ID); id != b.ID {
+				blk, changed = pleat.ToolCall{ID: id, Name: b.Name, Input: b.Input}, true
+			}
+		case pleat.ToolResult:
+			id, known := s.result(b.CallID)
+			if !known { // nothing it could answer is sent
+				changed = true
+				continue
+			}
+			if id != b.CallID {
+				blk, changed = pleat.ToolResult{CallID: id, Error: b.Error, Parts: b.Parts}, true
+			}
+		}
+		blocks = append(blocks, blk)
+	}
+	if !changed {
+		return m
+	}
+	return pleat.NewMessage(m.Role(), blocks...).WithOrigin(m.Origin())
+}
+
+// call returns the id that a call is sent with.
+func (s *sender) call(id string) string {
+	sent := id
+	for !goodID(sent) || s.used[sent] {
+		s.made++
+		sent = fmt.Sprintf("call_p%d", s.made)
+	}
+	s.used[sent] = true
+	s.open[id] = append(s.open[id], sent)
+	s.order = append(s.order, id)
+	return sent
+}
+
+func (s *sender) result(id string) (string, bool) {
+	waiting := s.open[id]
+	if len(waiting) == 0 {
+		return "", false
+	}
+	s.open[id] = waiting[1:]
+	return waiting[0], true
+}
+
+// missing returns results for the calls that nothing later answers.
+func (s *sender) missing(later []pleat.Message) []pleat.ToolResult {
+	answered := make(map[string]int)
+	for _, m := range later {
+		if m.Role() == pleat.RoleAssistant {
+			break
+		}
+		for _, blk := range m.Blocks().All() {
+			if r, ok := blk.(pleat.ToolResult); ok {
+				answered[r.CallID]++
+			}
+		}
+	}
+	var list []pleat.ToolResult
+	for _, id := range s.order {
+		waiting := s.open[id]
+		if n := answered[id]; len(waiting) > n {
+			list = append(list, pleat.ErrorResult(waiting[n], "There is no result: the call was broken off."))
+			s.open[id] = waiting[:n]
+		}
+	}
+	s.order = nil
+	return list
+}
+
+// goodID holds an id to the strictest provider's rules.
+func goodID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

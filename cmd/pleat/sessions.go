@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+var sessionsCommand = command{
+	name:    "sessions",
+	args:    "[FLAGS]",
+	summary: "list the sessions that agents have left on this machine",
+	help: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
+your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
+are estimated from the size of the file unless --count is given.
+
+opencode keeps a session in many small files; "opencode export ID" makes one of them.`,
+	examples: `# what is here?
+pleat sessions
+# the file of the newest Codex session
+pleat sessions --agent codex --limit 1 --paths
+# everything, counted exactly
+pleat sessions --limit 0 --count`,
+	flags: func(fl *flag.FlagSet) runFunc {
+		var o sessionsFlags
+		fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
+		fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: claude-code, codex, opencode, gemini-cli, copilot-cli or pi")
+		fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
+		fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
+		paths := fl.Bool("paths", false, "print the files' paths and nothing else")
+		asJSON := fl.Bool("json", false, "print one JSON object")
+		return func(ctx context.Context, p *program, args []string) error {
+			if len(args) > 0 {
+				return usageError{"sessions takes no arguments"}
+			}
+			home, err := p.home(o.home)
+			if err != nil {
+				return err
+			}
+			j, err := p.findSessions(ctx, home, o, !*paths)
+			if err != nil {
+				return err
+			}
+			switch {
+			case *asJSON:
+				return writeJSON(p.stdout, j)
+			case *paths:
+				for _, a := range j.Agents {
+					for _, s := range a.Sessions {
+						fmt.Fprintln(p.stdout, s.File)
+					}
+				}
+				return nil
+			}
+			return j.print(p.stdout, p.screen(), home)
+		}
+	},
+}
+
+type sessionsFlags struct {
+	home, agent string
+	limit       int
+	count       bool
+}
+
+func (p *program) home(flag string) (string, error) {
+	home := cmp.Or(flag, p.getenv("HOME"), p.getenv("USERPROFILE"))
+	if home == "" {
+		return "", errors.New("no home folder: name one with --home")
+	}
+	return home, nil
+}
+
+// agentFolders say where agents keep their sessions, below the home folder.
+var agentFolders = []struct {
+	agent    sessionlog.Format
+	patterns []string
+}{
+	{sessionlog.ClaudeCode, []string{".claude/projects/*/*.jsonl"}},
+	{sessionlog.Codex, []string{".codex/sessions/*/*/*/*.jsonl", ".codex/sessions/*.jsonl", ".codex/archived_sessions/*.jsonl"}},
+	{sessionlog.OpenCode, []string{".local/share/opencode/storage/session/*/*.json"}},
+	{sessionlog.GeminiCLI, []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"}},
+	{sessionlog.CopilotCLI, []string{".copilot/session-state/*/events.jsonl", ".copilot/session-state/*.jsonl"}},
+	{sessionlog.Pi, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
+}
+
+// sessionsJSON is what "pleat sessions --json" prints. It is a contract: docs/cli.md.
+type sessionsJSON struct {
+	Format string      `json:"format"`
+	Agents []agentJSON `json:"agents"` // those with sessions
+}
+
+type agentJSON struct {
+	Agent    string         `json:"agent"`
+	Found    int            `json:"found"`    // all of its sessions
+	Sessions []foundSession `json:"sessions"` // newest first
+}
+
+type foundSession struct {
+	File     string    `json:"file"`
+	Modified time.Time `json:"modified"`
+	Bytes    int64     `json:"bytes"`
+	Tokens   int       `json:"tokens"`
+	Counted  bool      `json:"counted"` // else the tokens are estimated from the size
+	Messages int       `json:"messages,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	ID       string    `json:"id,omitempty"` // opencode: what to export
+	Problem  string    `json:"problem,omitempty"`
+}
+
+func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags, look bool) (*sessionsJSON, error) {
+	j := &sessionsJSON{Format: formatSessions, Agents: []agentJSON{}}
+	known := false
+	tell := p.progress()
+	defer tell.done()
+	for _, a := range agentFolders {
+		if o.agent != "" && o.agent != string(a.agent) {
+			continue
+		}
+		known = true
+		list := filesOf(home, a.patterns)
+		agent := agentJSON{Agent: string(a.agent), Found: len(list)}
+		if o.limit > 0 {
+			list = list[:min(len(list), o.limit)]
+		}
+		for i := range list {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			tell.say("looking at %s", list[i].File)
+			if look {
+				list[i].look(a.agent, o.count)
+			}
+		}
+		if agent.Sessions = list; agent.Found > 0 {
+			j.Agents = append(j.Agents, agent)
+		}
+	}
+	if !known {
+		return nil, usageError{fmt.Sprintf("unknown agent %q: want claude-code, codex, opencode, gemini-cli, copilot-cli or pi", o.agent)}
+	}
+	return j, nil
+}
+
+// filesOf lists the files that match, newest first.
+func filesOf(home string, patterns []string) []foundSession {
+	var list []foundSession
+	for _, pattern := range patterns {
+		names, _ := fs.Glob(os.DirFS(home), pattern) // the patterns are well-formed
+		for _, name := range names {
+			file := filepath.Join(home, filepath.FromSlash(name))
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				list = append(list, foundSession{File: file, Modified: info.ModTime().UTC(), Bytes: info.Size()})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b foundSession) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.File, b.File))
+	})
+	return list
+}
+
+// bytesPerToken is how many bytes of a session file make a token of its messages, over
+// published sessions: the formats repeat themselves to different degrees.
+var bytesPerToken = map[sessionlog.Format]int64{
+	sessionlog.ClaudeCode: 12, sessionlog.Codex: 9, sessionlog.OpenCode: 6,
+	sessionlog.GeminiCLI: 6, sessionlog.CopilotCLI: 10, sessionlog.Pi: 6,
+}
+
+// look finds out what a session is about.
+func (s *foundSession) look(agent sessionlog.Format, count bool) {
+	s.Tokens = int(s.Bytes / bytesPerToken[agent])
+	var err error
+	if agent == sessionlog.OpenCode {
+		err = s.lookOpenCode()
+	} else {
+		err = s.read(count)
+	}
+	if err != nil {
+		s.Problem = err.Error()
+	}
+}
+
+// read takes the title from the log, or else from the first words that somebody typed.
+// Without count it stops there.
+func (s *foundSession) read(count bool) error {
+	f, err := os.Open(s.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var msgs []pleat.Message
+	first := ""
+	for rec, err := range log.Records() {
+		if err != nil {
+			return err
+		}
+		if first == "" {
+			if text, ok := pleat.TypedText(rec.Message); ok {
+				first = oneLine(text)
+			}
+		}
+		if !count && (first != "" || len(msgs) > 50) {
+			break
+		}
+		msgs = append(msgs, rec.Message)
+	}
+	info := log.Info()
+	s.Title = clip(cmp.Or(oneLine(info.Title), first), 200)
+	if count {
+		model, _ := pleat.DefaultModels().Lookup(info.Model)
+		t := pleat.NewTokenizer(model, nil)
+		s.Tokens, s.Counted, s.Messages = t.CountText(info.System), true, len(msgs)
+		for _, m := range msgs {
+			s.Tokens += t.CountMessage(m)
+		}
+	}
+	return nil
+}
+
+// lookOpenCode reads a session's own file, and adds up the files of its messages.
+func (s *foundSession) lookOpenCode() error {
+	data, err := os.ReadFile(s.File)
+	if err != nil {
+		return err
+	}
+	var info struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Base(s.File), err)
+	}
+	s.ID, s.Title = info.ID, clip(oneLine(info.Title), 200)
+	storage := filepath.Dir(filepath.Dir(filepath.Dir(s.File)))
+	messages, _ := os.ReadDir(filepath.Join(storage, "message", info.ID))
+	for _, m := range messages {
+		parts, _ := os.ReadDir(filepath.Join(storage, "part", strings.TrimSuffix(m.Name(), ".json")))
+		for _, e := range append(parts, m) {
+			if fi, err := e.Info(); err == nil {
+				s.Bytes += fi.Size()
+			}
+		}
+	}
+	s.Messages, s.Tokens = len(messages), int(s.Bytes/bytesPerToken[sessionlog.OpenCode])
+	return nil
+}
+
+func (j *sessionsJSON) print(w io.Writer, s screen, home string) error {
+	p := newPage(w, s)
+	if len(j.Agents) == 0 {
+		p.line("no sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI or pi in %s", home)
+		return p.close()
+	}
+	for i, a := range j.Agents {
+		if i > 0 {
+			p.line("")
+		}
+		note := plural(a.Found, "session")
+		if len(a.Sessions) < a.Found {
+			note += fmt.Sprintf(", the newest %d", len(a.Sessions))
+		}
+		p.line("%s  %s", p.bold(a.Agent), p.dim(note))
+		for _, f := range a.Sessions {
+			tokens := "~" + short(f.Tokens)
+			if f.Counted {
+				tokens = short(f.Tokens)
+			}
+			line := fmt.Sprintf("  %s%9s%8s  ", f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens)
+			title := cmp.Or(f.Title, "(no title)")
+			if f.Problem != "" {
+				title = "(" + oneLine(f.Problem) + ")"
+			}
+			p.line("%s%s", line, clip(title, p.width-columns(line)))
+			where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
+			if f.ID != "" {
+				where = "opencode export " + f.ID
+			}
+			p.line("      %s", p.dim(clipMiddle(where, p.width-6)))
+		}
+	}
+	return p.close()
+}

@@ -1,0 +1,406 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+var showCommand = command{
+	name:    "show",
+	args:    "FILE [FLAGS]",
+	summary: "say what is in a session file and where its tokens went",
+	help: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
+pi, a request body, or a trajectory; "-" is standard input. The format is found from the
+content. Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks,
+where the agent compacted its context, and how full the window was over time.
+
+Nothing is written anywhere.`,
+	examples: `# what is in the newest session of Claude Code here?
+pleat show "$(pleat sessions --agent claude-code --limit 1 --paths)"
+# an opencode session
+opencode export ses_123 | pleat show -
+# the ten tools that take the most tokens
+pleat show session.jsonl --json | jq '.tools[:10]'`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		var src sourceFlags
+		src.declare(fs)
+		asJSON := fs.Bool("json", false, "print one JSON object")
+		most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
+		return func(ctx context.Context, p *program, args []string) error {
+			name, err := oneFile("show", args)
+			if err != nil {
+				return err
+			}
+			f, err := p.readSession(ctx, name, src)
+			if err != nil {
+				return err
+			}
+			tell := p.progress()
+			o := overviewOf(f, max(*most, 0), tell)
+			tell.done()
+			if *asJSON {
+				return writeJSON(p.stdout, o)
+			}
+			return o.print(p.stdout, p.screen())
+		}
+	},
+}
+
+// overview is what show knows of a session. Its JSON form is a contract: docs/cli.md.
+type overview struct {
+	Format      string           `json:"format"`
+	Source      sourceJSON       `json:"source"`
+	Begin       *time.Time       `json:"begin,omitempty"`
+	End         *time.Time       `json:"end,omitempty"`
+	Messages    messageCounts    `json:"messages"`
+	Rounds      int              `json:"rounds"`
+	Calls       callCounts       `json:"calls"`
+	Tokens      tokenCounts      `json:"tokens"`
+	Tools       []toolShare      `json:"tools"`
+	Largest     []blockShare     `json:"largest"`
+	Compactions []compactionJSON `json:"compactions"`
+	Window      windowJSON       `json:"window"`
+	USD         float64          `json:"usd,omitempty"` // what the requests cost, where usage and prices are known
+
+	toolCount int // of all tools
+}
+
+type messageCounts struct {
+	All       int `json:"all"`
+	User      int `json:"user"`
+	Assistant int `json:"assistant"`
+	Tool      int `json:"tool"` // of role tool, or user messages that hold results
+	System    int `json:"system"`
+	Typed     int `json:"typed"` // a person typed something in them
+	Sidechain int `json:"sidechain"`
+	Abandoned int `json:"abandoned"`
+}
+
+type callCounts struct {
+	All        int `json:"all"`
+	Failed     int `json:"failed"`
+	Unanswered int `json:"unanswered"`
+}
+
+type tokenCounts struct {
+	All    int          `json:"all"`
+	Model  string       `json:"model"` // whose tokens
+	ByKind []namedShare `json:"by_kind"`
+}
+
+type namedShare struct {
+	Name   string `json:"name"`
+	Blocks int    `json:"blocks"`
+	Tokens int    `json:"tokens"`
+}
+
+type toolShare struct {
+	Name    string `json:"name"`
+	Calls   int    `json:"calls"`
+	Failed  int    `json:"failed"`
+	Tokens  int    `json:"tokens"` // calls and results
+	Results int    `json:"result_tokens"`
+}
+
+type blockShare struct {
+	Message int    `json:"message"` // number in the session, from 1
+	Line    int    `json:"line"`    // of the file
+	Kind    string `json:"kind"`
+	What    string `json:"what"`
+	Tokens  int    `json:"tokens"`
+}
+
+type compactionJSON struct {
+	Before  int    `json:"before_message"` // number of the message that follows
+	Line    int    `json:"line"`
+	Trigger string `json:"trigger,omitempty"`
+	Tokens  int    `json:"tokens_before,omitempty"` // as the log says
+	Partial bool   `json:"partial,omitempty"`
+	Opaque  bool   `json:"opaque,omitempty"`
+	Summary int    `json:"summary_tokens,omitempty"`
+}
+
+// windowJSON is the size of the prompt over the session's requests.
+type windowJSON struct {
+	Reported bool  `json:"reported"` // by the provider; otherwise estimated
+	Size     int   `json:"size"`     // the model's window, 0: not known
+	Largest  int   `json:"largest"`
+	Prompts  []int `json:"prompts"`
+}
+
+// overviewOf looks through a session once.
+func overviewOf(f *sessionFile, most int, tell *progress) *overview {
+	b := overviewBuilder{
+		o:      &overview{Format: formatShow, Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
+		count:  pleat.NewTokenizer(f.model, nil),
+		kinds:  make(map[string]*namedShare),
+		tools:  make(map[string]*toolShare),
+		calls:  make(map[string]pleat.CallFacts),
+		f:      f,
+		most:   most,
+		ledger: &pleat.Ledger{},
+	}
+	b.o.Tokens.Model = f.model.ID
+	if f.info.System != "" {
+		b.kind("system prompt", b.count.CountText(f.info.System))
+	}
+	if len(f.info.Tools) > 0 {
+		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
+	}
+	t := pleat.NewTranscript()
+	for i, rec := range f.records {
+		t.Append(rec.Message)
+		b.message(i, rec)
+		tell.say("counting %s of %s", thousands(i+1), plural(len(f.records), "message"))
+	}
+	b.o.Rounds = t.Rounds()
+	b.finish()
+	return b.o
+}
+
+type overviewBuilder struct {
+	o      *overview
+	f      *sessionFile
+	most   int
+	count  *pleat.Tokenizer
+	kinds  map[string]*namedShare
+	tools  map[string]*toolShare
+	calls  map[string]pleat.CallFacts // by id
+	ledger *pleat.Ledger
+
+	running  int // tokens since the last compaction
+	next     int // compaction
+	estimate []int
+	reported []int
+}
+
+func (b *overviewBuilder) kind(name string, tokens int) {
+	k := b.kinds[name]
+	if k == nil {
+		k = &namedShare{Name: name}
+		b.kinds[name] = k
+	}
+	k.Blocks++
+	k.Tokens += tokens
+	b.o.Tokens.All += tokens
+	b.running += tokens
+}
+
+func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
+	b.compactions(i)
+	b.times(rec.Time)
+	m, c := rec.Message, &b.o.Messages
+	c.All++
+	answer := m.Role() == pleat.RoleAssistant
+	switch m.Role() {
+	case pleat.RoleAssistant:
+		c.Assistant++
+	case pleat.RoleTool:
+		c.Tool++
+	case pleat.RoleUser:
+		if holdsResults(m) {
+			c.Tool++
+		} else {
+			c.User++
+		}
+	default:
+		c.System++
+	}
+	if _, ok := pleat.TypedText(m); ok {
+		c.Typed++
+	}
+	if answer {
+		b.estimate = append(b.estimate, b.running)
+	}
+	if u := rec.Usage; u != nil && u.Prompt() > 0 {
+		b.reported = append(b.reported, u.Prompt())
+		if usd, known := b.f.model.Cost(*u); known {
+			b.o.USD += usd
+		}
+	}
+	before := b.o.Tokens.All
+	for j, blk := range m.Blocks().All() {
+		b.block(pleat.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
+	}
+	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
+		b.kind("around messages", around)
+	}
+}
+
+func holdsResults(m pleat.Message) bool {
+	for _, blk := range m.Blocks().All() {
+		if blk.Kind() == pleat.KindToolResult {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *overviewBuilder) times(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if b.o.Begin == nil || t.Before(*b.o.Begin) {
+		b.o.Begin = &t
+	}
+	if b.o.End == nil || t.After(*b.o.End) {
+		b.o.End = &t
+	}
+}
+
+// compactions notes where the agent began anew: what went before is no longer sent.
+func (b *overviewBuilder) compactions(i int) {
+	for list := b.f.info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
+		c := list[b.next]
+		j := compactionJSON{Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial, Opaque: c.Opaque}
+		if c.Summary != "" {
+			j.Summary = b.count.CountText(c.Summary)
+		}
+		b.o.Compactions = append(b.o.Compactions, j)
+		if !c.Partial {
+			b.running = 0
+		}
+	}
+}
+
+func (b *overviewBuilder) block(ref pleat.BlockRef, m pleat.Message, blk pleat.Block, line int) {
+	tokens := b.count.CountBlock(blk)
+	kind, what := kindOf(m, blk), ""
+	switch blk := blk.(type) {
+	case pleat.ToolCall:
+		facts := pleat.DescribeCall(blk)
+		b.calls[blk.ID] = facts
+		b.ledger.Call(ref, blk.ID, facts)
+		b.tool(blk.Name, tokens, 0).Calls++
+		what = blk.Name + " " + facts.Args
+	case pleat.ToolResult:
+		facts, known := b.calls[blk.CallID]
+		result := pleat.DescribeResult(facts, blk)
+		b.ledger.Result(ref, blk.CallID, result)
+		what = "answers no call"
+		if known {
+			what = facts.Tool + " " + facts.Args
+			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == pleat.Failed {
+				t.Failed++
+			}
+		}
+	case pleat.Text:
+		what = blk.Text.String()
+	case pleat.Thinking:
+		what = blk.Text.String()
+	case pleat.Image:
+		what = blk.MediaType
+	case pleat.Opaque:
+		what = blk.Type
+	}
+	b.kind(kind, tokens)
+	b.keepLargest(blockShare{ref.Message + 1, line, kind, what, tokens})
+}
+
+// keepLargest holds the largest blocks so far, largest first, the earlier of equals.
+func (b *overviewBuilder) keepLargest(s blockShare) {
+	list := b.o.Largest
+	if len(list) == b.most && (b.most == 0 || list[len(list)-1].Tokens >= s.Tokens) {
+		return
+	}
+	if dir := b.f.info.Dir; dir != "" {
+		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
+	}
+	s.What = clip(oneLine(s.What), 200)
+	at, _ := slices.BinarySearchFunc(list, s.Tokens, func(x blockShare, tokens int) int {
+		if x.Tokens >= tokens {
+			return -1
+		}
+		return 1
+	})
+	list = slices.Insert(list, at, s)
+	b.o.Largest = list[:min(len(list), b.most)]
+}
+
+func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
+	t := b.tools[name]
+	if t == nil {
+		t = &toolShare{Name: name}
+		b.tools[name] = t
+	}
+	t.Tokens += tokens
+	t.Results += results
+	return t
+}
+
+// kindOf names what a block is to the person who reads the overview.
+func kindOf(m pleat.Message, blk pleat.Block) string {
+	switch blk.Kind() {
+	case pleat.KindThinking:
+		return "thinking"
+	case pleat.KindToolCall:
+		return "tool calls"
+	case pleat.KindToolResult:
+		return "tool results"
+	case pleat.KindImage:
+		return "images"
+	case pleat.KindOpaque:
+		return "other"
+	}
+	switch {
+	case m.Role() == pleat.RoleAssistant:
+		return "assistant text"
+	case m.Origin() == pleat.OriginSummary:
+		return "summaries"
+	case m.Role() == pleat.RoleSystem || m.Role() == pleat.RoleDeveloper:
+		return "system messages"
+	}
+	if _, typed := pleat.TypedText(m); typed {
+		return "user text"
+	}
+	return "injected text"
+}
+
+func (b *overviewBuilder) finish() {
+	b.compactions(len(b.f.records) + 1)
+	for _, k := range b.kinds {
+		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
+	}
+	slices.SortFunc(b.o.Tokens.ByKind, func(x, y namedShare) int {
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
+	})
+	for _, t := range b.tools {
+		b.o.Tools = append(b.o.Tools, *t)
+	}
+	slices.SortFunc(b.o.Tools, func(x, y toolShare) int {
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
+	})
+	b.o.toolCount = len(b.o.Tools)
+	b.o.Tools = b.o.Tools[:min(len(b.o.Tools), b.most)]
+	b.o.Messages.Sidechain, b.o.Messages.Abandoned = b.f.info.Sidechain, b.f.info.Abandoned
+	b.o.Calls.All = b.ledger.Len()
+	for _, n := range b.ledger.Counts(pleat.LedgerFilter{}).Outcomes {
+		switch n.Name {
+		case pleat.Failed.String():
+			b.o.Calls.Failed = n.Count
+		case pleat.Unanswered.String():
+			b.o.Calls.Unanswered = n.Count
+		}
+	}
+	w := &b.o.Window
+	w.Prompts = b.estimate
+	if len(b.reported) > 0 {
+		w.Reported, w.Prompts = true, b.reported
+	}
+	if w.Prompts == nil {
+		w.Prompts = []int{}
+	}
+	if b.f.known {
+		w.Size = b.f.model.Window
+	}
+	for _, n := range w.Prompts {
+		w.Largest = max(w.Largest, n)
+	}
+}

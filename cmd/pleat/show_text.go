@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// page writes lines for people and remembers the first error.
+type page struct {
+	*bufio.Writer
+	screen
+}
+
+func newPage(w io.Writer, s screen) *page { return &page{bufio.NewWriter(w), s} }
+
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintf(p, format, args...)
+	p.WriteByte('\n')
+}
+
+// head begins a part of the page.
+func (p *page) head(title, note string) {
+	p.line("")
+	if note != "" {
+		note = "  " + p.dim(clip(note, p.width-columns(title)-2))
+	}
+	p.line("%s%s", p.bold(title), note)
+}
+
+// close flushes; an error of any line is here.
+func (p *page) close() error {
+	if err := p.Flush(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+func (o *overview) print(w io.Writer, s screen) error {
+	p := newPage(w, s)
+	o.printHead(p)
+	o.printKinds(p)
+	o.printTools(p)
+	o.printLargest(p)
+	o.printCompactions(p)
+	o.printWindow(p)
+	return p.close()
+}
+
+func (o *overview) printHead(p *page) {
+	src := o.Source
+	p.line("%s", p.bold(clipMiddle(fileName(src.File), p.width)))
+	about := []string{src.Format}
+	if src.Version != "" {
+		about[0] += " " + src.Version
+	}
+	if src.Model != "" {
+		about = append(about, src.Model)
+	}
+	if o.Begin != nil {
+		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
+	}
+	p.line("%s", clip(strings.Join(about, " · "), p.width))
+	if src.Title != "" {
+		p.line("%s", clip("“"+oneLine(src.Title)+"”", p.width))
+	}
+	p.line("")
+	m := o.Messages
+	p.line("%s: %s typed by a person, %s of the model",
+		plural(m.All, "message"), thousands(m.Typed), thousands(m.Assistant))
+	p.line("%s, %s%s", plural(o.Rounds, "round"), plural(o.Calls.All, "call"), o.callNotes())
+	var apart []string
+	if m.Sidechain > 0 {
+		apart = append(apart, thousands(m.Sidechain)+" of sub-agents")
+	}
+	if m.Abandoned > 0 {
+		apart = append(apart, thousands(m.Abandoned)+" on branches that were left")
+	}
+	if len(apart) > 0 {
+		p.line("apart from these: %s", strings.Join(apart, ", "))
+	}
+	if src.Damaged > 0 {
+		p.line("%s could not be read", plural(src.Damaged, "line"))
+	}
+	cost := ""
+	if o.USD > 0 {
+		cost = fmt.Sprintf(", $%.2f by the price table", o.USD)
+	}
+	p.line("%s tokens%s", thousands(o.Tokens.All), cost)
+}
+
+func fileName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return filepath.Base(name)
+}
+
+func (o *overview) callNotes() string {
+	var notes []string
+	if o.Calls.Failed > 0 {
+		notes = append(notes, thousands(o.Calls.Failed)+" failed")
+	}
+	if o.Calls.Unanswered > 0 {
+		notes = append(notes, thousands(o.Calls.Unanswered)+" unanswered")
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(notes, ", ") + ")"
+}
+
+// span writes a duration as people do, with a comma before it.
+func span(d time.Duration) string {
+	switch d = d.Round(time.Minute); {
+	case d < time.Minute:
+		return ""
+	case d < time.Hour:
+		return fmt.Sprintf(", %d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(", %d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf(", %d days", int(d.Hours()/24))
+}
+
+func (o *overview) printKinds(p *page) {
+	p.head("Tokens by kind", "")
+	const name, number = 16, 10
+	room := p.width - 2 - name - 1 - number - 6
+	for _, k := range o.Tokens.ByKind {
+		p.line("  %s %s%s %s", pad(clip(k.Name, name), name), bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), padLeft(thousands(k.Tokens), number), padLeft(percent(k.Tokens, o.Tokens.All), 4))
+	}
+}
+
+func (o *overview) printTools(p *page) {
+	if len(o.Tools) == 0 {
+		return
+	}
+	note := ""
+	if n := o.toolCount - len(o.Tools); n > 0 {
+		note = fmt.Sprintf("%d more with --top", n)
+	}
+	p.head("Tokens by tool", note)
+	name := 4
+	for _, t := range o.Tools {
+		name = max(name, min(columns(t.Name), 28))
+	}
+	room := p.width - 2 - name - 1 - 7 - 8 - 11 - 6
+	p.line("%s", p.dim(fmt.Sprintf("  %s %7s%8s%s%11s", pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
+	for _, t := range o.Tools {
+		failed := ""
+		if t.Failed > 0 {
+			failed = thousands(t.Failed)
+		}
+		p.line("  %s %7s%8s %s%11s %s", pad(clip(t.Name, name), name), thousands(t.Calls), failed, bar(t.Tokens, o.Tools[0].Tokens, room), thousands(t.Tokens), padLeft(percent(t.Tokens, o.Tokens.All), 4))
+	}
+}
+
+func (o *overview) printLargest(p *page) {
+	if len(o.Largest) == 0 {
+		return
+	}
+	p.head("Largest blocks", "")
+	p.line("%s", p.dim("   tokens  message     line  what"))
+	for _, b := range o.Largest {
+		what := b.Kind
+		if b.What != "" {
+			what = strings.TrimSuffix(strings.TrimPrefix(b.Kind, "tool "), "s") + ": " + b.What
+		}
+		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), clip(what, p.width-29))
+	}
+}
+
+func (o *overview) printCompactions(p *page) {
+	if len(o.Compactions) == 0 {
+		return
+	}
+	p.head("Compactions by the agent", "")
+	for _, c := range o.Compactions {
+		var about []string
+		if c.Trigger != "" {
+			about = append(about, c.Trigger)
+		}
+		if c.Tokens > 0 {
+			about = append(about, "at "+plural(c.Tokens, "token"))
+		}
+		switch {
+		case c.Partial:
+			about = append(about, "tool results cleared")
+		case c.Opaque:
+			about = append(about, "to a summary for its provider only")
+		case c.Summary > 0:
+			about = append(about, "to a summary of "+thousands(c.Summary))
+		}
+		p.line("  %s", clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.Join(about, " ")), p.width-2))
+	}
+}
+
+// printWindow draws how full the window was at every request.
+func (o *overview) printWindow(p *page) {
+	w := o.Window
+	if len(w.Prompts) == 0 || w.Largest == 0 {
+		return
+	}
+	how := "as the provider reported it"
+	if !w.Reported {
+		how = "estimated; what agents add unseen is not in it"
+	}
+	p.head("Window over time", how)
+	const rows, label = 6, 7
+	tops := buckets(w.Prompts, p.width-label-3)
+	for row := rows - 1; row >= 0; row-- {
+		mark := ""
+		switch row {
+		case rows - 1:
+			mark = short(w.Largest)
+		case rows / 2:
+			mark = short(w.Largest / 2)
+		case 0:
+			mark = "0"
+		}
+		var b strings.Builder
+		for _, top := range tops {
+			eighths := min(max((top*rows*8+w.Largest/2)/w.Largest-row*8, 0), 8)
+			b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[eighths])
+		}
+		p.line("%s ┤%s", padLeft(mark, label), strings.TrimRight(b.String(), " "))
+	}
+	foot := fmt.Sprintf("%s, largest prompt %s tokens", plural(len(w.Prompts), "request"), thousands(w.Largest))
+	if w.Size > 0 {
+		foot += fmt.Sprintf(", %s of the window of %s", percent(w.Largest, w.Size), short(w.Size))
+	}
+	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
+	p.line("%s%s", strings.Repeat(" ", label+2), clip(foot, p.width-label-2))
+}
+
+// buckets brings values to at most n columns; each shows its largest value. Few values
+// are drawn wider, so that the picture fills the page.
+func buckets(values []int, n int) []int {
+	if len(values) < n {
+		wide := max(n/len(values), 1)
+		tops := make([]int, 0, n)
+		for _, v := range values {
+			for range min(wide, 4) {
+				tops = append(tops, v)
+			}
+		}
+		return tops
+	}
+	tops := make([]int, n)
+	for i, v := range values {
+		at := i * n / len(values)
+		tops[at] = max(tops[at], v)
+	}
+	return tops
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// storeFlags are the flags of every command that uses the store.
+type storeFlags struct {
+	path   string
+	tenant string
+}
+
+// declareStore declares --store and --tenant.
+func declareStore(fs *flag.FlagSet) *storeFlags {
+	f := &storeFlags{}
+	fs.StringVar(&f.path, "store", "", "the store's `FILE`; else $PLEAT_STORE, else pleat.db in your data folder")
+	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME` of a shared store")
+	return f
+}
+
+func (f *storeFlags) key(session string) pleat.SessionKey {
+	return pleat.SessionKey{Tenant: f.tenant, Session: session}
+}
+
+// storePath is where the store is: what the flag says, else PLEAT_STORE, else the place
+// for it in the user's data folder.
+func (p *program) storePath(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if path := p.getenv("PLEAT_STORE"); path != "" {
+		return path, nil
+	}
+	dir := dataFolder(runtime.GOOS, p.getenv)
+	if dir == "" {
+		return "", errors.New("no place for the store: there is no home folder (name a file with --store or PLEAT_STORE)")
+	}
+	return filepath.Join(dir, "pleat", "pleat.db"), nil
+}
+
+// dataFolder is where programs keep what they keep for a user; "" if the environment
+// does not tell.
+func dataFolder(goos string, getenv func(string) string) string {
+	in := func(home string, names ...string) string {
+		if home == "" {
+			return ""
+		}
+		return filepath.Join(append([]string{home}, names...)...)
+	}
+	switch goos {
+	case "windows":
+		if dir := getenv("LocalAppData"); dir != "" {
+			return dir
+		}
+		return in(getenv("USERPROFILE"), "AppData", "Local")
+	case "darwin":
+		return in(getenv("HOME"), "Library", "Application Support")
+	}
+	// A relative XDG_DATA_HOME counts as not set: so its specification says.
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return in(getenv("HOME"), ".local", "share")
+}
+
+// openStore opens the store for writing to it, and makes it if it is not there.
+func (p *program) openStore(f *storeFlags) (*sqlite.Store, error) {
+	path, err := p.storePath(f.path)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(path, nil)
+}
+
+// readStore opens a store that must be there: a command that only reads makes none.
+func (p *program) readStore(f *storeFlags) (*sqlite.Store, error) {
+	path, err := p.storePath(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf(`no store at %s ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path)
+	}
+	return sqlite.Open(path, nil)
+}
+
+// codecs read stored messages of every wire back.
+func codecs() map[pleat.Format]pleat.Codec {
+	return map[pleat.Format]pleat.Codec{
+		pleat.FormatAnthropic: anthropic.DecodeMessage,
+		pleat.FormatChat:      openai.DecodeChatMessage,
+		pleat.FormatResponses: openai.DecodeItem,
+	}
+}
+
+// storedSession finds a session by its name, or by the beginning of its name if only
+// one begins like that.
+func storedSession(ctx context.Context, store pleat.Keeper, f *storeFlags, name string) (pleat.SessionInfo, error) {
+	var begin []pleat.SessionInfo
+	for info, err := range store.Sessions(ctx, f.tenant) {
+		if err != nil {
+			return pleat.SessionInfo{}, err
+		}
+		if info.Key.Session == name {
+			return info, nil
+		}
+		if name != "" && strings.HasPrefix(info.Key.Session, name) {
+			begin = append(begin, info)
+		}
+	}
+	switch len(begin) {
+	case 0:
+		return pleat.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat stored" lists what is there)`, name, pleat.ErrNotFound)
+	case 1:
+		return begin[0], nil
+	}
+	return pleat.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name, sessionNames(begin))
+}
+
+// sessionNames lists names for a message, not more than a few.
+func sessionNames(list []pleat.SessionInfo) string {
+	const most = 8
+	var names []string
+	for _, info := range list[:min(len(list), most)] {
+		names = append(names, info.Key.Session)
+	}
+	if n := len(list) - most; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// reopen opens a session that is known to be in the store, to read from it. Its tokens
+// are only estimated, which changes nothing of what it gives back and is much faster.
+func reopen(ctx context.Context, store pleat.Store, key pleat.SessionKey) (*pleat.Session, error) {
+	rough := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4), CacheSize: -1})
+	return pleat.OpenSession(ctx, store, key, &pleat.Options{Codecs: codecs(), Tokens: rough})
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// screen is what a command knows of the terminal it writes to.
+type screen struct {
+	width  int
+	colour bool
+}
+
+// defaultWidth is used where nobody says how wide the terminal is.
+const defaultWidth = 80
+
+// screen looks at standard output. COLUMNS comes before what the terminal says, so that
+// output can be laid out for a place that is no terminal.
+func (p *program) screen() screen {
+	f, terminal := terminalFile(p.stdout)
+	s := screen{width: defaultWidth, colour: terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"}
+	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
+		s.width = n
+	} else if terminal {
+		if n := terminalWidth(f); n > 0 {
+			s.width = n
+		}
+	}
+	s.width = min(max(s.width, 40), 160)
+	return s
+}
+
+func terminalFile(w io.Writer) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	info, err := f.Stat()
+	return f, err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (s screen) bold(text string) string { return s.style("1", text) }
+func (s screen) dim(text string) string  { return s.style("2", text) }
+
+func (s screen) style(code, text string) string {
+	if !s.colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// progress tells on a terminal how far long work has come; elsewhere it is silent. Its
+// zero value is silent too.
+type progress struct {
+	w     io.Writer
+	next  time.Time
+	shown bool
+}
+
+// The first word comes late enough that short work stays silent.
+const (
+	progressAfter = 400 * time.Millisecond
+	progressEvery = 100 * time.Millisecond
+)
+
+// progress begins to tell on standard error.
+func (p *program) progress() *progress {
+	if _, ok := terminalFile(p.stderr); !ok || p.getenv("TERM") == "dumb" {
+		return &progress{}
+	}
+	return &progress{w: p.stderr, next: time.Now().Add(progressAfter)}
+}
+
+// say replaces what was said before.
+func (g *progress) say(format string, args ...any) {
+	if g.w == nil {
+		return
+	}
+	if now := time.Now(); now.After(g.next) {
+		g.next, g.shown = now.Add(progressEvery), true
+		fmt.Fprintf(g.w, "\r\x1b[K"+format, args...)
+	}
+}
+
+// done takes away what was said.
+func (g *progress) done() {
+	if g.shown {
+		fmt.Fprint(g.w, "\r\x1b[K")
+		g.shown = false
+	}
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// unfoldFlags are what the command line says about an unfolding.
+type unfoldFlags struct {
+	*storeFlags
+	session, lines, bytes, grep string
+	around                      int
+	raw, numbered, json         bool
+}
+
+var unfoldCommand = command{
+	name:    "unfold",
+	args:    "HANDLE",
+	summary: "give back something folded, byte for byte",
+	help: `Prints what a handle stands for, exactly as it was: the handle of a stub, or of a ledger
+line or search hit. The content is checked against the hash it was folded under.
+
+Every session of the store is asked for the handle, unless --session names one. Sessions
+that share the beginning of a conversation share its handles; that is no question as long
+as they have the same content under it.
+
+Output is the bytes alone, so that it can be piped and compared. With --grep, lines longer
+than 1,000 bytes are shown around what matched.`,
+	examples: `# the original of a stub that says unfold("t3nk5x0b")
+pleat unfold t3nk5x0b
+# a part of it
+pleat unfold t3nk5x0b --lines 40:80
+# where it speaks of errors, with line numbers and three lines around
+pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := &unfoldFlags{storeFlags: declareStore(fs)}
+		fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
+		fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
+		fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
+		fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
+		fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
+		fs.BoolVar(&f.raw, "raw", false, "the bytes on the wire it came from (JSON) instead of the text")
+		fs.BoolVar(&f.numbered, "numbered", false, "with what it is, and line numbers")
+		fs.BoolVar(&f.json, "json", false, "print JSON")
+		return func(ctx context.Context, p *program, args []string) error {
+			if len(args) != 1 {
+				return usageError{"unfold takes one handle"}
+			}
+			req, err := f.request(args[0])
+			if err != nil {
+				return usageError{"unfold: " + err.Error()}
+			}
+			store, err := p.readStore(f.storeFlags)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			found, err := findHandle(ctx, p, store, f, req)
+			if err != nil {
+				return err
+			}
+			return found.print(p.stdout, f)
+		}
+	},
+}
+
+// request turns the flags into what the engine is asked.
+func (f *unfoldFlags) request(handle string) (pleat.UnfoldRequest, error) {
+	r := pleat.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
+	if f.around == 0 {
+		r.Around = -1 // none; the engine's own zero means two
+	}
+	if f.around < 0 || f.around > 0 && f.grep == "" {
+		return r, errors.New("--around is a number of lines, and goes with --grep")
+	}
+	if _, err := regexp.Compile(f.grep); err != nil {
+		return r, fmt.Errorf("--grep: %w", err)
+	}
+	if f.bytes != "" && (f.lines != "" || f.grep != "") {
+		return r, errors.New("--bytes does not go with --lines or --grep")
+	}
+	if f.lines != "" {
+		from, to, err := parseRange(f.lines)
+		if err == nil && (from == 0 || to == 0 || to > 0 && to < from) {
+			err = errors.New("lines count from 1, and the first comes first")
+		}
+		if err != nil {
+			return r, fmt.Errorf("--lines %s: %w", f.lines, err)
+		}
+		r.From, r.To = max(from, 0), max(to, 0)
+	}
+	if f.bytes != "" {
+		from, to, err := parseRange(f.bytes)
+		if err == nil && (to >= 0 && to <= max(from, 0) || !strings.Contains(f.bytes, ":")) {
+			err = errors.New("want A:B with A less than B")
+		}
+		if err != nil {
+			return r, fmt.Errorf("--bytes %s: %w", f.bytes, err)
+		}
+		r.Offset = max(from, 0)
+		if to >= 0 {
+			r.Length = to - r.Offset
+		}
+	}
+	return r, nil
+}
+
+// parseRange reads "A:B", "A:", ":B" and "A", which means "A:A". What is open is -1.
+func parseRange(s string) (from, to int, err error) {
+	a, b, two := strings.Cut(s, ":")
+	if !two {
+		b = a
+	}
+	read := func(s string) int {
+		if s == "" && two {
+			return -1
+		}
+		n, e := strconv.ParseUint(s, 10, 31)
+		if e != nil {
+			err = errors.New("want A:B with numbers")
+		}
+		return int(n)
+	}
+	from, to = read(a), read(b)
+	return from, to, err
+}
+
+// foundHandle is what the sessions that have a handle have under it.
+type foundHandle struct {
+	sessions []string
+	pleat.Unfolded
+}
+
+// findHandle asks the sessions of the store for a handle. Folds name theirs, so those
+// sessions are known from the records alone; all others have to be opened.
+func findHandle(ctx context.Context, p *program, store pleat.Store, f *unfoldFlags, req pleat.UnfoldRequest) (foundHandle, error) {
+	keeper := store.(pleat.Keeper)
+	if f.session != "" {
+		info, err := storedSession(ctx, keeper, f.storeFlags, f.session)
+		if err != nil {
+			return foundHandle{}, err
+		}
+		return askSessions(ctx, p, store, []pleat.SessionInfo{info}, req)
+	}
+	all, err := allSessions(ctx, keeper, f.tenant)
+	if err != nil {
+		return foundHandle{}, err
+	}
+	var folded []pleat.SessionInfo
+	for _, info := range all {
+		has, err := foldedIn(ctx, store, info.Key, req.Handle)
+		if err != nil {
+			return foundHandle{}, err
+		}
+		if has {
+			folded = append(folded, info)
+		}
+	}
+	if len(folded) > 0 {
+		all = folded
+	}
+	return askSessions(ctx, p, store, all, req)
+}
+
+// foldedIn reports whether a record of a fold in the session speaks of the handle.
+func foldedIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, handle string) (bool, error) {
+	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
+	for e, err := range store.Scan(ctx, key, 1, pleat.EntryFold, pleat.EntryEpoch) {
+		if err != nil {
+			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat verify" tells what is damaged)`, key, err)
+		}
+		if bytes.Contains(e.Data, name) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// askSessions unfolds the handle in every session of the list that has it. They must
+// agree on what it stands for.
+func askSessions(ctx context.Context, p *program, store pleat.Store, list []pleat.SessionInfo, req pleat.UnfoldRequest) (foundHandle, error) {
+	var found foundHandle
+	var missing, broken error
+	tell := p.progress()
+	defer tell.done()
+	differ := false
+	for i, info := range list {
+		tell.say("looking in session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
+		u, err := unfoldIn(ctx, store, info.Key, req)
+		switch {
+		case ctx.Err() != nil:
+			return found, ctx.Err()
+		case errors.Is(err, pleat.ErrNotFound):
+			missing = err
+			continue
+		case errors.Is(err, pleat.ErrCorrupt):
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" tells what is damaged)`, req.Handle, info.Key, pleat.ErrCorrupt)
+			continue
+		case err != nil:
+			broken = fmt.Errorf("session %s: %w", info.Key, err)
+			continue
+		case len(found.sessions) == 0:
+			found.Unfolded = u
+		case u.Hash != found.Hash:
+			differ = true
+		}
+		found.sessions = append(found.sessions, info.Key.Session)
+	}
+	switch {
+	case differ:
+		return found, fmt.Errorf("several sessions have different content under the handle %q: %s (choose one with --session)",
+			req.Handle, strings.Join(found.sessions, ", "))
+	case len(found.sessions) > 0:
+		return found, nil
+	case broken != nil:
+		return found, broken
+	case len(list) == 1:
+		return found, missing
+	}
+	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, plural(len(list), "session"), pleat.ErrNotFound)
+}
+
+func unfoldIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, req pleat.UnfoldRequest) (pleat.Unfolded, error) {
+	s, err := reopen(ctx, store, key)
+	if err != nil {
+		return pleat.Unfolded{}, err
+	}
+	return s.Unfold(ctx, req)
+}
+
+func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
+	if f.grep != "" && u.Matches == 0 && !f.json {
+		return fmt.Errorf("no line of %s matches %q", u.Handle, f.grep)
+	}
+	var err error
+	switch {
+	case f.json:
+		err = u.json(w)
+	case f.numbered:
+		_, err = fmt.Fprintln(w, strings.TrimRight(u.Text(), "\n"))
+	case f.grep != "":
+		for _, l := range u.Shown {
+			if _, err = fmt.Fprintln(w, l.Text); err != nil {
+				break
+			}
+		}
+	default:
+		_, err = io.WriteString(w, u.Content())
+	}
+	return err
+}
+
+// json prints the unfolding. JSON has no bytes that are not UTF-8; content with such
+// bytes is given in base64.
+func (u foundHandle) json(w io.Writer) error {
+	out := struct {
+		Format   string   `json:"format"`
+		Sessions []string `json:"sessions"`
+		pleat.Unfolded
+		Content *string `json:"content,omitempty"`
+		Base64  []byte  `json:"base64,omitempty"`
+	}{Format: formatUnfold, Sessions: u.sessions, Unfolded: u.Unfolded}
+	content := u.Unfolded.Content()
+	if utf8.ValidString(content) {
+		out.Content = &content
+	} else {
+		out.Base64 = []byte(content)
+	}
+	return writeJSON(w, out)
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// verified is what a check of the store found.
+type verified struct {
+	Format   string       `json:"format"`
+	Sessions int          `json:"sessions"`
+	Entries  uint64       `json:"entries"`
+	Bytes    int64        `json:"bytes"`
+	Folds    int          `json:"folds"`
+	Damage   []damageJSON `json:"damage"`
+}
+
+type damageJSON struct {
+	Session string `json:"session,omitempty"`
+	Entry   uint64 `json:"entry,omitempty"`
+	What    string `json:"what"`
+}
+
+var verifyCommand = command{
+	name:    "verify",
+	summary: "check every stored byte and every fold",
+	help: `Reads the whole store: every entry and every stored body is hashed again, then each session
+is opened and each fold that was ever made in it is unfolded and compared with the hash it
+was made under. Nothing is changed. The sessions of all tenants are opened unless --tenant
+names one.
+
+The exit code is 0 if everything is as it was stored, and 1 with a list if not.`,
+	examples: `pleat verify
+pleat verify --store backup.db --json`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := declareStore(fs)
+		asJSON := fs.Bool("json", false, "print JSON")
+		return func(ctx context.Context, p *program, args []string) error {
+			if len(args) > 0 {
+				return usageError{"verify takes no arguments"}
+			}
+			store, err := p.readStore(f)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			v, err := verify(ctx, p, store, f.tenant)
+			if err != nil {
+				return err
+			}
+			return v.print(p, *asJSON)
+		}
+	},
+}
+
+// checkableStore is a store that can be checked.
+type checkableStore interface {
+	pleat.Store
+	pleat.Keeper
+}
+
+func verify(ctx context.Context, p *program, store checkableStore, tenant string) (*verified, error) {
+	v := &verified{Format: formatVerify, Damage: []damageJSON{}}
+	tell := p.progress()
+	defer tell.done()
+	tell.say("hashing every entry and body")
+	for d, err := range store.Verify(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		v.Damage = append(v.Damage, damageJSON{d.Key.String(), d.Seq, d.What})
+		tell.say("hashing every entry and body: %d damaged", len(v.Damage))
+	}
+	list, err := sessionsOfAll(ctx, store, tenant)
+	if errors.Is(err, pleat.ErrCorrupt) && len(v.Damage) > 0 {
+		return v, nil // what is damaged is listed; which sessions there are cannot be told
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, info := range list {
+		tell.say("unfolding session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
+		folds, problems, err := checkSession(ctx, store, info.Key, tell)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			v.Damage = append(v.Damage, unreadable(ctx, store, info.Key, err)...)
+		}
+		for _, what := range problems {
+			v.Damage = append(v.Damage, damageJSON{Session: info.Key.String(), What: what})
+		}
+		v.Sessions++
+		v.Entries += info.Entries
+		v.Bytes += info.BodyBytes
+		v.Folds += folds
+	}
+	return v, nil
+}
+
+// sessionsOfAll lists the sessions of a tenant, or of all tenants if none is named.
+func sessionsOfAll(ctx context.Context, store checkableStore, tenant string) ([]pleat.SessionInfo, error) {
+	tenants := []string{tenant}
+	if all, ok := store.(interface {
+		Tenants(context.Context) ([]string, error)
+	}); ok && tenant == "" {
+		var err error
+		if tenants, err = all.Tenants(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var list []pleat.SessionInfo
+	for _, tenant := range tenants {
+		more, err := allSessions(ctx, store, tenant)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+// unreadable says why a session does not open: which of its entries cannot be read.
+func unreadable(ctx context.Context, store pleat.Store, key pleat.SessionKey, opening error) []damageJSON {
+	var list []damageJSON
+	for e, err := range store.Scan(ctx, key, 1) {
+		if err != nil {
+			break
+		}
+		if e.BodySize == 0 {
+			continue
+		}
+		if _, err := store.Body(ctx, key, e.BodyHash); err != nil {
+			list = append(list, damageJSON{key.String(), e.Seq, fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, byteSize(int64(e.BodySize)), e.BodyHash)})
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, damageJSON{Session: key.String(), What: opening.Error()})
+	}
+	return list
+}
+
+// checkSession opens a session and unfolds every fold that was ever made in it. It
+// returns how many came back exactly and what is wrong with the others.
+func checkSession(ctx context.Context, store pleat.Store, key pleat.SessionKey, tell *progress) (folds int, problems []string, err error) {
+	s, err := reopen(ctx, store, key)
+	if err != nil {
+		return 0, nil, err
+	}
+	list := s.Folds()
+	for i, f := range list {
+		if err := ctx.Err(); err != nil {
+			return folds, problems, err
+		}
+		tell.say("unfolding %d of %s of session %s", i+1, plural(len(list), "fold"), printable(key.Session))
+		u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle})
+		if err == nil && pleat.HashOf(u.Whole()) != f.Hash {
+			err = errors.New("it has other content now")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("fold %d (%s, %s): %v", f.ID, f.Lever, f.Handle, err))
+			continue
+		}
+		folds++
+	}
+	return folds, problems, nil
+}
+
+func (v *verified) print(p *program, asJSON bool) error {
+	if asJSON {
+		if err := writeJSON(p.stdout, v); err != nil {
+			return err
+		}
+	} else {
+		for _, d := range v.Damage {
+			fmt.Fprintln(p.stdout, d)
+		}
+		fmt.Fprintf(p.stdout, "%s, %s, %s hashed; %s unfolded exactly.\n", plural(v.Sessions, "session"), entryCount(v.Entries),
+			byteSize(v.Bytes), plural(v.Folds, "fold"))
+	}
+	if n := len(v.Damage); n > 0 {
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of a file that was exported before mends a session)", things(n))
+	}
+	return nil
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "1 thing is"
+	}
+	return thousands(n) + " things are"
+}
+
+// String tells a damage on one line.
+func (d damageJSON) String() string {
+	switch {
+	case d.Entry > 0:
+		return fmt.Sprintf("damaged: session %s, entry %d: %s", printable(d.Session), d.Entry, d.What)
+	case d.Session != "":
+		return fmt.Sprintf("damaged: session %s: %s", printable(d.Session), d.What)
+	}
+	return "damaged: " + d.What
+}

@@ -1,0 +1,98 @@
+package pleat_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// reading is a session in which an agent read some files.
+func reading(o *pleat.Options) *pleat.Session {
+	ctx := context.Background()
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "example"}, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	msgs := []pleat.Message{pleat.User("Find the slow query. Never touch legacy/.")}
+	for i := range 12 {
+		id := fmt.Sprint("call_", i)
+		msgs = append(msgs,
+			pleat.Assistant(pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"db/part%d.go"}`, i))),
+			pleat.Results(pleat.Result(id, strings.Repeat(fmt.Sprintf("// part %d of the database layer\n", i), 60))))
+	}
+	if err := s.Append(ctx, msgs...); err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+// A session stores what is said and gives the view to send. Here the window is so small
+// that the oldest turns are folded.
+func ExampleSession() {
+	ctx := context.Background()
+	s := reading(&pleat.Options{Budget: pleat.Budget{Window: 6_000}})
+	v, err := s.View(ctx, pleat.Turn{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	msgs, err := v.Resolve(s.Message)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("said:", s.Len(), "messages; the view is shorter:", len(msgs) < s.Len())
+	fmt.Println("first:", msgs[0].Text())
+	fmt.Println("fits:", s.Snapshot().Tokens <= s.Snapshot().Limits.Max)
+	// Output:
+	// said: 25 messages; the view is shorter: true
+	// first: Find the slow query. Never touch legacy/.
+	// fits: true
+}
+
+// What was folded comes back byte for byte, whole or in part.
+func ExampleSession_Unfold() {
+	ctx := context.Background()
+	s := reading(nil)
+	call := s.Ledger(pleat.LedgerFilter{Path: "db/part3.go"})[0]
+	u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: call.Handle, From: 59})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(u.What, "has", u.Lines, "lines; the last two:")
+	fmt.Print(u.Content())
+	// Output:
+	// result of read_file db/part3.go has 60 lines; the last two:
+	// // part 3 of the database layer
+	// // part 3 of the database layer
+}
+
+// A plan says what compacting would do, and does nothing.
+func ExampleSession_Plan() {
+	s := reading(nil)
+	p := s.Plan("the query")
+	fmt.Println("makes room:", p.After < p.Before)
+	fmt.Println("still whole:", s.Snapshot().Epoch == 0)
+	// Output:
+	// makes room: true
+	// still whole: true
+}
+
+// Compacting can be taken back: nothing was gone.
+func ExampleSession_Undo() {
+	ctx := context.Background()
+	s := reading(nil)
+	before := s.Snapshot().Tokens
+	if _, err := s.Compact(ctx, "the query"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("smaller:", s.Snapshot().Tokens < before)
+	if err := s.Undo(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("as before:", s.Snapshot().Tokens == before)
+	// Output:
+	// smaller: true
+	// as before: true
+}

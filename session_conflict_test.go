@@ -1,0 +1,90 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Two sessions on one store, as two processes have them: the one that is behind takes in
+// what the other wrote, says so, and can go on.
+func TestSessionConflict(t *testing.T) {
+	store := pleat.NewMemStore()
+	a, b := open(t, store, nil), open(t, store, nil)
+	if err := a.Append(t.Context(), pleat.User("from a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Append(t.Context(), pleat.User("from b")); !errors.Is(err, pleat.ErrConflict) {
+		t.Fatalf("append behind another's back: %v", err)
+	}
+	if b.Len() != 1 || b.Message(0).Text() != "from a" {
+		t.Fatalf("b has %d messages, the first is %q", b.Len(), b.Message(0).Text())
+	}
+	if err := b.Append(t.Context(), pleat.User("from b")); err != nil {
+		t.Fatal(err)
+	}
+	// What does not depend on the other's writing needs no second try.
+	if err := a.Pin(t.Context(), "a pin"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Note(t.Context(), "k", "a note"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Used(t.Context(), pleat.Usage{Input: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dump(t, view(t, a)), dump(t, view(t, open(t, store, nil)))); diff != "" {
+		t.Errorf("view (-live +restored):\n%s", diff)
+	}
+}
+
+// An epoch is planned again on what the other wrote.
+func TestEpochConflict(t *testing.T) {
+	store := pleat.NewMemStore()
+	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
+	a := open(t, store, o)
+	if err := a.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, a, 0, 8, 4_000)
+	b := open(t, store, o)
+	if err := a.Append(t.Context(), pleat.User("Stop.")); err != nil {
+		t.Fatal(err)
+	}
+	got := dump(t, view(t, b))
+	if b.Len() != a.Len() {
+		t.Errorf("b has %d messages of %d", b.Len(), a.Len())
+	}
+	if err := a.Append(t.Context(), pleat.User("x")); !errors.Is(err, pleat.ErrConflict) {
+		t.Errorf("append after another's epoch: %v", err)
+	}
+	if diff := cmp.Diff(got, dump(t, view(t, a))); diff != "" {
+		t.Errorf("two sessions on one store (-b +a):\n%s", diff)
+	}
+}
+
+// slowCreate is a store in which somebody else creates the session at the last moment.
+type slowCreate struct {
+	*pleat.MemStore
+	other func()
+}
+
+func (s *slowCreate) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+	if f := s.other; f != nil {
+		s.other = nil
+		f()
+	}
+	return s.MemStore.Append(ctx, key, last, entries...)
+}
+
+func TestOpenSessionTwice(t *testing.T) {
+	mem := pleat.NewMemStore()
+	s := &slowCreate{MemStore: mem, other: func() { open(t, mem, nil) }}
+	if err := open(t, s, nil).Append(t.Context(), pleat.User("hello")); err != nil {
+		t.Fatal(err)
+	}
+}

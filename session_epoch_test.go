@@ -1,0 +1,417 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// busy is a session that has done some work.
+func busy(t testing.TB, rounds int, o *pleat.Options) *pleat.Session {
+	t.Helper()
+	s := open(t, pleat.NewMemStore(), o)
+	if err := s.Append(t.Context(), pleat.User("Read all files. Never touch legacy/.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, rounds, 4_000)
+	return s
+}
+
+func compact(t testing.TB, s *pleat.Session) *pleat.Plan {
+	t.Helper()
+	p, err := s.Compact(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestUndo(t *testing.T) {
+	s := busy(t, 10, nil)
+	whole := dump(t, view(t, s))
+	compact(t, s)
+	first := dump(t, view(t, s))
+	if first == whole {
+		t.Fatal("compacting changed nothing")
+	}
+	work(t, s, 10, 10, 4_000)
+	before := dump(t, view(t, s))
+	compact(t, s)
+	if err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, dump(t, view(t, s))); diff != "" {
+		t.Errorf("after undoing the second epoch:\n%s", diff)
+	}
+	if err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.View(t.Context(), pleat.Turn{})
+	if err != nil || !v.IsWhole(s.Len()) {
+		t.Errorf("after undoing both the view is not whole: %v", err)
+	}
+	if err := s.Undo(t.Context()); !errors.Is(err, pleat.ErrNotFound) {
+		t.Errorf("nothing to undo: %v", err)
+	}
+	var got []string
+	for _, e := range s.Report().Epochs {
+		got = append(got, fmt.Sprint(e.Number, " ", e.Undo))
+	}
+	if diff := cmp.Diff([]string{"1 false", "2 false", "2 true", "1 true"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
+	s := busy(t, 12, &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	folded := dump(t, view(t, s))
+	if err := s.Undo(t.Context()); !errors.Is(err, pleat.ErrCannotFit) {
+		t.Errorf("undo: %v", err)
+	}
+	if got := dump(t, view(t, s)); got != folded {
+		t.Error("a refused undo changed the view")
+	}
+}
+
+// What a provider says when it refuses a view holds from then on.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  *pleat.APIError
+		max  int // tokens that the view may have then, by our count
+		last int // the same much later; 0: not learned
+	}{
+		{"no numbers", nil, 64_500, 0},
+		{"numbers", &pleat.APIError{Kind: pleat.ErrorTooLong, Used: 100_000, Limit: 32_000}, 23_000, 24_000},
+		{"with the answer's reserve", &pleat.APIError{Kind: pleat.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000}, 33_000, 33_000},
+		{"only by how much", &pleat.APIError{Kind: pleat.ErrorTooLong, Over: 30_000}, 41_500, 0},
+		{"bytes", &pleat.APIError{Kind: pleat.ErrorTooLarge, Used: 9_000_000, Limit: 100}, 64_500, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := busy(t, 60, nil)
+			before := dump(t, view(t, s))
+			v, err := s.Refused(t.Context(), tt.err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msgs, err := v.Resolve(s.Message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dump(t, msgs) == before {
+				t.Error("the same bytes again")
+			}
+			if got := s.Snapshot().Parts.Total(); got > tt.max || got < tt.max/4 {
+				t.Errorf("%d tokens, at most %d were wanted and not much less", got, tt.max)
+			}
+			for i := range 60 {
+				work(t, s, 60+i, 1, 4_000)
+				view(t, s)
+			}
+			if got := s.Snapshot().Parts.Total(); tt.last > 0 && got > tt.last {
+				t.Errorf("later a view has %d tokens again, at most %d were learned", got, tt.last)
+			}
+		})
+	}
+}
+
+func TestRefusedGivesUp(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), nil)
+	if err := s.Append(t.Context(), pleat.User("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Refused(t.Context(), nil); !errors.Is(err, pleat.ErrCannotFit) {
+		t.Errorf("nothing can be folded: %v", err)
+	}
+}
+
+func TestHooks(t *testing.T) {
+	var seen []pleat.Trigger
+	var report pleat.Report
+	decide := pleat.EpochDecision{Veto: true, Pins: []string{"The release is on Friday."}}
+	p := policy(t, "default")
+	p.Pays = true
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Hooks: pleat.Hooks{
+		BeforeEpoch: func(_ context.Context, p *pleat.Plan) (pleat.EpochDecision, error) {
+			seen = append(seen, p.Trigger)
+			return decide, nil
+		},
+		AfterEpoch: func(_ context.Context, r pleat.Report) { report = r },
+	}})
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 30, 4_000)
+	v, err := s.View(t.Context(), pleat.Turn{})
+	if err != nil || !v.IsWhole(s.Len()) {
+		t.Errorf("a vetoed epoch opened: %v", err)
+	}
+	compact(t, s) // a veto does not stop what was asked for
+	if diff := cmp.Diff([]pleat.Trigger{pleat.TriggerPays, pleat.TriggerAsked}, seen); diff != "" {
+		t.Error(diff)
+	}
+	if len(report.Epochs) != 1 {
+		t.Errorf("reported %d epochs", len(report.Epochs))
+	}
+	if !strings.Contains(allText(view(t, s)), "The release is on Friday.") {
+		t.Error("the hook's pin is not in the view")
+	}
+	decide = pleat.EpochDecision{}
+	boom := errors.New("boom")
+	bad := busy(t, 12, &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Hooks: pleat.Hooks{
+		BeforeEpoch: func(context.Context, *pleat.Plan) (pleat.EpochDecision, error) { return decide, boom },
+	}})
+	if _, err := bad.View(t.Context(), pleat.Turn{}); !errors.Is(err, boom) {
+		t.Errorf("the hook's error: %v", err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	var got []pleat.EventKind
+	s := busy(t, 40, &pleat.Options{Observe: func(e pleat.Event) { got = append(got, e.Kind) }})
+	view(t, s)
+	compact(t, s)
+	if got[0] != pleat.EventSnapshot || got[len(got)-1] != pleat.EventSnapshot {
+		t.Errorf("no snapshot before and after: %v", got)
+	}
+	for _, want := range []pleat.EventKind{pleat.EventDigest, pleat.EventEpoch} {
+		if n := countKinds(got, want); n != 1 {
+			t.Errorf("%d events %q in %v", n, want, got)
+		}
+	}
+	got = nil
+	if _, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{"file 3"}}); err != nil {
+		t.Fatal(err)
+	}
+	if countKinds(got, pleat.EventRecall) != 1 {
+		t.Errorf("a search is not told: %v", got)
+	}
+}
+
+func countKinds(list []pleat.EventKind, k pleat.EventKind) int {
+	n := 0
+	for _, e := range list {
+		if e == k {
+			n++
+		}
+	}
+	return n
+}
+
+// Pins and rules stand in the last view word for word, whatever was folded in between.
+func TestPinsSurviveTenCompactions(t *testing.T) {
+	s := busy(t, 4, &pleat.Options{Budget: pleat.Budget{Window: 20_000}})
+	pins := []string{"The customer's number is 4711-B.", "Deploy with `make ship`,\nnever by hand."}
+	for _, p := range pins {
+		if err := s.Pin(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		work(t, s, 4+4*i, 4, 3_000)
+		compact(t, s)
+		got := outline(view(t, s))
+		text := allText(view(t, s))
+		for _, want := range append([]string{"Never touch legacy/."}, pins...) {
+			if !strings.Contains(text, want) {
+				t.Fatalf("after %d compactions %q is gone:\n%s", i+1, want, strings.Join(got, "\n"))
+			}
+		}
+	}
+}
+
+// The same conversation gives the same bytes, run after run.
+func TestDeterminism(t *testing.T) {
+	run := func() string {
+		s := busy(t, 40, &pleat.Options{Budget: pleat.Budget{Window: 20_000}})
+		out := dump(t, view(t, s))
+		compact(t, s)
+		work(t, s, 40, 5, 3_000)
+		return out + dump(t, view(t, s)) + s.Report().String() + s.Plan("files").String()
+	}
+	first := run()
+	for range 3 {
+		if diff := cmp.Diff(first, run()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+// Who asks for room gets some, in a window that is nearly empty too.
+func TestCompactMakesRoom(t *testing.T) {
+	for _, rounds := range []int{20, 40, 80} {
+		if p := compact(t, busy(t, rounds, nil)); p.After > p.Before*6/10 {
+			t.Errorf("%d rounds: %d → %d tokens", rounds, p.Before, p.After)
+		}
+	}
+}
+
+// A report for a view corrects the estimate of that view, also when the answer was
+// appended before the report came.
+func TestUsedAfterTheAnswer(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), nil)
+	if err := s.Append(t.Context(), pleat.User(strings.Repeat("word ", 10_000))); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s)
+	sent := s.Snapshot().Tokens
+	if err := s.Append(t.Context(), pleat.Assistant(pleat.Say(strings.Repeat("answer ", 10_000)))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Used(t.Context(), pleat.Usage{Input: sent}); err != nil {
+		t.Fatal(err)
+	}
+	if snap := s.Snapshot(); snap.Tokens != snap.Parts.Total() {
+		t.Errorf("%d tokens are now taken for %d", snap.Parts.Total(), snap.Tokens)
+	}
+}
+
+// Some models take less of a prompt than their window has.
+func TestBudgetKeepsToMaxInput(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Model: pleat.Model{Window: 400_000, MaxInput: 272_000}})
+	if l := s.Snapshot().Limits; l.Max != 272_000 || l.Red >= l.Max || l.Target >= l.Red {
+		t.Errorf("limits %+v", l)
+	}
+}
+
+// Taking thinking away may be all that is needed.
+func TestPlanOfThinkingAlone(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	think := pleat.Thinking{Text: pleat.Plain(strings.Repeat("hmm well ", 2_000))}
+	if err := s.Append(t.Context(), pleat.User("go"), pleat.Assistant(think, pleat.Say("ok")), pleat.User("next")); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Pull(t.Context(), pleat.LeverSqueeze)
+	if err != nil || p.IsEmpty() || s.Snapshot().Parts.Thinking != 0 {
+		t.Errorf("plan %v, %v: %+v", p, err, s.Snapshot().Parts)
+	}
+}
+
+// On a model that binds thinking to the bytes before it, a view says when thinking that
+// it shows can no longer verify.
+func TestBoundThinking(t *testing.T) {
+	o := &pleat.Options{Model: pleat.Model{Window: 200_000, Thinking: pleat.ThinkingRule{Bound: true}}}
+	think := func(s *pleat.Session, id string) {
+		t.Helper()
+		th := pleat.Thinking{Text: pleat.Plain("hmm"), Signature: "sig"}
+		err := s.Append(t.Context(), pleat.Assistant(th, pleat.Call(id, "ls", `{}`)), pleat.Results(pleat.Result(id, "a b c")))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(s *pleat.Session) pleat.View {
+		t.Helper()
+		v, err := s.View(t.Context(), pleat.Turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	s := busy(t, 20, o)
+	think(s, "t1")
+	if ask(s).DropThinking {
+		t.Error("nothing is folded and thinking is said to be invalid")
+	}
+	compact(t, s) // inside a run
+	if !ask(s).DropThinking {
+		t.Error("the view does not say that thinking became invalid")
+	}
+	work(t, s, 20, 20, 4_000)
+	if err := s.Append(t.Context(), pleat.User("And now?")); err != nil {
+		t.Fatal(err)
+	}
+	compact(t, s) // at a turn that a person began
+	if v := ask(s); v.DropThinking || s.Snapshot().Parts.Thinking != 0 {
+		t.Errorf("thinking is left: %v, %+v", v.DropThinking, s.Snapshot().Parts)
+	}
+	think(s, "t2")
+	if ask(s).DropThinking {
+		t.Error("thinking that was made behind the folded view is said to be invalid")
+	}
+}
+
+// A snip that is asked for happens, and leaves the system prompt and the head alone.
+func TestPullSnip(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 60_000}})
+	for i := range 6 {
+		if err := s.Append(t.Context(), pleat.NewMessage(pleat.RoleSystem, pleat.Say(fmt.Sprint("rule ", i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 80, 900)
+	p, err := s.Pull(t.Context(), pleat.LeverSnip)
+	if err != nil || len(p.Folds) != 1 {
+		t.Fatalf("%v, %v", p, err)
+	}
+	if got := outline(view(t, s)); got[5] != "system: rule 5" || got[6] != "user: Go." {
+		t.Errorf("the view begins:\n%s", strings.Join(got[:8], "\n"))
+	}
+}
+
+// Without a way to recall, no stub names a handle.
+func TestStubsWithoutRecall(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 20_000}, Recall: func(string) string { return "" }})
+	if err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("late", "bash", `{}`)), pleat.User("Don't wait.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 20, 4_000)
+	compact(t, s)
+	if err := s.Append(t.Context(), pleat.Results(pleat.Result("late", "done"))); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 20, 1, 40_000)
+	text := allText(view(t, s))
+	if strings.Contains(text, "unfold") || strings.Contains(text, "to see it: ]") {
+		t.Errorf("a way to recall is named:\n%s", text)
+	}
+}
+
+// A dearer price tier just ahead is reason enough for an epoch, once.
+func TestPriceCliff(t *testing.T) {
+	p := policy(t, "default")
+	p.Pays = true
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Model: pleat.Model{Window: 1_000_000, Prices: []pleat.Price{
+		{Input: 1, CacheWrite: 1.25, CacheRead: 0.1}, {Above: 200_000, Input: 2, CacheWrite: 2.5, CacheRead: 0.2},
+	}}})
+	if err := s.Append(t.Context(), pleat.User("Tell me everything.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 { // about 200,000 tokens in which there is no result to fold
+		text := strings.Repeat(fmt.Sprint("word", i, " "), 2_500)
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Say(text)), pleat.User("Go on.")); err != nil {
+			t.Fatal(err)
+		}
+		view(t, s)
+	}
+	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != pleat.TriggerCliff || e[0].After > 160_000 {
+		t.Errorf("epochs %+v", e)
+	}
+}
+
+// The book's summary has at most 1,000 words, and counts as what it is.
+func TestBookWords(t *testing.T) {
+	s := busy(t, 400, &pleat.Options{Policy: policy(t, "book"), Budget: pleat.Budget{Window: 20_000}})
+	for _, m := range view(t, s) {
+		if !strings.HasPrefix(m.Text(), "[session summary") {
+			continue
+		}
+		if n := len(strings.Fields(m.Text())); n > 1_010 {
+			t.Errorf("%d words", n)
+		}
+		parts := s.Snapshot().Parts
+		if got, want := parts.Pins+parts.Ledger+parts.Digest, counter.CountText(m.Text()); got < want*9/10 || got > want*11/10 {
+			t.Errorf("counted as %d tokens, it has %d", got, want)
+		}
+		return
+	}
+	t.Error("no summary")
+}

@@ -1,0 +1,70 @@
+package pleat_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+)
+
+// entryRecorder keeps the entries that a session appends.
+type entryRecorder struct {
+	pleat.Store
+	entries []pleat.Entry
+}
+
+func (r *entryRecorder) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+	r.entries = append(r.entries, entries...)
+	return r.Store.Append(ctx, key, last, entries...)
+}
+
+// What an entry is found by can be told from the entry alone, so that a session can be
+// copied from one store to another with nothing lost.
+func TestStoredText(t *testing.T) {
+	codecs := map[pleat.Format]pleat.Codec{pleat.FormatAnthropic: anthropic.DecodeMessage}
+	r := &entryRecorder{Store: pleat.NewMemStore()}
+	s, err := pleat.OpenSession(t.Context(), r, pleat.SessionKey{Session: "s"}, &pleat.Options{Codecs: codecs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := anthropic.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"on the wire"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs := []pleat.Message{
+		req.Messages[0],
+		pleat.Assistant(pleat.Say("I look."), pleat.Call("c1", "read", `{"path":"a"}`)),
+		pleat.Results(pleat.Result("c1", "not \xff UTF-8\n")),
+		pleat.User("injected").WithOrigin(pleat.OriginInjected),
+	}
+	if err := s.Append(t.Context(), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Note(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	var got []pleat.Message
+	for _, e := range r.entries {
+		text, err := pleat.StoredText(e, codecs)
+		if err != nil || text != e.Text {
+			t.Errorf("%s: text %q, %v; it was stored with %q", e.Kind, text, err, e.Text)
+		}
+		m, err := pleat.StoredMessage(e, codecs)
+		if (err == nil) != (e.Kind == pleat.EntryMessage) {
+			t.Errorf("%s: %v", e.Kind, err)
+		}
+		if err == nil {
+			got = append(got, m)
+		}
+	}
+	asJSON := func(m pleat.Message) string { b, _ := m.MarshalJSON(); return string(b) }
+	if diff := cmp.Diff(msgs, got, cmp.Transformer("JSON", asJSON)); diff != "" {
+		t.Errorf("stored messages (-want +got):\n%s", diff)
+	}
+	if _, err := pleat.StoredText(r.entries[1], nil); err == nil {
+		t.Error("a wire message was read without a codec")
+	}
+}
