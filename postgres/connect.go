@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	defaultConns   = 8
+	connectTimeout = 5 * time.Second
+	leastVersion   = 130000 // pg_xact_status over 64-bit numbers
+)
+
+// poolConfig reads the URL and adds what the promises need. What is said about a URL
+// that cannot be read never quotes it: it may hold a password.
+func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, errors.New("the URL is not one of a PostgreSQL database; it should look like " +
+			"postgres://user:password@host:5432/database, with special characters of the password as %XX")
+	}
+	switch {
+	case opts.MaxConns > 0:
+		config.MaxConns = int32(opts.MaxConns)
+	case !strings.Contains(text, "pool_max_conns"):
+		config.MaxConns = defaultConns
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	params := config.ConnConfig.RuntimeParams
+	if params["synchronous_commit"] == "off" {
+		return nil, errors.New("the URL sets synchronous_commit=off, with which a commit can be lost")
+	}
+	for name, value := range map[string]string{
+		"application_name":   "pleat",
+		"synchronous_commit": "on",
+		"statement_timeout":  millis(opts.StatementTimeout),
+		"lock_timeout":       millis(opts.StatementTimeout / 2),
+		// A process that dies with a transaction open must not keep its locks for long.
+		"idle_in_transaction_session_timeout": millis(2 * opts.StatementTimeout),
+		"tcp_keepalives_idle":                 "30",
+		"tcp_keepalives_interval":             "10",
+		"tcp_keepalives_count":                "3",
+		// Every statement finds its rows by an index. A plan made while a table was
+		// small must not read the table from end to end when it is large.
+		"enable_seqscan":                "off",
+		"jit":                           "off",
+		"default_transaction_isolation": "read committed",
+		"default_transaction_read_only": "off",
+	} {
+		if params[name] == "" {
+			params[name] = value
+		}
+	}
+	return config, nil
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+
+// storeName is how messages call the store: where it is, and nothing secret.
+func storeName(c *pgx.ConnConfig) string {
+	host := c.Host
+	if !strings.HasPrefix(host, "/") {
+		host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
+	}
+	return host + "/" + url.PathEscape(c.Database)
+}
+
+// prepare makes sure that the server can keep the promises, and that the tables are
+// there.
+func (s *Store) prepare(ctx context.Context) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	settings := make(map[string]string)
+	for _, name := range []string{"server_version_num", "server_encoding", "synchronous_commit", "fsync", "full_page_writes", "data_checksums"} {
+		var value string
+		if err := conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value); err != nil {
+			return err
+		}
+		settings[name] = value
+	}
+	if version, _ := strconv.Atoi(settings["server_version_num"]); version < leastVersion {
+		return fmt.Errorf("the server has version %d, at least %d is needed", version/10000, leastVersion/10000)
+	}
+	if settings["server_encoding"] != "UTF8" {
+		return fmt.Errorf("the database has encoding %s; make one with ENCODING 'UTF8'", settings["server_encoding"])
+	}
+	if settings["synchronous_commit"] == "off" {
+		return errors.New("the server has synchronous_commit off, with which a commit can be lost")
+	}
+	for name, what := range map[string]string{
+		"fsync":            "a crash of the server's machine can lose everything",
+		"full_page_writes": "a crash of the server's machine can damage everything",
+		"data_checksums":   "damage to an index is not noticed",
+	} {
+		if settings[name] == "off" {
+			s.log.Warn("server has "+name+" off: "+what, "store", s.name)
+		}
+	}
+	return s.migrate(ctx, conn.Conn())
+}

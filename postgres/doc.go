@@ -1,0 +1,34 @@
+// Package postgres is the shared store: sessions in a PostgreSQL database that any
+// number of processes use at once.
+//
+//	store, err := postgres.Open(ctx, "postgres://pleat@db.example.net/pleat", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//
+// # What it promises
+//
+// An Append that has returned is committed with synchronous_commit, and an entry is
+// there once however often connections break: after a connection is lost in the middle
+// of a commit, the store asks the server what became of that transaction before it
+// tries again. Servers that restart or fail over are waited for, up to
+// [Options].RetryTimeout. Entries carry the same checksums as in package sqlite, and
+// bodies are checked against their SHA-256 on every read.
+//
+// Every statement names the tenant and the session that it is about, and the checksum
+// of an entry holds both names: an entry that turned up in another session would be
+// [pleat.ErrCorrupt] there.
+//
+// The database must use UTF8 and be PostgreSQL 13 or newer. The tables are in a schema
+// of their own named pleat; Open makes it and brings it up to date. That an index has
+// lost something is the server's to notice: make the cluster with --data-checksums.
+//
+// # Search
+//
+// Append stores the text of an entry and a note that it is to be indexed. Each open
+// store has a goroutine that takes such notes, and any number of stores share the work;
+// Search first indexes what its own session still has waiting.
+//
+// docs/scale.md has the tables, the arithmetic of size, and what to do when it grows.
+package postgres

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Sessions implements [pleat.Keeper].
+func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.SessionInfo, error] {
+	return func(yield func(pleat.SessionInfo, error) bool) {
+		sessions, err := s.sessions(ctx, tenant)
+		if err != nil {
+			yield(pleat.SessionInfo{}, s.fail(ctx, err, "list sessions"))
+			return
+		}
+		for _, x := range sessions {
+			info := pleat.SessionInfo{
+				Key: x.key, Entries: x.head, BodyBytes: x.bytes,
+				First: time.UnixMilli(x.first).UTC(), Last: time.UnixMilli(x.last).UTC(),
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sessions reads all of a tenant's sessions, newest first.
+func (s *Store) sessions(ctx context.Context, tenant string) (sessions []*session, err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		sessions = nil
+		rows, err := conn.Query(ctx, "SELECT "+sessionColumns+" FROM pleat.session s WHERE s.owner = $1 AND s.tenant = $2 ORDER BY s.newest DESC, s.id DESC",
+			ownerOf(tenant), column(tenant))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			x, err := readSession(rows)
+			if damaged, ok := errors.AsType[errDamaged](err); ok {
+				return s.corrupt("a session of tenant %q: %s", tenant, damaged.what)
+			}
+			if err != nil {
+				return err
+			}
+			sessions = append(sessions, x)
+		}
+		return rows.Err()
+	})
+	return sessions, err
+}
+
+// Forget implements [pleat.Keeper]. When it has returned nil nobody can read the session
+// through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
+// have passed over tables, log and backups.
+func (s *Store) Forget(ctx context.Context, key pleat.SessionKey) error {
+	if err := s.enter(ctx); err != nil {
+		return fmt.Errorf("forget session %q: %w", key, err)
+	}
+	defer s.work.Done()
+	inDoubt := false
+	err := s.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		finish, cancel := s.finish(ctx)
+		defer cancel()
+		defer tx.Rollback(finish)
+		if err := forget(finish, tx, key); err != nil {
+			if inDoubt && errors.Is(err, pleat.ErrNotFound) {
+				return nil // the attempt whose connection was lost has done it
+			}
+			return err
+		}
+		err = tx.Commit(finish)
+		inDoubt = inDoubt || err != nil
+		return err
+	})
+	return s.fail(ctx, err, "forget session %q", key)
+}
+
+// forget runs in a transaction. The lock on the tenant waits for Appends under way and
+// holds up others: each statement after it sees all that use a body.
+func forget(ctx context.Context, tx pgx.Tx, key pleat.SessionKey) error {
+	owner := ownerOf(key.Tenant)
+	for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"} {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", owner); err != nil {
+		return err
+	}
+	var id int64
+	err := tx.QueryRow(ctx, "SELECT s.id FROM pleat.session s WHERE "+sessionWhere+" FOR UPDATE", sessionArgs(key)...).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return pleat.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	for _, table := range []string{"pending", "place", "indexed", "text"} { // pending first: it waits for indexers
+		batch.Queue("DELETE FROM pleat."+table+" WHERE session = $1", id)
+	}
+	batch.Queue(`DELETE FROM pleat.blob b WHERE b.owner = $2 AND b.hash IN (SELECT e.body FROM pleat.entry e WHERE e.session = $1 AND e.body IS NOT NULL)
+		AND NOT EXISTS (SELECT 1 FROM pleat.entry e JOIN pleat.session s ON s.id = e.session WHERE e.body = b.hash AND s.owner = b.owner AND s.id <> $1)`, id, owner)
+	batch.Queue("DELETE FROM pleat.entry WHERE session = $1", id)
+	batch.Queue("DELETE FROM pleat.session WHERE id = $1", id)
+	return tx.SendBatch(ctx, batch).Close()
+}

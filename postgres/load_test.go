@@ -1,0 +1,182 @@
+package postgres_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/postgres"
+)
+
+// loadFigures is what one process of the load test reports, in microseconds.
+type loadFigures struct {
+	Appends, Views []int64
+	Entries        int
+}
+
+// load runs sessions for some seconds: each appends a turn (two messages of 4 KB and a
+// prefix) and then reads the newest entries and a body, and does that once per pace.
+func load(url, name, sessions, seconds, pause string) error {
+	count, _ := strconv.Atoi(sessions)
+	millis, _ := strconv.Atoi(pause)
+	pace := time.Duration(millis) * time.Millisecond
+	limit, _ := strconv.Atoi(seconds)
+	ctx := context.Background()
+	store, err := postgres.Open(ctx, url, nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	begin := time.Now()
+	end := begin.Add(time.Duration(limit) * time.Second)
+	var mu sync.Mutex
+	var all loadFigures
+	errs := make(chan error, count)
+	var wg sync.WaitGroup
+	for n := range count {
+		wg.Go(func() {
+			mine, err := loadSession(ctx, store, pleat.SessionKey{Tenant: fmt.Sprint("t", n%10), Session: fmt.Sprint(name, n)},
+				begin.Add(pace*time.Duration(n)/time.Duration(count)), end, pace)
+			if err != nil {
+				errs <- err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.Appends, all.Views = append(all.Appends, mine.Appends...), append(all.Views, mine.Views...)
+			all.Entries += mine.Entries
+		})
+	}
+	wg.Wait()
+	close(errs)
+	if err := <-errs; err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(all)
+}
+
+func loadSession(ctx context.Context, store *postgres.Store, key pleat.SessionKey, next, end time.Time, pace time.Duration) (f loadFigures, err error) {
+	seed := pleat.HashOf(key.String())
+	random := rand.New(rand.NewPCG(1, binary.BigEndian.Uint64(seed[:])))
+	for last := uint64(0); time.Now().Before(end) && next.Before(end); next = next.Add(pace) {
+		time.Sleep(time.Until(next))
+		var entries []pleat.Entry
+		for i := range 3 {
+			e := pleat.Entry{Kind: pleat.EntryMessage, Time: time.Now(), Data: []byte(`{"role":"user","form":"wire"}`), Body: prose(random, 4<<10)}
+			if i == 2 {
+				e = pleat.Entry{Kind: pleat.EntryPrefix, Label: pleat.HashOf(fmt.Sprint(key, last)).String()}
+			}
+			entries = append(entries, e)
+		}
+		before := time.Now()
+		if last, err = store.Append(ctx, key, last, entries...); err != nil {
+			return f, err
+		}
+		f.Appends = append(f.Appends, time.Since(before).Microseconds())
+		f.Entries += len(entries)
+		before = time.Now()
+		for e, err := range store.Scan(ctx, key, last-min(last, 8)) {
+			if err != nil {
+				return f, err
+			}
+			if e.Seq == last-1 {
+				if _, err := store.Body(ctx, key, e.BodyHash); err != nil {
+					return f, err
+				}
+			}
+		}
+		f.Views = append(f.Views, time.Since(before).Microseconds())
+	}
+	return f, nil
+}
+
+// TestLoad runs 1,000 sessions over 4 processes, for PLEAT_LOAD seconds (two unless
+// told), each with a turn every PLEAT_PACE milliseconds (2,000 unless told; 0: as fast
+// as it goes), and prints figures.
+func TestLoad(t *testing.T) {
+	seconds, pace := cmp.Or(os.Getenv("PLEAT_LOAD"), "2"), cmp.Or(os.Getenv("PLEAT_PACE"), "2000")
+	const processes, sessions = 4, 1000
+	url := database(t, theCluster(t))
+	open(t, url, nil)
+	outputs := make([]bytes.Buffer, processes)
+	var wg sync.WaitGroup
+	for i := range processes {
+		cmd := startChild(t, "load", url, fmt.Sprintf("p%d-", i), strconv.Itoa(sessions/processes), seconds, pace)
+		cmd.Stdout, cmd.Stderr = &outputs[i], os.Stderr
+		wg.Go(func() {
+			if err := cmd.Run(); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	conns, most := 0, 0
+	for running := true; running; {
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&conns); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, conns)
+		select {
+		case <-done:
+			running = false
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	var all loadFigures
+	for i := range outputs {
+		var one loadFigures
+		if err := json.Unmarshal(outputs[i].Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		all.Appends, all.Views, all.Entries = append(all.Appends, one.Appends...), append(all.Views, one.Views...), all.Entries+one.Entries
+	}
+	var entries, size int64
+	if err := conn.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM pleat.entry), pg_database_size(current_database())").Scan(&entries, &size); err != nil {
+		t.Fatal(err)
+	}
+	logSizes(t, conn)
+	if entries != int64(all.Entries) {
+		t.Errorf("%d entries are there, %d were acknowledged", entries, all.Entries)
+	}
+	slices.Sort(all.Appends)
+	slices.Sort(all.Views)
+	at := func(list []int64, p int) time.Duration {
+		return time.Duration(list[min(len(list)*p/100, len(list)-1)]) * time.Microsecond
+	}
+	t.Logf("%s s, a turn every %s ms, %d sessions: %d appends (p50 %v, p99 %v), %d views (p50 %v, p99 %v), %d connections, %d entries, %d MB",
+		seconds, pace, sessions, len(all.Appends), at(all.Appends, 50), at(all.Appends, 99), len(all.Views), at(all.Views, 50), at(all.Views, 99), most, entries, size>>20)
+}
+
+// logSizes prints what a row of each table costs, with its share of the indexes.
+func logSizes(t testing.TB, conn *pgx.Conn) {
+	t.Helper()
+	for _, table := range []string{"session", "entry", "blob", "text", "place"} {
+		var rows, heap, toast, indexes int64
+		err := conn.QueryRow(t.Context(), fmt.Sprintf(`SELECT (SELECT count(*) FROM %[1]s), pg_relation_size('%[1]s'),
+			pg_table_size('%[1]s') - pg_relation_size('%[1]s'), pg_indexes_size('%[1]s')`, "pleat."+table)).Scan(&rows, &heap, &toast, &indexes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows > 0 {
+			t.Logf("%s: %d rows of %d bytes, %d out of line, %d of indexes", table, rows, heap/rows, toast/rows, indexes/rows)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Between two attempts there is a pause, which doubles up to the longest.
+const (
+	firstPause   = 5 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
+// acquire takes a connection from the pool; the caller releases it.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, s.opts.PoolTimeout)
+	defer cancel()
+	conn, err := s.pool.Acquire(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil && !noConnection(err) {
+		return nil, fmt.Errorf("%s: %w: all %d connections were in use for %v; raise MaxConns",
+			s.name, ErrBusy, s.pool.Config().MaxConns, s.opts.PoolTimeout)
+	}
+	return conn, err
+}
+
+// retry runs f with a connection, again and again while the server restarts, fails over
+// or asks for it. A connection whose transaction f left open is not used again.
+func (s *Store) retry(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
+	deadline := time.Now().Add(s.opts.RetryTimeout)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := s.attempt(ctx, f)
+		if err == nil || !worthRetry(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if time.Now().Add(pause).After(deadline) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+func (s *Store) attempt(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return f(ctx, conn)
+}
+
+// read is retry for a call that only reads.
+func (s *Store) read(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	return s.retry(ctx, f)
+}
+
+// finish is the context in which a commit is carried to its end, so that the caller
+// knows what happened: not cancelled with the caller, but bounded.
+func (s *Store) finish(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 2*s.opts.StatementTimeout)
+}

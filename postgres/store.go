@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Options tells how to open a store. A nil pointer means all defaults.
+type Options struct {
+	// Logger gets what nobody is there to be told: texts that could not be indexed,
+	// settings of the server that weaken the promises. Nil discards it.
+	Logger *slog.Logger
+
+	// MaxConns bounds the connections of this store. Zero means 8, unless the URL has
+	// pool_max_conns.
+	MaxConns int
+
+	// StatementTimeout bounds each statement on the server. What takes longer is
+	// [ErrBusy]. Zero means 30 seconds.
+	StatementTimeout time.Duration
+
+	// PoolTimeout bounds how long a call waits for one of the connections before it is
+	// [ErrBusy]. Zero means 10 seconds.
+	PoolTimeout time.Duration
+
+	// RetryTimeout bounds how long a call repeats itself when the server is not there,
+	// restarts or asks for it. Zero means 30 seconds; negative means not at all.
+	RetryTimeout time.Duration
+}
+
+// withDefaults returns a copy in which nothing is zero.
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	if out.StatementTimeout <= 0 {
+		out.StatementTimeout = 30 * time.Second
+	}
+	if out.PoolTimeout <= 0 {
+		out.PoolTimeout = 10 * time.Second
+	}
+	if out.RetryTimeout == 0 {
+		out.RetryTimeout = 30 * time.Second
+	}
+	return out
+}
+
+// Store is a store in a PostgreSQL database. It is safe for concurrent use.
+type Store struct {
+	name string // host and database, for messages
+	opts Options
+	log  *slog.Logger
+	pool *pgxpool.Pool
+
+	wake chan struct{} // tells the indexer that there is work
+
+	mu       sync.Mutex // guards closed and the growth of work
+	closed   bool
+	work     sync.WaitGroup // calls under way, and the indexer
+	stop     context.CancelFunc
+	stopping context.Context
+	once     sync.Once
+}
+
+var (
+	_ pleat.Store    = (*Store)(nil)
+	_ pleat.Searcher = (*Store)(nil)
+	_ pleat.Keeper   = (*Store)(nil)
+)
+
+// Open opens the store in the database that the URL names, in any form that libpq
+// knows. Tables that are not there are made, older ones brought up to date while others
+// use them; newer ones are [pleat.ErrSchema]. The context is for opening only.
+func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
+	s := &Store{opts: opts.withDefaults(), wake: make(chan struct{}, 1)}
+	s.log = s.opts.Logger
+	config, err := poolConfig(url, s.opts)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s.name = storeName(config.ConnConfig)
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", s.name, s.explain(err))
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.pool.Close()
+		return nil, s.fail(ctx, err, "open store %s", s.name)
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.work.Go(s.indexLoop)
+	s.wakeIndexer() // for what an earlier process left behind
+	return s, nil
+}
+
+// Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
+// what waits to be indexed is indexed by whoever has the store open.
+func (s *Store) Close() error {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		s.stop()
+		s.work.Wait()
+		s.pool.Close()
+	})
+	return nil
+}
+
+// enter begins a call; the call ends with s.work.Done.
+func (s *Store) enter(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return pleat.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.work.Add(1)
+	return nil
+}
