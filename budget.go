@@ -138,6 +138,17 @@ func (s State) String() string { return [...]string{"green", "yellow", "red"}[mi
 // MarshalText writes the state's name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote.
+func (s *State) UnmarshalText(text []byte) error {
+	for _, state := range []State{Green, Yellow, Red} {
+		if state.String() == string(text) {
+			*s = state
+			return nil
+		}
+	}
+	return fmt.Errorf("parse state %q: want green, yellow or red", text)
+}
+
 // Parts is what a view's tokens are made of.
 type Parts struct {
 	System    int `json:"system"`

@@ -18,21 +18,27 @@ type Rates struct {
 // DefaultRates hold where the model's prices are not known.
 var DefaultRates = Rates{Write: 1.25, Read: 0.1}
 
-// expectedRequests is how many more requests a session is expected to make whenever one
-// looks: a constant came within 5 % of the best schedule known in advance.
-const expectedRequests = 50
+// expected is how many more requests a session is expected to make: as many as it made
+// times a constant, and at most 50. The bound came within 5 % of the best schedule known
+// in advance on long sessions; the young ones are kept from folding for a future that
+// most of them do not have.
+func (s *state) expected() float64 {
+	return float64(min(requestsAhead*s.answers, 50))
+}
+
+const requestsAhead = 2
 
 // cost weighs removing tokens from a view of which rewritten tokens follow the earliest
 // change. With a warm cache those are paid for at the writing price once instead of the
 // reading price; with a cold one they are written anyway.
-func (r Rates) cost(removed, rewritten int, cold bool) CacheCost {
+func (r Rates) cost(removed, rewritten int, ahead float64, cold bool) CacheCost {
 	c := CacheCost{Removed: removed, Rewritten: rewritten}
 	save := r.Read * float64(removed) // for each further request
 	pay := (r.Write - r.Read) * float64(rewritten)
 	if cold {
 		pay = -r.Write * float64(removed) // what is gone need not be written
 	}
-	c.Gain = save*expectedRequests - pay
+	c.Gain = save*ahead - pay
 	if save > 0 {
 		c.PaysAfter = max(pay/save, 0)
 	}
@@ -77,7 +83,7 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 		if !found {
 			continue
 		}
-		if c := r.cost(removed, max(suffix-removed, 0), cold); c.Gain > best.Gain {
+		if c := r.cost(removed, max(suffix-removed, 0), s.expected(), cold); c.Gain > best.Gain {
 			best, at = c, i
 		}
 	}

@@ -28,6 +28,7 @@ type picker struct {
 	list    []keyLine
 	covered map[uint64]bool  // names and words that the page tells
 	seen    map[uint64]bool  // lines that the page or the newest turns show
+	plain   int              // tokens left for lines that are no prose
 	share   float32          // tokens of one source after which more of it is worth half
 	groups  map[string][]int // lines by origin
 	open    map[string]bool  // origins that have a heading on the page
@@ -49,9 +50,10 @@ func newPicker(in *pageInput) *picker {
 		p.covered[a.hash] = true
 	}
 	for k := len(p.srcs) - 1; k >= 0; k-- { // of equal lines the newest counts
-		if p.srcs[k].kind.prose() {
+		switch kind := p.srcs[k].kind; {
+		case kind.prose():
 			p.addProse(k)
-		} else {
+		case !kind.change():
 			p.addLines(k)
 		}
 	}
@@ -115,10 +117,6 @@ func (p *picker) gain(c *keyLine) float32 {
 	return (g + sum*c.scale) / (1 + s.taken/p.share) // the more of a source is shown, the less more helps
 }
 
-// effectBase is what the first line of a call's answer is worth by which others see the
-// work.
-const effectBase = 25
-
 // fullNames is the number of names in a line that count in full.
 const fullNames = 5
 
@@ -162,6 +160,12 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 			break
 		}
 		n := size(c)
+		if !p.srcs[c.src].kind.prose() {
+			if n > p.plain {
+				continue
+			}
+			p.plain -= n
+		}
 		if n > room {
 			misses++
 			continue

@@ -71,9 +71,8 @@ func (p *picker) addLines(k int) {
 			score *= 1.5
 		case l.lead == leadComment:
 			score *= 0.5
-		}
-		if s.effect && i == 0 {
-			base += effectBase
+		case p.in.small && s.label != "" && s.kind == fromResult:
+			score *= 0.5
 		}
 		if text != "" {
 			_, words := cueScore(text[l.start:min(l.end, l.start+scannedLine)], nil)

@@ -51,17 +51,40 @@ var ledgerDetails = []ledgerDetail{
 // The text is a pure function of the ledger, upTo and budget. It is empty if there is no
 // call.
 func (l *Ledger) Render(upTo, budget int, count func(string) int) string {
-	part := l.Between(0, upTo)
+	return l.render(ledgerRender{upTo: upTo, budget: budget, count: count})
+}
+
+// ledgerRender says what of the ledger is written, and how.
+type ledgerRender struct {
+	upTo, budget int
+	count        func(string) int
+	// answer returns what a call got back by which others see the work; nil: not told.
+	answer func(e *LedgerEntry) string
+	brief  bool // no line for each change and no full paths: the page tells them elsewhere
+}
+
+// briefDetail is the first of the details that has one entry for each changed file and
+// takes common directories together.
+const briefDetail = 5
+
+func (l *Ledger) render(o ledgerRender) string {
+	part := l.Between(0, o.upTo)
 	if part.Len() == 0 {
 		return ""
 	}
+	count, budget := o.count, o.budget
 	if count == nil {
 		count = func(s string) int { return (len(s) + 3) / 4 }
 	}
-	w := newLedgerWriter(part)
+	w := newLedgerWriter(part, o.brief)
+	w.answer = o.answer
 	w.limit = 16 * budget // bytes: no text of that length can fit
 	fits := func(s string) bool { return len(s) <= w.limit && count(s) <= budget }
-	for _, d := range ledgerDetails {
+	details := ledgerDetails
+	if o.brief {
+		details = details[briefDetail:]
+	}
+	for _, d := range details {
 		if s := w.text(d); fits(s) {
 			return s
 		}
@@ -85,6 +108,9 @@ type ledgerWriter struct {
 	read    []PathState
 	groups  []callGroup
 	counts  LedgerCounts
+	order   []int // groups, what is told first when there is no room for all
+	answer  func(e *LedgerEntry) string
+	brief   bool
 	limit   int
 }
 
@@ -94,8 +120,8 @@ type callGroup struct {
 	calls, failed int
 }
 
-func newLedgerWriter(l *Ledger) *ledgerWriter {
-	w := &ledgerWriter{entries: l.entries, counts: l.Counts(LedgerFilter{})}
+func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
+	w := &ledgerWriter{brief: brief, entries: l.entries, counts: l.Counts(LedgerFilter{})}
 	w.changed, w.read = l.trail()
 	at := map[string]int{}
 	for i := range w.entries {
@@ -120,14 +146,36 @@ func newLedgerWriter(l *Ledger) *ledgerWriter {
 		}
 	}
 	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
+	w.order = w.byWeight()
 	return w
+}
+
+// alwaysShown is the number of newest commands that come before everything else: they say
+// how things stand.
+const alwaysShown = 3
+
+// byWeight orders the groups by what to tell first: the newest, then those by which others
+// see the work, then the rest, each from the newest to the oldest.
+func (w *ledgerWriter) byWeight() []int {
+	var first, told, rest []int
+	for i := len(w.groups) - 1; i >= 0; i-- {
+		switch e := &w.entries[w.groups[i].last]; {
+		case len(first) < alwaysShown:
+			first = append(first, i)
+		case publishes(e):
+			told = append(told, i)
+		default:
+			rest = append(rest, i)
+		}
+	}
+	return slices.Concat(first, told, rest)
 }
 
 // hasLine reports whether a call is shown besides what the list of files says: commands,
 // messages to others, unknown tools, and failures.
 func (w *ledgerWriter) hasLine(e *LedgerEntry) bool {
 	if e.Outcome == Failed && (e.Harmless || isFileCall(e)) {
-		return e.SupersededBy == 0
+		return e.SupersededBy == 0 && !(w.brief && e.Harmless)
 	}
 	return !e.Harmless && !isFileCall(e)
 }
@@ -228,6 +276,12 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 	if e.Command != "" && g.calls > 1 {
 		args = e.Command
 	}
+	if w.answer != nil && publishes(e) {
+		width *= 2 // what was said to others
+		if strings.Contains(e.Command, "git ") {
+			width /= 4 // the answer says it
+		}
+	}
 	args = oneLine(args, width)
 	if args != "" {
 		b.WriteString(" " + args)
@@ -259,6 +313,11 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 		fmt.Fprintf(b, ": %d lines", e.Lines)
 	case !e.Harmless:
 		b.WriteString(": ok")
+		if w.answer != nil && publishes(e) {
+			if a := w.answer(e); a != "" {
+				b.WriteString(": " + a)
+			}
+		}
 	}
 	if e.SupersededBy > 0 {
 		fmt.Fprintf(b, ", stale since #%d", e.SupersededBy)
@@ -361,10 +420,11 @@ func (s PathState) label() int {
 // commands writes the newest groups that there is room for. It returns how many calls
 // have no line of their own.
 func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
-	shown := w.groups[max(0, len(w.groups)-d.commands):]
+	shown := slices.Clone(w.order[:min(len(w.order), d.commands)])
+	slices.Sort(shown)
 	own := 0
-	for _, g := range shown {
-		w.line(b, g, d.width)
+	for _, i := range shown {
+		w.line(b, w.groups[i], d.width)
 		own++
 	}
 	for i := range w.entries {

@@ -12,6 +12,7 @@ import "strings"
 type minedPart struct {
 	kind  sourceKind
 	label string // the file, of what a call writes
+	whole bool   // all of the file
 	units []proseUnit
 	lines []minedLine
 	names []uint64
@@ -48,10 +49,13 @@ func (s *state) mine(ref BlockRef) []minedPart {
 	}
 	var parts []minedPart
 	for _, t := range s.textsOf(ref) {
-		p := minedPart{kind: t.kind, label: t.label}
-		if p.kind.prose() {
+		p := minedPart{kind: t.kind, label: t.label, whole: t.whole}
+		switch {
+		case p.kind.prose():
 			p.mineProse(t.text)
-		} else {
+		case p.kind.change():
+			p.mineChange(t.text)
+		default:
 			p.mineLines(t.text)
 		}
 		parts = append(parts, p)
@@ -71,6 +75,7 @@ type blockPart struct {
 	kind  sourceKind
 	label string
 	text  string
+	whole bool // all of a file
 }
 
 // textsOf returns the texts of a block that lines can be taken from.
@@ -88,9 +93,9 @@ func (s *state) textsOf(ref BlockRef) []blockPart {
 		case s.facts[ref.Message].typed:
 			return nil // the user's words have their own section
 		}
-		return []blockPart{{kind, "", blk.Text.String()}}
+		return []blockPart{{kind: kind, text: blk.Text.String()}}
 	case Thinking:
-		return []blockPart{{fromThinking, "", blk.Text.String()}}
+		return []blockPart{{kind: fromThinking, text: blk.Text.String()}}
 	case ToolCall:
 		if bf.call == 0 {
 			return nil
@@ -108,7 +113,7 @@ func (s *state) textsOf(ref BlockRef) []blockPart {
 		} else if isQuiet(e.Tool) {
 			return nil
 		}
-		return []blockPart{{kind, "", cutText(withoutReminder(blk.Text()), minedBytes)}}
+		return []blockPart{{kind: kind, text: cutText(withoutReminder(blk.Text()), minedBytes)}}
 	}
 	return nil
 }
@@ -208,13 +213,18 @@ func (p *minedPart) wordsOf(i int) []uint64 {
 // lineHash is the hash of a line without its indentation, number and list marks, 0 if
 // little is left of it.
 func lineHash(line string) uint64 {
-	line = strings.Trim(line[numberEnd(line):], " \t\r>-*#|")
+	line = strings.Trim(line[numberEnd(line):], " \t\r>-*#|,;")
 	if len(line) < 8 {
 		return 0
 	}
+	return textHash(line)
+}
+
+// textHash is the hash of a text; never 0.
+func textHash(s string) uint64 {
 	h := uint64(hashSeed)
-	for i := range len(line) {
-		h = (h ^ uint64(line[i])) * hashPrime
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * hashPrime
 	}
 	return h | 1
 }

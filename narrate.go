@@ -26,6 +26,10 @@ func (in *pageInput) narrate(room int) (said, lines string) {
 	if room < 20 {
 		return "", ""
 	}
+	p.plain = room
+	if in.small { // few plain lines: without what is around them they say little
+		p.plain = room / 8
+	}
 	for picked := p.pick(room, w.size); len(picked) > 0; picked = picked[:len(picked)*9/10] {
 		said, lines = w.prose(picked), w.lines(picked)
 		if w.count(said)+w.count(lines) > room { // tokens do not quite add up

@@ -44,7 +44,7 @@ func pageOf(s *state, end, room int) pageInput {
 
 func TestPageReadsLikeAHandoff(t *testing.T) {
 	s := stateOf(handoff())
-	got := writePage(pageOf(s, 12, 3000)).Text
+	got := writePage(pageOf(s, 12, smallRoom)).Text
 	last := 0
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.",
@@ -52,8 +52,9 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 		"I used a mutex instead of atomics because `burst_size` and the window change together.",
 		"which is wrong since 4dc9e56",
 		"## What was done (tool calls)",
-		"## Key lines of files and outputs",
 		"[topic/limits 4dc9e56] Guard the limiter",
+		"## What changed in files",
+		"+ guardMutex sync.Mutex",
 		"### docs/limits.md (read in call 4",
 		"### src/limits.go (read in call 1",
 		"STALE: changed after that in call 2",

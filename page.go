@@ -32,6 +32,7 @@ type pageInput struct {
 	handle     string // of the whole stretch
 	room       pageRoom
 	restore    Restore
+	small      bool     // few tokens: no old files
 	elsewhere  []string // sections of the page that are written already
 	named      string   // the ledger's section: names in it need not be told again
 }
@@ -40,15 +41,24 @@ type pageInput struct {
 // says nothing, and the ledger still needs it.
 const plainRoom = 600
 
+// smallRoom is the room below which a page spends next to nothing on restored files: one
+// read brings a file back as it is now, but nothing brings back in so few tokens what was
+// said and what was changed.
+const smallRoom = 6_000
+
 // writePage writes a page of at most room tokens, as far as the parts that must survive
 // allow: they come first and are cut only by their own published order. What they, the
-// ledger and the restored files leave is the narrative's.
+// ledger, the changes and the restored files leave is the narrative's.
 //
 // The page reads like a handoff: what the user wants, what was found out and decided, what
-// was done, what the agent was working with, how to get at the rest.
+// was done and changed, what the agent was working with, how to get at the rest.
 func writePage(in pageInput) page {
 	count := in.s.count.CountText
 	in.room.plain = in.room.plain && in.room.total < plainRoom
+	if in.room.small() {
+		in.room.total, in.room.files = in.room.total+in.room.files*7/8, in.room.files/8
+		in.small = true
+	}
 	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.start+1, in.end)
 	closing := in.closing()
 	room := max(in.room.total-count(opening)-count(closing), 0)
@@ -57,7 +67,7 @@ func writePage(in pageInput) page {
 	pins := count(words)
 	led := in.ledgerPart(room-pins, count)
 	ledger := count(led)
-	files, state := "", ""
+	files, state, changes := "", "", ""
 	left := room - pins - ledger
 	if in.room.files > 0 {
 		files = in.files(in.room.files)
@@ -67,15 +77,30 @@ func writePage(in pageInput) page {
 		state = in.openState(left/8, count)
 		left -= count(state)
 	}
+	if !in.room.plain && left > 80 {
+		share := min(room/6, left/3)
+		if in.small {
+			share = min(room/4, left/2)
+		}
+		changes = in.changes(share)
+		left -= count(changes)
+	}
 	said, lines := "", ""
 	if !in.room.plain && left > 40 {
-		in.elsewhere, in.named = []string{words, files}, led
+		in.elsewhere, in.named = []string{words, files, changes}, led
 		said, lines = in.story(left)
+		left -= count(said) + count(lines)
 	}
-	text := joinSections(opening, words, said, led, state, lines, files, closing)
+	if in.small && changes != "" && left > room/20 { // nothing more to say: then to show
+		changes = in.changes(min(count(changes)+left, room/2))
+	}
+	text := joinSections(opening, words, said, led, changes, state, lines, files, closing)
 	total := count(text)
 	return page{text, Parts{Pins: pins, Ledger: ledger, Digest: max(total-pins-ledger, 0)}}
 }
+
+// small reports whether there is room for a few thousand tokens only.
+func (r pageRoom) small() bool { return r.total < smallRoom && r.total >= plainRoom }
 
 func joinSections(sections ...string) string {
 	var b strings.Builder
@@ -90,6 +115,7 @@ func joinSections(sections ...string) string {
 	return b.String()
 }
 
+// words takes two fifths of the page, up to half where there is much to show.
 func (in *pageInput) words(room int, count func(string) int) string {
 	o := WordsRender{
 		UpTo: in.end, Budget: room * 2 / 5, Count: count, Pins: in.pins,
@@ -98,15 +124,25 @@ func (in *pageInput) words(room int, count func(string) int) string {
 	if in.recall != nil {
 		o.Handle = in.s.messageHandle
 	}
-	return in.s.words.Render(o)
+	p := in.s.words.page(o)
+	if p.short() {
+		o.Budget = room / 2
+		p = in.s.words.page(o)
+	}
+	return p.String()
 }
 
 func (in *pageInput) ledgerPart(room int, count func(string) int) string {
 	share := room/8 + 250 // each file once and the latest outcome of each command, no more
-	if in.room.plain {
+	switch {
+	case in.room.plain:
 		share = room
+	case in.small:
+		share += 100 // what others were told
 	}
-	text := in.s.ledger.Render(in.end, max(share, 60), count)
+	text := in.s.ledger.render(ledgerRender{
+		upTo: in.end, budget: max(share, 60), count: count, answer: in.answer, brief: in.small,
+	})
 	if text == "" {
 		return ""
 	}

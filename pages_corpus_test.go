@@ -57,14 +57,15 @@ func TestCorpusPages(t *testing.T) {
 func quoted(msgs []pleat.Message) []string {
 	var out []string
 	for _, m := range msgs {
-		text, inside := m.Text(), false
+		text, inside, changes := m.Text(), false, false
 		if m.Role() != pleat.RoleUser || !strings.HasPrefix(text, "[pleat:") {
 			continue
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
 			if strings.HasPrefix(line, "## ") {
-				inside = strings.HasPrefix(line, "## Findings") || strings.HasPrefix(line, "## Key lines")
+				changes = strings.HasPrefix(line, "## What changed")
+				inside = changes || strings.HasPrefix(line, "## Findings") || strings.HasPrefix(line, "## Key lines")
 				continue
 			}
 			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside || strings.HasSuffix(line, "):") {
@@ -72,6 +73,9 @@ func quoted(msgs []pleat.Message) []string {
 			}
 			if strings.HasPrefix(line, "message ") {
 				_, line, _ = strings.Cut(line, ": ")
+			}
+			if changes {
+				line = strings.TrimLeft(line, "+- ")
 			}
 			for part := range strings.SplitSeq(line, "…") {
 				if part = strings.TrimSpace(part); part != "" {

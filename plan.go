@@ -278,7 +278,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)
 	}
-	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.t.Len()), o.cold)
+	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.t.Len()), d.s.expected(), o.cold)
 	if p.After > o.limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", thousands(p.After), thousands(o.limits.Max))
 	}

@@ -17,10 +17,13 @@ func (in *pageInput) files(room int) string {
 		return ""
 	}
 	var b strings.Builder
-	shown := 0
+	shown, newest := 0, in.newestTurn()
 	for _, f := range in.touched() {
 		if shown == in.restore.Files {
 			break
+		}
+		if in.small && (len(f.changed) > 0 || in.s.ledger.Entry(f.seen).Call.Message < newest) {
+			continue
 		}
 		text := in.fileText(&f, min(in.restore.PerFile, room))
 		if text == "" {
@@ -34,6 +37,17 @@ func (in *pageInput) files(room int) string {
 		return ""
 	}
 	return title + b.String()
+}
+
+// newestTurn is where the newest folded turn begins, or the newest quarter of the stretch
+// if that is later.
+func (in *pageInput) newestTurn() int {
+	for i := in.end - 1; i >= in.start; i-- {
+		if in.s.facts[i].typed {
+			return max(i, in.recent())
+		}
+	}
+	return in.recent()
 }
 
 // seenFile is a file of the folded stretch, as the agent last saw it.

@@ -29,10 +29,15 @@ type WordsRender struct {
 //
 // When room is short it goes, in this order, to the rules in force (always, all), the
 // newest message (always, whole), the pins, the task list, the rules that were taken back,
-// messages with rules, other messages from the newest to the oldest. It returns "" when
-// there is nothing to show.
-func (w *UserWords) Render(o WordsRender) string {
-	p := wordsPage{o: o, room: o.Budget}
+// messages with rules, other messages from the newest to the oldest. So that one long paste
+// does not keep out many short messages, older ones first get a share of the room each;
+// what is left then goes to those that were cut. It returns "" when there is nothing to
+// show.
+func (w *UserWords) Render(o WordsRender) string { return w.page(o).String() }
+
+// page chooses what there is room for.
+func (w *UserWords) page(o WordsRender) *wordsPage {
+	p := &wordsPage{o: o, room: o.Budget}
 	if o.Count == nil {
 		p.o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
@@ -45,13 +50,33 @@ func (w *UserWords) Render(o WordsRender) string {
 		p.say(w, said[n-1], true)
 	}
 	p.pin()
-	p.taskList(w.tasks.state)
+	p.taskList(w)
 	p.withdrawn(w)
-	for _, i := range byWeight(w, said) {
+	order := byWeight(w, said)
+	if p.share = o.Budget / saidShares; p.share > 0 {
+		for _, i := range order {
+			p.say(w, i, false)
+		}
+		p.share, p.left = 0, nil
+		if o.Budget < fullWords {
+			p.share = max(2*o.Budget/saidShares, leastShare)
+		}
+	}
+	for _, i := range order {
 		p.say(w, i, false)
 	}
-	return p.String()
+	return p
 }
+
+// How the room is shared among older messages.
+const (
+	saidShares = 12    // it is for that many of them, at least
+	fullWords  = 4_000 // room from which on a message may be long
+	leastShare = 80
+)
+
+// short reports whether messages found no room.
+func (p *wordsPage) short() bool { return len(p.left) > 0 }
 
 // wordsPage collects what fits, section by section.
 type wordsPage struct {
@@ -61,7 +86,10 @@ type wordsPage struct {
 	pins     []string
 	gone     []string
 	tasks    []string
+	taskAs   int            // the message that the task list is from
 	messages map[int]string // by index into the list of what was said
+	cut      map[int]int    // messages that are cut: what they take
+	share    int            // tokens that an older message may take; 0: all that is left
 	left     []int          // messages that found no room
 }
 
@@ -160,11 +188,19 @@ func byWeight(w *UserWords, list []int) []int {
 
 // say shows a message, cut at its end where there is no room for all of it.
 func (p *wordsPage) say(w *UserWords, i int, always bool) {
-	if _, done := p.messages[i]; done {
+	if p.messages == nil {
+		p.messages, p.cut = make(map[int]string), make(map[int]int)
+	}
+	taken, again := p.cut[i]
+	if _, done := p.messages[i]; done && !again {
 		return
 	}
-	if p.messages == nil {
-		p.messages = make(map[int]string)
+	p.room += taken
+	delete(p.cut, i)
+	if p.share > 0 && !always { // what it may not take is kept for others
+		kept := max(p.room-p.share, 0)
+		p.room -= kept
+		defer func() { p.room += kept }()
 	}
 	if p.o.Budget <= 0 || len(w.said[i].Text) <= p.room*maxTokenBytes {
 		if text := p.saidText(w.said[i], w.said[i].Text, ""); p.fits(text) {
@@ -184,8 +220,9 @@ func (p *wordsPage) say(w *UserWords, i int, always bool) {
 		return
 	}
 	text := p.saidText(w.said[i], w.said[i].Text[:keep], p.cutMark(w.said[i], keep))
-	p.room -= p.o.Count(text) + 1
-	p.messages[i] = text
+	n := p.o.Count(text) + 1
+	p.room -= n
+	p.messages[i], p.cut[i] = text, n
 }
 
 // minKept is the smallest beginning of a message that is worth showing.
@@ -239,7 +276,11 @@ func (p *wordsPage) saidText(s Said, text, mark string) string {
 		fmt.Fprintf(&b, " (answer to %s)", s.Via)
 	}
 	if s.Question != "" {
-		fmt.Fprintf(&b, ", answering the assistant's:\n  > %s\n  user", strings.ReplaceAll(s.Question, "\n", "\n  > "))
+		q := s.Question
+		if p.o.Budget > 0 && p.o.Budget < fullQuestions {
+			q = shortQuestion(q)
+		}
+		fmt.Fprintf(&b, ", answering the assistant's:\n  > %s\n  user", strings.ReplaceAll(q, "\n", "\n  > "))
 	}
 	fmt.Fprintf(&b, ": %s", verbatim(text))
 	if mark != "" {
@@ -249,6 +290,43 @@ func (p *wordsPage) saidText(s Said, text, mark string) string {
 		fmt.Fprintf(&b, "\n  [taken back, at least in part, in message %d]", s.RevisedBy+1)
 	}
 	return b.String()
+}
+
+// Bounds of a question where room is short.
+const (
+	fullQuestions    = 6_000 // room for words from which on questions are shown as they are
+	questionLine     = 140
+	shortQuestionMax = 420
+)
+
+// shortQuestion clips a question to what an answer needs: the options that it names, which
+// come first, and the question itself, which comes last.
+func shortQuestion(q string) string {
+	if len(q) <= questionLine {
+		return q
+	}
+	var lines []string
+	for line := range strings.Lines(q) {
+		if line = strings.TrimSpace(line); strings.Trim(line, "-|: ") != "" {
+			lines = append(lines, line)
+		}
+	}
+	size := 0
+	for i, line := range lines {
+		if len(line) > questionLine && i == len(lines)-1 && line[len(line)-1] == '?' {
+			from := betweenWords(line, len(line)-questionLine, +1)
+			lines[i] = "…" + strings.TrimSpace(line[from:])
+		} else {
+			lines[i] = clipAround(line, 0, questionLine)
+		}
+		size += len(lines[i])
+	}
+	for size > shortQuestionMax && len(lines) > 2 {
+		n := len(lines) - 2
+		size -= len(lines[n])
+		lines = append(lines[:n], lines[n+1])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // verbatim puts a text into a list item without touching it: words of several lines
@@ -262,8 +340,10 @@ func verbatim(text string) string {
 }
 
 // taskList shows what is open and in progress, and as much of what is done as fits.
-func (p *wordsPage) taskList(t TaskState) {
+func (p *wordsPage) taskList(w *UserWords) {
+	t := w.tasks.state
 	if t.Tool != "" && t.Message < p.o.UpTo {
+		p.taskAs = t.Message + 1
 		for _, status := range [...]TaskStatus{TaskInProgress, TaskOpen, TaskDone, TaskCancelled} {
 			for _, it := range t.Items {
 				if it.Status != status {
@@ -276,21 +356,48 @@ func (p *wordsPage) taskList(t TaskState) {
 		}
 	}
 	if t.Plan != "" && t.PlanMessage < p.o.UpTo {
-		line := fmt.Sprintf("- plan put before the user in message %d: %s", t.PlanMessage+1, verbatim(t.Plan))
-		if len(line) > maxPlanBytes {
-			line = line[:runeStart(line, maxPlanBytes)] + "\n  [cut here"
-			if h := p.handle(t.PlanMessage); h != "" {
-				line += "; the rest: " + h
-			}
-			line += "]"
-		}
-		if p.fits(line) {
-			p.tasks = append(p.tasks, line)
-		}
+		p.plan(w, t)
 	}
 }
 
-const maxPlanBytes = 4000
+// plan shows the beginning of a plan: a fifth of the room, less if the conversation has
+// gone on since.
+func (p *wordsPage) plan(w *UserWords, t TaskState) {
+	text, mark, limit := t.Plan, "", maxPlanBytes
+	if p.o.Budget > 0 {
+		share := 5
+		if w.saidSince(t.PlanMessage, p.o.UpTo) > pastPlan {
+			share = 15
+		}
+		limit = min(limit, max(p.o.Budget/share, 60)*4)
+	}
+	if len(text) > limit {
+		text, mark = text[:runeStart(text, limit)], "\n  [cut here"
+		if h := p.handle(t.PlanMessage); h != "" {
+			mark += "; the rest: " + h
+		}
+		mark += "]"
+	}
+	if line := fmt.Sprintf("- plan put before the user in message %d: %s%s", t.PlanMessage+1, verbatim(text), mark); p.fits(line) {
+		p.tasks = append(p.tasks, line)
+	}
+}
+
+// saidSince counts what people said after a message and before another.
+func (w *UserWords) saidSince(from, to int) int {
+	n := 0
+	for _, s := range w.said {
+		if s.Message > from && s.Message < to {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	maxPlanBytes = 4000
+	pastPlan     = 8 // messages of the user after which a plan is history
+)
 
 var taskWord = map[TaskStatus]string{
 	TaskInProgress: "in progress", TaskOpen: "open", TaskDone: "done", TaskCancelled: "cancelled",
@@ -325,7 +432,11 @@ func (p *wordsPage) String() string {
 		said = append(said, p.leftOut())
 	}
 	section("## What the user said (verbatim, oldest first)", said)
-	section("## Task list (the agent's own)", p.tasks)
+	title := "## Task list (the agent's own)"
+	if p.taskAs > 0 {
+		title = fmt.Sprintf("## Task list (the agent's own, as of message %d; what came later may have finished more)", p.taskAs)
+	}
+	section(title, p.tasks)
 	return b.String()
 }
 

@@ -73,8 +73,7 @@ type Session struct {
 	sent int // tokens of the last view that was given out, by our count; 0: none yet
 	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
 
-	// fresh is the message being appended. It need not be read back from its stored form
-	// unless it shares memory with a request body, which it would keep alive.
+	// fresh is the message being appended: it need not be read back from the store.
 	fresh *Message
 }
 
@@ -195,7 +194,7 @@ func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 }
 
 func (s *Session) appendOne(ctx context.Context, m Message) error {
-	entry, err := s.messageEntry(m)
+	entry, m, err := s.ownCopy(m)
 	if err != nil {
 		return err
 	}
@@ -215,6 +214,25 @@ func (s *Session) appendOne(ctx context.Context, m Message) error {
 	s.fresh = &m
 	defer func() { s.fresh = nil }()
 	return s.write(ctx, entries...)
+}
+
+// ownCopy makes the entry for a message, and the message as it will be read back from it.
+// A message that came off a wire shares memory with a whole request, which it must not
+// keep alive; and what cannot be read back must not be stored, because no later opening
+// would get past it. Then the neutral form is stored, which always can.
+func (s *Session) ownCopy(m Message) (Entry, Message, error) {
+	entry, err := s.messageEntry(m, s.o.Codecs[m.Format()] != nil)
+	if err != nil || m.Format() == FormatNone {
+		return entry, m, err
+	}
+	own, err := storedMessage(entry.Data, entry.Body, s.o.Codecs)
+	if err != nil || own.Blocks().Len() != m.Blocks().Len() {
+		if entry, err = s.messageEntry(m, false); err != nil {
+			return Entry{}, Message{}, err
+		}
+		own, err = storedMessage(entry.Data, entry.Body, nil)
+	}
+	return entry, own, err
 }
 
 // keepFiles writes plain copies of spilled results where the policy wants them.

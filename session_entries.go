@@ -62,10 +62,12 @@ type usageData struct {
 	Limit     int     `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
 }
 
-func (s *Session) messageEntry(m Message) (Entry, error) {
+// messageEntry makes the entry that keeps a message: its bytes on the wire if they can be
+// read back, else its neutral form.
+func (s *Session) messageEntry(m Message, wire bool) (Entry, error) {
 	d := messageData{Form: "wire", Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
 	body := []byte(m.Raw())
-	if s.o.Codecs[m.Format()] == nil || len(body) == 0 {
+	if !wire || len(body) == 0 {
 		d.Form = "pleat"
 		var err error
 		if body, err = json.Marshal(m); err != nil {
@@ -143,7 +145,7 @@ func (s *Session) apply(e Entry, body []byte) error {
 }
 
 func (s *Session) applyMessage(e Entry, body []byte) error {
-	if s.fresh != nil && s.fresh.Format() == FormatNone {
+	if s.fresh != nil {
 		s.st.record(*s.fresh, e.Seq)
 		return nil
 	}

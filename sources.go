@@ -1,6 +1,9 @@
 package pleat
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // source is a text from which lines of a page are taken, with what it is worth.
 type source struct {
@@ -11,7 +14,6 @@ type source struct {
 	call    int     // number of the ledger's entry, 0: none
 	label   string  // file or command it is about
 	answers int     // what the assistant said to the user: the message that it answers; else -1
-	effect  bool    // the result of a call by which others see the work: its first line counts
 	weight  float32 // of everything in it
 	taken   float32 // tokens of it that are on the page
 }
@@ -20,13 +22,10 @@ type source struct {
 func (in *pageInput) text(s *source) string { return in.s.textsOf(s.ref)[s.sub].text }
 
 // group is equal for sources whose lines stand together: a message's blocks, the reads of
-// a file, its changes, the runs of a command.
+// a file, the runs of a command.
 func (s *source) group() string {
-	switch {
-	case s.kind.prose() || s.kind == fromProgram:
+	if s.kind.prose() || s.kind == fromProgram {
 		return s.handle
-	case s.kind == fromChange:
-		return "+" + s.label
 	}
 	return s.label
 }
@@ -39,6 +38,7 @@ const (
 	fromSummary                     // another agent's summary of what it compacted away
 	fromAgent                       // a child agent's report
 	fromChange                      // what a call put into a file
+	fromRemoval                     // what a call took out of a file
 	fromResult                      // what a tool answered
 	fromProgram                     // what a program put into a user message
 )
@@ -46,12 +46,16 @@ const (
 // prose reports whether the source is written in sentences.
 func (k sourceKind) prose() bool { return k <= fromAgent }
 
+// change reports whether the source is old or new text of a file: what changed has its own
+// section of the page.
+func (k sourceKind) change() bool { return k == fromChange || k == fromRemoval }
+
 // sourceWeights: what is worth how much, all else being equal. What the assistant says
 // tells what its work came to; a line of a file is one call away. Thinking holds reasons,
 // but also what was given up a line later.
 var sourceWeights = [...]float32{
 	fromAssistant: 1, fromThinking: 0.2, fromSummary: 1.5, fromAgent: 0.6,
-	fromChange: 0.3, fromResult: 0.2, fromProgram: 0.2,
+	fromResult: 0.2, fromProgram: 0.2,
 }
 
 const (
@@ -112,13 +116,12 @@ func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 		switch {
 		case bf.kind == KindToolCall && !e.effective():
 			return list
-		case bf.kind == KindToolResult && isFileCall(&e) && e.Outcome == Succeeded:
-			return list
+		case bf.kind == KindToolResult && e.Outcome == Succeeded && (isFileCall(&e) || publishes(&e) && e.Lines <= 20):
+			return list // other sections tell it
 		case bf.kind == KindToolResult && e.SupersededBy > 0:
 			src.weight = staleWeight
 		}
 		src.label = callSubject(&e)
-		src.effect = bf.kind == KindToolResult && publishes(&e)
 	}
 	parts := in.s.mine(ref)
 	for k := range parts {
@@ -130,7 +133,7 @@ func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 		if isTestFile(one.label) {
 			one.weight = staleWeight
 		}
-		if len(parts[k].lines) > 0 {
+		if len(parts[k].lines) > 0 && parts[k].kind != fromRemoval {
 			list = append(list, one)
 		}
 	}
@@ -140,10 +143,19 @@ func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 // publishes reports whether a call makes the work known to others: commits, pushes, pull
 // requests, messages. Its short answer holds the id that later work refers to.
 func publishes(e *LedgerEntry) bool {
-	if e.Harmless || e.Outcome != Succeeded || e.Lines > 20 {
+	switch {
+	case e.Harmless || e.Outcome != Succeeded:
 		return false
+	case e.Command == "":
+		return e.Kind == CallNet
+	case e.Kind == CallNet:
+		return containsAny(e.Command, "git push", "gh ", "glab ", "curl ", "publish", "deploy", "scp ", "rsync ", "ssh ")
 	}
-	return e.Kind == CallNet || strings.Contains(e.Command, "git commit") || strings.Contains(e.Command, "git tag")
+	return containsAny(e.Command, "git commit", "git tag", "git merge", "git revert", "git cherry-pick")
+}
+
+func containsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 // isQuiet names tools whose results say nothing that stands not elsewhere on the page.

@@ -6,19 +6,21 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
-// changeParts returns what a call writes into files: one text for each file, the new
-// lines only.
+// changeParts returns what a call takes out of files and puts into them: for each file the
+// lines that only the old text has, then those that only the new text has.
 func changeParts(e *LedgerEntry, call ToolCall) []blockPart {
 	var w changeReader
 	w.read(call.Input.String())
 	var parts []blockPart
 	for _, c := range w.changes {
-		p := blockPart{kind: fromChange, label: c.path, text: c.added()}
-		if p.label == "" && len(e.Paths) > 0 {
-			p.label = e.Paths[0].Path
+		if c.path == "" && len(e.Paths) > 0 {
+			c.path = e.Paths[0].Path
 		}
-		if p.text != "" {
-			parts = append(parts, p)
+		if old := linesWithout(c.old, c.new); old != "" {
+			parts = append(parts, blockPart{kind: fromRemoval, label: c.path, text: old})
+		}
+		if added := c.added(); added != "" {
+			parts = append(parts, blockPart{kind: fromChange, label: c.path, text: added, whole: c.whole && len(c.old) == 0})
 		}
 	}
 	return parts
@@ -40,6 +42,7 @@ type changeReader struct {
 type change struct {
 	path     string
 	old, new []string
+	whole    bool // new is all of the file
 }
 
 const (
@@ -66,6 +69,9 @@ func (w *changeReader) object(data []byte, depth int) {
 		switch {
 		case len(a.raw) == 0:
 		case a.raw[0] == '"':
+			if depth > 0 && isPathArg(a.name) { // one of several files
+				w.changes = append(w.changes, change{path: a.text()})
+			}
 			w.text(a.name, a.text())
 		case a.raw[0] == '[':
 			for _, el := range a.elements() {
@@ -81,6 +87,14 @@ func (w *changeReader) object(data []byte, depth int) {
 	}
 }
 
+func isPathArg(name string) bool {
+	switch plainName(name) {
+	case "path", "filepath", "filename", "targetfile":
+		return true
+	}
+	return false
+}
+
 func (w *changeReader) text(name, text string) {
 	if w.left <= 0 {
 		return
@@ -90,10 +104,34 @@ func (w *changeReader) text(name, text string) {
 	switch plainName(name) {
 	case "oldstring", "oldtext", "oldstr", "search", "old":
 		w.here().old = append(w.here().old, text)
-	case "newstring", "newtext", "newstr", "content", "filetext", "replace", "replacement", "new", "contents", "newsource", "inserttext", "codeedit":
+	case "content", "contents", "filetext":
+		w.here().new, w.here().whole = append(w.here().new, text), true
+	case "newstring", "newtext", "newstr", "replace", "replacement", "new", "newsource", "inserttext", "codeedit":
 		w.here().new = append(w.here().new, text)
-	case "input", "patch", "patchtext", "diff", "command", "cmd":
+	case "input", "patch", "patchtext", "diff":
 		w.patch(text)
+	case "command", "cmd":
+		if !w.patch(text) {
+			w.script(text)
+		}
+	}
+}
+
+// script takes what a shell writes into files from here-documents.
+func (w *changeReader) script(text string) {
+	if !strings.Contains(text, "<<") {
+		return
+	}
+	sh := parseShell(text, false)
+	for i := range sh.cmds {
+		if sh.cmds[i].heredoc == "" {
+			continue
+		}
+		for _, p := range redirEffect(&sh.cmds[i]) {
+			if p.changes() {
+				w.changes = append(w.changes, change{path: p.Path, new: []string{sh.cmds[i].heredoc}, whole: p.Change == CallCreate})
+			}
+		}
 	}
 }
 
@@ -104,16 +142,20 @@ func (w *changeReader) here() *change {
 	return &w.changes[len(w.changes)-1]
 }
 
-// patch takes the added and removed lines of a patch apart, file by file.
-func (w *changeReader) patch(text string) {
+// patch takes the added and removed lines of a patch apart, file by file. It reports
+// whether the text is one.
+func (w *changeReader) patch(text string) bool {
 	if !strings.Contains(text, "*** ") && !strings.Contains(text, "\n+++ ") && !strings.HasPrefix(text, "+++ ") {
-		return
+		return false
 	}
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "*** "):
-			if verb, path, ok := strings.Cut(strings.TrimSpace(line[4:]), ": "); ok && strings.HasSuffix(verb, " File") {
-				w.changes = append(w.changes, change{path: path})
+			switch verb, path, ok := strings.Cut(strings.TrimSpace(line[4:]), ": "); {
+			case ok && strings.HasSuffix(verb, " File"):
+				w.changes = append(w.changes, change{path: path, whole: verb == "Add File"})
+			case ok && verb == "Move to":
+				w.here().path = path
 			}
 		case strings.HasPrefix(line, "+++ "):
 			w.changes = append(w.changes, change{path: diffPath(line[4:])})
@@ -124,6 +166,7 @@ func (w *changeReader) patch(text string) {
 			w.here().old = append(w.here().old, line[1:])
 		}
 	}
+	return true
 }
 
 // added is the new lines that the old text does not have.
@@ -131,14 +174,19 @@ func (c *change) added() string {
 	if len(c.old) == 0 && len(c.new) == 1 {
 		return c.new[0]
 	}
+	return linesWithout(c.new, c.old)
+}
+
+// linesWithout returns the lines of texts that the others do not have.
+func linesWithout(texts, others []string) string {
 	had := make(map[string]bool)
-	for _, text := range c.old {
+	for _, text := range others {
 		for line := range strings.Lines(text) {
 			had[strings.TrimSpace(line)] = true
 		}
 	}
 	var b strings.Builder
-	for _, text := range c.new {
+	for _, text := range texts {
 		for line := range strings.Lines(text) {
 			if !had[strings.TrimSpace(line)] {
 				b.WriteString(strings.TrimRight(line, "\r\n"))

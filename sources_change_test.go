@@ -26,7 +26,9 @@ func TestChangeParts(t *testing.T) {
 		e := LedgerEntry{CallFacts: CallFacts{Kind: CallEdit, Paths: []PathChange{{Path: "a.go", Change: CallEdit}}}}
 		got := map[string]string{}
 		for _, p := range changeParts(&e, Call("c", "edit", tt.input)) {
-			got[p.label] += p.text
+			if p.kind == fromChange {
+				got[p.label] += p.text
+			}
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)

@@ -41,6 +41,8 @@ type state struct {
 	head   Parts                      // system and tools
 	first  int                        // number of messages before the first assistant message
 
+	answers int // runs of assistant messages: requests that were answered
+
 	folds  []*Fold // every fold ever made; number i+1
 	inUse  folded
 	epochs int // number of the newest epoch
@@ -80,6 +82,9 @@ func (s *state) record(m Message, seq uint64) {
 	i := s.t.Len()
 	if s.first == i && m.Role() != RoleAssistant {
 		s.first++
+	}
+	if m.Role() == RoleAssistant && (i == 0 || s.t.At(i-1).Role() != RoleAssistant) {
+		s.answers++
 	}
 	f := s.describe(i, m)
 	s.t.Append(m)

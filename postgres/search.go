@@ -97,25 +97,35 @@ type placeKey struct {
 	start int
 }
 
+// placeWhere goes by the index of words, which are the session's own. The sum keeps the
+// planner from reading all places of the session instead.
+const placeWhere = "p.words @@ $2::text::tsquery AND p.session + 0 = $1"
+
 // selectPlaces finds the places that have a word, and how often: the word's position.
-const selectPlaces = `SELECT p.seq, p.start, p.size, p.line, p.lines, p.length,
-		(SELECT u.positions[1] FROM unnest(p.words) u WHERE u.lexeme = $3)
-	FROM pleat.place p WHERE p.session = $1 AND p.words @@ $2::text::tsquery LIMIT $4`
+// To look for that takes longer than to find the place, so of words that are everywhere
+// selectCommon tells only that they are there.
+const (
+	placeColumns = "p.seq, p.start, p.size, p.line, p.lines, p.length"
+	selectPlaces = "SELECT " + placeColumns + ", (SELECT u.positions[1] FROM unnest(p.words) u WHERE u.lexeme = $3) FROM pleat.place p WHERE " + placeWhere
+	selectCommon = "SELECT " + placeColumns + ", 1 FROM pleat.place p WHERE " + placeWhere
+)
 
 // add finds the places that have the word and adds what that is worth. A word that more
 // than most places have is left out, and reported as not whole.
 func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string, most int) (whole bool, err error) {
 	word = wordPrefix(session) + word
 	query := "'" + strings.ReplaceAll(word, "'", "''") + "'"
-	var known int
+	text, args := selectCommon, []any{session, query}
 	if most <= commonWord {
-		err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT 1 FROM pleat.place p WHERE p.session = $1 AND p.words @@ $2::text::tsquery LIMIT $3) n`,
+		text, args = selectPlaces, append(args, word)
+		var known int
+		err := tx.QueryRow(ctx, "SELECT count(*) FROM (SELECT 1 FROM pleat.place p WHERE "+placeWhere+" LIMIT $3) n",
 			session, query, most).Scan(&known)
 		if err != nil || known == 0 || known == most {
 			return known != most, err
 		}
 	}
-	rows, err := tx.Query(ctx, selectPlaces, session, query, word, most)
+	rows, err := tx.Query(ctx, text, args...)
 	if err != nil {
 		return false, err
 	}

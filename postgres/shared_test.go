@@ -1,3 +1,5 @@
+//go:build unix
+
 package postgres_test
 
 import (
@@ -108,8 +110,13 @@ func TestTenancy(t *testing.T) {
 	hash := pleat.HashOf(secret.Body)
 	for _, key := range []pleat.SessionKey{
 		bob,
-		{Tenant: "", Session: "alice/s"}, {Tenant: "alice/s"}, {Tenant: "alice", Session: "S"}, {Tenant: "Alice", Session: "s"},
-		{Tenant: "alice\x00", Session: "s"}, {Tenant: "' OR true --", Session: "s"}, {Tenant: "%", Session: "s"},
+		{Tenant: "", Session: "alice/s"},
+		{Tenant: "alice/s"},
+		{Tenant: "alice", Session: "S"},
+		{Tenant: "Alice", Session: "s"},
+		{Tenant: "alice\x00", Session: "s"},
+		{Tenant: "' OR true --", Session: "s"},
+		{Tenant: "%", Session: "s"},
 	} {
 		if _, err := store.Body(ctx, key, hash); !errors.Is(err, pleat.ErrNotFound) {
 			t.Errorf("Body through %q: %v, want ErrNotFound", key, err)

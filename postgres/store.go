@@ -33,6 +33,12 @@ type Options struct {
 	// RetryTimeout bounds how long a call repeats itself when the server is not there,
 	// restarts or asks for it. Zero means 30 seconds; negative means not at all.
 	RetryTimeout time.Duration
+
+	// IndexOnSearch leaves texts unindexed until somebody searches their session. The
+	// search index is by far the largest part of a store, and most sessions are never
+	// searched; the first search of one then takes as long as indexing it. It has its
+	// effect if all processes that share the store set it.
+	IndexOnSearch bool
 }
 
 // withDefaults returns a copy in which nothing is zero.
@@ -98,8 +104,10 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		return nil, s.fail(ctx, err, "open store %s", s.name)
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.work.Go(s.indexLoop)
-	s.wakeIndexer() // for what an earlier process left behind
+	if !s.opts.IndexOnSearch {
+		s.work.Go(s.indexLoop)
+		s.wakeIndexer() // for what an earlier process left behind
+	}
 	return s, nil
 }
 

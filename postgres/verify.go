@@ -52,14 +52,6 @@ func (v *verifier) report(key pleat.SessionKey, seq uint64, format string, args 
 	return nil
 }
 
-// finding is something that a page holds: what the next page begins after, and what is
-// wrong, if anything is.
-type finding struct {
-	key  pleat.SessionKey
-	seq  uint64
-	what string
-}
-
 // collect reads a page; what it finds is told after the connection was given back.
 func collect[T any](v *verifier, row func(pgx.Rows) (T, error), query string, args ...any) (page []T, err error) {
 	err = v.read(v.ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -242,7 +234,7 @@ func (v *verifier) blobs() error {
 
 // orphans are entries whose session is gone.
 func (v *verifier) orphans() error {
-	var found []finding
+	var found []string
 	err := v.read(v.ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
@@ -253,18 +245,17 @@ func (v *verifier) orphans() error {
 			if err != nil {
 				return err
 			}
-			found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (f finding, err error) {
+			found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
 				var session, entries int64
-				err = row.Scan(&session, &entries)
-				f.what = fmt.Sprintf("%s: %d entries belong to session number %d, which is not there", v.name, entries, session)
-				return f, err
+				err := row.Scan(&session, &entries)
+				return fmt.Sprintf("%s: %d entries belong to session number %d, which is not there", v.name, entries, session), err
 			})
 			return err
 		})
 	})
-	for _, f := range found {
+	for _, what := range found {
 		if err == nil {
-			err = v.report(f.key, f.seq, "%s", f.what)
+			err = v.report(pleat.SessionKey{}, 0, "%s", what)
 		}
 	}
 	return err

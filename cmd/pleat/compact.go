@@ -177,6 +177,6 @@ func (r *folded) tell(w io.Writer) {
 		fmt.Fprintf(w, "warning: the policy gave up above the budget\n")
 	}
 	if len(rep.Folds) > 0 {
-		fmt.Fprintf(w, "kept in the store as %s; get anything back with: pleat unfold HANDLE\n", r.session.Key())
+		fmt.Fprintf(w, "kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())
 	}
 }

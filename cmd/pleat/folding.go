@@ -100,7 +100,9 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 			r.plan = e.Plan
 		}
 	}
-	if err := r.open(ctx, p, store, opts); err != nil {
+	tell := p.progress()
+	defer tell.done()
+	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
 	for _, text := range flags.pins {
@@ -109,9 +111,7 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 		}
 	}
 	defer r.wait()
-	tell := p.progress()
-	tell.say("folding %s", plural(len(f.records), "message"))
-	defer tell.done()
+	tell.phase("folding %s", plural(len(f.records), "message"))
 	if page || flags.focus != "" {
 		if _, err := r.session.Compact(ctx, flags.focus); err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func counterFor(policy pleat.Policy, m pleat.Model) *pleat.Tokenizer {
 // open opens the file's session in the store and brings it to where folding begins: all
 // messages there, no epoch in force. A run before this one may have folded it already, to
 // another budget.
-func (r *folded) open(ctx context.Context, p *program, store pleat.Store, opts pleat.Options) error {
+func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) error {
 	key := r.file.key()
 	batch := &batchStore{Store: store, key: key}
 	r.wait = batch.wait
@@ -170,8 +170,6 @@ func (r *folded) open(ctx context.Context, p *program, store pleat.Store, opts p
 	if have > len(r.file.records) {
 		return fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, len(r.file.records))
 	}
-	tell := p.progress()
-	defer tell.done()
 	for i, rec := range r.file.records[have:] {
 		if err := s.Append(ctx, rec.Message); err != nil {
 			return err

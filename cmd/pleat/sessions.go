@@ -173,8 +173,8 @@ func filesOf(home string, patterns []string) []foundSession {
 	return list
 }
 
-// bytesPerToken is how many bytes of a session file make a token of its messages, over
-// published sessions: the formats repeat themselves to different degrees.
+// bytesPerToken is a rough guess at how many bytes of a session file make a token of its
+// messages, for a first look: the formats repeat themselves to different degrees.
 var bytesPerToken = map[sessionlog.Format]int64{
 	sessionlog.ClaudeCode: 12, sessionlog.Codex: 9, sessionlog.OpenCode: 6,
 	sessionlog.GeminiCLI: 6, sessionlog.CopilotCLI: 10, sessionlog.Pi: 6,

@@ -85,6 +85,14 @@ func (g *progress) say(format string, args ...any) {
 	}
 }
 
+// phase says what is done next, if anything was said before: the work is long.
+func (g *progress) phase(format string, args ...any) {
+	if g.shown {
+		g.next = time.Time{}
+	}
+	g.say(format, args...)
+}
+
 // done takes away what was said.
 func (g *progress) done() {
 	if g.shown {

@@ -25,11 +25,23 @@ func TestTokenCount(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1204), "1,204"}, {thousands(-1204567), "-1,204,567"},
-		{short(999), "999"}, {short(1500), "1.5k"}, {short(9_960), "10k"}, {short(61_400), "61k"}, {short(999_600), "1.0M"}, {short(12_000_000), "12M"},
-		{byteSize(812), "812 B"}, {byteSize(4_100), "4.1 kB"}, {byteSize(12_300_000), "12 MB"},
-		{plural(1, "call"), "1 call"}, {plural(1204, "call"), "1,204 calls"},
-		{percent(1, 3), "33%"}, {percent(1, 0), "0%"},
+		{thousands(0), "0"},
+		{thousands(999), "999"},
+		{thousands(1204), "1,204"},
+		{thousands(-1204567), "-1,204,567"},
+		{short(999), "999"},
+		{short(1500), "1.5k"},
+		{short(9_960), "10k"},
+		{short(61_400), "61k"},
+		{short(999_600), "1.0M"},
+		{short(12_000_000), "12M"},
+		{byteSize(812), "812 B"},
+		{byteSize(4_100), "4.1 kB"},
+		{byteSize(12_300_000), "12 MB"},
+		{plural(1, "call"), "1 call"},
+		{plural(1204, "call"), "1,204 calls"},
+		{percent(1, 3), "33%"},
+		{percent(1, 0), "0%"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)

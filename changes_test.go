@@ -1,0 +1,188 @@
+package pleat
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// editing makes a conversation of successful calls.
+func editing(calls ...ToolCall) *state {
+	msgs := []Message{User("Go.")}
+	for i, c := range calls {
+		c.ID = fmt.Sprintf("c%d", i)
+		result := "The file has been updated."
+		switch c.Name {
+		case "write_file":
+			result = "File created successfully."
+		case "read_file":
+			result = "     1→func oldWay(n int) error {\n     2→func keptHere() {\n"
+		}
+		msgs = append(msgs, Assistant(c), Results(Result(c.ID, result)))
+	}
+	return stateOf(append(msgs, Assistant(Say("Done."))))
+}
+
+func edit(path, old, with string) ToolCall {
+	return Call("", "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, path, old, with))
+}
+
+func write(path, text string) ToolCall {
+	return Call("", "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, text))
+}
+
+func TestChangesAreNet(t *testing.T) {
+	tests := []struct {
+		name      string
+		calls     []ToolCall
+		want, not []string
+	}{
+		{
+			"a signature",
+			[]ToolCall{edit("a.go", "func run(n int) {", "func run(n int, fast bool) {")},
+			[]string{"a.go (#1", "- func run(n int) {\n+ func run(n int, fast bool) {"},
+			nil,
+		},
+		{
+			"added and taken out again",
+			[]ToolCall{edit("a.go", "x", "x\nfunc tryThis() {"), edit("a.go", "func tryThis() {", "func keepThis() {")},
+			[]string{"+ func keepThis() {", "2 calls, last #2"},
+			[]string{"tryThis"},
+		},
+		{
+			"taken out and put back",
+			[]ToolCall{edit("a.go", "func wasHere() {", "func other() {"), edit("a.go", "func other() {", "func wasHere() {\nfunc more() {")},
+			[]string{"+ func more() {"},
+			[]string{"wasHere", "other"},
+		},
+		{
+			"created",
+			[]ToolCall{write("b.go", "package b\n\ntype BlobStore struct {\n\tmaxBytes int64\n}\n\nfunc (s *BlobStore) Close() error {\n\tif err != nil {\n\t\treturn nil\n")},
+			[]string{"b.go (created, #1", "+ type BlobStore struct {", "+ maxBytes int64", "+ func (s *BlobStore) Close() error {"},
+			[]string{"return nil", "err != nil"},
+		},
+		{
+			"written over",
+			[]ToolCall{Call("", "read_file", `{"path":"a.go"}`), edit("a.go", "x", "func passing() {"), write("a.go", "func keptHere() {\nfunc newWay(n int) error {\n")},
+			[]string{"- func oldWay(n int) error {", "+ func newWay(n int) error {"},
+			[]string{"keptHere", "passing"},
+		},
+		{
+			"documents",
+			[]ToolCall{edit("README.md", "# Old", "# New\n\nRun it with care.")},
+			[]string{"- # Old\n", "+ # New\n", "+ Run it with care."},
+			nil,
+		},
+		{
+			"moved",
+			[]ToolCall{Call("", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-func before() {\n+func after() {\n*** End Patch\n")},
+			[]string{"b.go (was a.go, #1", "+ func after() {"},
+			nil,
+		},
+		{
+			"here-documents",
+			[]ToolCall{Call("", "bash", `{"command":"cat > c.py <<'EOF'\ndef handle_event(e):\n    pass\nEOF"}`)},
+			[]string{"c.py (created, #1", "+ def handle_event(e):"},
+			nil,
+		},
+		{
+			"tests",
+			[]ToolCall{edit("x.test.ts", "a", "test(\"keeps its own state\", async () => {\n\texpect(n).toBe(1);")},
+			[]string{`+ test("keeps its own state", async () => {`},
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := editing(tt.calls...)
+			in := pageOf(s, s.t.Len(), 3000)
+			got := in.changes(600)
+			for _, w := range tt.want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%q is missing in\n%s", w, got)
+				}
+			}
+			for _, n := range tt.not {
+				if strings.Contains(got, n) {
+					t.Errorf("%q is in\n%s", n, got)
+				}
+			}
+		})
+	}
+}
+
+// Whatever the room: the section fits, is the same every time, and what was changed last
+// stands last.
+func TestChangesFit(t *testing.T) {
+	var calls []ToolCall
+	for i := range 60 {
+		path := fmt.Sprintf("src/pkg%d/file%d.go", i%7, i%23)
+		calls = append(calls, edit(path, fmt.Sprintf("func old%dWay() {", i), fmt.Sprintf("func new%dWay(ctx context.Context) error {\n\tcount%d int", i, i)))
+	}
+	s := editing(calls...)
+	last := calls[len(calls)-1]
+	for room := 0; room < 1500; room += 61 {
+		in := pageOf(s, s.t.Len(), 3000)
+		got := in.changes(room)
+		if n := s.count.CountText(got); n > room {
+			t.Errorf("%d tokens in a room of %d", n, room)
+		}
+		if got != in.changes(room) {
+			t.Errorf("room %d: not the same twice", room)
+		}
+		if room > 200 && !strings.Contains(got, "new59Way") {
+			t.Errorf("room %d: the newest change %s is missing in\n%s", room, last.Input, got)
+		}
+	}
+}
+
+// A paste must not keep short messages out.
+func TestManyShortMessagesBeatOnePaste(t *testing.T) {
+	lines := []string{"u: start"}
+	for i := range 30 {
+		lines = append(lines, "a: ok", fmt.Sprintf("u: then look at part number %d of it", i))
+		if i == 20 {
+			lines = append(lines, "a: ok", "u: the log:\n"+strings.Repeat("some line of a log that was pasted\n", 400))
+		}
+	}
+	page := listen(lines...).Render(WordsRender{Budget: 900})
+	for i := range 30 {
+		if !strings.Contains(page, fmt.Sprintf("part number %d of", i)) {
+			t.Errorf("message %d is missing", i)
+		}
+	}
+	if !strings.Contains(page, "[cut here:") {
+		t.Errorf("the paste is not shown:\n%s", page)
+	}
+}
+
+func TestShortQuestion(t *testing.T) {
+	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat("Some background that nobody needs. ", 20) + "\nShall I begin with these?"
+	got := shortQuestion(q)
+	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") || !strings.HasSuffix(got, "Shall I begin with these?") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What others were told stays in a short ledger, with what it gave.
+func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
+	msgs := []Message{
+		User("Go."),
+		Assistant(Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`)),
+		Results(Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
+		Assistant(Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
+		Results(Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
+	}
+	for i := range 40 {
+		id := fmt.Sprintf("t%d", i)
+		msgs = append(msgs, Assistant(Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), Results(Result(id, "ok")))
+	}
+	s := stateOf(msgs)
+	in := pageOf(s, s.t.Len(), 3000)
+	got := s.ledger.render(ledgerRender{upTo: s.t.Len(), budget: 200, count: s.count.CountText, answer: in.answer, brief: true})
+	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
