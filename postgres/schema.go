@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -157,7 +156,7 @@ func schemaVersion(ctx context.Context, conn *pgx.Conn) (int, error) {
 		return 0, fmt.Errorf("schema version %d, this program knows %d: %w", version, len(migrations), pleat.ErrSchema)
 	}
 	if version < 1 {
-		return 0, errors.New("the table pleat.version is empty: " + pleat.ErrCorrupt.Error())
+		return 0, fmt.Errorf("the table pleat.version is empty: %w", pleat.ErrCorrupt)
 	}
 	return version, nil
 }
