@@ -2,6 +2,7 @@ package pleat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -32,7 +33,8 @@ type UnfoldRequest struct {
 	Around  int    `json:"around,omitempty"`
 
 	// Raw shows the bytes on the wire it came from instead of the text: JSON, as the
-	// client sent it.
+	// client sent it, or in pleat's neutral form if it never was on a wire. It has what
+	// text leaves out, such as the pictures of a result.
 	Raw bool `json:"raw,omitempty"`
 
 	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. What does
@@ -123,8 +125,8 @@ func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, err
 	}
 	if r.Raw {
-		if u.text = s.st.wire(p); u.text == "" {
-			return Unfolded{}, errors.New("it has no wire form: a program made it; ask for it without raw")
+		if u.text, err = s.st.wire(p); err != nil {
+			return Unfolded{}, err
 		}
 	}
 	u.Lines, u.Bytes, u.Hash = lineCount(u.text), len(u.text), HashOf(u.text)
@@ -199,28 +201,32 @@ func (s *state) content(p Place, handle string) (string, error) {
 	return text, nil
 }
 
-// wire is what a place was on the wire: a block's bytes, or messages on a line each.
-func (s *state) wire(p Place) string {
+// wire is what a place was on the wire: a block's bytes, or messages on a line each. What
+// never was on one is shown in the neutral form, which has everything too: pictures are
+// got back this way.
+func (s *state) wire(p Place) (string, error) {
 	if p.Block >= 0 {
-		switch b := s.t.Block(BlockRef{p.Start, p.Block}).(type) {
-		case Text:
-			return b.Raw
-		case Thinking:
-			return b.Raw
-		case ToolCall:
-			return b.Raw
-		case ToolResult:
-			return b.Raw
+		block := neutralBlocks(BlocksOf(s.t.Block(BlockRef{p.Start, p.Block})))[0]
+		if block.Raw != "" {
+			return string(block.Raw), nil
 		}
-		return ""
+		out, err := json.Marshal(block)
+		return string(out), err
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		if raw := s.t.At(i).Raw(); raw != "" {
-			b.WriteString(raw + "\n")
+		m := s.t.At(i)
+		if m.Raw() != "" {
+			b.WriteString(m.Raw() + "\n")
+			continue
 		}
+		out, err := json.Marshal(m)
+		if err != nil {
+			return "", err
+		}
+		b.Write(append(out, '\n'))
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // choose fills in what is shown of the text, within the budget.

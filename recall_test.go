@@ -195,8 +195,8 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 
 func TestUnfoldRaw(t *testing.T) {
 	s := recallSession(t)
-	if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); err == nil {
-		t.Error("a block without a wire form was shown as one")
+	if u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(u.Whole(), `{"kind":"tool_result","id":"1"`) {
+		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole())
 	}
 	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
 	res := pleat.Result("9", "exact é")

@@ -49,7 +49,7 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 		fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
 		fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
 		fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
-		fs.BoolVar(&f.raw, "raw", false, "the bytes on the wire it came from (JSON) instead of the text")
+		fs.BoolVar(&f.raw, "raw", false, "the bytes on the wire it came from (JSON), or the neutral form, instead of the text")
 		fs.BoolVar(&f.numbered, "numbered", false, "with what it is, and line numbers")
 		fs.BoolVar(&f.json, "json", false, "print JSON")
 		return func(ctx context.Context, p *program, args []string) error {
