@@ -26,8 +26,9 @@ var imports = map[string][]string{
 	"internal/wire":        {"", "internal/jsonspan"},
 	"anthropic":            {"", "internal/jsonspan", "internal/sse", "internal/wire"},
 	"openai":               {"", "internal/jsonspan", "internal/sse", "internal/wire"},
-	"sqlite":               {""},
-	"postgres":             {""},
+	"internal/packed":      {""},
+	"sqlite":               {"", "internal/packed"},
+	"postgres":             {"", "internal/packed"},
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
 	"internal/bpe/bpetest": {},
@@ -37,12 +38,10 @@ var imports = map[string][]string{
 // modules says which packages may use which other people's code. Everything not listed
 // uses the standard library alone.
 var modules = map[string][]string{
-	"pleattest": {"github.com/google/go-cmp/cmp"},
-	"postgres": {
-		"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool",
-		"github.com/klauspost/compress/zstd",
-	},
-	"sqlite": {"modernc.org/sqlite", "modernc.org/sqlite/lib", "github.com/klauspost/compress/zstd"},
+	"pleattest":       {"github.com/google/go-cmp/cmp"},
+	"internal/packed": {"github.com/klauspost/compress/zstd"},
+	"postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"sqlite":          {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }
 
 func TestImportTable(t *testing.T) {

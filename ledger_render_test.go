@@ -120,7 +120,7 @@ func expandBrace(s string) []string {
 // every changed path and no other, as long as the names fit.
 func TestLedgerRenderNamesEveryChange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	dirs := []string{"", "src/", "src/app/", "/abs/work/", "/abs/work/deep/er/", "../up/", "docs/"}
+	dirs := []string{"", "src/", "src/app/", "/abs/tree/", "/abs/tree/deep/er/", "../up/", "docs/"}
 	for range 60 {
 		var steps []callStep
 		want := map[string]bool{}

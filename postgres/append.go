@@ -11,14 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // draft is an entry on its way into the store: hashed and compressed before anything is
 // locked.
 type draft struct {
 	record
-	body packed
-	text packed
+	body packed.Blob
+	text packed.Blob
 }
 
 // appending is one Append through all its attempts.
@@ -70,11 +71,11 @@ func newDraft(e pleat.Entry) draft {
 	}
 	if len(e.Body) > 0 {
 		d.BodyHash = pleat.HashOf(e.Body)
-		d.body = pack(e.Body)
+		d.body = packed.Pack(e.Body)
 	}
 	if e.Text != "" {
 		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = pack([]byte(e.Text))
+			d.text = packed.Pack([]byte(e.Text))
 		}
 	}
 	return d
@@ -189,15 +190,15 @@ func (s *Store) checkBodies(rows pgx.Rows, a *appending, there map[pleat.Hash]bo
 	defer rows.Close()
 	for rows.Next() {
 		var hash []byte
-		var p packed
-		if err := rows.Scan(&hash, &p.size, &p.codec, &p.data); err != nil {
+		var p packed.Blob
+		if err := rows.Scan(&hash, &p.Size, &p.Codec, &p.Data); err != nil {
 			return err
 		}
 		var h pleat.Hash
 		if !setHash(&h, hash) || a.bodies[h] == nil {
 			continue
 		}
-		_, err := p.unpack(a.bodies[h].BodySize, h)
+		_, err := p.Unpack(a.bodies[h].BodySize, h)
 		if there[h] = err == nil; err != nil {
 			s.log.Warn("mended a damaged body", "store", s.name, "hash", h, "err", err)
 		}

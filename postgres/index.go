@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 const (
@@ -187,8 +188,8 @@ type querier interface {
 // entryText reads the text of an entry.
 func (s *Store) entryText(ctx context.Context, q querier, session int64, seq uint64) (string, error) {
 	var tenant, name []byte
-	var p packed
-	r, err := scanEntry(q.QueryRow(ctx, selectText, session, seq), &tenant, &name, &p.size, &p.codec, &p.data)
+	var p packed.Blob
+	r, err := scanEntry(q.QueryRow(ctx, selectText, session, seq), &tenant, &name, &p.Size, &p.Codec, &p.Data)
 	if damaged, ok := errors.AsType[errDamaged](err); ok {
 		return "", s.corrupt("text of an entry: %s", damaged.what)
 	}
@@ -199,10 +200,10 @@ func (s *Store) entryText(ctx context.Context, q querier, session int64, seq uin
 	if !r.checks(key) {
 		return "", s.corrupt("session %q: checksum of entry %d does not fit", key, r.Seq)
 	}
-	if p.size < 0 || p.size > maxSize {
-		return "", s.corrupt("session %q: text of entry %d says that it has %d bytes", key, r.Seq, p.size)
+	if p.Size < 0 || p.Size > maxSize {
+		return "", s.corrupt("session %q: text of entry %d says that it has %d bytes", key, r.Seq, p.Size)
 	}
-	content, err := p.unpack(p.size, r.textHash)
+	content, err := p.Unpack(p.Size, r.textHash)
 	if err != nil {
 		return "", s.corrupt("session %q: text of entry %d %v", key, r.Seq, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // A scan reads a page, gives the connection back, and only then yields: the loop's body
@@ -255,7 +256,7 @@ func (s *Store) body(ctx context.Context, conn *pgxpool.Conn, key pleat.SessionK
 	if size == nil || form == nil {
 		return nil, s.corrupt("session %q: body %v is missing", key, hash)
 	}
-	body, err := packed{int(*size), int(*form), data}.unpack(r.BodySize, hash)
+	body, err := packed.Blob{Size: int(*size), Codec: int(*form), Data: data}.Unpack(r.BodySize, hash)
 	if err != nil {
 		return nil, s.corrupt("session %q: body %v %v", key, hash, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // verifyRows is how much Verify reads at once: little, since rows can be large.
@@ -203,14 +204,14 @@ func (v *verifier) blobs() error {
 		what  string
 	}
 	row := func(rows pgx.Rows) (c checked, err error) {
-		var p packed
-		if err := rows.Scan(&c.hash, &c.owner, &p.size, &p.codec, &p.data); err != nil {
+		var p packed.Blob
+		if err := rows.Scan(&c.hash, &c.owner, &p.Size, &p.Codec, &p.Data); err != nil {
 			return c, err
 		}
 		var h pleat.Hash
-		if !setHash(&h, c.hash) || p.size < 0 || p.size > maxSize {
+		if !setHash(&h, c.hash) || p.Size < 0 || p.Size > maxSize {
 			c.what = fmt.Sprintf("body %x has a damaged record", c.hash)
-		} else if _, err := p.unpack(p.size, h); err != nil {
+		} else if _, err := p.Unpack(p.Size, h); err != nil {
 			c.what = fmt.Sprintf("body %v %v", h, err)
 		}
 		return c, nil

@@ -101,10 +101,10 @@ type (
 func (b *blobRows) add(batch *pgx.Batch, owner int64, conflict string, d *draft) {
 	hash := d.BodyHash
 	b.hashes = append(b.hashes, hash[:])
-	b.sizes = append(b.sizes, int64(d.body.size))
-	b.codecs = append(b.codecs, int16(d.body.codec))
-	b.data = append(b.data, d.body.data)
-	if b.bytes += len(d.body.data); b.bytes >= writeBytes || len(b.data) >= writeRows {
+	b.sizes = append(b.sizes, int64(d.body.Size))
+	b.codecs = append(b.codecs, int16(d.body.Codec))
+	b.data = append(b.data, d.body.Data)
+	if b.bytes += len(d.body.Data); b.bytes >= writeBytes || len(b.data) >= writeRows {
 		b.queue(batch, owner, conflict)
 	}
 }
@@ -118,10 +118,10 @@ func (b *blobRows) queue(batch *pgx.Batch, owner int64, conflict string) {
 
 func (t *textRows) add(batch *pgx.Batch, session int64, d *draft) {
 	t.seqs = append(t.seqs, int64(d.Seq))
-	t.sizes = append(t.sizes, int64(d.text.size))
-	t.codecs = append(t.codecs, int16(d.text.codec))
-	t.data = append(t.data, d.text.data)
-	if t.bytes += len(d.text.data); t.bytes >= writeBytes || len(t.data) >= writeRows {
+	t.sizes = append(t.sizes, int64(d.text.Size))
+	t.codecs = append(t.codecs, int16(d.text.Codec))
+	t.data = append(t.data, d.text.Data)
+	if t.bytes += len(d.text.Data); t.bytes >= writeBytes || len(t.data) >= writeRows {
 		t.queue(batch, session)
 	}
 }

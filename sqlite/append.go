@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // draft is an entry on its way into the store: hashed and compressed before the write
 // lock is taken.
 type draft struct {
 	record
-	body packed
-	text packed
+	body packed.Blob
+	text packed.Blob
 }
 
 // Append implements [pleat.Store].
@@ -57,11 +58,11 @@ func newDraft(e pleat.Entry) draft {
 	}
 	if len(e.Body) > 0 {
 		d.BodyHash = pleat.HashOf(e.Body)
-		d.body = pack(e.Body)
+		d.body = packed.Pack(e.Body)
 	}
 	if e.Text != "" {
 		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = pack([]byte(e.Text))
+			d.text = packed.Pack([]byte(e.Text))
 		}
 	}
 	return d
@@ -148,7 +149,7 @@ func (s *Store) addEntry(ctx context.Context, x *session, d *draft) error {
 		return nil
 	}
 	if d.textHash != d.BodyHash {
-		if _, err := s.write.addText.ExecContext(ctx, x.newest, d.text.size, d.text.codec, d.text.data); err != nil {
+		if _, err := s.write.addText.ExecContext(ctx, x.newest, d.text.Size, d.text.Codec, d.text.Data); err != nil {
 			return err
 		}
 	}
@@ -159,17 +160,17 @@ func (s *Store) addEntry(ctx context.Context, x *session, d *draft) error {
 // addBlob stores a body unless the tenant has it. One that is there is read first: an
 // Append must not rely on bytes that have gone bad, and can mend them.
 func (s *Store) addBlob(ctx context.Context, tenant string, d *draft) error {
-	result, err := s.write.addBlob.ExecContext(ctx, column(tenant), d.BodyHash[:], d.body.size, d.body.codec, d.body.data)
+	result, err := s.write.addBlob.ExecContext(ctx, column(tenant), d.BodyHash[:], d.body.Size, d.body.Codec, d.body.Data)
 	if err != nil {
 		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	var there packed
-	err = s.write.getBlob.QueryRowContext(ctx, d.BodyHash[:], column(tenant)).Scan(&there.size, &there.codec, &there.data)
+	var there packed.Blob
+	err = s.write.getBlob.QueryRowContext(ctx, d.BodyHash[:], column(tenant)).Scan(&there.Size, &there.Codec, &there.Data)
 	if err == nil {
-		if _, err = there.unpack(d.BodySize, d.BodyHash); err == nil {
+		if _, err = there.Unpack(d.BodySize, d.BodyHash); err == nil {
 			return nil
 		}
 	}
@@ -177,6 +178,6 @@ func (s *Store) addBlob(ctx context.Context, tenant string, d *draft) error {
 		return err
 	}
 	s.log.Warn("mended a damaged body", "path", s.path, "hash", d.BodyHash)
-	_, err = s.write.setBlob.ExecContext(ctx, d.body.size, d.body.codec, d.body.data, d.BodyHash[:], column(tenant))
+	_, err = s.write.setBlob.ExecContext(ctx, d.body.Size, d.body.Codec, d.body.Data, d.BodyHash[:], column(tenant))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // indexBytes is how much text one transaction of the indexer takes: little enough that
@@ -188,13 +189,13 @@ func (s *Store) entryText(ctx context.Context, entry int64) (seq uint64, text st
 	if !r.checks(key) {
 		return 0, "", s.corrupt("session %q: checksum of entry %d does not fit", key, r.Seq)
 	}
-	p, size := packed{int(textSize.Int64), int(textForm.Int64), textData}, int(textSize.Int64)
+	p, size := packed.Blob{Size: int(textSize.Int64), Codec: int(textForm.Int64), Data: textData}, int(textSize.Int64)
 	if r.textHash == r.BodyHash {
-		p, size = packed{int(blobSize.Int64), int(blobForm.Int64), blobData}, r.BodySize
+		p, size = packed.Blob{Size: int(blobSize.Int64), Codec: int(blobForm.Int64), Data: blobData}, r.BodySize
 	} else if size < 0 || size > maxTextSize {
 		return 0, "", s.corrupt("session %q: text of entry %d says that it has %d bytes", key, r.Seq, size)
 	}
-	content, err := p.unpack(size, r.textHash)
+	content, err := p.Unpack(size, r.textHash)
 	if err != nil {
 		return 0, "", s.corrupt("session %q: text of entry %d %v", key, r.Seq, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // A scan reads a page, lets go of the file, and only then yields: the loop's body may
@@ -293,7 +294,7 @@ func (s *Store) bodyByIndex(ctx context.Context, x *session, hash pleat.Hash) ([
 	if !size.Valid {
 		return nil, s.corrupt("body %v is missing", hash)
 	}
-	body, err := packed{int(size.Int64), int(form.Int64), data}.unpack(r.BodySize, hash)
+	body, err := packed.Blob{Size: int(size.Int64), Codec: int(form.Int64), Data: data}.Unpack(r.BodySize, hash)
 	if err != nil {
 		return nil, s.corrupt("body %v %v", hash, err)
 	}

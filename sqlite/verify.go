@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // Verify implements [pleat.Keeper]. It reads the whole file: SQLite's own check of all
@@ -182,19 +183,19 @@ func (v *verifier) text(key pleat.SessionKey, r *record) error {
 func (v *verifier) blobs() error {
 	return v.each(v.read, func(rows *sql.Rows) error {
 		var tenant, hash, data []byte
-		var p packed
-		if err := rows.Scan(&tenant, &hash, &p.size, &p.codec, &data); err != nil {
+		var p packed.Blob
+		if err := rows.Scan(&tenant, &hash, &p.Size, &p.Codec, &data); err != nil {
 			if _, ok := errors.AsType[errDamaged](asDamage(err)); ok {
 				return v.report(pleat.SessionKey{}, 0, "a body: %v", err)
 			}
 			return err
 		}
-		p.data = data
+		p.Data = data
 		var h pleat.Hash
-		if !setHash(&h, hash) || p.size < 0 || p.size > maxTextSize {
+		if !setHash(&h, hash) || p.Size < 0 || p.Size > maxTextSize {
 			return v.report(pleat.SessionKey{Tenant: string(tenant)}, 0, "body %x has a damaged record", hash)
 		}
-		if _, err := p.unpack(p.size, h); err != nil {
+		if _, err := p.Unpack(p.Size, h); err != nil {
 			return v.report(pleat.SessionKey{Tenant: string(tenant)}, 0, "body %v %v", h, err)
 		}
 		return nil

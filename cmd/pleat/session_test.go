@@ -24,14 +24,14 @@ func longSession(rounds int) []byte {
 	var b bytes.Buffer
 	parent := "null"
 	add := func(id, kind, content string) {
-		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/work/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
+		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
 			parent, kind, map[string]string{"assistant": `"id":"m` + id + `","model":"claude-opus-4-5-20251101",`}[kind], kind, content, id)
 		parent = strconv.Quote(id)
 	}
 	quote := func(s string) string { q, _ := json.Marshal(s); return string(q) }
 	add("u0", "user", quote("Uploads fail with 413. Find out why. Never change anything under legacy/: it is frozen for the audit."))
 	for i := range rounds {
-		id, call, result := fmt.Sprint(i+1), fmt.Sprintf(`"name":"Read","input":{"file_path":"/work/shop/src/part%03d.go"}`, i), ""
+		id, call, result := fmt.Sprint(i+1), fmt.Sprintf(`"name":"Read","input":{"file_path":"/home/dev/shop/src/part%03d.go"}`, i), ""
 		for line := range 20 {
 			result += fmt.Sprintf("%4d\tfunc part%03d_%d() error { return errLimit%d }\n", line+1, i, line, i*20+line)
 		}
@@ -42,7 +42,7 @@ func longSession(rounds int) []byte {
 			call = `"name":"Bash","input":{"command":"go test ./..."}`
 			result = strings.Repeat("ok  \texample/shop\t0.41s\n", 20)
 		case i == rounds-1:
-			call = `"name":"Edit","input":{"file_path":"/work/shop/config/server.toml","old_string":"1048576","new_string":"10485760"}`
+			call = `"name":"Edit","input":{"file_path":"/home/dev/shop/config/server.toml","old_string":"1048576","new_string":"10485760"}`
 			result = "The file has been updated."
 		}
 		add("a"+id, "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d",%s}]`, i, i, call))

@@ -1,4 +1,6 @@
-package postgres
+// Package packed is how stores keep bodies and texts: compressed where that helps, and
+// checked against their size and hash when they are read.
+package packed
 
 import (
 	"fmt"
@@ -15,11 +17,11 @@ const (
 	codecZstd = 1
 )
 
-// packed is a body or a text as it is stored.
-type packed struct {
-	size  int
-	codec int
-	data  []byte
+// Blob is a body or a text as it is stored.
+type Blob struct {
+	Size  int // of the content
+	Codec int // 0: Data is the content; 1: one zstd frame of it
+	Data  []byte
 }
 
 // One encoder and one decoder serve all stores: both keep pools inside and are safe
@@ -43,34 +45,34 @@ var (
 	})
 )
 
-// pack compresses if that helps.
-func pack(content []byte) packed {
+// Pack compresses if that helps.
+func Pack(content []byte) Blob {
 	const least = 96 // below this a frame saves nothing
 	if len(content) >= least {
 		if z := encoder().EncodeAll(content, make([]byte, 0, len(content)/2)); len(z) < len(content)-len(content)/16 {
-			return packed{len(content), codecZstd, z}
+			return Blob{len(content), codecZstd, z}
 		}
 	}
-	return packed{len(content), codecRaw, content}
+	return Blob{len(content), codecRaw, content}
 }
 
-// unpack returns the content in a slice of its own, if it has the size and the hash
+// Unpack returns the content in a slice of its own, if it has the size and the hash
 // that it must have. The size must come from a checked record.
-func (p packed) unpack(size int, hash pleat.Hash) ([]byte, error) {
-	if p.size != size {
-		return nil, fmt.Errorf("is recorded with %d bytes, want %d", p.size, size)
+func (p Blob) Unpack(size int, hash pleat.Hash) ([]byte, error) {
+	if p.Size != size {
+		return nil, fmt.Errorf("is recorded with %d bytes, want %d", p.Size, size)
 	}
 	var content []byte
-	switch p.codec {
+	switch p.Codec {
 	case codecRaw:
-		content = append(make([]byte, 0, len(p.data)), p.data...)
+		content = append(make([]byte, 0, len(p.Data)), p.Data...)
 	case codecZstd:
 		var err error
-		if content, err = decoder().DecodeAll(p.data, make([]byte, 0, size)); err != nil {
+		if content, err = decoder().DecodeAll(p.Data, make([]byte, 0, size)); err != nil {
 			return nil, fmt.Errorf("does not decompress: %w", err)
 		}
 	default:
-		return nil, fmt.Errorf("is stored in the unknown form %d", p.codec)
+		return nil, fmt.Errorf("is stored in the unknown form %d", p.Codec)
 	}
 	if len(content) != size {
 		return nil, fmt.Errorf("has %d bytes, want %d", len(content), size)

@@ -1,0 +1,46 @@
+package packed_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
+)
+
+func TestPack(t *testing.T) {
+	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), "\x00\xff" + strings.Repeat("x", 90)} {
+		b := packed.Pack([]byte(content))
+		got, err := b.Unpack(len(content), pleat.HashOf(content))
+		if err != nil || string(got) != content {
+			t.Errorf("round trip of %d bytes: %v", len(content), err)
+		}
+		if len(content) > 1_000 && len(b.Data) >= len(content)/2 {
+			t.Errorf("%d bytes packed to %d", len(content), len(b.Data))
+		}
+	}
+}
+
+// Whatever is wrong with stored bytes is an error, never content.
+func TestUnpackRefuses(t *testing.T) {
+	content := []byte(strings.Repeat("the same line again\n", 500))
+	good := packed.Pack(content)
+	hash := pleat.HashOf(content)
+	flipped := bytes.Clone(good.Data)
+	flipped[len(flipped)/2] ^= 1
+	for name, b := range map[string]packed.Blob{
+		"other size":   {Size: good.Size - 1, Codec: good.Codec, Data: good.Data},
+		"cut":          {Size: good.Size, Codec: good.Codec, Data: good.Data[:len(good.Data)-3]},
+		"bit flipped":  {Size: good.Size, Codec: good.Codec, Data: flipped},
+		"unknown form": {Size: good.Size, Codec: 9, Data: good.Data},
+		"not packed":   {Size: good.Size, Codec: 0, Data: good.Data},
+	} {
+		if _, err := b.Unpack(len(content), hash); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := good.Unpack(len(content), pleat.HashOf("else")); err == nil {
+		t.Error("other hash: no error")
+	}
+}
