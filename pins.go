@@ -9,7 +9,8 @@ import (
 // the folds of an epoch need no page, or an older page lacks a newer pin, a message of
 // their own goes before the first of the new folds: an empty stretch with a stub.
 func (d *draft) showPins() {
-	if len(d.added) == 0 {
+	stripped := d.in.bare > d.s.inUse.bare
+	if len(d.added) == 0 && !stripped {
 		return
 	}
 	missing := slices.DeleteFunc(slices.Clone(d.s.pins()), d.shows)
@@ -17,15 +18,15 @@ func (d *draft) showPins() {
 		return
 	}
 	at := d.s.t.Len()
+	if stripped { // the view changes from there on
+		at = d.s.inUse.bare
+	}
 	for _, f := range d.added {
 		if slices.Contains(d.in.spans, f) || d.in.blocks[f.ref()] == f {
 			at = min(at, f.Start)
 		}
 	}
-	at = d.back(at)
-	if at < d.head() || at >= d.s.t.Len() {
-		return // everything is behind a page
-	}
+	at = d.back(min(max(at, d.head()), d.s.t.Len()-1)) // behind the head where there is more
 	f := d.span(at, at, LeverPin, "pinned, and not on a page")
 	f.Stub = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n" + strings.Join(missing, "\n")
 	f.Parts = Parts{Pins: d.count(f.Stub), Stubs: d.s.count.CountMessage(User(""))}

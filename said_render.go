@@ -150,10 +150,10 @@ func (p *wordsPage) withdrawn(w *UserWords) {
 }
 
 func (p *wordsPage) pin() {
-	for _, pin := range p.o.Pins {
-		if line := "- " + verbatim(pin); p.fits(line) {
-			p.pins = append(p.pins, line)
-		}
+	for _, pin := range p.o.Pins { // pinned is pinned, whatever the room
+		line := "- " + verbatim(pin)
+		p.room -= p.o.Count(line) + 1
+		p.pins = append(p.pins, line)
 	}
 }
 
