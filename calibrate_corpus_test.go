@@ -54,10 +54,10 @@ func logBlocks(raw json.RawMessage) []pleat.Block {
 	return out
 }
 
-// TestCalibrationOnSessions predicts the reported prompt sizes of real sessions one
+// TestCorpusCalibration predicts the reported prompt sizes of real sessions one
 // request ahead. The files have neither system prompt nor tools, which are 30,000 to
 // 50,000 tokens: the calibration has to find that out by itself.
-func TestCalibrationOnSessions(t *testing.T) {
+func TestCorpusCalibration(t *testing.T) {
 	corpus := os.Getenv("PLEAT_CORPUS")
 	if corpus == "" {
 		t.Skip("PLEAT_CORPUS does not name a folder of session files")
