@@ -1,0 +1,111 @@
+package pleattest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Script is a model that follows a script: each request gets the next step's answer. It
+// is safe for concurrent use and keeps every request it got.
+type Script struct {
+	// Steps answer the first requests, one each.
+	Steps []Step
+	// Then answers what comes after them; n counts all requests from 0. Nil: an error.
+	Then func(n int, req *pleat.Request) (pleat.Reply, error)
+
+	mu       sync.Mutex
+	requests []*pleat.Request
+}
+
+// Step is one answer of a [Script].
+type Step struct {
+	Reply pleat.Reply
+	Err   error
+	// Hang waits until the request is cancelled and returns its error.
+	Hang bool
+}
+
+// Say is a step that answers with text and stops.
+func Say(text string) Step {
+	return Step{Reply: pleat.Reply{
+		Messages: []pleat.Message{pleat.Assistant(pleat.Text{Text: pleat.Plain(text)})}, Stop: pleat.StopEnd,
+	}}
+}
+
+// Use is a step that calls tools.
+func Use(calls ...pleat.ToolCall) Step {
+	blocks := make([]pleat.Block, len(calls))
+	for i, c := range calls {
+		blocks[i] = c
+	}
+	return Step{Reply: pleat.Reply{Messages: []pleat.Message{pleat.Assistant(blocks...)}, Stop: pleat.StopToolUse}}
+}
+
+// Fail is a step that ends in an error.
+func Fail(err error) Step { return Step{Err: err} }
+
+// Generate implements [pleat.Generator].
+func (s *Script) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return pleat.Reply{}, err
+	}
+	n, step, err := s.next(req)
+	if err != nil {
+		return pleat.Reply{}, err
+	}
+	if step.Hang {
+		<-ctx.Done()
+		return pleat.Reply{}, fmt.Errorf("scripted answer %d: %w", n, ctx.Err())
+	}
+	if sink != nil {
+		stream(step.Reply, sink)
+	}
+	return step.Reply, step.Err
+}
+
+func (s *Script) next(req *pleat.Request) (int, Step, error) {
+	s.mu.Lock()
+	n := len(s.requests)
+	r := *req
+	r.Messages = slices.Clone(req.Messages)
+	s.requests = append(s.requests, &r)
+	s.mu.Unlock()
+	if n < len(s.Steps) {
+		return n, s.Steps[n], nil
+	}
+	if s.Then == nil {
+		return n, Step{}, fmt.Errorf("scripted model: request %d of %d has no answer", n+1, len(s.Steps))
+	}
+	reply, err := s.Then(n, req)
+	return n, Step{Reply: reply, Err: err}, nil
+}
+
+func stream(r pleat.Reply, sink func(pleat.Delta)) {
+	index := 0
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks().All() {
+			d := pleat.Delta{Kind: b.Kind(), Index: index}
+			switch b := b.(type) {
+			case pleat.Text:
+				d.Text = b.Text.String()
+			case pleat.Thinking:
+				d.Text = b.Text.String()
+			case pleat.ToolCall:
+				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
+			}
+			sink(d)
+			index++
+		}
+	}
+}
+
+// Requests are the requests that the model got, in order.
+func (s *Script) Requests() []*pleat.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}

@@ -1,0 +1,48 @@
+package pleattest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+func ExampleScript() {
+	m := &pleattest.Script{Steps: []pleattest.Step{
+		pleattest.Use(pleat.Call("c1", "bash", `{"command":"ls"}`)),
+		pleattest.Say("done"),
+	}}
+	for range 2 {
+		r, _ := m.Generate(context.Background(), &pleat.Request{Model: "any"}, func(d pleat.Delta) { fmt.Println(d.Kind, d.Name, d.Text) })
+		fmt.Println(r.Stop)
+	}
+	// Output:
+	// tool_call bash {"command":"ls"}
+	// tool_use
+	// text  done
+	// end
+}
+
+func TestScriptEnds(t *testing.T) {
+	broken := errors.New("broken")
+	m := &pleattest.Script{Steps: []pleattest.Step{pleattest.Fail(broken), {Hang: true}}}
+	if _, err := m.Generate(t.Context(), &pleat.Request{}, nil); !errors.Is(err, broken) {
+		t.Errorf("first answer: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := make(chan error)
+	go func() {
+		_, err := m.Generate(ctx, &pleat.Request{}, nil)
+		stop <- err
+	}()
+	cancel()
+	if err := <-stop; !errors.Is(err, context.Canceled) {
+		t.Errorf("second answer: %v", err)
+	}
+	if _, err := m.Generate(t.Context(), &pleat.Request{}, nil); err == nil && len(m.Requests()) == 3 {
+		t.Error("a request beyond the script was answered")
+	}
+}
