@@ -50,9 +50,6 @@ func Fail(err error) Step { return Step{Err: err} }
 
 // Generate implements [pleat.Generator].
 func (s *Script) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return pleat.Reply{}, err
-	}
 	n, step, err := s.next(req)
 	if err != nil {
 		return pleat.Reply{}, err
