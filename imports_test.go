@@ -32,16 +32,18 @@ var imports = map[string][]string{
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
 	"internal/bpe/bpetest": {},
+	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"cmd/pleat":            {"", "anthropic", "openai", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed
 // uses the standard library alone.
 var modules = map[string][]string{
-	"pleattest":       {"github.com/google/go-cmp/cmp"},
-	"internal/packed": {"github.com/klauspost/compress/zstd"},
-	"postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"sqlite":          {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"pleattest":         {"github.com/google/go-cmp/cmp"},
+	"internal/packed":   {"github.com/klauspost/compress/zstd"},
+	"internal/upstream": {"github.com/klauspost/compress/zstd"},
+	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }
 
 func TestImportTable(t *testing.T) {

@@ -1,0 +1,180 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// request is what the script needs to know of a request, whatever its wire.
+type request struct {
+	model      string
+	stream     bool
+	usage      bool // a Chat request that asks for usage in the stream
+	tools      []pleat.Tool
+	messages   []pleat.Message
+	body       string
+	tokens     int
+	violations []string
+}
+
+// call is one tool call of an answer.
+type call struct{ id, name, input string }
+
+// answer is what the model says.
+type answer struct {
+	id, model string
+	thinking  string
+	text      string
+	calls     []call
+	prompt    int
+	recalled  string
+}
+
+var (
+	doneLine   = regexp.MustCompile(`step-(\d+)-done`)
+	handleCall = regexp.MustCompile(`unfold\(\\?"([a-z0-9]+)\\?"\)`)
+	valueLine  = regexp.MustCompile(`step (\d+) line 13 value (\d+)`)
+)
+
+// step is how many commands are done.
+func (r *request) step() int {
+	most := 0
+	for _, m := range doneLine.FindAllStringSubmatch(r.body, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// next is the answer to a request.
+func (s *Server) next(r *request) answer {
+	step := r.step()
+	if len(r.tools) == 0 {
+		return answer{text: fmt.Sprintf("Summary: the work is under way; step-%d-done.", step)}
+	}
+	a := answer{recalled: r.recalled()}
+	if s.o.Thinking {
+		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
+	}
+	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !strings.Contains(r.body, recallID) {
+		if c, ok := r.recall(); ok {
+			a.calls = append(a.calls, c)
+			if !s.o.Beside {
+				return a
+			}
+		}
+	}
+	if step >= s.o.Calls {
+		a.text = fmt.Sprintf("All %d steps are done.", step)
+		return a
+	}
+	a.text = fmt.Sprintf("Step %d is done, on with the next.", step)
+	for n := step + 1; n <= min(step+s.o.Parallel, s.o.Calls); n++ {
+		c, err := r.shell(n, s.o.Bytes)
+		if err != nil {
+			return answer{text: err.Error()}
+		}
+		a.calls = append(a.calls, c)
+	}
+	return a
+}
+
+const recallID = "call_recall_1"
+
+// recall asks for line 13 of the first folded output.
+func (r *request) recall() (call, bool) {
+	offered := slices.ContainsFunc(r.tools, func(t pleat.Tool) bool { return t.Name == pleat.ToolUnfold })
+	m := handleCall.FindStringSubmatch(r.body)
+	if !offered || m == nil {
+		return call{}, false
+	}
+	input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
+	return call{recallID, pleat.ToolUnfold, string(input)}, true
+}
+
+// recalled checks the answer to the recall call, if the request has it.
+func (r *request) recalled() string {
+	for _, m := range r.messages {
+		for _, b := range m.Blocks().All() {
+			res, ok := b.(pleat.ToolResult)
+			if !ok || res.CallID != recallID {
+				continue
+			}
+			text := res.Parts.Text()
+			v := valueLine.FindStringSubmatch(text)
+			if v == nil {
+				return "no such line in: " + text[:min(len(text), 200)]
+			}
+			step, _ := strconv.Atoi(v[1])
+			if want := strconv.Itoa(value(step, 13)); v[2] != want {
+				return "wrong value: " + v[0] + ", want " + want
+			}
+			return "exact"
+		}
+	}
+	return ""
+}
+
+func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
+
+// shell asks for command n with the client's own shell tool.
+func (r *request) shell(n, bytes int) (call, error) {
+	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
+	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
+	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command"} {
+		i := slices.IndexFunc(r.tools, func(t pleat.Tool) bool { return t.Name == name })
+		if i < 0 {
+			continue
+		}
+		input, err := fill(r.tools[i].Schema, command)
+		return call{fmt.Sprintf("call_%03d", n), name, input}, err
+	}
+	return call{}, fmt.Errorf("the client offers no shell tool")
+}
+
+// fill makes arguments for a shell tool by its schema.
+func fill(schema, command string) (string, error) {
+	var s struct {
+		Properties map[string]struct {
+			Type string `json:"type"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if err := json.Unmarshal([]byte(schema), &s); err != nil {
+		return "", fmt.Errorf("read tool schema: %w", err)
+	}
+	args := make(map[string]any)
+	for _, name := range s.Required {
+		switch s.Properties[name].Type {
+		case "string":
+			args[name] = "a step of the script"
+		case "integer", "number":
+			args[name] = 10_000
+		case "boolean":
+			args[name] = false
+		}
+	}
+	for _, name := range []string{"command", "cmd", "script"} {
+		p, ok := s.Properties[name]
+		if !ok {
+			continue
+		}
+		args[name] = command
+		if p.Type == "array" {
+			args[name] = []string{"bash", "-c", command}
+		}
+		break
+	}
+	if _, ok := s.Properties["max_output_tokens"]; ok {
+		args["max_output_tokens"] = 50_000
+	}
+	out, err := json.Marshal(args)
+	return string(out), err
+}

@@ -1,0 +1,207 @@
+// Package upstream is a model server on loopback that follows a script, for driving real
+// clients: it speaks the Messages, Chat Completions and Responses wires, streaming or
+// not, asks the client to run shell commands with the client's own tool, and checks
+// every request it gets.
+//
+// It keeps no state between requests of a conversation: every command prints which step
+// it is, and the highest step in a request says which comes next. So it works through
+// any proxy, with resumed clients and with the clients' own compactions.
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Options say what happens. The zero value asks for three small commands.
+type Options struct {
+	Calls    int    // commands before the final answer; 0: three
+	Bytes    int    // output of each command; 0: 200
+	Parallel int    // commands in one answer; 0: one
+	Limit    int    // prompts of more tokens are refused as too long; 0: none are
+	RecallAt int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
+	Beside   bool   // the recall call comes beside a command
+	FailAt   int    // the first request after this step fails once; 0: none does
+	Fail     string // how: "400", "413", "stream" (too long), "429", "500", "529"
+	Thinking bool   // answers begin with thinking, on the wires that have it
+
+	Model pleat.Model // whose rules requests are checked by
+}
+
+// Exchange is one request as the server saw it.
+type Exchange struct {
+	Wire       string   `json:"wire"`
+	Side       bool     `json:"side,omitempty"` // a request without tools: a title, a summary
+	Step       int      `json:"step"`           // commands that were done before it
+	Messages   int      `json:"messages"`
+	Tokens     int      `json:"tokens"`
+	Bytes      int      `json:"bytes"`
+	Status     int      `json:"status"`
+	Violations []string `json:"violations,omitempty"`
+	Folded     bool     `json:"folded,omitempty"`   // it shows stubs or a page
+	Recalled   string   `json:"recalled,omitempty"` // "exact" or what was wrong, with the answer to a recall call
+}
+
+// Server is the model server. It is safe for concurrent use.
+type Server struct {
+	o Options
+
+	mu     sync.Mutex
+	log    []Exchange
+	failed bool
+	ids    int
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.Calls == 0 {
+		o.Calls = 3
+	}
+	if o.Bytes == 0 {
+		o.Bytes = 200
+	}
+	o.Parallel = max(o.Parallel, 1)
+	return &Server{o: o}
+}
+
+// Log lists the exchanges so far, in order of arrival.
+func (s *Server) Log() []Exchange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var wire *wire
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "/messages"):
+		wire = &messages
+	case strings.HasSuffix(path, "/chat/completions"):
+		wire = &chat
+	case strings.HasSuffix(path, "/responses"):
+		wire = &responses
+	case strings.HasSuffix(path, "/count_tokens"):
+		body, _ := readBody(r)
+		reply(w, http.StatusOK, map[string]any{"input_tokens": pleat.O200k().Count(string(body))})
+		return
+	}
+	if wire == nil || r.Method != http.MethodPost {
+		reply(w, http.StatusNotFound, map[string]any{"error": map[string]any{"type": "not_found_error", "message": "no such path"}})
+		return
+	}
+	body, err := readBody(r)
+	if err == nil {
+		err = s.answer(w, wire, body)
+	}
+	if err != nil {
+		reply(w, http.StatusBadRequest, wire.failure("invalid_request_error", err.Error()))
+	}
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	from := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "zstd" {
+		d, err := zstd.NewReader(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
+		}
+		defer d.Close()
+		from = d
+	}
+	return io.ReadAll(from)
+}
+
+func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
+	req, err := on.decode(body, s.o.Model)
+	if err != nil {
+		return err
+	}
+	req.tokens = pleat.O200k().Count(string(body))
+	a := s.next(req)
+	x := Exchange{
+		Wire: on.name, Side: len(req.tools) == 0, Step: req.step(), Messages: len(req.messages),
+		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: req.violations,
+		Folded: strings.Contains(string(body), "[pleat: "), Recalled: a.recalled,
+	}
+	fail := s.failure(req)
+	if fail != "" && fail != "stream" {
+		x.Status = int(fail[0]-'0')*100 + int(fail[1]-'0')*10 + int(fail[2]-'0')
+	}
+	s.mu.Lock()
+	s.log = append(s.log, x)
+	s.ids++
+	a.id = fmt.Sprintf("%s%06d", on.prefix, s.ids)
+	s.mu.Unlock()
+
+	a.model, a.prompt = req.model, req.tokens
+	switch {
+	case fail == "stream" && req.stream:
+		on.breakOff(streamTo(w), a, s.tooLong(on, req))
+	case fail != "" && fail != "stream":
+		kind, text := s.words(on, fail, req)
+		reply(w, x.Status, on.failure(kind, text))
+	case req.stream:
+		on.stream(streamTo(w), a, req)
+	default:
+		reply(w, http.StatusOK, on.whole(a))
+	}
+	return nil
+}
+
+// failure says how this request fails; empty: it does not.
+func (s *Server) failure(req *request) string {
+	if s.o.Limit > 0 && req.tokens > s.o.Limit {
+		return "400"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.FailAt == 0 || s.failed || req.step() < s.o.FailAt || len(req.tools) == 0 {
+		return ""
+	}
+	s.failed = true
+	return s.o.Fail
+}
+
+func (s *Server) tooLong(on *wire, req *request) string {
+	limit := s.o.Limit
+	if limit == 0 {
+		limit = req.tokens * 9 / 10
+	}
+	if on == &messages {
+		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum", req.tokens, limit)
+	}
+	return fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", limit, req.tokens)
+}
+
+func (s *Server) words(on *wire, fail string, req *request) (kind, text string) {
+	switch fail {
+	case "413":
+		return "request_too_large", "Request exceeds the maximum size"
+	case "429":
+		return "rate_limit_error", "Number of requests has exceeded your rate limit"
+	case "529":
+		return "overloaded_error", "Overloaded"
+	case "500":
+		return "api_error", "Internal server error"
+	}
+	if on == &messages {
+		return "invalid_request_error", s.tooLong(on, req)
+	}
+	return "context_length_exceeded", s.tooLong(on, req)
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client is gone: nobody is left to tell
+}

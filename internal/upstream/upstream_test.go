@@ -1,0 +1,165 @@
+package upstream_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+type client struct {
+	path   string
+	encode func(*pleat.Request) ([]byte, error)
+	whole  func([]byte) (pleat.Reply, error)
+	record func(stream []byte) (pleat.Reply, error)
+}
+
+func recorded[R interface {
+	io.Writer
+	Reply() (pleat.Reply, error)
+}](r R, stream []byte) (pleat.Reply, error) {
+	if _, err := r.Write(stream); err != nil {
+		return pleat.Reply{}, err
+	}
+	return r.Reply()
+}
+
+var clients = map[string]client{
+	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (pleat.Reply, error) { return recorded(&anthropic.Recorder{}, b) }},
+	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (pleat.Reply, error) { return recorded(&openai.ChatRecorder{}, b) }},
+	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (pleat.Reply, error) {
+		return recorded(&openai.ResponsesRecorder{}, b)
+	}},
+}
+
+// TestConversation plays a client that runs the commands, on each wire, streaming and
+// not: all steps are reached, and nothing that was sent breaks a rule.
+func TestConversation(t *testing.T) {
+	if _, err := exec.LookPath("awk"); err != nil {
+		t.Skip("no awk to run the script's commands with")
+	}
+	for name, c := range clients {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, stream), func(t *testing.T) {
+				s := upstream.New(upstream.Options{Calls: 5, Parallel: 2, Bytes: 500, Thinking: name == "messages"})
+				server := httptest.NewServer(s)
+				defer server.Close()
+				last := converse(t, server.URL, c, stream)
+				if !strings.Contains(last, "All 5 steps") {
+					t.Errorf("last answer %q", last)
+				}
+				for i, x := range s.Log() {
+					if len(x.Violations) > 0 || x.Status != 200 {
+						t.Errorf("request %d: %+v", i, x)
+					}
+				}
+			})
+		}
+	}
+}
+
+func converse(t *testing.T, url string, c client, stream bool) string {
+	req := &pleat.Request{
+		Model: "scripted", MaxTokens: 1000, Stream: stream, Messages: []pleat.Message{pleat.User("Work through the steps.")},
+		Tools: []pleat.Tool{{Name: "Bash", Description: "runs a command", Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`}},
+	}
+	for range 10 {
+		r := ask(t, url, c, req)
+		req.Messages = append(req.Messages, r.Messages...)
+		var results []pleat.ToolResult
+		text := ""
+		for _, m := range r.Messages {
+			text += m.Text()
+			for _, b := range m.Blocks().All() {
+				if call, ok := b.(pleat.ToolCall); ok {
+					results = append(results, pleat.Result(call.ID, run(t, call.Input.String())))
+				}
+			}
+		}
+		if len(results) == 0 {
+			return text
+		}
+		req.Messages = append(req.Messages, pleat.Results(results...))
+	}
+	return "never done"
+}
+
+func run(t *testing.T, input string) string {
+	t.Helper()
+	_, command, ok := strings.Cut(input, `{"command":"`)
+	if !ok {
+		t.Fatalf("input %s", input)
+	}
+	command = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\u003c`, `<`).Replace(strings.TrimSuffix(command, `"}`))
+	out, err := exec.Command("sh", "-c", command).CombinedOutput()
+	if err != nil {
+		t.Fatalf("run %s: %v: %s", command, err, out)
+	}
+	return string(out)
+}
+
+func ask(t *testing.T, url string, c client, req *pleat.Request) pleat.Reply {
+	t.Helper()
+	body, err := c.encode(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(url+c.path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", resp.StatusCode, err, got)
+	}
+	read := c.whole
+	if req.Stream {
+		read = c.record
+	}
+	r, err := read(got)
+	if err != nil || r.Err != nil {
+		t.Fatalf("reply: %v %v", err, r.Err)
+	}
+	return r
+}
+
+// TestFailures checks that each way of failing happens once and is what it says.
+func TestFailures(t *testing.T) {
+	for name, c := range clients {
+		for fail, want := range map[string]pleat.ErrorKind{
+			"400": pleat.ErrorTooLong, "413": pleat.ErrorTooLarge, "429": pleat.ErrorRateLimited, "529": pleat.ErrorOverloaded,
+		} {
+			s := upstream.New(upstream.Options{FailAt: 1, Fail: fail})
+			server := httptest.NewServer(s)
+			body, _ := c.encode(&pleat.Request{
+				Model: "m", MaxTokens: 10, Messages: []pleat.Message{pleat.User("step-1-done")},
+				Tools: []pleat.Tool{{Name: "bash", Schema: `{"type":"object"}`}},
+			})
+			for i, status := range []string{fail, "200"} {
+				resp, err := http.Post(server.URL+c.path, "application/json", bytes.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if fmt.Sprint(resp.StatusCode) != status {
+					t.Errorf("%s %s, request %d: status %d: %s", name, fail, i, resp.StatusCode, got)
+				}
+				if e := pleat.ClassifyError(resp.StatusCode, "", got); i == 0 && e.Kind != want {
+					t.Errorf("%s %s: %v, want %v", name, fail, e.Kind, want)
+				}
+			}
+			server.Close()
+		}
+	}
+}

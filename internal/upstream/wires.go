@@ -1,0 +1,178 @@
+package upstream
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+// wire is one of the three formats.
+type wire struct {
+	name     string
+	prefix   string // of reply ids
+	decode   func(body []byte, m pleat.Model) (*request, error)
+	whole    func(a answer) any
+	stream   func(out *stream, a answer, r *request)
+	breakOff func(out *stream, a answer, text string)
+	failure  func(kind, text string) any
+}
+
+type object = map[string]any
+
+var (
+	messages  = wire{"messages", "msg_", decodeMessages, wholeMessage, streamMessage, breakMessage, messageFailure}
+	chat      = wire{"chat", "chatcmpl-", decodeChat, wholeChat, streamChat, breakChat, openaiFailure}
+	responses = wire{"responses", "resp_", decodeResponses, wholeResponse, streamResponse, breakResponse, openaiFailure}
+)
+
+// stream writes server-sent events and flushes each.
+type stream struct {
+	w http.ResponseWriter
+	n int
+}
+
+func streamTo(w http.ResponseWriter) *stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	return &stream{w: w}
+}
+
+func (s *stream) send(typ string, v any) {
+	data, ok := v.(string)
+	if !ok {
+		b, _ := json.Marshal(v)
+		data = string(b)
+	}
+	_, _ = s.w.Write(sse.AppendEvent(nil, typ, []byte(data))) // the client is gone: nobody is left to tell
+	_ = http.NewResponseController(s.w).Flush()
+}
+
+func texts(vs []pleat.Violation) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Rule+" at "+v.String())
+	}
+	return out
+}
+
+func output(a answer) int {
+	n := len(a.text) + len(a.thinking)
+	for _, c := range a.calls {
+		n += len(c.input)
+	}
+	return n/4 + 1
+}
+
+func decodeMessages(body []byte, m pleat.Model) (*request, error) {
+	r, err := anthropic.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		model: r.Model, stream: r.Stream, tools: r.Tools, messages: r.Messages,
+		body: string(body), violations: texts(r.Check(m)),
+	}, nil
+}
+
+func messageFailure(kind, text string) any {
+	return object{"type": "error", "error": object{"type": kind, "message": text}, "request_id": "req_1"}
+}
+
+func messageStop(a answer) string {
+	if len(a.calls) > 0 {
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+func messageBlocks(a answer) []object {
+	var out []object
+	if a.thinking != "" {
+		out = append(out, object{"type": "thinking", "thinking": a.thinking, "signature": "c2lnbmVk"})
+	}
+	if a.text != "" {
+		out = append(out, object{"type": "text", "text": a.text})
+	}
+	for _, c := range a.calls {
+		out = append(out, object{"type": "tool_use", "id": c.id, "name": c.name, "input": json.RawMessage(c.input)})
+	}
+	return out
+}
+
+func messageUsage(a answer, out int) object {
+	return object{"input_tokens": a.prompt, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": out}
+}
+
+func wholeMessage(a answer) any {
+	return object{
+		"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": messageBlocks(a),
+		"stop_reason": messageStop(a), "stop_sequence": nil, "usage": messageUsage(a, output(a)),
+	}
+}
+
+func startMessage(s *stream, a answer) {
+	s.send("message_start", object{"type": "message_start", "message": object{
+		"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": []object{},
+		"stop_reason": nil, "stop_sequence": nil, "usage": messageUsage(a, 1),
+	}})
+	s.send("ping", object{"type": "ping"})
+}
+
+func streamMessage(s *stream, a answer, _ *request) {
+	startMessage(s, a)
+	for i, b := range messageBlocks(a) {
+		delta := object{}
+		switch b["type"] {
+		case "thinking":
+			delta = object{"type": "thinking_delta", "thinking": b["thinking"]}
+			b["thinking"] = ""
+		case "text":
+			delta = object{"type": "text_delta", "text": b["text"]}
+			b["text"] = ""
+		case "tool_use":
+			delta = object{"type": "input_json_delta", "partial_json": string(b["input"].(json.RawMessage))}
+			b["input"] = object{}
+		}
+		signature := b["signature"]
+		if signature != nil {
+			b["signature"] = ""
+		}
+		s.send("content_block_start", object{"type": "content_block_start", "index": i, "content_block": b})
+		s.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
+		if signature != nil {
+			s.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": object{"type": "signature_delta", "signature": signature}})
+		}
+		s.send("content_block_stop", object{"type": "content_block_stop", "index": i})
+	}
+	s.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": messageStop(a), "stop_sequence": nil}, "usage": messageUsage(a, output(a))})
+	s.send("message_stop", object{"type": "message_stop"})
+}
+
+func breakMessage(s *stream, _ answer, text string) {
+	s.send("error", messageFailure("invalid_request_error", text))
+}
+
+func decodeChat(body []byte, m pleat.Model) (*request, error) {
+	r, err := openai.DecodeChat(body)
+	if err != nil {
+		return nil, err
+	}
+	var o struct {
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	_ = json.Unmarshal(body, &o) // it was decoded once already
+	return &request{
+		model: r.Model, stream: r.Stream, usage: o.StreamOptions.IncludeUsage, tools: r.Tools, messages: r.Messages,
+		body: string(body), violations: texts(r.Check(m)),
+	}, nil
+}
+
+func openaiFailure(kind, text string) any {
+	return object{"error": object{"message": text, "type": "invalid_request_error", "param": nil, "code": kind}}
+}

@@ -1,0 +1,167 @@
+package upstream
+
+import (
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+func chatStop(a answer) string {
+	if len(a.calls) > 0 {
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+func chatUsage(a answer) object {
+	out := output(a)
+	return object{"prompt_tokens": a.prompt, "completion_tokens": out, "total_tokens": a.prompt + out}
+}
+
+func wholeChat(a answer) any {
+	m := object{"role": "assistant", "content": a.text}
+	if len(a.calls) > 0 {
+		var calls []object
+		for _, c := range a.calls {
+			calls = append(calls, object{"id": c.id, "type": "function", "function": object{"name": c.name, "arguments": c.input}})
+		}
+		m["tool_calls"] = calls
+	}
+	return object{
+		"id": a.id, "object": "chat.completion", "created": 1, "model": a.model, "usage": chatUsage(a),
+		"choices": []object{{"index": 0, "message": m, "finish_reason": chatStop(a)}},
+	}
+}
+
+func chatChunk(a answer, choices []object) object {
+	return object{"id": a.id, "object": "chat.completion.chunk", "created": 1, "model": a.model, "choices": choices}
+}
+
+func streamChat(s *stream, a answer, r *request) {
+	send := func(delta object, finish any) {
+		s.send("", chatChunk(a, []object{{"index": 0, "delta": delta, "finish_reason": finish}}))
+	}
+	send(object{"role": "assistant", "content": ""}, nil)
+	if a.text != "" {
+		send(object{"content": a.text}, nil)
+	}
+	for i, c := range a.calls {
+		send(object{"tool_calls": []object{{"index": i, "id": c.id, "type": "function", "function": object{"name": c.name, "arguments": ""}}}}, nil)
+		half := len(c.input) / 2
+		for _, part := range []string{c.input[:half], c.input[half:]} {
+			send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": part}}}}, nil)
+		}
+	}
+	send(object{}, chatStop(a))
+	if r.usage {
+		last := chatChunk(a, []object{})
+		last["usage"] = chatUsage(a)
+		s.send("", last)
+	}
+	s.send("", "[DONE]")
+}
+
+func breakChat(s *stream, _ answer, text string) {
+	s.send("", openaiFailure("context_length_exceeded", text))
+}
+
+func decodeResponses(body []byte, m pleat.Model) (*request, error) {
+	r, err := openai.DecodeResponses(body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		model: r.Model, stream: r.Stream, tools: r.Tools, messages: r.Messages,
+		body: string(body), violations: texts(r.Check(m)),
+	}, nil
+}
+
+func responseItems(a answer) []object {
+	var out []object
+	if a.thinking != "" {
+		out = append(out, object{"type": "reasoning", "id": "rs_" + a.id, "summary": []object{}, "encrypted_content": "c2VhbGVk"})
+	}
+	if a.text != "" {
+		out = append(out, object{
+			"type": "message", "id": "msg_" + a.id, "status": "completed", "role": "assistant",
+			"content": []object{{"type": "output_text", "text": a.text, "annotations": []object{}}},
+		})
+	}
+	for i, c := range a.calls {
+		out = append(out, object{
+			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "status": "completed",
+			"call_id": c.id, "name": c.name, "arguments": c.input,
+		})
+	}
+	return out
+}
+
+func wholeResponse(a answer) any {
+	out := output(a)
+	return object{
+		"id": a.id, "object": "response", "created_at": 1, "status": "completed", "model": a.model, "error": nil,
+		"incomplete_details": nil, "output": responseItems(a), "parallel_tool_calls": true, "tool_choice": "auto", "tools": []object{},
+		"usage": object{
+			"input_tokens": a.prompt, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": out,
+			"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": a.prompt + out,
+		},
+	}
+}
+
+func streamResponse(s *stream, a answer, _ *request) {
+	send := func(typ string, v object) {
+		v["type"], v["sequence_number"] = typ, s.n
+		s.n++
+		s.send(typ, v)
+	}
+	begun := wholeResponse(a).(object)
+	begun["status"], begun["output"], begun["usage"] = "in_progress", []object{}, nil
+	send("response.created", object{"response": begun})
+	send("response.in_progress", object{"response": begun})
+	for i, item := range responseItems(a) {
+		bare := object{}
+		for k, v := range item {
+			bare[k] = v
+		}
+		id := item["id"]
+		switch item["type"] {
+		case "message":
+			bare["status"], bare["content"] = "in_progress", []object{}
+			part := object{"type": "output_text", "text": "", "annotations": []object{}}
+			at := object{"item_id": id, "output_index": i, "content_index": 0}
+			send("response.output_item.added", object{"output_index": i, "item": bare})
+			send("response.content_part.added", merge(at, object{"part": part}))
+			send("response.output_text.delta", merge(at, object{"delta": a.text}))
+			send("response.output_text.done", merge(at, object{"text": a.text}))
+			send("response.content_part.done", merge(at, object{"part": object{"type": "output_text", "text": a.text, "annotations": []object{}}}))
+		case "function_call":
+			bare["status"], bare["arguments"] = "in_progress", ""
+			at := object{"item_id": id, "output_index": i}
+			send("response.output_item.added", object{"output_index": i, "item": bare})
+			send("response.function_call_arguments.delta", merge(at, object{"delta": item["arguments"]}))
+			send("response.function_call_arguments.done", merge(at, object{"arguments": item["arguments"]}))
+		default:
+			send("response.output_item.added", object{"output_index": i, "item": bare})
+		}
+		send("response.output_item.done", object{"output_index": i, "item": item})
+	}
+	send("response.completed", object{"response": wholeResponse(a)})
+}
+
+func merge(a, b object) object {
+	out := object{}
+	for k, v := range a {
+		out[k] = v
+	}
+	for k, v := range b {
+		out[k] = v
+	}
+	return out
+}
+
+func breakResponse(s *stream, a answer, text string) {
+	r := wholeResponse(a).(object)
+	r["status"], r["output"], r["error"] = "failed", []object{}, object{"code": "context_length_exceeded", "message": text}
+	s.send("response.failed", object{"type": "response.failed", "sequence_number": 0, "response": r})
+}
