@@ -33,7 +33,8 @@ var imports = map[string][]string{
 	"pleattest":            {""},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
-	"cmd/pleat":            {"", "anthropic", "openai", "sessionlog", "sqlite"},
+	"eval":                 {"", "anthropic", "openai", "sessionlog"},
+	"cmd/pleat":            {"", "eval", "anthropic", "openai", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed

@@ -1,0 +1,226 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// Session is a conversation to be compacted: complete, without the summaries that its
+// own agent put in its place.
+type Session struct {
+	Name     string
+	Messages []pleat.Message
+	Times    []time.Time // when each message was said, zero where nobody knows; nil: nobody knows
+	Changes  []Change    // of files, in order, as far as the log itself vouches for them
+
+	// Compactions are the places where the session's own agent compacted, with the
+	// summary that it went on from.
+	Compactions []Compaction
+}
+
+// Change is a change of a file that the log vouches for: not what a call asked for but
+// what was done.
+type Change struct {
+	Message int // index of the message that tells of it
+	Path    string
+	Op      sessionlog.ChangeOp
+}
+
+// Compaction is a place where an agent replaced its history by a summary.
+type Compaction struct {
+	At      int    // index of the message that follows
+	Summary string // empty: one that only its provider can read
+}
+
+// ReadSession reads the first session of a file, in any format that package sessionlog
+// knows.
+func ReadSession(ctx context.Context, path string) (Session, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Session{}, fmt.Errorf("read session: %w", err)
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", path, err)
+	}
+	defer log.Close()
+	s := Session{Name: filepath.Base(path)}
+	var place []int // of the log's records among our messages
+	var lines []int
+	for rec, err := range log.Records() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return Session{}, fmt.Errorf("read session %s: %w", path, err)
+		}
+		place = append(place, len(s.Messages))
+		if rec.Message.Origin() == pleat.OriginSummary {
+			continue
+		}
+		lines = append(lines, rec.Line)
+		s.Messages, s.Times = append(s.Messages, rec.Message), append(s.Times, rec.Time)
+	}
+	info := log.Info()
+	for _, c := range info.Changes {
+		at, found := slices.BinarySearch(lines, c.Line)
+		if !found {
+			at--
+		}
+		s.Changes = append(s.Changes, Change{Message: max(at, 0), Path: c.Path, Op: c.Op})
+	}
+	for _, c := range info.Compactions {
+		if c.Partial || c.At > len(place) {
+			continue
+		}
+		at := len(s.Messages)
+		if c.At < len(place) {
+			at = place[c.At]
+		}
+		s.Compactions = append(s.Compactions, Compaction{At: at, Summary: c.Summary})
+	}
+	return s, nil
+}
+
+// notSessions are folders of the public data that hold other things.
+var notSessions = []string{"eval", "trail", "model", "LICENSES"}
+
+// SessionFiles lists the files below a folder that may hold sessions, in order of name.
+func SessionFiles(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if path != dir && slices.Contains(notSessions, d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return files, nil
+}
+
+// ReadCorpus reads every session below a folder. Files that hold no session are left out.
+// The names are the paths below the folder.
+func ReadCorpus(ctx context.Context, dir string) ([]Session, error) {
+	files, err := SessionFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []Session
+	for _, file := range files {
+		s, err := ReadSession(ctx, file)
+		if errors.Is(err, sessionlog.ErrFormat) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rel, err := filepath.Rel(dir, file); err == nil {
+			s.Name = filepath.ToSlash(rel)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// span is a part of a session with a cut: an arm compacts the messages before the cut,
+// and what the agent did from there to the end tells what it needed.
+type span struct {
+	cut, end int
+	own      string // the summary that the session's own agent made at this cut, if it did
+}
+
+// futureSpan cuts a session at 70 % of its longest stretch without a compaction, because
+// after a compaction an agent can only use what its own summary kept. The cut is before
+// an answer of the model.
+func (s *Session) futureSpan() span {
+	from, to, best, at := 0, len(s.Messages), -1, 0
+	for i := range len(s.Compactions) + 1 {
+		end := len(s.Messages)
+		if i < len(s.Compactions) {
+			end = s.Compactions[i].At
+		}
+		if n := s.chars(at, end); n > best {
+			best, from, to = n, at, end
+		}
+		at = max(at, end)
+	}
+	cut := from
+	for part := 0; cut < to && part < best*7/10; cut++ {
+		part += s.chars(cut, cut+1)
+	}
+	for cut < to && s.Messages[cut].Role() != pleat.RoleAssistant {
+		cut++
+	}
+	return span{cut: cut, end: to}
+}
+
+// ownSpans are the cuts that the session's own agent made and whose summaries can be read.
+func (s *Session) ownSpans() []span {
+	var out []span
+	for i, c := range s.Compactions {
+		if c.Summary == "" || c.At == 0 {
+			continue
+		}
+		end := len(s.Messages)
+		if i+1 < len(s.Compactions) {
+			end = s.Compactions[i+1].At
+		}
+		out = append(out, span{cut: c.At, end: end, own: c.Summary})
+	}
+	return out
+}
+
+func (s *Session) chars(from, to int) int {
+	n := 0
+	for _, m := range s.Messages[from:to] {
+		for _, b := range m.Blocks().All() {
+			n += len(blockText(b))
+		}
+	}
+	return n
+}
+
+// blockText is what a block says: words, a call's input, a result's text.
+func blockText(b pleat.Block) string {
+	switch b := b.(type) {
+	case pleat.Text:
+		return b.Text.String()
+	case pleat.Thinking:
+		return b.Text.String()
+	case pleat.ToolCall:
+		return b.Input.String()
+	case pleat.ToolResult:
+		return b.Text()
+	}
+	return ""
+}
+
+// messageText is all that the blocks of a message say.
+func messageText(m pleat.Message) string {
+	var all []byte
+	for _, b := range m.Blocks().All() {
+		if t := blockText(b); t != "" {
+			all = append(append(all, t...), '\n')
+		}
+	}
+	return string(all)
+}
