@@ -34,7 +34,8 @@ var imports = map[string][]string{
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},
-	"cmd/pleat":            {"", "eval", "anthropic", "openai", "sessionlog", "sqlite"},
+	"internal/pgtest":      {},
+	"cmd/pleat":            {"", "eval", "anthropic", "openai", "postgres", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed
@@ -43,6 +44,7 @@ var modules = map[string][]string{
 	"pleattest":         {"github.com/google/go-cmp/cmp"},
 	"internal/packed":   {"github.com/klauspost/compress/zstd"},
 	"internal/upstream": {"github.com/klauspost/compress/zstd"},
+	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
 	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
 	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }

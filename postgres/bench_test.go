@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
@@ -37,7 +38,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{4 << 10, 100 << 10} {
 		for _, text := range []bool{false, true} {
 			b.Run(fmt.Sprintf("size=%d/text=%t", size, text), func(b *testing.B) {
-				store := open(b, database(b, theCluster(b)), nil)
+				store := open(b, pgtest.Shared(b).Database(b), nil)
 				random := rand.New(rand.NewPCG(1, 2))
 				key, last := pleat.SessionKey{Session: "a"}, uint64(0)
 				b.SetBytes(int64(size))
@@ -61,7 +62,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkBody(b *testing.B) {
 	for _, size := range []int{4 << 10, 100 << 10} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-			store := open(b, database(b, theCluster(b)), nil)
+			store := open(b, pgtest.Shared(b).Database(b), nil)
 			random := rand.New(rand.NewPCG(1, 2))
 			key := pleat.SessionKey{Session: "a"}
 			var hashes []pleat.Hash
@@ -85,7 +86,7 @@ func BenchmarkBody(b *testing.B) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	store := open(b, database(b, theCluster(b)), nil)
+	store := open(b, pgtest.Shared(b).Database(b), nil)
 	key := pleat.SessionKey{Session: "a"}
 	var entries []pleat.Entry
 	for i := range 5000 {
@@ -113,7 +114,7 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkSearch searches 1,000 texts of 4 KB, and measures how they are indexed.
 func BenchmarkSearch(b *testing.B) {
-	url := database(b, theCluster(b))
+	url := pgtest.Shared(b).Database(b)
 	store := open(b, url, nil)
 	random := rand.New(rand.NewPCG(1, 2))
 	key := pleat.SessionKey{Session: "a"}
@@ -167,8 +168,8 @@ func BenchmarkGrowth(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	c := theCluster(b)
-	small, large := database(b, c), database(b, c)
+	c := pgtest.Shared(b)
+	small, large := c.Database(b), c.Database(b)
 	stores := [2]*postgres.Store{open(b, small, nil), open(b, large, nil)}
 	before := time.Now()
 	prefill(b, large, rows)

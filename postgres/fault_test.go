@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
@@ -91,13 +92,13 @@ func TestKilledServer(t *testing.T) {
 	if testing.Short() {
 		kills = 3
 	}
-	c := ownCluster(t, 0)
-	url := database(t, c)
+	c := pgtest.Own(t, 0)
+	url := c.Database(t)
 	w := startWriters(t, 6, open(t, url, nil), open(t, url, nil))
 	for i := range kills {
 		w.wait(t, 20+uint64(i*7%30))
-		c.kill()
-		if err := c.start(); err != nil {
+		c.Kill()
+		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestCutConnections(t *testing.T) {
 	if testing.Short() {
 		cuts = 20
 	}
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	w := startWriters(t, 4, open(t, url, nil), open(t, url, nil))
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -137,7 +138,7 @@ func TestCutConnections(t *testing.T) {
 // TestPoolExhausted: more callers than connections wait for their turn, and say so when
 // it does not come.
 func TestPoolExhausted(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, &postgres.Options{MaxConns: 2})
 	startWriters(t, 20, store).finishAfter(t, 200)
 
@@ -196,7 +197,7 @@ func holdSession(t *testing.T, url string, key pleat.SessionKey) (release func()
 // TestSlowServer: a statement that takes too long is ended by the server, with an error
 // that says so; nothing is written, and the store goes on.
 func TestSlowServer(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, &postgres.Options{StatementTimeout: 200 * time.Millisecond, RetryTimeout: 300 * time.Millisecond})
 	key := pleat.SessionKey{Session: "slow"}
 	if _, err := store.Append(t.Context(), key, 0, pleat.Entry{Kind: "k", Body: []byte("b")}); err != nil {
@@ -221,21 +222,21 @@ func TestSlowServer(t *testing.T) {
 // TestServerGone: without a server a call gives up in time, with a hint; and works again
 // when the server does.
 func TestServerGone(t *testing.T) {
-	c := ownCluster(t, 0)
-	url := database(t, c)
+	c := pgtest.Own(t, 0)
+	url := c.Database(t)
 	store := open(t, url, &postgres.Options{RetryTimeout: 300 * time.Millisecond})
 	key := pleat.SessionKey{Session: "s"}
 	if _, err := store.Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
 		t.Fatal(err)
 	}
-	c.kill()
+	c.Kill()
 	if _, err := store.Append(t.Context(), key, 1, numbered(key, 2)); !errors.Is(err, postgres.ErrUnreachable) {
 		t.Errorf("Append without a server: %v, want ErrUnreachable", err)
 	}
 	if err := readAll(t.Context(), store, key); !errors.Is(err, postgres.ErrUnreachable) {
 		t.Errorf("Scan without a server: %v, want ErrUnreachable", err)
 	}
-	if err := c.start(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Append(t.Context(), key, 1, numbered(key, 2)); err != nil {

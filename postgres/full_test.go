@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
 // TestFull lets the server run into a limit of the size of its files. What does not fit
 // is ErrFull and leaves nothing behind; with room again, the store goes on.
 func TestFull(t *testing.T) {
-	c := ownCluster(t, 20<<20) // more than a segment of the log
-	url := database(t, c)
+	c := pgtest.Own(t, 20<<20) // more than a segment of the log
+	url := c.Database(t)
 	store := open(t, url, &postgres.Options{})
 	random := rand.NewChaCha8([32]byte{})
 	key, last := pleat.SessionKey{Session: "large"}, uint64(0)

@@ -58,6 +58,25 @@ func (s *Store) sessions(ctx context.Context, tenant string) (sessions []*sessio
 	return sessions, err
 }
 
+// Tenants lists the tenants that have sessions, in order of name: for the owner of the
+// database, who checks or keeps all of it.
+func (s *Store) Tenants(ctx context.Context) ([]string, error) {
+	var tenants []string
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
+		if err != nil {
+			return err
+		}
+		tenants, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+			var name []byte
+			err := row.Scan(&name)
+			return string(name), err
+		})
+		return err
+	})
+	return tenants, s.fail(ctx, err, "list tenants")
+}
+
 // Forget implements [pleat.Keeper]. When it has returned nil nobody can read the session
 // through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
 // have passed over tables, log and backups.

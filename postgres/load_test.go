@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
@@ -110,7 +111,7 @@ func loadSession(ctx context.Context, store *postgres.Store, key pleat.SessionKe
 func TestLoad(t *testing.T) {
 	seconds, pace := cmp.Or(os.Getenv("PLEAT_LOAD"), "2"), cmp.Or(os.Getenv("PLEAT_PACE"), "2000")
 	const processes, sessions = 4, 1000
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	open(t, url, nil)
 	outputs := make([]bytes.Buffer, processes)
 	var wg sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // link stands between a store and the server. Armed, it cuts the connection that sends
@@ -33,13 +34,13 @@ const (
 	cutThenOther // the request is cut, and then another writer comes first
 )
 
-func newLink(t *testing.T, c *cluster) *link {
+func newLink(t *testing.T, c *pgtest.Cluster) *link {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &link{Listener: l, server: fmt.Sprintf("127.0.0.1:%d", c.port)}
+	k := &link{Listener: l, server: fmt.Sprintf("127.0.0.1:%d", c.Port())}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -116,10 +117,10 @@ func (k *link) serve(client net.Conn) {
 // TestLostCommit loses the connection around a commit. The store finds out what became
 // of it: an entry is there once, and a conflict with another writer stays a conflict.
 func TestLostCommit(t *testing.T) {
-	c := theCluster(t)
-	direct := database(t, c)
+	c := pgtest.Shared(t)
+	direct := c.Database(t)
 	k := newLink(t, c)
-	url := strings.Replace(direct, fmt.Sprintf(":%d/", c.port), fmt.Sprintf(":%d/", k.Addr().(*net.TCPAddr).Port), 1)
+	url := strings.Replace(direct, fmt.Sprintf(":%d/", c.Port()), fmt.Sprintf(":%d/", k.Addr().(*net.TCPAddr).Port), 1)
 	store, other := open(t, url, nil), open(t, direct, nil)
 	key := pleat.SessionKey{Tenant: "t", Session: "s"}
 	head := func() (n uint64) {

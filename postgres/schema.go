@@ -107,6 +107,9 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil || version == len(migrations) {
 		return err
 	}
+	if version == 0 && s.opts.MustExist {
+		return fmt.Errorf("the database has no pleat store: %w", pleat.ErrNotFound)
+	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// A long step is no reason to give up, neither here nor where others wait.
 		for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"} {

@@ -16,13 +16,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
 // TestProcesses lets several processes append to one session: each number is won once,
 // and what is stored is what the winner wrote.
 func TestProcesses(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	const processes, rounds = 4, 50
 	outputs := make([]bytes.Buffer, processes)
 	var wg sync.WaitGroup
@@ -66,7 +67,7 @@ func TestProcesses(t *testing.T) {
 
 // TestTwoStores appends through one store and reads through another.
 func TestTwoStores(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	a, b := open(t, url, nil), open(t, url, nil)
 	key := pleat.SessionKey{Tenant: "t", Session: "s"}
 	last := uint64(0)
@@ -94,7 +95,7 @@ func TestTwoStores(t *testing.T) {
 // TestTenancy tries to cross from one tenant to another, also with rows that somebody
 // has moved in the database.
 func TestTenancy(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, nil)
 	ctx := t.Context()
 	alice, bob := pleat.SessionKey{Tenant: "alice", Session: "s"}, pleat.SessionKey{Tenant: "bob", Session: "s"}
@@ -174,7 +175,7 @@ func TestTenancy(t *testing.T) {
 // TestDamage changes one thing at a time in the tables. Each must be noticed by whoever
 // reads it, and by Verify.
 func TestDamage(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, nil)
 	key := func(n int) pleat.SessionKey { return pleat.SessionKey{Tenant: "t", Session: fmt.Sprint("s", n)} }
 	for i, change := range []string{
@@ -258,7 +259,7 @@ func sessionID(t testing.TB, url string, key pleat.SessionKey) (id int64) {
 
 // TestMigration opens many stores on an empty database at once, then a newer one.
 func TestMigration(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
@@ -287,20 +288,20 @@ func TestMigration(t *testing.T) {
 
 // TestOpenErrors: what cannot be opened says why, and never the password.
 func TestOpenErrors(t *testing.T) {
-	c := theCluster(t)
-	port, err := freePort()
+	c := pgtest.Shared(t)
+	port, err := pgtest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ url, want string }{
 		"nobody there":   {fmt.Sprintf("postgres://u:hunter2@127.0.0.1:%d/d", port), "is it running"},
-		"no database":    {strings.Replace(c.url("nosuch"), "pleat@", "pleat:hunter2@", 1), "CREATE DATABASE"},
-		"no role":        {strings.Replace(c.url("postgres"), "pleat@", "nobody:hunter2@", 1), "refuses the user"},
+		"no database":    {strings.Replace(c.URL("nosuch"), "pleat@", "pleat:hunter2@", 1), "CREATE DATABASE"},
+		"no role":        {strings.Replace(c.URL("postgres"), "pleat@", "nobody:hunter2@", 1), "refuses the user"},
 		"slash":          {"postgres://u:hunter2/x@127.0.0.1/d", "%XX"},
 		"percent":        {"postgres://u:hunter2%@127.0.0.1/d", "%XX"},
 		"another scheme": {"mysql://u:hunter2@127.0.0.1/d", "postgres://"},
 		"bad port":       {"postgres://u:hunter2@127.0.0.1:port/d", "postgres://"},
-		"not durable":    {c.url("postgres") + "&synchronous_commit=off", "synchronous_commit"},
+		"not durable":    {c.URL("postgres") + "&synchronous_commit=off", "synchronous_commit"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, err := postgres.Open(ctx, test.url, nil)

@@ -39,6 +39,10 @@ type Options struct {
 	// searched; the first search of one then takes as long as indexing it. It has its
 	// effect if all processes that share the store set it.
 	IndexOnSearch bool
+
+	// MustExist makes Open of a database without a store [pleat.ErrNotFound], instead
+	// of making one there. False: it is made.
+	MustExist bool
 }
 
 // withDefaults returns a copy in which nothing is zero.

@@ -3,17 +3,20 @@
 package postgres_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/postgres"
 )
 
 func TestConformance(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	pleattest.TestStore(t,
 		func(t *testing.T) pleat.Store { return open(t, url, nil) },
 		&pleattest.StoreOptions{Reopen: func(t *testing.T, store pleat.Store) pleat.Store {
@@ -26,7 +29,7 @@ func TestConformance(t *testing.T) {
 
 // TestIndexOnSearch: nothing is indexed until somebody searches.
 func TestIndexOnSearch(t *testing.T) {
-	url := database(t, theCluster(t))
+	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, &postgres.Options{IndexOnSearch: true})
 	key := pleat.SessionKey{Session: "s"}
 	if _, err := store.Append(t.Context(), key, 0, pleat.Entry{Kind: "k", Text: "a needle"}); err != nil {
@@ -46,4 +49,29 @@ func TestIndexOnSearch(t *testing.T) {
 			t.Errorf("Search: %v, %v", hits, err)
 		}
 	}
+}
+
+func TestTenants(t *testing.T) {
+	store := open(t, pgtest.Shared(t).Database(t), nil)
+	for _, key := range []pleat.SessionKey{{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"}} {
+		if _, err := store.Append(t.Context(), key, 0, pleat.Entry{Kind: pleat.EntryNote}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := store.Tenants(t.Context())
+	if diff := cmp.Diff([]string{"", "a\xff", "b"}, got); diff != "" || err != nil {
+		t.Errorf("%v, tenants (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestMustExist: whoever only wants to read leaves nothing behind in a database.
+func TestMustExist(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	for range 2 {
+		if _, err := postgres.Open(t.Context(), url, &postgres.Options{MustExist: true}); !errors.Is(err, pleat.ErrNotFound) {
+			t.Fatalf("Open of an empty database: %v, want ErrNotFound", err)
+		}
+	}
+	open(t, url, nil)
+	open(t, url, &postgres.Options{MustExist: true})
 }

@@ -67,7 +67,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			if err != nil {
 				return err
 			}
-			db, err := p.openStore(store)
+			db, err := p.openStore(ctx, store)
 			if err != nil {
 				return err
 			}

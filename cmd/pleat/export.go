@@ -35,7 +35,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 			if len(args) != 1 {
 				return usageError{"export takes one session"}
 			}
-			store, err := p.readStore(f)
+			store, err := p.readStore(ctx, f)
 			if err != nil {
 				return err
 			}

@@ -17,9 +17,9 @@ var forgetCommand = command{
 	args:    "SESSION",
 	summary: "delete a session from the store for good",
 	help: `Deletes a session: its messages, folds, notes, pins and what search knows of it. Content
-that other sessions have too stays with them. The freed bytes are overwritten with zeros;
-the file keeps its size and uses the room again. It cannot be undone: "pleat export" first
-what you may want back.
+that other sessions have too stays with them. The freed bytes of a file are overwritten with
+zeros; it keeps its size and uses the room again. A database frees them with VACUUM. It cannot
+be undone: "pleat export" first what you may want back.
 
 The name has to be complete. On a terminal you are asked; otherwise --yes is needed.`,
 	examples: `pleat forget file:3f9c20b17a44e05d
@@ -32,7 +32,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 			if len(args) != 1 {
 				return usageError{"forget takes one session"}
 			}
-			store, err := p.readStore(f)
+			store, err := p.readStore(ctx, f)
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ pleat gc --before 2026-01-01 --name 'file:*' --yes`,
 			if err != nil {
 				return usageError{"gc: " + err.Error()}
 			}
-			store, err := p.readStore(g.storeFlags)
+			store, err := p.readStore(ctx, g.storeFlags)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func parseDate(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("--before %s: want a date such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
 }
 
-func (g *gcFlags) run(ctx context.Context, p *program, store checkableStore, list []pleat.SessionInfo) error {
+func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []pleat.SessionInfo) error {
 	out := struct {
 		Format   string       `json:"format"`
 		Deleted  bool         `json:"deleted"`

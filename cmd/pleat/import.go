@@ -49,7 +49,7 @@ pleat import session.jsonl --as from-laptop`,
 			if *as != "" {
 				session = *as
 			}
-			store, err := p.openStore(f)
+			store, err := p.openStore(ctx, f)
 			if err != nil {
 				return err
 			}

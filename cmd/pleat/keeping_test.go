@@ -56,7 +56,7 @@ func damageStore() {
 }
 
 func fillStore(ctx context.Context, path string) error {
-	store, err := sqlite.Open(path, nil)
+	store, err := openStoreAt(ctx, path, false)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,25 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
+// tests ends what the tests share when they are over.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	defer pgtest.RemoveShared()
+	return m.M.Run()
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"pleat": func() {
 			p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 			os.Exit(p.run(context.Background(), os.Args[1:]))
@@ -26,5 +37,24 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"checkfolds": checkFolds},
+	})
+}
+
+// TestSharedStoreScripts are stories with a database: DATABASE has the URL of an empty one,
+// HOST what the program may call it.
+func TestSharedStoreScripts(t *testing.T) {
+	cluster := pgtest.Shared(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/postgres", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			u, err := url.Parse(cluster.Database(t))
+			if err != nil {
+				return err
+			}
+			u.User = url.UserPassword("pleat", "hunter2") // nobody asks for it, and nobody may see it
+			env.Setenv("DATABASE", u.String())
+			env.Setenv("HOST", u.Host+u.Path)
+			return nil
+		},
 	})
 }

@@ -76,7 +76,11 @@ Flags may stand before, between and after the arguments; \-\- ends them.
 const manTail = `.SH ENVIRONMENT
 .TP
 \fBPLEAT_STORE\fR
-the store's file, where \fB\-\-store\fR does not name one
+the store's file, or the URL postgres://... of its database, where \fB\-\-store\fR does
+not name one
+.TP
+\fBPGPASSWORD\fR
+the password of a database, where the URL has none
 .TP
 \fBXDG_DATA_HOME\fR
 the data folder, else ~/.local/share; on macOS it is ~/Library/Application Support, on

@@ -100,7 +100,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req pleat.SearchRequest) error {
-	store, err := p.readStore(flags)
+	store, err := p.readStore(ctx, flags)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/postgres"
 	"github.com/pleat-dev/pleat/sqlite"
 )
 
@@ -26,7 +28,7 @@ type storeFlags struct {
 // declareStore declares --store and --tenant.
 func declareStore(fs *flag.FlagSet) *storeFlags {
 	f := &storeFlags{}
-	fs.StringVar(&f.path, "store", "", "the store's `FILE`; else $PLEAT_STORE, else pleat.db in your data folder")
+	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
 	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME` of a shared store")
 	return f
 }
@@ -76,25 +78,71 @@ func dataFolder(goos string, getenv func(string) string) string {
 	return in(getenv("HOME"), ".local", "share")
 }
 
+// anyStore is what every store that the program opens can do.
+type anyStore interface {
+	pleat.Store
+	pleat.Keeper
+	pleat.Searcher
+	// Tenants lists the tenants that have sessions, in order of name.
+	Tenants(ctx context.Context) ([]string, error)
+}
+
 // openStore opens the store for writing to it, and makes it if it is not there.
-func (p *program) openStore(f *storeFlags) (*sqlite.Store, error) {
+func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error) {
 	path, err := p.storePath(f.path)
 	if err != nil {
 		return nil, err
+	}
+	return openStoreAt(ctx, path, false)
+}
+
+// readStore opens a store that must be there: a command that only reads makes none.
+func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error) {
+	path, err := p.storePath(f.path)
+	if err != nil {
+		return nil, err
+	}
+	return openStoreAt(ctx, path, true)
+}
+
+// openStoreAt opens the store that a user named: the URL of a PostgreSQL database, or
+// a file.
+func openStoreAt(ctx context.Context, path string, mustExist bool) (anyStore, error) {
+	switch scheme := urlScheme(path); {
+	case scheme == "postgres" || scheme == "postgresql":
+		return openShared(ctx, path, mustExist)
+	case scheme != "": // not told whole: it may hold a password
+		return nil, fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
+	}
+	if mustExist {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf(`no store at %s ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path)
+		}
 	}
 	return sqlite.Open(path, nil)
 }
 
-// readStore opens a store that must be there: a command that only reads makes none.
-func (p *program) readStore(f *storeFlags) (*sqlite.Store, error) {
-	path, err := p.storePath(f.path)
+// openShared opens a store in a database. Texts are indexed when somebody searches their
+// session: a command that lists sessions has no business building search indexes.
+func openShared(ctx context.Context, url string, mustExist bool) (anyStore, error) {
+	store, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: mustExist})
+	if errors.Is(err, pleat.ErrNotFound) {
+		return nil, fmt.Errorf(`%w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf(`no store at %s ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path)
+	return store, nil
+}
+
+var schemePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+
+// urlScheme is the scheme if the name of a store is a URL, in lower case, else "".
+func urlScheme(path string) string {
+	if m := schemePattern.FindStringSubmatch(path); m != nil {
+		return strings.ToLower(m[1])
 	}
-	return sqlite.Open(path, nil)
+	return ""
 }
 
 // codecs read stored messages of every wire back.

@@ -82,7 +82,7 @@ pleat stored --names`,
 			if len(args) > 0 {
 				return usageError{"stored takes no arguments"}
 			}
-			store, err := p.readStore(f)
+			store, err := p.readStore(ctx, f)
 			if err != nil {
 				return err
 			}

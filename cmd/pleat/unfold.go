@@ -60,7 +60,7 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 			if err != nil {
 				return usageError{"unfold: " + err.Error()}
 			}
-			store, err := p.readStore(f.storeFlags)
+			store, err := p.readStore(ctx, f.storeFlags)
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ pleat verify --store backup.db --json`,
 			if len(args) > 0 {
 				return usageError{"verify takes no arguments"}
 			}
-			store, err := p.readStore(f)
+			store, err := p.readStore(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -57,13 +57,7 @@ pleat verify --store backup.db --json`,
 	},
 }
 
-// checkableStore is a store that can be checked.
-type checkableStore interface {
-	pleat.Store
-	pleat.Keeper
-}
-
-func verify(ctx context.Context, p *program, store checkableStore, tenant string) (*verified, error) {
+func verify(ctx context.Context, p *program, store anyStore, tenant string) (*verified, error) {
 	v := &verified{Format: formatVerify, Damage: []damageJSON{}}
 	tell := p.progress()
 	defer tell.done()
@@ -103,13 +97,11 @@ func verify(ctx context.Context, p *program, store checkableStore, tenant string
 }
 
 // sessionsOfAll lists the sessions of a tenant, or of all tenants if none is named.
-func sessionsOfAll(ctx context.Context, store checkableStore, tenant string) ([]pleat.SessionInfo, error) {
+func sessionsOfAll(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
 	tenants := []string{tenant}
-	if all, ok := store.(interface {
-		Tenants(context.Context) ([]string, error)
-	}); ok && tenant == "" {
+	if tenant == "" {
 		var err error
-		if tenants, err = all.Tenants(ctx); err != nil {
+		if tenants, err = store.Tenants(ctx); err != nil {
 			return nil, err
 		}
 	}

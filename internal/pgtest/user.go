@@ -1,6 +1,6 @@
 //go:build unix
 
-package postgres_test
+package pgtest
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package postgres_test
+package pgtest
 
 import (
 	"context"
@@ -14,48 +14,90 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/pleat-dev/pleat/postgres"
 )
 
-// cluster is a throw-away PostgreSQL server on loopback.
-type cluster struct {
+// Cluster is a throw-away PostgreSQL server.
+type Cluster struct {
 	bin, dir  string
 	port      int
 	fileLimit int // largest size of a file, in bytes; 0: none
 	cred      *syscall.SysProcAttr
 	server    *exec.Cmd
 	ended     chan struct{}
+	databases atomic.Int32
 }
 
-// The tests share one cluster, started by the first that needs it and removed by
-// TestMain. Tests that kill the server start their own.
+// The tests of a package share one cluster, started by the first that needs it. Tests
+// that kill the server start their own.
 var shared struct {
 	sync.Once
-	*cluster
+	*Cluster
 	err error
-	dbs int
-	mu  sync.Mutex
 }
 
-func TestMain(m *testing.M) {
-	if role := os.Getenv(childVariable); role != "" {
-		if err := child(role, os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+// Shared is the cluster that the tests of a package share. Without PostgreSQL the test
+// is skipped.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	skipWithout(t)
+	shared.Do(func() {
+		c := new(Cluster)
+		if shared.err = c.create(); shared.err == nil {
+			shared.Cluster = c
 		}
-		os.Exit(0)
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	status := m.Run()
-	if shared.cluster != nil {
+	return shared.Cluster
+}
+
+// RemoveShared stops the shared cluster and deletes it, for the end of TestMain.
+func RemoveShared() {
+	if shared.Cluster != nil {
 		shared.remove()
 	}
-	os.Exit(status)
+}
+
+// Own is a cluster for this test alone, to be mistreated. The server's files can grow
+// to fileLimit bytes each; 0 means without limit.
+func Own(t testing.TB, fileLimit int) *Cluster {
+	t.Helper()
+	skipWithout(t)
+	c := &Cluster{fileLimit: fileLimit}
+	if err := c.create(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.remove)
+	return c
+}
+
+func skipWithout(t testing.TB) {
+	t.Helper()
+	if _, err := binaries(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// Database makes a new database in the cluster and returns its URL.
+func (c *Cluster) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", c.databases.Add(1))
+	conn, err := pgx.Connect(t.Context(), c.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return c.URL(name)
 }
 
 // binaries finds the folder with initdb and postgres.
@@ -80,7 +122,7 @@ func binaries() (string, error) {
 
 // create makes the cluster and starts it. As root it runs the server as somebody else,
 // since PostgreSQL refuses to run as root.
-func (c *cluster) create() (err error) {
+func (c *Cluster) create() (err error) {
 	defer func() {
 		if err != nil {
 			c.remove()
@@ -97,7 +139,7 @@ func (c *cluster) create() (err error) {
 			return err
 		}
 	}
-	if c.port, err = freePort(); err != nil {
+	if c.port, err = FreePort(); err != nil {
 		return err
 	}
 	initdb := exec.Command(filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", "pleat", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
@@ -113,10 +155,11 @@ func (c *cluster) create() (err error) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return c.start()
+	return c.Start()
 }
 
-func freePort() (int, error) {
+// FreePort is a port of loopback at which nobody listens.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
@@ -125,14 +168,18 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-func (c *cluster) url(database string) string {
+// Port is where the server listens on loopback.
+func (c *Cluster) Port() int { return c.port }
+
+// URL names a database of the cluster.
+func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://pleat@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
 }
 
-// start starts the server and waits until it answers.
-func (c *cluster) start() error {
+// Start starts the server and waits until it answers.
+func (c *Cluster) Start() error {
 	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -155,7 +202,7 @@ func (c *cluster) start() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		conn, err := pgx.Connect(ctx, c.url("postgres"))
+		conn, err := pgx.Connect(ctx, c.URL("postgres"))
 		if err == nil {
 			return conn.Close(ctx)
 		}
@@ -170,9 +217,9 @@ func (c *cluster) start() error {
 	}
 }
 
-// kill ends the server and all its processes with SIGKILL, as a crash would. The
+// Kill ends the server and all its processes with SIGKILL, as a crash would. The
 // postmaster is stopped first, so that it starts no more of them meanwhile.
-func (c *cluster) kill() {
+func (c *Cluster) Kill() {
 	postmaster := c.server.Process.Pid
 	_ = syscall.Kill(postmaster, syscall.SIGSTOP)
 	pids := children(postmaster)
@@ -218,94 +265,11 @@ func children(parent int) []int {
 }
 
 // remove stops the server and deletes everything.
-func (c *cluster) remove() {
+func (c *Cluster) remove() {
 	if c.server != nil {
-		c.kill()
+		c.Kill()
 	}
 	if c.dir != "" {
 		_ = os.RemoveAll(c.dir)
-	}
-}
-
-// exec runs a statement in a connection of its own.
-func (c *cluster) exec(ctx context.Context, database, text string, args ...any) error {
-	conn, err := pgx.Connect(ctx, c.url(database))
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, text, args...)
-	return err
-}
-
-// theCluster is the shared cluster; without PostgreSQL the test is skipped.
-func theCluster(t testing.TB) *cluster {
-	t.Helper()
-	skipWithout(t)
-	shared.Do(func() {
-		c := new(cluster)
-		if shared.err = c.create(); shared.err == nil {
-			shared.cluster = c
-		}
-	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	return shared.cluster
-}
-
-// ownCluster is one for this test alone, to be mistreated.
-func ownCluster(t testing.TB, fileLimit int) *cluster {
-	t.Helper()
-	skipWithout(t)
-	c := &cluster{fileLimit: fileLimit}
-	if err := c.create(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.remove)
-	return c
-}
-
-func skipWithout(t testing.TB) {
-	t.Helper()
-	if _, err := binaries(); err != nil {
-		t.Skip(err)
-	}
-}
-
-// database makes a new database in the cluster and returns its URL.
-func database(t testing.TB, c *cluster) string {
-	t.Helper()
-	shared.mu.Lock()
-	shared.dbs++
-	name := fmt.Sprintf("test%d", shared.dbs)
-	shared.mu.Unlock()
-	if err := c.exec(t.Context(), "postgres", "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	return c.url(name)
-}
-
-// open opens a store and closes it with the test.
-func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
-	t.Helper()
-	store, err := postgres.Open(t.Context(), url, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
-}
-
-// run runs a statement in the database of a URL.
-func run(t testing.TB, url, text string, args ...any) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), text, args...); err != nil {
-		t.Fatal(err)
 	}
 }
