@@ -15,6 +15,7 @@ import (
 type request struct {
 	model      string
 	stream     bool
+	thinks     bool // a Messages request that asks for thinking
 	usage      bool // a Chat request that asks for usage in the stream
 	tools      []pleat.Tool
 	messages   []pleat.Message
@@ -60,7 +61,7 @@ func (s *Server) next(r *request) answer {
 		return answer{text: fmt.Sprintf("Summary: the work is under way; step-%d-done.", step)}
 	}
 	a := answer{recalled: r.recalled()}
-	if s.o.Thinking {
+	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
 	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !strings.Contains(r.body, recallID) {

@@ -72,9 +72,16 @@ func decodeMessages(body []byte, m pleat.Model) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
+	var o struct {
+		Thinking struct {
+			Type string `json:"type"`
+		} `json:"thinking"`
+	}
+	_ = json.Unmarshal(body, &o) // it was decoded once already
 	return &request{
 		model: r.Model, stream: r.Stream, tools: r.Tools, messages: r.Messages,
-		body: string(body), violations: texts(r.Check(m)),
+		thinks: o.Thinking.Type != "" && o.Thinking.Type != "disabled",
+		body:   string(body), violations: texts(r.Check(m)),
 	}, nil
 }
 

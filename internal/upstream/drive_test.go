@@ -1,0 +1,41 @@
+package upstream_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// TestClientsDirect drives the real clients without a proxy: what they do by themselves.
+func TestClientsDirect(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages")
+	}
+	for _, c := range upstream.Clients {
+		t.Run(c.Name, func(t *testing.T) {
+			if !c.Installed(dir) {
+				t.Skipf("%s is not installed in the folder", c.Name)
+			}
+			s := upstream.New(upstream.Options{Calls: 3})
+			server := httptest.NewServer(s)
+			defer server.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			out, err := c.Run(ctx, upstream.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: "Work through the steps."})
+			if err != nil || !strings.Contains(out, "All 3 steps are done") {
+				t.Errorf("%v:\n%s", err, out)
+			}
+			for i, x := range s.Log() {
+				if len(x.Violations) > 0 || x.Status != 200 {
+					t.Errorf("request %d: %+v", i, x)
+				}
+			}
+		})
+	}
+}
