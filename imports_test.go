@@ -41,6 +41,7 @@ var imports = map[string][]string{
 // modules says which packages may use which other people's code. Everything not listed
 // uses the standard library alone.
 var modules = map[string][]string{
+	"cmd/pleat":         {"github.com/BurntSushi/toml"},
 	"pleattest":         {"github.com/google/go-cmp/cmp"},
 	"internal/packed":   {"github.com/klauspost/compress/zstd"},
 	"internal/upstream": {"github.com/klauspost/compress/zstd"},

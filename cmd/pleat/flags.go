@@ -32,6 +32,17 @@ func (c command) invoke(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return usageError{c.name + ": " + err.Error()}
 	}
+	if c.name != "config" { // which must be able to show what is wrong
+		settings, err := p.settle(c, fs)
+		if err != nil {
+			return err
+		}
+		for _, s := range settings {
+			if s.ignored != "" {
+				fmt.Fprintf(p.stderr, "pleat: %s may not set %s: a project's file comes from others (see \"pleat help config\")\n", s.ignored, s.name)
+			}
+		}
+	}
 	return run(ctx, p, rest)
 }
 

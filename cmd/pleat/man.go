@@ -79,6 +79,13 @@ const manTail = `.SH ENVIRONMENT
 the store's file, or the URL postgres://... of its database, where \fB\-\-store\fR does
 not name one
 .TP
+\fBPLEAT_\fIFLAG\fR
+any flag of any command, where the command line does not give it: \-\-max\-turns is
+PLEAT_MAX_TURNS
+.TP
+\fBPLEAT_CONFIG\fR
+the settings file to use instead of those that are looked for
+.TP
 \fBPGPASSWORD\fR
 the password of a database, where the URL has none
 .TP
@@ -95,6 +102,10 @@ how wide output may be, where it is no terminal
 .TP
 ~/.local/share/pleat/pleat.db
 the store; only its owner can read it
+.TP
+pleat.toml
+settings, in this folder or the nearest above it, and in ~/.config/pleat; see
+\fBpleat help config\fR
 .SH EXIT STATUS
 0: done. 1: it could not be done, or what was looked for is not there, or something is
 damaged. 2: the command line was not understood.

@@ -37,14 +37,11 @@ func (f *storeFlags) key(session string) pleat.SessionKey {
 	return pleat.SessionKey{Tenant: f.tenant, Session: session}
 }
 
-// storePath is where the store is: what the flag says, else PLEAT_STORE, else the place
-// for it in the user's data folder.
+// storePath is where the store is: what the flag or the settings say, else the place for
+// it in the user's data folder.
 func (p *program) storePath(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
-	}
-	if path := p.getenv("PLEAT_STORE"); path != "" {
-		return path, nil
 	}
 	dir := dataFolder(runtime.GOOS, p.getenv)
 	if dir == "" {

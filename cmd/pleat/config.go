@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// configCommand is a function because it lists the commands, itself among them.
+func configCommand() command {
+	return command{
+		name:    "config",
+		args:    "[COMMAND]",
+		summary: "show the settings in force and where each came from",
+		help: `Shows what the flags of COMMAND are when none is given, and who says so: the environment
+(--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the nearest one above it,
+pleat.toml in your configuration folder, or the default. Without COMMAND it shows what is
+set for any command.
+
+In pleat.toml a key is a flag's name: at the top for every command that has it, in a table
+for one command. A file found in a project folder may not set what runs programs, allows
+tools or sends the session elsewhere (such as allow, model, store); put those into your own
+file, or name the file with PLEAT_CONFIG.`,
+		examples: `# what "pleat run" would use here
+pleat config run
+# settings for one command
+printf '[run]\nwindow = 60000\n' > pleat.toml`,
+		flags: func(fs *flag.FlagSet) runFunc {
+			asJSON := fs.Bool("json", false, "print one JSON object")
+			return func(_ context.Context, p *program, args []string) error {
+				if len(args) > 1 {
+					return usageError{"config takes one command"}
+				}
+				list := commands()
+				if len(args) == 1 {
+					c, ok := find(args[0])
+					if !ok {
+						return usageError{fmt.Sprintf("unknown command %q", args[0])}
+					}
+					list = []command{c}
+				}
+				return p.showSettings(list, len(args) == 1, *asJSON)
+			}
+		},
+	}
+}
+
+type configJSON struct {
+	Format   string        `json:"format"`
+	Files    []fileJSON    `json:"files"`
+	Settings []settingJSON `json:"settings"`
+}
+
+type fileJSON struct {
+	Path    string `json:"path"`
+	Trusted bool   `json:"trusted"`
+}
+
+type settingJSON struct {
+	Command string `json:"command"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	From    string `json:"from"`
+	Ignored string `json:"ignored,omitempty"` // a project's file that may not set it and tried
+}
+
+func (p *program) showSettings(list []command, defaults, asJSON bool) error {
+	out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
+	files, err := p.settingsFiles("")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		out.Files = append(out.Files, fileJSON{f.path, f.trusted})
+	}
+	for _, c := range list {
+		if c.flags == nil || c.name == "config" {
+			continue
+		}
+		set, _ := c.flagSet()
+		settings, err := p.settle(c, set)
+		if err != nil {
+			return err
+		}
+		for _, s := range settings {
+			if defaults || s.from != "default" || s.ignored != "" {
+				out.Settings = append(out.Settings, settingJSON{c.name, s.name, hidePassword(s.value), s.from, s.ignored})
+			}
+		}
+	}
+	if asJSON {
+		return writeJSON(p.stdout, out)
+	}
+	p.printSettings(out)
+	return nil
+}
+
+// hidePassword shows a URL without its password.
+func hidePassword(value string) string {
+	if !strings.Contains(value, "://") {
+		return value
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		return "(a URL that cannot be read)"
+	}
+	return u.Redacted()
+}
+
+func (p *program) printSettings(out configJSON) {
+	if len(out.Files) == 0 {
+		fmt.Fprintln(p.stdout, "no pleat.toml here, above, or in your configuration folder")
+	}
+	for _, f := range out.Files {
+		who := "yours"
+		if !f.Trusted {
+			who = "the project's: it may not set everything"
+		}
+		fmt.Fprintf(p.stdout, "%s (%s)\n", f.Path, who)
+	}
+	if len(out.Settings) == 0 {
+		fmt.Fprintln(p.stdout, "nothing is set: every command has its defaults")
+	}
+	for _, s := range out.Settings {
+		value := s.Value
+		if value == "" {
+			value = `""`
+		}
+		fmt.Fprintf(p.stdout, "%-10s --%-20s %-24s %s\n", s.Command, s.Name, value, s.From)
+		if s.Ignored != "" {
+			fmt.Fprintf(p.stdout, "%-10s   not from %s: a project's file may not set it\n", "", s.Ignored)
+		}
+	}
+}
