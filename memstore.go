@@ -21,6 +21,7 @@ type MemStore struct {
 	sessions map[SessionKey]*memSession
 	bodies   map[memBody][]byte
 	labels   map[memLabel][]memPlace
+	claims   map[memWork]*memClaim
 	appends  uint64 // counts entries over all sessions: their order in time
 }
 
@@ -54,6 +55,7 @@ var (
 	_ Store    = (*MemStore)(nil)
 	_ Searcher = (*MemStore)(nil)
 	_ Keeper   = (*MemStore)(nil)
+	_ Claimer  = (*MemStore)(nil)
 )
 
 // NewMemStore returns an empty store.
@@ -62,6 +64,7 @@ func NewMemStore() *MemStore {
 		sessions: make(map[SessionKey]*memSession),
 		bodies:   make(map[memBody][]byte),
 		labels:   make(map[memLabel][]memPlace),
+		claims:   make(map[memWork]*memClaim),
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 //
 // The package has [MemStore]; package sqlite has the embedded store. Package pleattest
 // has the suite that every implementation passes. More abilities are found by type
-// assertion: [Searcher], [Keeper].
+// assertion: [Searcher], [Keeper], [Claimer].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -146,4 +146,21 @@ type Damage struct {
 	Key  SessionKey
 	Seq  uint64 // 0: not one entry in particular
 	What string
+}
+
+// Claimer is implemented by stores that can keep several processes from doing the same
+// expensive work for a session at the same time, such as asking a model for a digest.
+//
+// A claim saves work and guards nothing: one whose holder is slower than it said is
+// given to somebody else, and then both may finish. What they write is kept apart by
+// [Store].Append, as always.
+type Claimer interface {
+	// Claim takes a piece of work of a session, named by what, for the caller alone. Ok
+	// is false while somebody else has it. It is free again when release is called, and
+	// at the latest when ttl has passed by the store's own clock: so the work of a
+	// process that died is taken over. The session need not be there.
+	//
+	// Release may be called more than once. After the claim was given to somebody else
+	// it does nothing.
+	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
 }

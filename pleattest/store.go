@@ -25,7 +25,7 @@ type StoreOptions struct {
 }
 
 // TestStore holds a store to the contract of [pleat.Store], and to those of
-// [pleat.Searcher] and [pleat.Keeper] as far as it implements them. Open returns a new
+// [pleat.Searcher], [pleat.Keeper] and [pleat.Claimer] as far as it implements them. Open returns a new
 // store, empty or not: the suite uses session and tenant names of its own. The suite
 // closes what it opens.
 //
@@ -68,6 +68,9 @@ func TestStore(t *testing.T, open func(t *testing.T) pleat.Store, opts *StoreOpt
 		{"sessions", (*storeTest).sessions},
 		{"forget", (*storeTest).forget},
 		{"verify", (*storeTest).verify},
+		{"claim", (*storeTest).claim},
+		{"claim expires", (*storeTest).claimExpires},
+		{"claim, many at once", (*storeTest).claimMany},
 	}
 	for _, c := range clauses {
 		t.Run(c.name, func(t *testing.T) {

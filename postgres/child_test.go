@@ -36,6 +36,8 @@ func child(role string, args []string) error {
 	switch role {
 	case "compete":
 		return compete(args[0], args[1], args[2])
+	case "claim":
+		return claimAndHang(args[0], args[1])
 	case "load":
 		return load(args[0], args[1], args[2], args[3], args[4])
 	}

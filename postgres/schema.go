@@ -13,7 +13,7 @@ import (
 // to version 1. One that was released is never changed: a new one is added. While a
 // step runs, processes of the version before it are at work: a step may add, and may
 // not change what they rely on.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
 
 // schema1 is version 1. All names are bytea: any bytes are allowed in them. Names may
 // be longer than an index takes, so sessions are found by a hash over their names, and

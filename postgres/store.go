@@ -87,6 +87,7 @@ var (
 	_ pleat.Store    = (*Store)(nil)
 	_ pleat.Searcher = (*Store)(nil)
 	_ pleat.Keeper   = (*Store)(nil)
+	_ pleat.Claimer  = (*Store)(nil)
 )
 
 // Open opens the store in the database that the URL names, in any form that libpq

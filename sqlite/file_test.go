@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sqlite"
@@ -102,6 +103,28 @@ func TestRefused(t *testing.T) {
 		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 			t.Errorf("%s was changed", path)
 		}
+	}
+}
+
+// A file of an older version is brought up to date, with everything that is in it.
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	key := pleat.SessionKey{Session: "s"}
+	store := open(t, path)
+	if _, err := store.Append(t.Context(), key, 0, crashEntry(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	execute(t, path, "DROP TABLE claim; PRAGMA user_version = 1")
+	store = open(t, path)
+	if _, ok, err := store.Claim(t.Context(), key, "digest", time.Hour); err != nil || !ok {
+		t.Errorf("Claim after the step to version 2: %v, %v", ok, err)
+	}
+	if _, err := store.Append(t.Context(), key, 1, crashEntry(key, 2)); err != nil {
+		t.Error(err)
+	}
+	for damage, err := range store.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
 	}
 }
 

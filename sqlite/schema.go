@@ -15,7 +15,7 @@ const applicationID = 0x706c6561
 
 // migrations lead from each version of the schema to the next; the first from nothing
 // to version 1. One that was released is never changed: a new one is added.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
 
 // schema1 is version 1. All names and texts are BLOBs: any bytes are allowed in them.
 //

@@ -77,6 +77,7 @@ var (
 	_ pleat.Store    = (*Store)(nil)
 	_ pleat.Searcher = (*Store)(nil)
 	_ pleat.Keeper   = (*Store)(nil)
+	_ pleat.Claimer  = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. A file that is not there is made, readable
