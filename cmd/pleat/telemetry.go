@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// telemetry tells OpenTelemetry what the agent and the proxy do: model calls with the
+// attributes of the GenAI conventions, and compactions with their sizes. It never tells
+// what was said.
+type telemetry struct {
+	tracer trace.Tracer
+	stop   func(context.Context) error
+}
+
+const otelUsage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
+
+// telemetry starts telling. Without an endpoint nothing is told and nothing runs.
+func (p *program) telemetry(ctx context.Context, endpoint string) (*telemetry, error) {
+	if endpoint == "" {
+		endpoint = p.getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+	}
+	if endpoint == "" {
+		return &telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
+	}
+	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
+	if err != nil {
+		return nil, fmt.Errorf("send traces to %s: %w", hidePassword(endpoint), err)
+	}
+	return newTelemetry(sdktrace.NewBatchSpanProcessor(out)), nil
+}
+
+func newTelemetry(to sdktrace.SpanProcessor) *telemetry {
+	about := resource.NewSchemaless(attribute.String("service.name", "pleat"))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(to), sdktrace.WithResource(about))
+	return &telemetry{provider.Tracer("github.com/pleat-dev/pleat"), provider.Shutdown}
+}
+
+// close sends what is left, for a few seconds at most: a collector that is down must not
+// keep the program from ending.
+func (t *telemetry) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if err := t.stop(ctx); err != nil {
+		return fmt.Errorf("send the last traces: %w", err)
+	}
+	return nil
+}
+
+// call begins the span of a model call. The function that it returns ends it.
+func (t *telemetry) call(ctx context.Context, provider, model, session string) (context.Context, func(pleat.Reply, error)) {
+	ctx, span := t.tracer.Start(ctx, "chat "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.provider.name", provider),
+		attribute.String("gen_ai.request.model", model),
+		attribute.String("gen_ai.conversation.id", session),
+	))
+	return ctx, func(r pleat.Reply, err error) {
+		defer span.End()
+		span.SetAttributes(
+			attribute.String("gen_ai.response.id", r.ID),
+			attribute.String("gen_ai.response.model", r.Model),
+			attribute.StringSlice("gen_ai.response.finish_reasons", []string{r.Stop.String()}),
+			attribute.Int("gen_ai.usage.input_tokens", r.Usage.Prompt()),
+			attribute.Int("gen_ai.usage.output_tokens", r.Usage.Output),
+			attribute.Int("gen_ai.usage.cache_read.input_tokens", r.Usage.CacheRead),
+			attribute.Int("gen_ai.usage.cache_creation.input_tokens", r.Usage.CacheWrite+r.Usage.CacheWrite1h),
+		)
+		if err != nil {
+			span.SetStatus(codes.Error, errorType(err))
+			span.SetAttributes(attribute.String("error.type", errorType(err)))
+		}
+	}
+}
+
+// session observes a session: every epoch becomes a span with its sizes, everything else
+// that happens to it an event of the span that ctx carries.
+func (t *telemetry) session(ctx context.Context, session string) func(pleat.Event) {
+	return func(e pleat.Event) {
+		switch e.Kind {
+		case pleat.EventEpoch:
+			t.epoch(ctx, session, e.Plan)
+		case pleat.EventRecall:
+			trace.SpanFromContext(ctx).AddEvent("pleat.recall")
+		case pleat.EventError:
+			trace.SpanFromContext(ctx).AddEvent("pleat.error", trace.WithAttributes(attribute.String("error.type", errorType(e.Err))))
+		}
+	}
+}
+
+func (t *telemetry) epoch(ctx context.Context, session string, p *pleat.Plan) {
+	_, span := t.tracer.Start(ctx, "pleat.epoch", trace.WithAttributes(
+		attribute.String("gen_ai.conversation.id", session),
+		attribute.Int("pleat.epoch", p.Epoch),
+		attribute.String("pleat.trigger", string(p.Trigger)),
+		attribute.Int("pleat.tokens.before", p.Before),
+		attribute.Int("pleat.tokens.after", p.After),
+		attribute.Int("pleat.folds", len(p.Folds)),
+		attribute.Int("pleat.cache.rewritten", p.Cache.Rewritten),
+	))
+	span.End()
+}
+
+// errorType names an error without its words, which may quote what was said.
+func errorType(err error) string {
+	if e, ok := errors.AsType[*pleat.APIError](err); ok {
+		return e.Kind.String()
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, pleat.ErrCannotFit):
+		return "cannot_fit"
+	case errors.Is(err, pleat.ErrFull):
+		return "store_full"
+	case errors.Is(err, pleat.ErrCorrupt):
+		return "corrupt"
+	}
+	return "other"
+}

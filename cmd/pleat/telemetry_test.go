@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/pleat-dev/pleat"
+)
+
+func TestTelemetrySpans(t *testing.T) {
+	kept := tracetest.NewInMemoryExporter()
+	tel := newTelemetry(sdktrace.NewSimpleSpanProcessor(kept))
+	ctx, end := tel.call(t.Context(), "anthropic", "claude-opus-5-5", "work")
+	observe := tel.session(ctx, "work")
+	observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &pleat.Plan{Epoch: 2, Trigger: pleat.TriggerRed, Before: 900, After: 400, Folds: make([]*pleat.Fold, 3)}})
+	observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
+	end(pleat.Reply{Usage: pleat.Usage{Input: 10, CacheRead: 90, Output: 7}}, &pleat.APIError{Kind: pleat.ErrorOverloaded, Message: "secret words"})
+
+	spans := kept.GetSpans()
+	if len(spans) != 2 || spans[0].Name != "pleat.epoch" || spans[1].Name != "chat claude-opus-5-5" {
+		t.Fatalf("spans: %v", spans)
+	}
+	if spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
+		t.Error("the epoch is not inside the call")
+	}
+	want := map[string]string{"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red", "pleat.folds": "3", "gen_ai.conversation.id": "work"}
+	if diff := cmp.Diff(want, pick(spans[0].Attributes, want)); diff != "" {
+		t.Error(diff)
+	}
+	want = map[string]string{"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7", "gen_ai.provider.name": "anthropic", "error.type": "overloaded"}
+	if diff := cmp.Diff(want, pick(spans[1].Attributes, want)); diff != "" {
+		t.Error(diff)
+	}
+	if len(spans[1].Events) != 1 || len(spans[1].Events[0].Attributes) > 0 {
+		t.Errorf("events: %v", spans[1].Events)
+	}
+}
+
+func pick(from []attribute.KeyValue, want map[string]string) map[string]string {
+	out := make(map[string]string)
+	for _, kv := range from {
+		if _, ok := want[string(kv.Key)]; ok {
+			out[string(kv.Key)] = kv.Value.Emit()
+		}
+	}
+	return out
+}
+
+func TestTelemetryEndpoint(t *testing.T) {
+	var posts atomic.Int32
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/traces" {
+			posts.Add(1)
+		}
+	}))
+	defer collector.Close()
+	for _, tt := range []struct {
+		flag, env string
+		posts     int32
+	}{{"", "", 0}, {collector.URL, "", 1}, {"", collector.URL, 2}} {
+		p := &program{getenv: func(name string) string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tt.env}[name]
+		}}
+		tel, err := p.telemetry(t.Context(), tt.flag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, end := tel.call(t.Context(), "openai", "m", "s")
+		end(pleat.Reply{}, errors.New("broken"))
+		if err := tel.close(); err != nil || posts.Load() != tt.posts {
+			t.Errorf("flag %q, environment %q: %v, %d posts, want %d", tt.flag, tt.env, err, posts.Load(), tt.posts)
+		}
+	}
+}
