@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"postgres":             {"", "internal/packed"},
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
+	"agent":                {""},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},
@@ -54,6 +55,7 @@ var modules = map[string][]string{
 	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
 	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
 	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"agent":             {"github.com/bmatcuk/doublestar/v4"},
 }
 
 func TestImportTable(t *testing.T) {

@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Options set an agent up. Generator is needed; everything else has a default that works.
+type Options struct {
+	// Store keeps the session; nil: memory, and the session is gone with the program.
+	Store pleat.Store
+	// Key names the session. If the store has it, the agent goes on with it. No name:
+	// "main".
+	Key pleat.SessionKey
+	// Session sets the session up: policy, budget, model, codecs, hooks. System, Tools,
+	// Logger and Now are filled in from here; its observer, if any, is told as well.
+	Session pleat.Options
+
+	// Generator is the model.
+	Generator pleat.Generator
+	// Request is what every request begins from: model id, system prompt, temperature,
+	// session hint. Its messages and tools are the agent's to fill in. No MaxTokens: the
+	// budget's output reserve.
+	Request pleat.Request
+
+	// Tools are what the model may call, in the order in which it is told of them. The
+	// recall tools come after them, unless NoRecall.
+	Tools    []Tool
+	NoRecall bool
+
+	// Limits end a run; zero fields do not.
+	Limits Limits
+	// Parallel is how many tools run at the same time; 0: 8.
+	Parallel int
+	// Retries is how often a request is sent again after an error that may pass, such as
+	// an overloaded server; 0: 2, negative: never.
+	Retries int
+
+	// Permit is asked before a tool with an effect runs; nil: such tools are refused. See
+	// [Rules.Permit] and [AllowAll].
+	Permit func(ctx context.Context, c Call) (Decision, error)
+	// Hooks take part in tool calls.
+	Hooks Hooks
+	// Observe is told of everything that happens, one event at a time. It must not call
+	// the agent. Nil: nobody.
+	Observe func(Event)
+	// Redact is applied to all tool output before it is recorded or shown; nil:
+	// [RedactSecrets]. [KeepSecrets] switches it off.
+	Redact func(text string) string
+
+	Logger *slog.Logger     // nil: nothing is logged
+	Now    func() time.Time // nil: time.Now
+}
+
+// Limits are what a run may use. Zero means no limit. When one is reached the run ends
+// between two requests with everything recorded, and can be resumed.
+type Limits struct {
+	Turns  int           `json:"turns,omitempty"`  // requests
+	Tokens int           `json:"tokens,omitempty"` // in and out, sub-agents included
+	USD    float64       `json:"usd,omitempty"`    // sub-agents included; needs a model with prices
+	Time   time.Duration `json:"time,omitempty"`   // what is under way then is cancelled
+}
+
+// Hooks take part in tool calls. They may be called from several goroutines.
+type Hooks struct {
+	// BeforeTool sees a call before anybody is asked for permission. It can deny it.
+	BeforeTool func(ctx context.Context, c Call) (Verdict, error)
+	// AfterTool sees how a call ended before that is recorded. Denying is too late then.
+	AfterTool func(ctx context.Context, c Call, r CallResult) (Verdict, error)
+}
+
+// Verdict is a hook's answer. The zero value lets things go on.
+type Verdict struct {
+	Deny   bool     // do not run the tool
+	Reason string   // told to the model
+	Pins   []string // texts to keep in view from now on
+}
+
+// Decision is the answer to a question for permission. The zero value refuses.
+type Decision struct {
+	Allow  bool
+	Reason string // told to the model when it was refused
+}
+
+// AllowAll permits everything: for runs that are confined by other means.
+func AllowAll(context.Context, Call) (Decision, error) { return Decision{Allow: true}, nil }
+
+// Agent runs one conversation. One run goes on at a time; everything else is safe for
+// concurrent use.
+type Agent struct {
+	o       Options
+	session *pleat.Session
+	tools   map[string]*Tool
+	defs    []pleat.Tool
+	inner   func(pleat.Event) // the observer in Options.Session
+
+	running sync.Mutex
+	out     *sync.Mutex // one event at a time, sub-agents' included
+	turn    atomic.Int64
+	depth   int
+	last    time.Time // of the newest request
+
+	spentMu sync.Mutex
+	spent   Spent // in this run, without sub-agents
+	below   Spent // what sub-agents spent in it
+
+	files fileMemory
+}
+
+// New makes an agent and opens its session. The context is for the opening alone.
+func New(ctx context.Context, o Options) (*Agent, error) {
+	a := &Agent{o: o, out: new(sync.Mutex)}
+	return a, a.open(ctx)
+}
+
+func (a *Agent) open(ctx context.Context) error {
+	if err := a.fill(); err != nil {
+		return fmt.Errorf("make agent: %w", err)
+	}
+	s := a.o.Session
+	s.System, s.Tools = a.o.Request.System, a.defs
+	a.inner, s.Observe = s.Observe, a.fromSession
+	if s.Logger == nil {
+		s.Logger = a.o.Logger
+	}
+	if s.Now == nil {
+		s.Now = a.o.Now
+	}
+	var err error
+	if a.session, err = pleat.OpenSession(ctx, a.o.Store, a.o.Key, &s); err != nil {
+		return fmt.Errorf("make agent: %w", err)
+	}
+	return nil
+}
+
+func (a *Agent) fill() error {
+	o := &a.o
+	if o.Generator == nil {
+		return errors.New("no generator: a model is needed")
+	}
+	if o.Limits.USD > 0 && len(o.Session.Model.Prices) == 0 {
+		return errors.New("the limit in USD cannot be kept: the prices of the model are not known (give Session.Model, or limit tokens)")
+	}
+	if o.Store == nil {
+		o.Store = pleat.NewMemStore()
+	}
+	if o.Key.Session == "" {
+		o.Key.Session = "main"
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 8
+	}
+	if o.Retries == 0 {
+		o.Retries = 2
+	}
+	if o.Redact == nil {
+		o.Redact = RedactSecrets
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return a.index()
+}
+
+// index lists the tools in the order in which the model is told of them.
+func (a *Agent) index() error {
+	tools := a.o.Tools[:len(a.o.Tools):len(a.o.Tools)]
+	if !a.o.NoRecall {
+		for _, d := range pleat.RecallTools() {
+			tools = append(tools, recallTool(d))
+		}
+	}
+	a.tools = make(map[string]*Tool, len(tools))
+	for i := range tools {
+		t := &tools[i]
+		name := t.Definition.Name
+		if t.Run == nil {
+			return fmt.Errorf("tool %q has no Run", name)
+		}
+		if a.tools[name] != nil {
+			return fmt.Errorf("two tools are called %q", name)
+		}
+		a.tools[name] = t
+		a.defs = append(a.defs, t.Definition)
+	}
+	return nil
+}
+
+// Session is the conversation: for its meter, ledger and search, for compacting and
+// undoing between two runs.
+func (a *Agent) Session() *pleat.Session { return a.session }
+
+// Tools lists the tools as the model is told of them.
+func (a *Agent) Tools() []pleat.Tool { return a.defs }
+
+func (a *Agent) redact(text string) string { return a.o.Redact(text) }

@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// ask sends the view to the model and records its answer.
+func (r *run) ask(ctx context.Context) (pleat.Reply, error) {
+	view, err := r.session.View(ctx, pleat.Turn{Idle: r.idle()})
+	if err != nil {
+		return pleat.Reply{}, err
+	}
+	r.res.Turns++
+	r.turn.Store(int64(r.res.Turns))
+	reply, err := r.generate(ctx, view)
+	if err != nil {
+		return pleat.Reply{}, err
+	}
+	if err := r.append(ctx, reply.Messages...); err != nil {
+		return pleat.Reply{}, err
+	}
+	if reply.Stop != pleat.StopMaxTokens && reply.Stop != pleat.StopWindow {
+		r.cuts = 0
+	}
+	return reply, r.used(ctx, reply.Usage)
+}
+
+// idle is the time since the last request, 0 if there was none.
+func (r *run) idle() time.Duration {
+	now := r.o.Now()
+	last := r.last
+	r.last = now
+	if last.IsZero() {
+		return 0
+	}
+	return now.Sub(last)
+}
+
+// generate asks until there is an answer: again after a pause when the error may pass,
+// and once with a harder fold when the request was too long.
+func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error) {
+	refused, tries := 0, 0
+	for {
+		req, err := r.request(view)
+		if err != nil {
+			return pleat.Reply{}, err
+		}
+		reply, err := r.o.Generator.Generate(ctx, req, r.sink)
+		if err == nil && reply.Err != nil {
+			err = reply.Err
+		}
+		if err == nil {
+			if reply.Messages, err = r.sound(reply); err == nil {
+				return reply, nil
+			}
+		}
+		var api *pleat.APIError
+		isAPI := errors.As(err, &api)
+		switch {
+		case ctx.Err() != nil:
+			return pleat.Reply{}, fmt.Errorf("ask the model: %w", context.Cause(ctx))
+		case isAPI && api.Overflow() && refused == 0:
+			refused++
+			r.tellError(err)
+			if view, err = r.session.Refused(ctx, api); err != nil {
+				return pleat.Reply{}, err
+			}
+		case tries < r.o.Retries && (isAPI && api.Retryable() || errors.Is(err, errNothing)):
+			r.tellError(err)
+			if err := r.wait(ctx, api, tries); err != nil {
+				return pleat.Reply{}, err
+			}
+			tries++
+		default:
+			return pleat.Reply{}, fmt.Errorf("ask the model: %w", err)
+		}
+	}
+}
+
+// request is the template with the view's messages in it.
+func (r *run) request(view pleat.View) (*pleat.Request, error) {
+	msgs, err := view.Resolve(r.session.Message)
+	if err != nil {
+		return nil, fmt.Errorf("apply view: %w", err)
+	}
+	req := r.o.Request
+	req.Messages, req.Tools, req.Stream = msgs, r.defs, true
+	if req.MaxTokens == 0 {
+		l := r.session.Snapshot().Limits
+		req.MaxTokens = l.Window - l.Max
+		if most := r.o.Session.Model.MaxOutput; most > 0 {
+			req.MaxTokens = min(req.MaxTokens, most)
+		}
+	}
+	return &req, nil
+}
+
+func (r *run) sink(d pleat.Delta) {
+	switch d.Kind {
+	case pleat.KindText:
+		r.tell(Event{Kind: EventText, Text: d.Text})
+	case pleat.KindThinking:
+		r.tell(Event{Kind: EventThinking, Text: d.Text})
+	}
+}
+
+var errNothing = errors.New("the model answered with nothing")
+
+// sound leaves out messages without content, which no provider takes back.
+func (r *run) sound(reply pleat.Reply) ([]pleat.Message, error) {
+	msgs := make([]pleat.Message, 0, len(reply.Messages))
+	for _, m := range reply.Messages {
+		if m.Blocks().Len() > 0 {
+			msgs = append(msgs, m)
+		}
+	}
+	if len(msgs) == 0 && reply.Stop != pleat.StopRefusal {
+		return nil, errNothing
+	}
+	return msgs, nil
+}
+
+// wait waits as long as the provider asks, or a little longer each time.
+func (r *run) wait(ctx context.Context, api *pleat.APIError, tries int) error {
+	d := time.Second << tries
+	if api != nil {
+		d = max(d, min(api.Wait(r.o.Now()), 2*time.Minute))
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait before asking again: %w", context.Cause(ctx))
+	}
+}
+
+// used records what the provider says the request cost.
+func (r *run) used(ctx context.Context, u pleat.Usage) error {
+	if u == (pleat.Usage{}) {
+		return nil
+	}
+	before := r.session.Spent()
+	if err := r.session.Used(context.WithoutCancel(ctx), u); err != nil {
+		return err
+	}
+	s := spentOf(u, r.session.Spent()-before)
+	r.spentMu.Lock()
+	r.spent.add(s)
+	r.spentMu.Unlock()
+	r.tell(Event{Kind: EventUsage, Usage: &s})
+	return nil
+}

@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// EventKind says what an observer is told.
+type EventKind string
+
+// The kinds of event. The names are the ones of the JSON form.
+const (
+	EventSnapshot   EventKind = "snapshot"    // the meter, before and after every decision of the session
+	EventText       EventKind = "text"        // a piece of the model's words
+	EventThinking   EventKind = "thinking"    // a piece of the model's reasoning
+	EventToolCall   EventKind = "tool_call"   // a tool is about to run, or was refused
+	EventToolOutput EventKind = "tool_output" // a piece of a running tool's output
+	EventToolResult EventKind = "tool_result" // a tool answered; its result is about to be recorded
+	EventFold       EventKind = "fold"        // one fold came into force
+	EventEpoch      EventKind = "epoch"       // an epoch opened
+	EventDigest     EventKind = "digest"      // a digest was written
+	EventRecall     EventKind = "recall"      // something folded was asked for
+	EventUsage      EventKind = "usage"       // what a request cost
+	EventError      EventKind = "error"       // something went wrong; a run that cannot go on returns it too
+	EventDone       EventKind = "done"        // the run is over
+)
+
+// Event is what observers are told. Only the fields that its kind names are set, besides
+// the first five. It is made to be written as JSON, one event a line.
+type Event struct {
+	Kind    EventKind `json:"event"`
+	Time    time.Time `json:"time"`
+	Session string    `json:"session"`         // the session it happened in: a sub-agent has its own
+	Depth   int       `json:"depth,omitempty"` // 0: the main conversation; 1: a sub-agent's
+	Turn    int       `json:"turn,omitempty"`  // number of the request in this run, counted from 1
+
+	Snapshot *pleat.Snapshot `json:"snapshot,omitempty"` // EventSnapshot, EventEpoch (after it)
+	Text     string          `json:"text,omitempty"`     // EventText, EventThinking, EventToolOutput
+	Call     *Call           `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
+	Result   *CallResult     `json:"result,omitempty"`   // EventToolResult
+	Fold     *pleat.Fold     `json:"fold,omitempty"`     // EventFold, EventDigest
+	Plan     *pleat.Plan     `json:"plan,omitempty"`     // EventEpoch
+	Recall   string          `json:"recall,omitempty"`   // EventRecall: the handle or query
+	Usage    *Spent          `json:"usage,omitempty"`    // EventUsage
+	Error    string          `json:"error,omitempty"`    // EventError
+	Err      error           `json:"-"`                  // EventError: the same as a value
+	Done     *Result         `json:"done,omitempty"`     // EventDone
+}
+
+// CallResult is how a tool call ended.
+type CallResult struct {
+	Text  string        `json:"text"` // as it is recorded
+	Error bool          `json:"error,omitempty"`
+	Took  time.Duration `json:"took_ns"`
+}
+
+// Spent is what a request cost, or a run.
+type Spent struct {
+	Input      int     `json:"input"` // neither read from nor written to the cache
+	CacheRead  int     `json:"cache_read"`
+	CacheWrite int     `json:"cache_write"`
+	Output     int     `json:"output"`
+	USD        float64 `json:"usd,omitempty"` // 0 where the model's prices are not known
+}
+
+// Tokens is the sum of all tokens, in and out.
+func (s Spent) Tokens() int { return s.Input + s.CacheRead + s.CacheWrite + s.Output }
+
+func (s *Spent) add(o Spent) {
+	s.Input += o.Input
+	s.CacheRead += o.CacheRead
+	s.CacheWrite += o.CacheWrite
+	s.Output += o.Output
+	s.USD += o.USD
+}
+
+func spentOf(u pleat.Usage, usd float64) Spent {
+	return Spent{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite + u.CacheWrite1h, Output: u.Output, USD: usd}
+}
+
+// tell hands an event to the observer. Tools run in parallel, so that events come from
+// several goroutines; the observer gets them one at a time.
+func (a *Agent) tell(e Event) {
+	if a.o.Observe == nil {
+		return
+	}
+	e.Time, e.Session, e.Depth, e.Turn = a.o.Now(), a.o.Key.Session, a.depth, int(a.turn.Load())
+	a.out.Lock()
+	defer a.out.Unlock()
+	a.o.Observe(e)
+}
+
+// fromSession passes on what the session tells. It is called in the middle of the
+// session's work and must not call it.
+func (a *Agent) fromSession(e pleat.Event) {
+	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall}
+	if e.Err != nil {
+		out.Err, out.Error = e.Err, e.Err.Error()
+	}
+	a.tell(out)
+	if a.inner != nil {
+		a.inner(e)
+	}
+}
+
+func (a *Agent) tellError(err error) {
+	a.tell(Event{Kind: EventError, Err: err, Error: err.Error()})
+}

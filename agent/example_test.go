@@ -1,0 +1,86 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// An agent reads a file in its workspace and answers. The model here follows a script; a
+// real one comes from a wire package.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "port.txt"), []byte("8443\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	a, err := agent.New(ctx, agent.Options{
+		Generator: &pleattest.Script{Steps: []pleattest.Step{
+			pleattest.Use(pleat.Call("c1", "read_file", `{"path":"port.txt"}`)),
+			pleattest.Say("It listens on 8443."),
+		}},
+		Tools: agent.StandardTools(w, agent.ToolOptions{}),
+		Observe: func(e agent.Event) {
+			switch e.Kind {
+			case agent.EventToolCall:
+				fmt.Println("call:", e.Call.Name, e.Call.Subject)
+			case agent.EventText:
+				fmt.Println("text:", e.Text)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	res, err := a.Run(ctx, "Which port does it listen on?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Stop, "after", res.Turns, "requests")
+	// Output:
+	// call: read_file port.txt
+	// text: It listens on 8443.
+	// done after 2 requests
+}
+
+// Rules decide about calls without asking anybody.
+func ExampleRules() {
+	rules := agent.Rules{
+		Allow: []string{"bash(git status*)", "bash(go test ./...)", "write_file(src/**)"},
+		Deny:  []string{"write_file(src/secret/**)"},
+	}
+	for _, c := range []agent.Call{
+		{Name: "bash", Subject: "git status --short"},
+		{Name: "bash", Subject: "git status; rm -rf /"},
+		{Name: "bash", Subject: "git status && go test ./..."},
+		{Name: "bash", Subject: "git status $(rm -rf /)"},
+		{Name: "write_file", Subject: "src/a/b.go"},
+		{Name: "write_file", Subject: "src/secret/key"},
+	} {
+		d, known := rules.Decide(c)
+		fmt.Println(c.Subject, "allowed:", d.Allow, "decided:", known)
+	}
+	// Output:
+	// git status --short allowed: true decided: true
+	// git status; rm -rf / allowed: false decided: false
+	// git status && go test ./... allowed: true decided: true
+	// git status $(rm -rf /) allowed: false decided: false
+	// src/a/b.go allowed: true decided: true
+	// src/secret/key allowed: false decided: true
+}

@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// fileMemory knows which files the model has seen, and in which state. It is derived from
+// the transcript: the results of file tools begin with a line that says so. That is why
+// it survives compaction, which changes no transcript, and a restart.
+type fileMemory struct {
+	mu    sync.Mutex
+	next  int               // first message not looked at yet
+	tools map[string]string // open calls: names of their tools by id
+	seen  map[string]sighting
+}
+
+// sighting is how the model last saw a file.
+type sighting struct {
+	sum      string // of the whole file
+	from, to int    // lines shown; 0: it wrote them itself
+	result   pleat.BlockRef
+	told     bool // the result is in the transcript
+}
+
+// header is the first line of a file tool's result.
+func header(verb, name, what, sum string) string {
+	return fmt.Sprintf("[%s %s: %s; sha256 %s]", verb, quoteName(name), what, sum)
+}
+
+var headerLine = regexp.MustCompile(`^\[(read|wrote|edited) ("(?:[^"\\]|\\.)*"|[^\n]*?): (?:lines (\d+)-(\d+) of \d+|[^\n]*?); sha256 ([0-9a-f]{16})\]`)
+
+// quoteName quotes names that could be taken for something else.
+func quoteName(name string) string {
+	for _, r := range name {
+		if r < ' ' || r == '"' || r == ':' || r == ';' || r == 0x7f {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// catchUp takes in what was said since the last time.
+func (f *fileMemory) catchUp(s *pleat.Session) {
+	if f.seen == nil {
+		f.seen, f.tools = make(map[string]sighting), make(map[string]string)
+	}
+	for n := s.Len(); f.next < n; f.next++ {
+		for i, b := range s.Message(f.next).Blocks().All() {
+			switch b := b.(type) {
+			case pleat.ToolCall:
+				f.tools[b.ID] = b.Name
+			case pleat.ToolResult:
+				f.result(b, pleat.BlockRef{Message: f.next, Block: i})
+			}
+		}
+	}
+}
+
+func (f *fileMemory) result(r pleat.ToolResult, ref pleat.BlockRef) {
+	name := f.tools[r.CallID]
+	delete(f.tools, r.CallID)
+	if r.Error || name != toolReadFile && name != toolWriteFile && name != toolEditFile {
+		return
+	}
+	text := r.Text()
+	m := headerLine.FindStringSubmatch(text[:min(len(text), 8<<10)])
+	if m == nil {
+		return
+	}
+	file := m[2]
+	if q, err := strconv.Unquote(file); err == nil {
+		file = q
+	}
+	from, _ := strconv.Atoi(m[3])
+	to, _ := strconv.Atoi(m[4])
+	f.seen[file] = sighting{sum: m[5], from: from, to: to, result: ref, told: true}
+}
+
+// look says how the conversation's model last saw a file.
+func (f *fileMemory) look(s *pleat.Session, name string) (sighting, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.catchUp(s)
+	g, ok := f.seen[name]
+	return g, ok
+}
+
+// note remembers a sighting whose result is not in the transcript yet: the other calls of
+// the same answer have to know.
+func (f *fileMemory) note(s *pleat.Session, name, sum string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.catchUp(s)
+	f.seen[name] = sighting{sum: sum}
+}
+
+// shown reports whether the view in force shows a result as it is, and its handle.
+func shown(s *pleat.Session, ref pleat.BlockRef) (handle string, ok bool) {
+	for _, fold := range s.Report().Folds {
+		if fold.Start <= ref.Message && ref.Message < fold.End && (fold.Block < 0 || fold.Block == ref.Block) {
+			return "", false
+		}
+	}
+	for _, e := range s.Ledger(pleat.LedgerFilter{FromMessage: max(ref.Message-4, 0), ToMessage: ref.Message + 1}) {
+		if e.Outcome != pleat.Unanswered && e.Result == ref {
+			return e.Handle, true
+		}
+	}
+	return "", false
+}

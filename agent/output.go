@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// maxSpill bounds the file of an output that does not end: what comes later is counted
+// and dropped.
+const maxSpill = 1 << 30
+
+// output takes a command's output in a bounded amount of memory. Up to max bytes it is
+// kept as it is; of more, the beginning and the end are kept and all goes to a file.
+type output struct {
+	max    int
+	stream func(text string)
+	create func() (*os.File, error)
+
+	mu      sync.Mutex
+	head    []byte
+	tail    []byte // after head, once there is a file
+	file    *os.File
+	fileErr error
+	size    int64
+	line    []byte // not streamed yet
+	secret  bool   // within a private key: not streamed
+}
+
+// Write implements io.Writer. It never fails: a full disk must not kill the command.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.size += int64(len(p))
+	o.show(p)
+	if o.file == nil && o.fileErr == nil && len(o.head)+len(p) <= o.max {
+		o.head = append(o.head, p...)
+		return len(p), nil
+	}
+	if o.file == nil && o.fileErr == nil {
+		o.open()
+	}
+	if o.file != nil && o.size <= maxSpill {
+		if _, err := o.file.Write(p); err != nil {
+			o.fileErr = err
+		}
+	}
+	o.tail = append(o.tail, p...)
+	if len(o.tail) > 2*o.max {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-o.max/2:]...)
+	}
+	return len(p), nil
+}
+
+// open moves to a file, because memory is used up.
+func (o *output) open() {
+	if o.file, o.fileErr = o.create(); o.fileErr == nil {
+		_, o.fileErr = o.file.Write(o.head)
+	}
+	o.tail = append(o.tail, o.head[min(o.max/2, len(o.head)):]...)
+	o.head = o.head[:min(o.max/2, len(o.head))]
+}
+
+// show streams whole lines: a secret that is cut in two is no known shape any more.
+func (o *output) show(p []byte) {
+	o.line = append(o.line, p...)
+	end := bytes.LastIndexByte(o.line, '\n') + 1
+	if end == 0 && len(o.line) > 16<<10 {
+		end = len(o.line)
+	}
+	if end == 0 {
+		return
+	}
+	for l := range strings.Lines(string(o.line[:end])) {
+		begins := strings.Contains(l, "-----BEGIN") && strings.Contains(l, "PRIVATE KEY")
+		o.secret = o.secret || begins
+		if !o.secret || begins {
+			o.stream(l)
+		}
+		o.secret = o.secret && !(strings.Contains(l, "-----END") && strings.Contains(l, "PRIVATE KEY"))
+	}
+	o.line = append(o.line[:0], o.line[end:]...)
+}
+
+// finish returns what is recorded of the output.
+func (o *output) finish() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.line) > 0 && !o.secret {
+		o.stream(string(o.line))
+		o.line = nil
+	}
+	if o.file == nil && o.fileErr == nil {
+		return strings.ToValidUTF8(string(o.head), "\uFFFD")
+	}
+	where := "could not be kept"
+	if o.file != nil {
+		where = "is in " + o.file.Name()
+		if o.size > maxSpill {
+			where = fmt.Sprintf("is in %s, up to %d bytes", o.file.Name(), maxSpill)
+		}
+		if err := o.file.Close(); err != nil && o.fileErr == nil {
+			o.fileErr = err
+		}
+	}
+	if o.fileErr != nil {
+		where += " (" + o.fileErr.Error() + ")"
+	}
+	tail := o.tail[max(len(o.tail)-o.max/2, 0):]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	text := fmt.Sprintf("%s\n[%d bytes of output; %d bytes in the middle are left out here; all of it %s]\n%s",
+		o.head, o.size, o.size-int64(len(o.head))-int64(len(tail)), where, tail)
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

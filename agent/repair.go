@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// repair answers the calls that an earlier run left without results. The loop stores an
+// answer before it runs its calls and all results of a round at once, so such calls stand
+// at the end of the transcript and any of them may have run.
+func (a *Agent) repair(ctx context.Context) error {
+	var open []pleat.ToolCall
+	for i := a.session.Len() - 1; i >= 0; i-- {
+		m := a.session.Message(i)
+		if m.Role() != pleat.RoleAssistant {
+			break
+		}
+		open = append(callsOf([]pleat.Message{m}), open...)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	results := make([]pleat.ToolResult, len(open))
+	for i, c := range open {
+		results[i] = pleat.ErrorResult(c.ID, interrupted(c.Name, a.tools[c.Name], "the program ended before it answered"))
+	}
+	if err := a.session.Append(ctx, pleat.Results(results...)); err != nil {
+		return fmt.Errorf("answer interrupted calls: %w", err)
+	}
+	return nil
+}
+
+// interrupted tells the model of a call that started and has no result.
+func interrupted(name string, tool *Tool, why string) string {
+	if tool != nil && tool.Effect == EffectNone {
+		return fmt.Sprintf("[interrupted] %s has no result: %s. It changes nothing: call it again if you still need it.", name, why)
+	}
+	return fmt.Sprintf("[interrupted] %s has no result: %s. It may or may not have taken effect, wholly or in part. Do not run it again blindly: look first what it did.", name, why)
+}

@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// round runs the calls of an answer and records their results, all together and in the
+// order of the calls. The answer is durable already: should the program die now, resuming
+// finds calls without results and knows that they may have happened.
+func (r *run) round(ctx context.Context, calls []pleat.ToolCall) error {
+	r.res.Calls += len(calls)
+	results := make([]pleat.ToolResult, len(calls))
+	compact := -1
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, r.o.Parallel)
+	for i, c := range calls {
+		if compact >= 0 && r.o.Session.Policy.Digest.EndsTurn {
+			results[i] = pleat.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
+			continue
+		}
+		if c.Name == pleat.ToolCompact && compact < 0 && !r.o.NoRecall {
+			compact = i
+			continue
+		}
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = r.answer(ctx, c)
+		})
+	}
+	wg.Wait()
+	// Compaction comes last: it decides about what the others said.
+	if compact >= 0 {
+		results[compact] = r.answer(ctx, calls[compact])
+	}
+	if err := r.append(ctx, pleat.Results(results...)); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// answer answers one call, whatever happens.
+func (r *run) answer(ctx context.Context, c pleat.ToolCall) pleat.ToolResult {
+	call := Call{ID: c.ID, Name: c.Name, Input: c.Input.String(), agent: r.Agent}
+	tool := r.tools[c.Name]
+	if tool != nil {
+		call.Effect = tool.Effect
+		if tool.Subject != nil {
+			call.Subject = tool.Subject(call)
+		}
+	}
+	started := r.o.Now()
+	text, err := r.permitted(ctx, tool, &call)
+	if call.Denied == "" && err == nil {
+		r.tell(Event{Kind: EventToolCall, Call: &call})
+		text, err = runTool(ctx, tool, call)
+		if ctx.Err() != nil && err != nil {
+			err = fmt.Errorf("%w\n%s", err, interrupted(call.Name, tool, "it was stopped: "+context.Cause(ctx).Error()))
+		}
+	} else {
+		r.tell(Event{Kind: EventToolCall, Call: &call})
+	}
+	res := CallResult{Text: text, Error: err != nil, Took: r.o.Now().Sub(started)}
+	if err != nil {
+		res.Text = strings.TrimLeft(strings.TrimRight(text, "\n")+"\n"+err.Error(), "\n")
+	}
+	if !recalls(c.Name) { // what is recalled was redacted when it came in, and is to be exact
+		res.Text = r.redact(res.Text)
+	}
+	if res.Text == "" {
+		res.Text = "(no output)" // providers refuse empty results
+	}
+	r.after(ctx, call, res)
+	r.tell(Event{Kind: EventToolResult, Call: &call, Result: &res})
+	if res.Error {
+		return pleat.ErrorResult(c.ID, res.Text)
+	}
+	return pleat.Result(c.ID, res.Text)
+}
+
+// recalls reports whether a tool only gives back what is in the session.
+func recalls(name string) bool {
+	return name == pleat.ToolUnfold || name == pleat.ToolSearch || name == pleat.ToolLedger
+}
+
+// permitted decides whether a call may run. If not, call.Denied says why and the error
+// tells the model.
+func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) (string, error) {
+	if tool == nil {
+		call.Denied = "there is no such tool"
+		return "", fmt.Errorf("[not run] there is no tool %q; the tools are %s", call.Name, r.toolNames())
+	}
+	if ctx.Err() != nil {
+		call.Denied = "the run was stopped before it started"
+		return "", fmt.Errorf("[not run] the run was stopped before %s started", call.Name)
+	}
+	deny := func(reason string) (string, error) {
+		if reason == "" {
+			reason = "permission was not given"
+		}
+		call.Denied = reason
+		return "", fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
+	}
+	if h := r.o.Hooks.BeforeTool; h != nil {
+		v, err := h(ctx, *call)
+		if err != nil {
+			return deny("a hook failed: " + err.Error())
+		}
+		r.pin(ctx, v.Pins)
+		if v.Deny {
+			return deny(v.Reason)
+		}
+	}
+	if tool.Effect == EffectNone || tool.Effect == EffectDelegate {
+		return "", nil
+	}
+	if r.o.Permit == nil {
+		return deny("nobody can be asked for permission")
+	}
+	d, err := r.o.Permit(ctx, *call)
+	if err != nil {
+		return deny("asking for permission failed: " + err.Error())
+	}
+	if !d.Allow {
+		return deny(d.Reason)
+	}
+	return "", nil
+}
+
+func (r *run) toolNames() string {
+	names := make([]string, len(r.defs))
+	for i, d := range r.defs {
+		names[i] = d.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// runTool runs a tool. A tool that panics has failed; the run goes on.
+func runTool(ctx context.Context, tool *Tool, call Call) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("%s broke: %v", call.Name, p)
+		}
+	}()
+	return tool.Run(ctx, call)
+}
+
+func (r *run) after(ctx context.Context, call Call, res CallResult) {
+	h := r.o.Hooks.AfterTool
+	if h == nil {
+		return
+	}
+	v, err := h(ctx, call, res)
+	if err != nil {
+		r.tellError(fmt.Errorf("hook after %s: %w", call.Name, err))
+		return
+	}
+	r.pin(ctx, v.Pins)
+}
+
+func (r *run) pin(ctx context.Context, texts []string) {
+	for _, t := range texts {
+		if err := r.session.Pin(context.WithoutCancel(ctx), t); err != nil {
+			r.tellError(err)
+		}
+	}
+}
