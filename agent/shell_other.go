@@ -9,7 +9,8 @@ import (
 
 func findShell() []string {
 	for _, shell := range [][]string{
-		{"bash", "-c"}, {"pwsh", "-NoProfile", "-NonInteractive", "-Command"},
+		{"bash", "-c"},
+		{"pwsh", "-NoProfile", "-NonInteractive", "-Command"},
 		{"powershell", "-NoProfile", "-NonInteractive", "-Command"},
 	} {
 		if path, err := exec.LookPath(shell[0]); err == nil {
