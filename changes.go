@@ -72,7 +72,7 @@ func (in *pageInput) changedFiles() []*fileChange {
 				}
 			}
 		}
-		if e.Call.Message >= in.start && isFileCall(e) {
+		if e.Call.Message >= in.mined && isFileCall(e) {
 			for k, part := range in.s.mine(e.Call) {
 				if part.kind.change() {
 					in.applyChange(file(e.Dir, part.label), e.Call, k, &part)
@@ -165,6 +165,9 @@ func (in *pageInput) overwrite(f *fileChange, part *minedPart) func(i int) bool 
 	}
 	before := make(map[uint64]bool)
 	for _, ref := range f.reads {
+		if ref.Message < in.mined && in.mined > in.start {
+			continue // too long ago
+		}
 		for sub, p := range in.s.mine(ref) {
 			for i := range p.lines {
 				l := &p.lines[i]

@@ -206,6 +206,9 @@ func (w *changeWriter) line(l *changedText) string {
 		parts = w.in.s.textsOf(l.ref)
 		w.texts[l.ref] = parts
 	}
+	if l.sub >= len(parts) || int(l.end) > len(parts[l.sub].text) {
+		return "" // damaged in the store since it was mined
+	}
 	line := parts[l.sub].text[l.start:l.end]
 	if parts[l.sub].kind == fromResult {
 		line = strings.TrimSpace(line[numberEnd(line):])

@@ -25,7 +25,7 @@ func (v View) Check(t *Transcript) []Violation {
 			continue
 		}
 		last = m.Source
-		if left := showBlocks(m, t, shown); left == 0 && t.At(m.Source).Blocks().Len() > 0 {
+		if left := showBlocks(m, t, shown); left == 0 && t.sizes[m.Source] > 0 {
 			bad(i, "empty-message", "nothing is left of message %d", m.Source)
 		}
 		for _, e := range m.Edits {
@@ -51,7 +51,7 @@ func (v View) Check(t *Transcript) []Violation {
 // showBlocks marks the blocks that a message of the view shows and counts them.
 func showBlocks(m ViewMessage, t *Transcript, shown map[BlockRef]bool) int {
 	left, next := 0, 0
-	for b := range t.At(m.Source).Blocks().All() {
+	for b := range int(t.sizes[m.Source]) {
 		if next < len(m.Edits) && m.Edits[next].Block == b {
 			next++
 			if m.Edits[next-1].Drop {

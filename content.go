@@ -15,6 +15,8 @@ import (
 type Content struct {
 	s       string
 	literal bool
+	decoded bool   // text is what the literal says
+	text    string // see Content.read
 }
 
 // Plain returns text given as a Go string.
@@ -26,10 +28,12 @@ func Literal(lit string) Content { return Content{s: lit, literal: true} }
 // String returns the text. Lone surrogates in a literal decode to U+FFFD; the literal
 // itself is never changed.
 func (c Content) String() string {
-	if !c.literal {
+	switch {
+	case !c.literal:
 		return c.s
-	}
-	if len(c.s) < 2 {
+	case c.decoded:
+		return c.text
+	case len(c.s) < 2:
 		return ""
 	}
 	if strings.IndexByte(c.s, '\\') < 0 {
@@ -37,6 +41,15 @@ func (c Content) String() string {
 	}
 	text, _ := jsonspan.Unquote([]byte(c.s))
 	return text
+}
+
+// read returns the content with its text beside the literal, for content that is about to
+// be looked at several times.
+func (c Content) read() Content {
+	if c.literal && !c.decoded {
+		c.text, c.decoded = c.String(), true
+	}
+	return c
 }
 
 // IsEmpty reports whether the text has no bytes.

@@ -174,8 +174,8 @@ func (d *draft) span(start, end int, lever Lever, reason string) *Fold {
 	p := Place{start, end, -1}
 	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
 	if !known {
-		text := d.s.renderText(start, end)
-		f = Fold{Start: start, End: end, Block: -1, Hash: HashOf(text), Bytes: len(text), Lines: lineCount(text)}
+		f = Fold{Start: start, End: end, Block: -1}
+		f.Hash, f.Bytes, f.Lines = d.s.measure(start, end)
 		f.Handle = d.s.index.name(f.Hash, p)
 		d.spans[p] = f
 	}

@@ -3,6 +3,7 @@ package pleat
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // CallKind says what a tool call does, or what it does to one path.
@@ -134,6 +135,27 @@ type CallFacts struct {
 
 	// Signature is equal for two calls that ask for the same thing.
 	Signature string `json:"signature"`
+}
+
+// own returns the facts in memory of their own: they live longer than the call.
+func (f CallFacts) own() CallFacts {
+	f.Tool, f.Args, f.Command, f.Dir = strings.Clone(f.Tool), strings.Clone(f.Args), strings.Clone(f.Command), strings.Clone(f.Dir)
+	f.Signature = strings.Clone(f.Signature)
+	f.Paths = ownPaths(f.Paths)
+	return f
+}
+
+// own returns the facts in memory of their own.
+func (f ResultFacts) own() ResultFacts {
+	f.ErrorLine, f.Touched = strings.Clone(f.ErrorLine), ownPaths(f.Touched)
+	return f
+}
+
+func ownPaths(list []PathChange) []PathChange {
+	for i := range list {
+		list[i].Path, list[i].Source = strings.Clone(list[i].Path), strings.Clone(list[i].Source)
+	}
+	return list
 }
 
 // Repeats reports whether the call asks for the same thing as another one.

@@ -164,6 +164,12 @@ func (m *MemStore) Scan(ctx context.Context, key SessionKey, from uint64, kinds 
 
 // Body implements [Store].
 func (m *MemStore) Body(ctx context.Context, key SessionKey, hash Hash) ([]byte, error) {
+	body, err := m.shared(ctx, key, hash)
+	return bytes.Clone(body), err
+}
+
+// shared is Body without the copy: what it returns must not be changed.
+func (m *MemStore) shared(ctx context.Context, key SessionKey, hash Hash) ([]byte, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if err := m.usable(ctx); err != nil {
@@ -177,7 +183,7 @@ func (m *MemStore) Body(ctx context.Context, key SessionKey, hash Hash) ([]byte,
 	if HashOf(body) != hash {
 		return nil, fmt.Errorf("read body %v of session %q: %w", hash, key, ErrCorrupt)
 	}
-	return bytes.Clone(body), nil
+	return body, nil
 }
 
 // Find implements [Store].

@@ -40,7 +40,22 @@ const (
 const (
 	scannedLine = 600       // bytes of a line that are looked at: what is longer is data
 	minedBytes  = 256 << 10 // of a text
+	minedTotal  = 32 << 20  // of a stretch: of a longer one the newest part is mined
 )
+
+// minedFrom is the first message of a stretch that is mined.
+func (s *state) minedFrom(start, end int) int {
+	total := 0
+	for i := end; i > start; i-- {
+		for _, bf := range s.facts[i-1].blocks {
+			total += min(bf.bytes, minedBytes)
+		}
+		if total > minedTotal {
+			return i
+		}
+	}
+	return start
+}
 
 // mine returns what is to be had from a block.
 func (s *state) mine(ref BlockRef) []minedPart {
@@ -48,7 +63,9 @@ func (s *state) mine(ref BlockRef) []minedPart {
 		return parts
 	}
 	var parts []minedPart
+	size := 0
 	for _, t := range s.textsOf(ref) {
+		size += len(t.text)
 		p := minedPart{kind: t.kind, label: t.label, whole: t.whole}
 		switch {
 		case p.kind.prose():
@@ -63,9 +80,10 @@ func (s *state) mine(ref BlockRef) []minedPart {
 	if n := s.facts[ref.Message].blocks[ref.Block].call; n > 0 && s.ledger.Entry(n).Outcome == Unanswered {
 		return parts // a late result may tell more about the call
 	}
-	if s.mines == nil {
-		s.mines = make(map[BlockRef][]minedPart)
+	if s.mines == nil || s.mined+size > minedTotal { // whoever uses parts still has them
+		s.mines, s.mined = make(map[BlockRef][]minedPart), 0
 	}
+	s.mined += size
 	s.mines[ref] = parts
 	return parts
 }

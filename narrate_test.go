@@ -28,9 +28,9 @@ func handoff() []Message {
 }
 
 func stateOf(msgs []Message) *state {
-	s := newState(NewTokenizer(Model{}, nil))
+	s := newState(NewTokenizer(Model{}, nil), newContents(NewMemStore(), SessionKey{}, &Options{}))
 	for i, m := range msgs {
-		s.record(m, uint64(i+1))
+		s.record(m, shapesOf(m), keptMessage{seq: uint64(i + 1)})
 	}
 	return s
 }

@@ -1,7 +1,11 @@
 package pleat
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"hash"
+	"io"
+	"strconv"
 	"strings"
 )
 
@@ -24,6 +28,7 @@ type pageRoom struct {
 type pageInput struct {
 	s          *state
 	start, end int // messages it speaks for
+	mined      int // the first of them that lines are taken from
 	pins       []string
 	notes      []Note
 	focus      string
@@ -53,6 +58,7 @@ const smallRoom = 6_000
 // The page reads like a handoff: what the user wants, what was found out and decided, what
 // was done and changed, what the agent was working with, how to get at the rest.
 func writePage(in pageInput) page {
+	in.mined = in.s.minedFrom(in.start, in.end)
 	count := in.s.count.CountText
 	in.room.plain = in.room.plain && in.room.total < plainRoom
 	if in.room.small() {
@@ -191,17 +197,52 @@ func (s *state) renderText(start, end int) string {
 		}
 	}
 	b.Grow(size)
-	for i := start; i < end; i++ {
-		m := s.t.At(i)
-		fmt.Fprintf(&b, "--- message %d, %s\n", i+1, m.Role())
-		for _, blk := range m.Blocks().All() {
-			renderBlock(&b, blk)
-		}
-	}
+	s.renderTo(&b, start, end)
 	return b.String()
 }
 
-func renderBlock(b *strings.Builder, blk Block) {
+// renderTo writes what renderText returns, message by message.
+func (s *state) renderTo(w io.StringWriter, start, end int) {
+	for i := start; i < end; i++ {
+		m := s.t.At(i)
+		w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
+		for _, blk := range m.Blocks().All() {
+			renderBlock(w, blk)
+		}
+	}
+}
+
+// textMeter takes a text's measure: it may be larger than memory.
+type textMeter struct {
+	sum   hash.Hash
+	bytes int
+	lines int // line feeds
+	open  bool
+}
+
+// WriteString implements [io.StringWriter].
+func (t *textMeter) WriteString(s string) (int, error) {
+	if s != "" {
+		t.sum.Write(stringBytes(s))
+		t.bytes += len(s)
+		t.lines += strings.Count(s, "\n")
+		t.open = s[len(s)-1] != '\n'
+	}
+	return len(s), nil
+}
+
+// measure returns hash, bytes and lines of what renderText returns.
+func (s *state) measure(start, end int) (h Hash, bytes, lines int) {
+	t := textMeter{sum: sha256.New()}
+	s.renderTo(&t, start, end)
+	if t.open {
+		t.lines++
+	}
+	t.sum.Sum(h[:0])
+	return h, t.bytes, t.lines
+}
+
+func renderBlock(b io.StringWriter, blk Block) {
 	switch blk := blk.(type) {
 	case Text:
 		b.WriteString(blk.Text.String())
@@ -212,22 +253,25 @@ func renderBlock(b *strings.Builder, blk Block) {
 		b.WriteString("(thinking) ")
 		b.WriteString(blk.Text.String())
 	case ToolCall:
-		fmt.Fprintf(b, "(call %s) %s %s", blk.ID, blk.Name, blk.Input.String())
+		b.WriteString("(call " + blk.ID + ") " + blk.Name + " ")
+		b.WriteString(blk.Input.String())
 	case ToolResult:
 		word := "result"
 		if blk.Error {
 			word = "error"
 		}
-		fmt.Fprintf(b, "(%s of %s)\n%s", word, blk.CallID, blk.Text())
+		b.WriteString("(" + word + " of " + blk.CallID + ")\n")
+		b.WriteString(blk.Text())
 		for _, p := range blk.Parts.All() {
 			if p.Kind() != KindText {
-				fmt.Fprintf(b, "\n(%s)", p.Kind())
+				b.WriteString("\n(" + p.Kind().String() + ")")
 			}
 		}
 	case Image:
-		fmt.Fprintf(b, "(image %s)", blk.MediaType)
+		b.WriteString("(image " + blk.MediaType + ")")
 	case Opaque:
-		fmt.Fprintf(b, "(%s) %s", blk.Type, blk.Raw)
+		b.WriteString("(" + blk.Type + ") ")
+		b.WriteString(blk.Raw)
 	}
 	b.WriteString("\n")
 }

@@ -104,10 +104,12 @@ func (u Unfolded) Content() string {
 // handle: whole, or the part that the request chooses. The content is checked against
 // the hash under which it was folded. A handle that this session does not have is
 // [ErrNotFound]: handles work only in the session that made them.
-func (s *Session) Unfold(_ context.Context, r UnfoldRequest) (Unfolded, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Session) Unfold(ctx context.Context, r UnfoldRequest) (Unfolded, error) {
+	defer s.begin(ctx)()
 	u, err := s.unfold(r)
+	if fault := s.st.msgs.fault(); fault != nil {
+		err = fault
+	}
 	if err != nil {
 		return Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
 	}

@@ -84,13 +84,17 @@ func (x *searcher) rank(places []Hit) []SearchHit {
 
 // split finds the blocks that a window covers.
 func (x *searcher) split(h Hit) []candidate {
-	i := sort.Search(len(x.s.seqs), func(i int) bool { return x.s.seqs[i] >= h.Seq })
-	if i == len(x.s.seqs) || x.s.seqs[i] != h.Seq {
+	kept := x.s.msgs.kept
+	i := sort.Search(len(kept), func(i int) bool { return kept[i].seq >= h.Seq })
+	if i == len(kept) || kept[i].seq != h.Seq {
 		return nil
 	}
 	var out []candidate
 	for b, at := range x.spotsOf(i) {
 		bf := &x.s.facts[i].blocks[b]
+		if len(x.text(BlockRef{i, b})) != bf.bytes {
+			continue // what stands for a damaged message
+		}
 		c := candidate{
 			ref: BlockRef{i, b}, score: h.Score,
 			from: max(h.From-at.line, 0), to: min(h.To-at.line, bf.lines),

@@ -71,8 +71,7 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, er
 		return SearchResult{}, errors.New("search: no query was given")
 	}
 	r.fill()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	var res SearchResult
 	for _, q := range r.Queries {
 		places, err := engine.Search(ctx, s.key, q, searchCandidates)
@@ -83,6 +82,9 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, er
 		x := newSearcher(s.st, r, q)
 		x.call = s.calls()
 		res.Answers = append(res.Answers, SearchAnswer{Query: q, Hits: x.rank(places)})
+	}
+	if err := s.st.msgs.fault(); err != nil {
+		return SearchResult{}, fmt.Errorf("search: %w", err)
 	}
 	res.fit(r.Budget, s.st.count.CountText)
 	return res, nil

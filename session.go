@@ -21,6 +21,10 @@ type Options struct {
 	Tools  []Tool // tool definitions, counted once
 	Child  bool   // the session of a sub-agent; some levers are for the main conversation only
 
+	// Memory is about how many bytes of messages the session keeps in memory; 0:
+	// [DefaultMemory]. Older ones are read from the store when they are needed.
+	Memory int
+
 	Tokens TokenCounter     // nil: a [Tokenizer] for the model
 	Codecs map[Format]Codec // how stored messages of a wire are read back; see [Codec]
 
@@ -73,8 +77,8 @@ type Session struct {
 	sent int // tokens of the last view that was given out, by our count; 0: none yet
 	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
 
-	// fresh is the message being appended: it need not be read back from the store.
-	fresh *Message
+	// fresh are the messages being appended: they need not be read back from the store.
+	fresh []newMessage
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
@@ -86,7 +90,7 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 	}
 	s.o.fill()
 	s.cal = NewCalibration(s.o.Model)
-	s.st = newState(s.o.Tokens)
+	s.st = newState(s.o.Tokens, newContents(store, key, &s.o))
 	s.st.recall = s.recall()
 	s.st.head = s.o.headParts()
 	s.st.rebuild()
@@ -171,68 +175,130 @@ func (s *Session) Len() int {
 	return s.st.t.Len()
 }
 
-// Message returns message i of the transcript.
+// Message returns message i of the transcript. One that cannot be read back from the store
+// is a message that says so; [Session.Resolve] tells why.
 func (s *Session) Message(i int) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.t.At(i)
+	m := s.st.t.At(i)
+	_ = s.st.msgs.fault()
+	return m
+}
+
+// Resolve applies a view of this session: it returns the messages to send. A message whose
+// bytes in the store are damaged is replaced by one that says so; that the store cannot be
+// read now is an error.
+func (s *Session) Resolve(ctx context.Context, v View) ([]Message, error) {
+	defer s.begin(ctx)()
+	msgs, err := v.Resolve(s.st.t.At)
+	if err == nil {
+		err = s.st.msgs.fault()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resolve view of session %s: %w", s.key, err)
+	}
+	return msgs, nil
+}
+
+// begin takes the session for a call. What has to be read from the store on the way is read
+// under the call's context. The function that it returns ends the call.
+func (s *Session) begin(ctx context.Context) func() {
+	s.mu.Lock()
+	s.st.msgs.ctx = ctx
+	_ = s.st.msgs.fault()
+	return func() {
+		s.st.msgs.ctx = context.Background()
+		s.mu.Unlock()
+	}
 }
 
 // Append adds messages. When it returns they are durable. Results that are too large to
 // be sent are spilled on the way. If another process wrote to the session meanwhile, the
-// session takes in what it wrote and returns [ErrConflict]. Messages are added one by
-// one: the error says which was not, those before it were, those after it were not.
+// session takes in what it wrote and returns [ErrConflict]. Messages are written several
+// at a time, in order: the error says from which on they were not added; those before it
+// were.
 func (s *Session) Append(ctx context.Context, msgs ...Message) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, m := range msgs {
-		if err := s.appendOne(ctx, m); err != nil {
-			return fmt.Errorf("append message %d of %d to session %s: %w", i+1, len(msgs), s.key, err)
+	defer s.begin(ctx)()
+	done := 0
+	var b appendBatch
+	flush := func() error {
+		err := s.appendBatch(ctx, &b)
+		if err == nil {
+			done += len(b.fresh)
+			b = appendBatch{}
 		}
+		return err
+	}
+	for _, m := range msgs {
+		n, err := s.prepare(m)
+		if err == nil {
+			err = s.join(&b, n, flush)
+		} else if again := flush(); again != nil {
+			err = again
+		}
+		if err != nil {
+			return fmt.Errorf("append message %d of %d to session %s: %w", done+1, len(msgs), s.key, err)
+		}
+	}
+	if err := flush(); err != nil {
+		return fmt.Errorf("append message %d of %d to session %s: %w", done+1, len(msgs), s.key, err)
 	}
 	return nil
 }
 
-func (s *Session) appendOne(ctx context.Context, m Message) error {
-	entry, m, err := s.ownCopy(m)
-	if err != nil {
-		return err
-	}
-	entries := []Entry{entry}
-	// Spilling is decided on a message that is not recorded yet, so that message and
-	// fold reach the store together: a message whose spill was lost would go out whole.
-	if spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.st.recall); len(spilled) > 0 {
-		if err := s.keepFiles(m, spilled); err != nil {
-			return err
-		}
-		data, err := json.Marshal(foldData{Folds: spilled})
-		if err != nil {
-			return fmt.Errorf("encode folds: %w", err)
-		}
-		entries = append(entries, Entry{Kind: EntryFold, Data: data})
-	}
-	s.fresh = &m
-	defer func() { s.fresh = nil }()
-	return s.write(ctx, entries...)
+// appendBatch is what one write adds.
+type appendBatch struct {
+	entries []Entry
+	fresh   []newMessage
+	bytes   int
 }
 
-// ownCopy makes the entry for a message, and the message as it will be read back from it.
-// A message that came off a wire shares memory with a whole request, which it must not
-// keep alive; and what cannot be read back must not be stored, because no later opening
-// would get past it. Then the neutral form is stored, which always can.
-func (s *Session) ownCopy(m Message) (Entry, Message, error) {
-	entry, err := s.messageEntry(m, s.o.Codecs[m.Format()] != nil)
-	if err != nil || m.Format() == FormatNone {
-		return entry, m, err
-	}
-	own, err := storedMessage(entry.Data, entry.Body, s.o.Codecs)
-	if err != nil || own.Blocks().Len() != m.Blocks().Len() {
-		if entry, err = s.messageEntry(m, false); err != nil {
-			return Entry{}, Message{}, err
+// batchBytes is how much is written at a time, about.
+const batchBytes = 8 << 20
+
+// join adds a message to a write. Spilling is decided on a message that is not recorded
+// yet but knows all before it, so a message that may have to spill begins a write. Message
+// and fold reach the store together: a message whose spill was lost would go out whole.
+func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
+	spills := s.st.maySpill(n, &s.o.Policy, s.limits())
+	if spills || b.bytes > batchBytes {
+		if err := flush(); err != nil {
+			return err
 		}
-		own, err = storedMessage(entry.Data, entry.Body, nil)
 	}
-	return entry, own, err
+	b.entries, b.fresh = append(b.entries, n.entry), append(b.fresh, n)
+	b.bytes += len(n.entry.Body) + len(n.entry.Text)
+	if !spills {
+		return nil
+	}
+	fold, err := s.spill(n.m)
+	b.entries = append(b.entries, fold...)
+	return err
+}
+
+func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
+	if len(b.fresh) == 0 {
+		return nil
+	}
+	s.fresh = b.fresh
+	defer func() { s.fresh = nil }()
+	return s.write(ctx, b.entries...)
+}
+
+// spill makes the entry for the folds of a message's large results, if there are any.
+func (s *Session) spill(m Message) ([]Entry, error) {
+	spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.st.recall)
+	if len(spilled) == 0 {
+		return nil, nil
+	}
+	if err := s.keepFiles(m, spilled); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(foldData{Folds: spilled})
+	if err != nil {
+		return nil, fmt.Errorf("encode folds: %w", err)
+	}
+	return []Entry{{Kind: EntryFold, Data: data}}, nil
 }
 
 // keepFiles writes plain copies of spilled results where the policy wants them.
@@ -268,7 +334,7 @@ func (s *Session) write(ctx context.Context, entries ...Entry) error {
 	}
 	for i := range entries {
 		entries[i].Seq = last - uint64(len(entries)-1-i)
-		if err := s.apply(entries[i], entries[i].Body); err != nil {
+		if err := s.apply(ctx, entries[i]); err != nil {
 			return err
 		}
 		s.last = entries[i].Seq
@@ -292,13 +358,7 @@ func (s *Session) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var body []byte
-		if e.BodySize > 0 {
-			if body, err = s.store.Body(ctx, s.key, e.BodyHash); err != nil {
-				return err
-			}
-		}
-		if err := s.apply(e, body); err != nil {
+		if err := s.apply(ctx, e); err != nil {
 			return err
 		}
 		s.last = e.Seq

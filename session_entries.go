@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,6 +21,18 @@ type messageData struct {
 	Format Format `json:"format,omitempty"`
 	Role   Role   `json:"role"`
 	Origin Origin `json:"origin,omitempty"`
+	// Blocks says what the body holds, for the case that it cannot be read any more.
+	Blocks []blockShape `json:"blocks,omitempty"`
+}
+
+// blockShape is what is known of a block without its words.
+type blockShape struct {
+	Kind  string `json:"kind"`
+	ID    string `json:"id,omitempty"`    // of a call, or of the call that a result answers
+	Name  string `json:"name,omitempty"`  // of a call's tool
+	Hash  Hash   `json:"sha256,omitzero"` // of the text that its handle stands for
+	Bytes int    `json:"bytes,omitempty"` // of that text
+	Lines int    `json:"lines,omitempty"`
 }
 
 type foldData struct {
@@ -62,24 +75,73 @@ type usageData struct {
 	Limit     int     `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
 }
 
-// messageEntry makes the entry that keeps a message: its bytes on the wire if they can be
-// read back, else its neutral form.
-func (s *Session) messageEntry(m Message, wire bool) (Entry, error) {
-	d := messageData{Form: "wire", Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
+// newMessage is a message on its way into the store.
+type newMessage struct {
+	m      Message // as it will be read back
+	form   messageForm
+	shapes []blockShape
+	entry  Entry
+}
+
+// prepare makes the entry for a message, and the message as it will be read back from it.
+// A message that came off a wire shares memory with a whole request, which it must not
+// keep alive; and what cannot be read back must not be stored, because no later opening
+// would get past it. Then the neutral form is stored, which always can.
+func (s *Session) prepare(m Message) (newMessage, error) {
+	n := newMessage{m: m}
+	d := messageData{Form: formWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
+	codec := s.o.Codecs[m.Format()]
 	body := []byte(m.Raw())
-	if !wire || len(body) == 0 {
-		d.Form = "pleat"
-		var err error
-		if body, err = json.Marshal(m); err != nil {
-			return Entry{}, fmt.Errorf("encode message: %w", err)
+	wire := false
+	if codec != nil && len(body) > 0 {
+		own, err := d.form().message(body, s.o.Codecs)
+		if wire = err == nil && own.Blocks().Len() == m.Blocks().Len(); wire {
+			n.m = own
 		}
 	}
+	if !wire {
+		d.Form = formPleat
+		var err error
+		if body, err = json.Marshal(m); err != nil {
+			return newMessage{}, fmt.Errorf("encode message: %w", err)
+		}
+		if m.Format() != FormatNone {
+			if n.m, err = d.form().message(body, nil); err != nil {
+				return newMessage{}, err
+			}
+		}
+	}
+	n.m, n.form = n.m.read(), d.form()
+	n.shapes = shapesOf(n.m)
+	d.Blocks = n.shapes
 	data, err := json.Marshal(d)
 	if err != nil {
-		return Entry{}, fmt.Errorf("encode message: %w", err)
+		return newMessage{}, fmt.Errorf("encode message: %w", err)
 	}
-	text, _ := searchText(m)
-	return Entry{Kind: EntryMessage, Data: data, Body: body, Text: text}, nil
+	text, _ := searchText(n.m)
+	n.entry = Entry{Kind: EntryMessage, Data: data, Body: body, Text: text}
+	return n, nil
+}
+
+// shapesOf says what the blocks of a message are.
+func shapesOf(m Message) []blockShape {
+	out := make([]blockShape, m.blocks.Len())
+	for i, b := range m.blocks.list {
+		s := blockShape{Kind: b.Kind().String()}
+		switch b := b.(type) {
+		case ToolCall:
+			s.ID, s.Name = b.ID, b.Name
+		case ToolResult:
+			s.ID = b.CallID
+		case Image, Opaque:
+			out[i] = s
+			continue
+		}
+		text := blockText(b)
+		s.Hash, s.Bytes, s.Lines = HashOf(text), len(text), lineCount(text)
+		out[i] = s
+	}
+	return out
 }
 
 // searchText is the text a message is found by: its blocks' texts, one after the other,
@@ -103,11 +165,11 @@ func searchText(m Message) (text string, starts []int) {
 }
 
 // apply takes an entry in: the one way in which a session changes, live and restored.
-func (s *Session) apply(e Entry, body []byte) error {
+func (s *Session) apply(ctx context.Context, e Entry) error {
 	var err error
 	switch e.Kind {
 	case EntryMessage:
-		err = s.applyMessage(e, body)
+		err = s.applyMessage(ctx, e)
 	case EntryFold:
 		var d foldData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
@@ -144,15 +206,29 @@ func (s *Session) apply(e Entry, body []byte) error {
 	return nil
 }
 
-func (s *Session) applyMessage(e Entry, body []byte) error {
-	if s.fresh != nil {
-		s.st.record(*s.fresh, e.Seq)
+// applyMessage takes a message in: one that is being appended, or one that is read back. A
+// body that is damaged costs that message, not the session.
+func (s *Session) applyMessage(ctx context.Context, e Entry) error {
+	if len(s.fresh) > 0 {
+		n := s.fresh[0]
+		s.fresh = s.fresh[1:]
+		s.st.record(n.m, n.shapes, keptMessage{e.Seq, HashOf(e.Body), n.form})
 		return nil
 	}
-	m, err := storedMessage(e.Data, body, s.o.Codecs)
+	d, err := readMessageData(e.Data)
 	if err != nil {
 		return err
 	}
-	s.st.record(m, e.Seq)
+	k := keptMessage{e.Seq, e.BodyHash, d.form()}
+	m, err := s.st.msgs.read(ctx, k)
+	switch {
+	case err == nil:
+		s.st.record(m, shapesOf(m), k)
+	case isDamage(err):
+		s.o.Logger.Warn("a message cannot be read back", "session", s.key.String(), "entry", e.Seq, "err", err)
+		s.st.record(standIn(k.form, d.Blocks), d.Blocks, k)
+	default:
+		return err
+	}
 	return nil
 }

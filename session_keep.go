@@ -15,15 +15,13 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	return s.writePin(ctx, pinData{Text: text})
 }
 
 // Unpin lets go of a pinned text.
 func (s *Session) Unpin(ctx context.Context, text string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	if !slices.Contains(s.st.pinned, text) {
 		return fmt.Errorf("unpin %q: %w", clip(text, 40), ErrNotFound)
 	}
@@ -54,8 +52,7 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 	if key == "" {
 		return errors.New("note: the key is empty")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	data, err := json.Marshal(Note{key, text})
 	if err != nil {
 		return fmt.Errorf("encode note: %w", err)
@@ -76,8 +73,7 @@ func (s *Session) Notes() []Note {
 // Used records what the provider reports for the last view. It corrects later estimates.
 // The answer may have been appended already.
 func (s *Session) Used(ctx context.Context, u Usage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	usd, _ := s.o.Model.Cost(u)
 	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
 }
@@ -113,8 +109,7 @@ func (s *Session) Spent() float64 {
 // Nothing needs to be brought back, because nothing was gone. It is refused with
 // [ErrCannotFit] if the result would be too large to send.
 func (s *Session) Undo(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	d, ok := s.st.undone()
 	if !ok {
 		return fmt.Errorf("undo: no epoch is in force: %w", ErrNotFound)

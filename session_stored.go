@@ -36,31 +36,54 @@ func StoredMessage(e Entry, codecs map[Format]Codec) (Message, error) {
 	if e.Kind != EntryMessage {
 		return Message{}, fmt.Errorf("read entry %d (%s): it is no message", e.Seq, e.Kind)
 	}
-	m, err := storedMessage(e.Data, e.Body, codecs)
+	d, err := readMessageData(e.Data)
+	if err != nil {
+		return Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	m, err := d.form().message(e.Body, codecs)
 	if err != nil {
 		return Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
 	return m, nil
 }
 
-// storedMessage reads a message back from its entry.
-func storedMessage(data, body []byte, codecs map[Format]Codec) (Message, error) {
-	var d messageData
-	if err := json.Unmarshal(data, &d); err != nil {
-		return Message{}, err
-	}
-	if d.Form == "pleat" {
+// The forms of a message's body.
+const (
+	formWire  = "wire"
+	formPleat = "pleat"
+)
+
+// messageForm says how a stored message is read.
+type messageForm struct {
+	wire   bool
+	format Format
+	role   Role
+	origin Origin
+}
+
+func readMessageData(data []byte) (d messageData, err error) {
+	err = json.Unmarshal(data, &d)
+	return d, err
+}
+
+func (d messageData) form() messageForm {
+	return messageForm{d.Form != formPleat, d.Format, d.Role, d.Origin}
+}
+
+// message reads a message back from its body.
+func (f messageForm) message(body []byte, codecs map[Format]Codec) (Message, error) {
+	if !f.wire {
 		var m Message
 		err := json.Unmarshal(body, &m)
 		return m, err
 	}
-	codec := codecs[d.Format]
+	codec := codecs[f.format]
 	if codec == nil {
-		return Message{}, fmt.Errorf("no codec for format %q: pass it in Options.Codecs", d.Format)
+		return Message{}, fmt.Errorf("no codec for format %q: pass it in Options.Codecs", f.format)
 	}
 	m, err := codec(body)
 	if err != nil {
 		return Message{}, err
 	}
-	return m.WithOrigin(d.Origin), nil
+	return m.WithOrigin(f.origin), nil
 }

@@ -25,8 +25,7 @@ type Turn struct {
 //
 // The view must not be changed. It stays valid when the session goes on.
 func (s *Session) View(ctx context.Context, turn Turn) (View, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	snap := s.snapshot()
 	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
 	o, due := s.due(turn)
@@ -154,8 +153,7 @@ func (s *Session) Plan(focus string) *Plan {
 // be empty, says what matters most. The report says what was done; an empty plan means
 // that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*Plan, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	o := s.planOptions()
 	o.trigger, o.focus = TriggerAsked, focus
 	p, err := s.epoch(ctx, o)
@@ -168,8 +166,7 @@ func (s *Session) Compact(ctx context.Context, focus string) (*Plan, error) {
 // Pull opens an epoch with the named levers alone, as far as each of them goes: the way
 // for an agent that has, say, a tool for snipping.
 func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	o := s.planOptions()
 	o.trigger, o.levers = TriggerAsked, levers
 	p, err := s.epoch(ctx, o)
@@ -184,8 +181,7 @@ func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
 // the budget, for good: later views stay below the size it takes. The same bytes are never sent twice: if nothing can be folded any more it returns
 // [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	total := s.st.parts.Total()
 	limit := total * 9 / 10                  // without numbers: a tenth less than what was refused
 	if e != nil && e.Kind != ErrorTooLarge { // else the numbers are bytes
@@ -222,6 +218,9 @@ func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
 func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
 	for try := 0; ; try++ {
 		p := makePlan(s.st, &s.o.Policy, o)
+		if err := s.st.msgs.fault(); err != nil {
+			return nil, err
+		}
 		if p.IsEmpty() {
 			return p, nil
 		}
@@ -268,7 +267,7 @@ func (s *Session) before(ctx context.Context, p **Plan, o planOptions) (bool, er
 	if len(dec.Pins) > 0 {
 		*p = makePlan(s.st, &s.o.Policy, o)
 	}
-	return !(*p).IsEmpty(), nil
+	return !(*p).IsEmpty(), s.st.msgs.fault()
 }
 
 // check refuses a plan whose view the wire would refuse.
@@ -281,7 +280,11 @@ func (s *Session) check(p *Plan) error {
 	if s.o.Check == nil {
 		return nil
 	}
-	if err := s.o.Check(v, &s.st.t); err != nil {
+	err := s.o.Check(v, &s.st.t)
+	if fault := s.st.msgs.fault(); fault != nil {
+		err = fault
+	}
+	if err != nil {
 		return fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
 	}
 	return nil
@@ -317,6 +320,9 @@ func (s *Session) keepTranscript(p *Plan) error {
 			return fmt.Errorf("encode transcript: %w", err)
 		}
 		b.Write(append(line, '\n'))
+	}
+	if err := s.st.msgs.fault(); err != nil {
+		return err
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", p.Epoch))
 	if err := s.o.WriteFile(name, []byte(b.String())); err != nil {

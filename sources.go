@@ -18,8 +18,21 @@ type source struct {
 	taken   float32 // tokens of it that are on the page
 }
 
-// text returns the source's text.
-func (in *pageInput) text(s *source) string { return in.s.textsOf(s.ref)[s.sub].text }
+// text returns the source's text. If it was damaged in the store since it was mined, there
+// are spaces where its lines were.
+func (in *pageInput) text(s *source) string {
+	text, end := "", 0
+	if parts := in.s.textsOf(s.ref); s.sub < len(parts) {
+		text = parts[s.sub].text
+	}
+	if n := len(s.lines); n > 0 {
+		end = int(s.lines[n-1].end)
+	}
+	for _, u := range s.units {
+		end = max(end, u.end)
+	}
+	return text + strings.Repeat(" ", max(end-len(text), 0))
+}
 
 // group is equal for sources whose lines stand together: a message's blocks, the reads of
 // a file, the runs of a command.
@@ -78,6 +91,9 @@ func (in *pageInput) sources() []source {
 		f := &in.s.facts[i]
 		if f.typed {
 			turn = i
+		}
+		if i < in.mined {
+			continue
 		}
 		for b := range f.blocks {
 			n := len(list)

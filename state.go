@@ -32,6 +32,7 @@ type messageFacts struct {
 // setFolds; all else reads it.
 type state struct {
 	t      Transcript
+	msgs   *contents // of t
 	facts  []messageFacts
 	ledger Ledger
 	words  UserWords
@@ -51,12 +52,12 @@ type state struct {
 
 	unbound   int                // thinking in messages before this one may no longer verify
 	lastParts Parts              // of the newest message
-	seqs      []uint64           // number of each message's entry in the store
 	born      map[BlockRef]*Fold // spilled at birth: what is never shown whole
 	history   []epochData        // epochs and undos, oldest first
 	pinned    []string
 	notes     []Note
 	mines     map[BlockRef][]minedPart // what pages are written from, mined on demand
+	mined     int                      // bytes of text that mines are of
 }
 
 // folded is a set of folds in force.
@@ -73,50 +74,66 @@ type TokenCounter interface {
 	CountMessage(m Message) int
 }
 
-func newState(count TokenCounter) *state {
-	return &state{count: count, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
+func newState(count TokenCounter, msgs *contents) *state {
+	s := &state{count: count, msgs: msgs, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
+	s.t.read = msgs.at
+	return s
 }
 
 // record takes a new message in. What it costs depends on the message alone.
-func (s *state) record(m Message, seq uint64) {
+func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
 	i := s.t.Len()
 	if s.first == i && m.Role() != RoleAssistant {
 		s.first++
 	}
-	if m.Role() == RoleAssistant && (i == 0 || s.t.At(i-1).Role() != RoleAssistant) {
+	if m.Role() == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
 		s.answers++
 	}
-	f := s.describe(i, m)
+	f := s.describe(i, m, shapes)
 	s.t.Append(m)
+	s.msgs.add(m, at)
 	s.facts = append(s.facts, f)
-	s.seqs = append(s.seqs, seq)
 	s.words.Add(i, m)
 	s.show(i, s.inUse)
 }
 
-func (s *state) describe(i int, m Message) messageFacts {
+// describe finds the facts. The shapes are the message's own, those that its entry tells if
+// another message stands for it.
+func (s *state) describe(i int, m Message, shapes []blockShape) messageFacts {
 	f := messageFacts{role: m.Role(), blocks: make([]blockFacts, m.Blocks().Len())}
 	_, f.typed = TypedText(m)
 	sum := 0
 	for b, blk := range m.Blocks().All() {
-		f.blocks[b] = s.describeBlock(BlockRef{i, b}, blk)
+		var shape blockShape
+		if b < len(shapes) {
+			shape = shapes[b]
+		}
+		f.blocks[b] = s.describeBlock(BlockRef{i, b}, blk, shape)
 		sum += f.blocks[b].tokens
 	}
-	f.extra = max(s.count.CountMessage(m)-sum, 0)
+	f.extra = wrapping(s.count, m, sum)
 	return f
 }
 
-func (s *state) describeBlock(ref BlockRef, b Block) blockFacts {
+// wrapping is what a message takes beyond its blocks, which take sum.
+func wrapping(count TokenCounter, m Message, sum int) int {
+	if t, ok := count.(*Tokenizer); ok {
+		return t.over.message // no need to count the blocks again
+	}
+	return max(count.CountMessage(m)-sum, 0)
+}
+
+func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFacts {
 	f := blockFacts{kind: b.Kind(), tokens: s.count.CountBlock(b)}
 	switch b := b.(type) {
 	case ToolCall:
-		s.ledger.Call(ref, b.ID, DescribeCall(b))
+		s.ledger.Call(ref, strings.Clone(b.ID), DescribeCall(b).own())
 		f.call = s.ledger.Len()
 	case ToolResult:
 		call := s.ledger.waiting(b.CallID)
 		if call > 0 {
 			f.call = call
-			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b))
+			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b).own())
 		}
 		f.fixed = !foldable(b)
 	case Text:
@@ -126,9 +143,8 @@ func (s *state) describeBlock(ref BlockRef, b Block) blockFacts {
 		f.fixed = true
 		return f
 	}
-	text := blockText(b)
-	f.bytes, f.chars, f.lines = len(text), utf8.RuneCountInString(text), lineCount(text)
-	f.hash = HashOf(text)
+	f.bytes, f.lines, f.hash = shape.Bytes, shape.Lines, shape.Hash
+	f.chars = utf8.RuneCountInString(blockText(b))
 	f.handle = s.index.add(f.hash, Place{ref.Message, ref.Message + 1, ref.Block})
 	return f
 }

@@ -2,6 +2,7 @@ package pleat
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"sort"
@@ -102,6 +103,42 @@ func (s *state) note(n Note) {
 	if n.Text != "" {
 		s.notes = append(s.notes, n)
 	}
+}
+
+// maySpill reports whether a new message has results so large that some may have to be
+// spilled. It knows the message only, and neither characters nor tokens are more than bytes.
+func (s *state) maySpill(n newMessage, p *Policy, lim Limits) bool {
+	if !slices.Contains(p.Levers, LeverSpill) {
+		return false
+	}
+	least := p.Spill.Chars
+	if least <= 0 {
+		least = math.MaxInt
+	}
+	for _, chars := range p.Spill.Tools {
+		if chars > 0 {
+			least = min(least, chars)
+		}
+	}
+	if p.Spill.Window > 0 {
+		least = min(least, lim.Window/p.Spill.Window/4)
+	}
+	total := 0
+	for i, b := range n.m.blocks.list {
+		if b.Kind() == KindToolResult {
+			if total += n.shapes[i].Bytes; n.shapes[i].Bytes > least || hasImages(b) {
+				return true
+			}
+		}
+	}
+	return p.Spill.Message > 0 && total > p.Spill.Message
+}
+
+// hasImages reports whether a result holds more than text: then its bytes do not bound its
+// tokens.
+func hasImages(b Block) bool {
+	r, _ := b.(ToolResult)
+	return slices.ContainsFunc(r.Parts.list, func(p Block) bool { return p.Kind() != KindText })
 }
 
 // spills says which results of a new message are folded before it is first sent. The

@@ -210,8 +210,8 @@ func (t *Tokenizer) thinking(b Thinking) int {
 
 // content counts text that may be a literal. A literal without escapes is its text.
 func (t *Tokenizer) content(c Content) int {
-	if !c.literal {
-		return t.count(asText, c.s)
+	if !c.literal || c.decoded {
+		return t.count(asText, c.String())
 	}
 	if len(c.s) < 2 {
 		return 0

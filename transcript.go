@@ -1,6 +1,9 @@
 package pleat
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // BlockRef is the place of a block: message and block, both counted from 0. It is
 // stable for the life of the transcript, because nothing before it ever changes.
@@ -39,6 +42,8 @@ func (r Round) Open() bool {
 // costs what is appended, whatever the length. It is not safe for concurrent use.
 type Transcript struct {
 	msgs    []Message
+	read    func(i int) Message // of a session: where messages are, in place of msgs
+	sizes   []int32             // number of blocks of each message
 	rounds  []Round
 	orphans []BlockRef
 	open    map[string][]callAt // unanswered calls by id, oldest first
@@ -56,19 +61,24 @@ func NewTranscript(msgs ...Message) *Transcript {
 }
 
 // Len is the number of messages.
-func (t *Transcript) Len() int { return len(t.msgs) }
+func (t *Transcript) Len() int { return len(t.sizes) }
 
 // At returns message i.
-func (t *Transcript) At(i int) Message { return t.msgs[i] }
+func (t *Transcript) At(i int) Message {
+	if t.read != nil {
+		return t.read(i)
+	}
+	return t.msgs[i]
+}
 
 // Block returns the block at a place.
-func (t *Transcript) Block(ref BlockRef) Block { return t.msgs[ref.Message].blocks.At(ref.Block) }
+func (t *Transcript) Block(ref BlockRef) Block { return t.At(ref.Message).blocks.At(ref.Block) }
 
 // All yields the messages with their positions.
 func (t *Transcript) All() iter.Seq2[int, Message] {
 	return func(yield func(int, Message) bool) {
-		for i, m := range t.msgs {
-			if !yield(i, m) {
+		for i := range t.sizes {
+			if !yield(i, t.At(i)) {
 				return
 			}
 		}
@@ -94,8 +104,11 @@ func (t *Transcript) Append(msgs ...Message) {
 }
 
 func (t *Transcript) append(m Message) {
-	at := len(t.msgs)
-	t.msgs = append(t.msgs, m)
+	at := len(t.sizes)
+	if t.read == nil {
+		t.msgs = append(t.msgs, m)
+	}
+	t.sizes = append(t.sizes, int32(m.blocks.Len()))
 	if m.role != RoleAssistant {
 		t.turn, t.turnAt = 0, at+1
 	}
@@ -114,6 +127,9 @@ func (t *Transcript) append(m Message) {
 }
 
 func (t *Transcript) call(id string, ref BlockRef) {
+	if t.read != nil {
+		id = strings.Clone(id) // do not hold on to the message
+	}
 	if t.turn == 0 {
 		t.rounds = append(t.rounds, Round{Start: min(t.turnAt, ref.Message), End: ref.Message + 1})
 		t.turn = len(t.rounds)

@@ -76,13 +76,14 @@ func verify(ctx context.Context, p *program, store anyStore, tenant string) (*ve
 	if err != nil {
 		return nil, err
 	}
+	hashed := len(v.Damage)
 	for i, info := range list {
 		tell.say("unfolding session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
 		folds, problems, err := checkSession(ctx, store, info.Key, tell)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
+		if err != nil || hashed > 0 {
 			v.Damage = append(v.Damage, unreadable(ctx, store, info.Key, err)...)
 		}
 		for _, what := range problems {
@@ -116,7 +117,7 @@ func sessionsOfAll(ctx context.Context, store anyStore, tenant string) ([]pleat.
 	return list, nil
 }
 
-// unreadable says why a session does not open: which of its entries cannot be read.
+// unreadable says which entries of a session cannot be read, else why it does not open.
 func unreadable(ctx context.Context, store pleat.Store, key pleat.SessionKey, opening error) []damageJSON {
 	var list []damageJSON
 	for e, err := range store.Scan(ctx, key, 1) {
@@ -130,7 +131,7 @@ func unreadable(ctx context.Context, store pleat.Store, key pleat.SessionKey, op
 			list = append(list, damageJSON{key.String(), e.Seq, fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, byteSize(int64(e.BodySize)), e.BodyHash)})
 		}
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && opening != nil {
 		list = append(list, damageJSON{Session: key.String(), What: opening.Error()})
 	}
 	return list

@@ -1,0 +1,205 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// A session that keeps next to nothing in memory shows the same views, byte for byte, as
+// one that keeps everything, and gives back the same content.
+func TestSmallMemory(t *testing.T) {
+	for seed := range uint64(8) {
+		msgs := pleattest.Transcripts{Turns: 30, Huge: 10_000}.Make(seed)
+		budget := pleat.Budget{Window: 8_000}
+		wide := open(t, pleat.NewMemStore(), &pleat.Options{Budget: budget})
+		tight := open(t, pleat.NewMemStore(), &pleat.Options{Budget: budget, Memory: 1})
+		for i, m := range msgs {
+			var views [2][]pleat.Message
+			for k, s := range []*pleat.Session{wide, tight} {
+				if err := s.Append(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				if i%5 > 0 {
+					continue
+				}
+				v, err := s.View(t.Context(), pleat.Turn{})
+				if errors.Is(err, pleat.ErrCannotFit) {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if views[k], err = s.Resolve(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(texts(t, views[0]), texts(t, views[1])); diff != "" {
+				t.Fatalf("seed %d, message %d: views differ:\n%s", seed, i, diff)
+			}
+		}
+		for _, f := range wide.Folds() {
+			want := unfold(t, wide, pleat.UnfoldRequest{Handle: f.Handle})
+			if got := unfold(t, tight, pleat.UnfoldRequest{Handle: f.Handle}); got.Whole() != want.Whole() {
+				t.Fatalf("seed %d: handle %s gives back other content", seed, f.Handle)
+			}
+		}
+	}
+}
+
+// texts writes messages down for comparing.
+func texts(t *testing.T, msgs []pleat.Message) []string {
+	t.Helper()
+	out := make([]string, len(msgs))
+	for i, m := range msgs {
+		b, err := m.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = string(b)
+	}
+	return out
+}
+
+// Messages that are appended together are the same session as messages appended one by one.
+func TestAppendTogether(t *testing.T) {
+	for seed := range uint64(20) {
+		msgs := pleattest.Transcripts{Turns: 20, Huge: 60_000}.Make(seed)
+		one, all := pleat.NewMemStore(), pleat.NewMemStore()
+		a := open(t, one, nil)
+		for _, m := range msgs {
+			if err := a.Append(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := open(t, all, nil).Append(t.Context(), msgs...); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); diff != "" {
+			t.Fatalf("seed %d: %s", seed, diff)
+		}
+	}
+}
+
+func entriesOf(t *testing.T, store pleat.Store, key pleat.SessionKey) []string {
+	t.Helper()
+	var out []string
+	for e, err := range store.Scan(t.Context(), key, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%d %s %s %v", e.Seq, e.Kind, e.Data, e.BodyHash))
+	}
+	return out
+}
+
+// rotten is a store in which one body is damaged.
+type rotten struct {
+	*pleat.MemStore
+	bad  pleat.Hash
+	away error // reading any body fails with it
+}
+
+func (r *rotten) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+	switch {
+	case r.away != nil:
+		return nil, r.away
+	case hash == r.bad:
+		return nil, fmt.Errorf("body %v: %w", hash, pleat.ErrCorrupt)
+	}
+	return r.MemStore.Body(ctx, key, hash)
+}
+
+// One damaged body costs that message alone: the session opens, the message says what it
+// is, its handle is ErrCorrupt, all others work, and calls keep their results.
+func TestDamagedBody(t *testing.T) {
+	mem := pleat.NewMemStore()
+	s := open(t, mem, nil)
+	msgs := []pleat.Message{
+		pleat.User("look at a and b"),
+		pleat.Assistant(pleat.Call("1", "read_file", `{"path":"a"}`), pleat.Call("2", "read_file", `{"path":"b"}`)),
+		pleat.Results(pleat.Result("1", "the words of a"), pleat.Result("2", "the words of b")),
+		pleat.Assistant(pleat.Say("seen both")),
+	}
+	if err := s.Append(t.Context(), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	store := &rotten{MemStore: mem}
+	seq := 0
+	for e, err := range mem.Scan(t.Context(), s.Key(), 1, pleat.EntryMessage) {
+		if seq++; err == nil && seq == 3 {
+			store.bad = e.BodyHash
+		}
+	}
+	check := func(t *testing.T, again *pleat.Session) {
+		t.Helper()
+		for _, e := range s.Ledger(pleat.LedgerFilter{}) {
+			_, err := again.Unfold(t.Context(), pleat.UnfoldRequest{Handle: e.Handle})
+			if !errors.Is(err, pleat.ErrCorrupt) {
+				t.Errorf("unfold the damaged result of call %d: %v, want ErrCorrupt", e.Seq, err)
+			}
+		}
+		if got := again.Message(2); !strings.Contains(got.Blocks().At(0).(pleat.ToolResult).Text(), "damaged") {
+			t.Errorf("the damaged message says %v", got)
+		}
+		if got := again.Message(3).Text(); got != "seen both" {
+			t.Errorf("the message after it says %q", got)
+		}
+		v, err := again.View(t.Context(), pleat.Turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := again.Resolve(t.Context(), v)
+		if err != nil || len(shown) != 4 {
+			t.Fatalf("view of %d messages, %v", len(shown), err)
+		}
+		if tr := pleat.NewTranscript(shown...); tr.Round(0).Open() || len(tr.Orphans()) > 0 {
+			t.Error("a call lost its result")
+		}
+		if _, err := again.Search(t.Context(), pleat.SearchRequest{Queries: []string{"words seen both"}}); err != nil {
+			t.Errorf("search: %v", err)
+		}
+	}
+	t.Run("opened", func(t *testing.T) { check(t, open(t, store, nil)) })
+	t.Run("read later", func(t *testing.T) {
+		whole := &rotten{MemStore: mem}
+		again := open(t, whole, &pleat.Options{Memory: 1})
+		whole.bad = store.bad
+		check(t, again)
+	})
+}
+
+// That the store cannot be read just now is an error, and nothing is made up.
+func TestStoreAway(t *testing.T) {
+	store := &rotten{MemStore: pleat.NewMemStore()}
+	s := open(t, store, &pleat.Options{Memory: 1, Budget: pleat.Budget{Window: 4_000}})
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			pleat.Results(pleat.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.away = errors.New("the disk is away")
+	if _, err := s.Compact(t.Context(), "anything"); !errors.Is(err, store.away) {
+		t.Errorf("compact: %v", err)
+	}
+	if _, err := s.Resolve(t.Context(), pleat.Whole(s.Len())); !errors.Is(err, store.away) {
+		t.Errorf("resolve: %v", err)
+	}
+	if r := s.Report(); len(r.Epochs) > 0 {
+		t.Error("an epoch was opened")
+	}
+	store.away = nil
+	if _, err := s.Compact(t.Context(), "anything"); err != nil {
+		t.Errorf("compact again: %v", err)
+	}
+}
