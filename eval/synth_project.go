@@ -1,0 +1,271 @@
+package eval
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+)
+
+// project is the small world that a session works on.
+type project struct {
+	name, org, root string
+	lang            *language
+	nouns, verbs    []string
+	people          []string
+	files           []*synthFile
+	dirs            []string
+	frozen          []string // directories that nobody may change at the moment
+	fns, types      []lit
+	consts          []lit
+}
+
+// synthFile is a file of the project.
+type synthFile struct {
+	path    lit
+	lines   []span
+	tests   []lit // test functions in it
+	fns     []lit
+	testOf  *synthFile
+	extra   string // what it is, if it is no source
+	exists  bool
+	truth   FileTruth
+	touched bool
+	reads   []int // calls whose result shows the file as it is
+	seenAt  int   // message of the newest result that shows all of it; -1: none
+}
+
+func (f *synthFile) content() string {
+	var b strings.Builder
+	for _, l := range f.lines {
+		b.WriteString(l.s)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// language is how a project's files look and how its tests run.
+type language struct {
+	ext, testDir string
+	body         []string
+	fn           func(verb, noun, noun2 string) string
+	constant     func(noun, noun2 string) string
+	testName     func(fn string) string
+	file         func(noun, noun2 string) string
+	testFile     func(base string) string
+}
+
+var languages = []*language{
+	{
+		ext: ".go", body: goBody,
+		fn:       func(v, n, m string) string { return v + title(n) + title(m) },
+		constant: func(n, m string) string { return "max" + title(n) + title(m) },
+		testName: func(fn string) string { return "Test" + title(fn) },
+		file:     func(n, m string) string { return n + "_" + m + ".go" },
+		testFile: func(b string) string { return strings.TrimSuffix(b, ".go") + "_test.go" },
+	},
+	{
+		ext: ".py", body: pyBody,
+		fn:       func(v, n, m string) string { return v + "_" + n + "_" + m },
+		constant: func(n, m string) string { return "MAX_" + strings.ToUpper(n+"_"+m) },
+		testName: func(fn string) string { return "test_" + fn },
+		file:     func(n, m string) string { return n + "_" + m + ".py" },
+		testFile: func(b string) string { return "test_" + b },
+	},
+	{
+		ext: ".ts", body: tsBody,
+		fn:       func(v, n, m string) string { return v + title(n) + title(m) },
+		constant: func(n, m string) string { return "MAX_" + strings.ToUpper(n+"_"+m) },
+		testName: func(fn string) string { return "should_" + fn },
+		file:     func(n, m string) string { return n + title(m) + ".ts" },
+		testFile: func(b string) string { return strings.TrimSuffix(b, ".ts") + ".test.ts" },
+	},
+}
+
+func title(w string) string { return strings.ToUpper(w[:1]) + w[1:] }
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// draw takes n different elements.
+func draw[T any](r *rand.Rand, list []T, n int) []T {
+	list = slices.Clone(list)
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:min(n, len(list))]
+}
+
+func (s *synth) chance(percent int) bool { return s.r.IntN(100) < percent }
+
+// between draws a number from lo to hi, both included.
+func (s *synth) between(lo, hi int) int { return lo + s.r.IntN(hi-lo+1) }
+
+func (s *synth) coin(syllables int) string {
+	var b strings.Builder
+	for range syllables {
+		b.WriteString(pick(s.r, synthSyllable))
+	}
+	return b.String()
+}
+
+func (s *synth) hex(n int) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = digits[s.r.IntN(16)]
+	}
+	b[s.r.IntN(n)] = "abcdef"[s.r.IntN(6)] // never a number
+	return string(b)
+}
+
+// word is what a name in a template stands for, nil if it is no name.
+func (s *synth) word(name string) any {
+	p := &s.p
+	switch name {
+	case "noun", "noun2", "noun3", "v", "w":
+		return pick(s.r, p.nouns)
+	case "Noun", "Noun2":
+		return title(pick(s.r, p.nouns))
+	case "verb", "verb2":
+		return pick(s.r, p.verbs)
+	case "adj":
+		return pick(s.r, synthAdj)
+	case "n":
+		return s.between(2, 9)
+	case "nn", "nn2":
+		return s.between(10, 99)
+	case "nnn", "nnn2":
+		return s.between(100, 999)
+	case "nnnn", "nnnn2":
+		return s.between(1000, 9999)
+	case "f2", "f2b":
+		return fmt.Sprintf("%d.%02d", s.r.IntN(90), s.r.IntN(100))
+	case "hex7":
+		return s.hex(7)
+	case "hex40":
+		return s.hex(40)
+	case "hex12":
+		return s.hex(12)
+	case "uuid":
+		return s.hex(8) + "-" + s.hex(4) + "-4" + s.hex(3) + "-a" + s.hex(3) + "-" + s.hex(12)
+	case "ts":
+		return s.now.Add(-s.jitter(600)).Format("2006-01-02T15:04:05.000Z")
+	case "day":
+		return s.now.Format("2006-01-02")
+	case "proj":
+		return p.name
+	case "org":
+		return p.org
+	case "root":
+		return p.root
+	case "person":
+		return pick(s.r, p.people)
+	case "team":
+		return pick(s.r, synthTeams)
+	case "lib":
+		return pick(s.r, synthLibs)
+	case "fn", "fn2":
+		return pick(s.r, p.fns)
+	case "type":
+		return pick(s.r, p.types)
+	case "const":
+		return pick(s.r, p.consts)
+	case "dir":
+		return pick(s.r, p.dirs)
+	}
+	return nil
+}
+
+// newProject makes the files that are there when a session begins.
+func (s *synth) newProject() {
+	p := &s.p
+	p.lang = pick(s.r, languages)
+	if s.o.Kind == SynthData && s.chance(75) {
+		p.lang = languages[1]
+	}
+	p.name, p.org = s.coin(3), s.coin(2)
+	p.root = pick(s.r, []string{"/home/" + strings.ToLower(pick(s.r, synthPeople)) + "/src/", "/Users/" + strings.ToLower(pick(s.r, synthPeople)) + "/code/", "/workspaces/"}) + p.name
+	p.nouns, p.verbs, p.people = draw(s.r, synthNouns, 26), draw(s.r, synthVerbs, 18), draw(s.r, synthPeople, 4)
+	top := pick(s.r, []string{"internal/", "pkg/", "src/", "lib/"})
+	for _, d := range draw(s.r, p.nouns, 4+min(s.o.Tokens/60_000, 8)) {
+		p.dirs = append(p.dirs, top+d)
+	}
+	for range 12 {
+		p.types = append(p.types, s.newType())
+		p.consts = append(p.consts, s.newConst())
+		p.fns = append(p.fns, s.newFn())
+	}
+	for range 14 + s.o.Tokens/6_000 {
+		f := s.newFile(pick(s.r, p.dirs))
+		f.exists, f.truth.Before = true, f.content()
+		if s.chance(60) {
+			s.newTestFile(f)
+			t := p.files[len(p.files)-1]
+			t.exists, t.truth.Before = true, t.content()
+		}
+	}
+}
+
+func (s *synth) newFn() lit {
+	return s.lit(LiteralName, s.fresh(func() string {
+		return s.p.lang.fn(pick(s.r, s.p.verbs), pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+	}))
+}
+
+func (s *synth) newType() lit {
+	return s.lit(LiteralName, s.fresh(func() string {
+		return title(pick(s.r, s.p.nouns)) + title(pick(s.r, s.p.nouns)) + pick(s.r, synthRoles)
+	}))
+}
+
+func (s *synth) newConst() lit {
+	return s.lit(LiteralName, s.fresh(func() string {
+		return s.p.lang.constant(pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+	}))
+}
+
+// newPath makes a path whose last element no other file has.
+func (s *synth) newPath(dir string, base func() string) lit {
+	return s.lit(LiteralPath, dir+"/"+s.fresh(base))
+}
+
+// newFile makes a source file. It is not on disk yet.
+func (s *synth) newFile(dir string) *synthFile {
+	lang := s.p.lang
+	f := &synthFile{seenAt: -1}
+	f.path = s.newPath(dir, func() string {
+		return lang.file(pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+	})
+	typ, constant := s.newType(), s.newConst()
+	s.p.types, s.p.consts = append(s.p.types, typ), append(s.p.consts, constant)
+	functions := s.between(2, 6)
+	if s.chance(12) { // the long tail
+		functions = s.between(10, 30)
+	}
+	for range functions {
+		f.fns = append(f.fns, s.newFn())
+	}
+	s.p.fns = append(s.p.fns, f.fns...)
+	f.lines = s.code(f, typ, constant)
+	f.truth.Path = f.path.s
+	s.p.files = append(s.p.files, f)
+	return f
+}
+
+// newTestFile makes the tests of a file.
+func (s *synth) newTestFile(of *synthFile) *synthFile {
+	lang := s.p.lang
+	f := &synthFile{testOf: of, seenAt: -1}
+	base := lang.testFile(path.Base(of.path.s))
+	dir := path.Dir(of.path.s)
+	if lang.ext == ".py" {
+		dir = "tests"
+	}
+	f.path = s.lit(LiteralPath, dir+"/"+base)
+	for _, fn := range of.fns[:min(len(of.fns), s.between(2, 5))] {
+		f.tests = append(f.tests, s.lit(LiteralName, lang.testName(fn.s)))
+	}
+	f.lines = s.testCode(f)
+	f.truth.Path = f.path.s
+	s.p.files = append(s.p.files, f)
+	return f
+}
