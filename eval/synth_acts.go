@@ -6,14 +6,14 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// An act is a piece of work: a few rounds that belong together.
-type act struct {
+// A synthAct is a piece of work: a few rounds that belong together.
+type synthAct struct {
 	weight map[SynthKind]int // how often it comes, by kind of session; 0 for others
 	any    int               // weight in all kinds
 	play   func(*synth)
 }
 
-var acts = []act{
+var synthActs = []synthAct{
 	{map[SynthKind]int{SynthDebug: 10, SynthCI: 3, SynthFeature: 3, SynthReview: 1}, 1, (*synth).fixBug},
 	{map[SynthKind]int{SynthFeature: 8}, 1, (*synth).addFeature},
 	{map[SynthKind]int{SynthReview: 10}, 1, (*synth).reviewDiff},
@@ -30,11 +30,11 @@ var acts = []act{
 // act plays one piece of work and what is due besides.
 func (s *synth) act() {
 	total := 0
-	for _, a := range acts {
+	for _, a := range synthActs {
 		total += a.any + a.weight[s.o.Kind]
 	}
 	n := s.r.IntN(total)
-	for _, a := range acts {
+	for _, a := range synthActs {
 		if n -= a.any + a.weight[s.o.Kind]; n < 0 {
 			a.play(s)
 			break
@@ -53,8 +53,8 @@ func (s *synth) act() {
 // open is the beginning: the task, rules, a plan.
 func (s *synth) open() {
 	ticket := s.newTicket()
-	first := s.x(pick(s.r, openings[s.o.Kind]), "ticket", ticket)
-	parts := []span{first}
+	first := s.x(pickOne(s.r, synthOpenings[s.o.Kind]), "ticket", ticket)
+	parts := []phrase{first}
 	var done []func(int)
 	for range 2 {
 		if p, enter := s.newRule(); enter != nil && !strings.Contains(first.s, p.s) {
@@ -79,7 +79,7 @@ func (s *synth) open() {
 }
 
 func (s *synth) task() string {
-	return s.x(pick(s.r, []string{
+	return s.x(pickOne(s.r, []string{
 		"Find out why the <noun> is <adj>", "Make the <noun> <verb> the <noun2>", "Cover <adj> <noun>s with tests", "Clean up the <noun> <noun2>",
 		"Write down how the <noun> is <verb>ed", "Check the <noun> limits against the <noun2>",
 	})).s
@@ -123,7 +123,7 @@ func (s *synth) progress() {
 // file chooses an existing source file; to change it, one that may be changed.
 func (s *synth) file(change bool) *synthFile {
 	for range 200 {
-		f := pick(s.r, s.p.files)
+		f := pickOne(s.r, s.p.files)
 		if f.exists && f.testOf == nil && len(f.fns) > 0 && !(change && s.frozenFile(f)) {
 			return f
 		}
@@ -176,16 +176,16 @@ func (s *synth) fixBug() {
 		s.lookAround()
 		return
 	}
-	b := bug{f, t, pick(s.r, t.tests), s.newError()}
+	b := synthBug{f, t, pickOne(s.r, t.tests), s.newError()}
 	s.bugs = append(s.bugs, b)
 	if s.chance(55) {
-		s.ask(s.x(pick(s.r, []string{
+		s.ask(s.x(pickOne(s.r, []string{
 			"The tests in <path> fail since this morning, can you look into it?", "<test> is red on my machine, please find out why.",
 			"CI complains about <test>. Fix it, but understand it first.", "<path> の <test> が失敗します。原因を調べてください。", "帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
-		}[:3+2*boolInt(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
+		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
 	}
 	if s.chance(60) {
-		s.say(s.x(pick(s.r, []string{"Let me reproduce it first.", "Running the tests of the <noun> to see the failure.", "First the failure itself."})))
+		s.say(s.x(pickOne(s.r, []string{"Let me reproduce it first.", "Running the tests of the <noun> to see the failure.", "First the failure itself."})))
 	}
 	s.runTests(t)
 	s.step()
@@ -194,7 +194,7 @@ func (s *synth) fixBug() {
 		s.read(t, 0, 0)
 	}
 	if s.chance(30) {
-		s.grep(pick(s.r, f.fns))
+		s.grep(pickOne(s.r, f.fns))
 	}
 	s.step()
 	for range s.between(0, 2) { // attempts that do not help
@@ -219,16 +219,16 @@ func (s *synth) fixBug() {
 	if s.chance(35) {
 		s.decide(s.reason())
 	}
-	s.say(s.x("<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name, "fn", pick(s.r, f.fns)))
+	s.say(s.x("<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name, "fn", pickOne(s.r, f.fns)))
 	s.explain(f)
 	s.step()
 	s.remember(b.err)
 	if s.chance(50) {
-		s.remember(pick(s.r, f.fns))
+		s.remember(pickOne(s.r, f.fns))
 	}
 }
 
-func boolInt(b bool) int {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}
@@ -237,21 +237,21 @@ func boolInt(b bool) int {
 
 // missedEdit is an edit whose old text is not there, and the look at the file after it.
 func (s *synth) missedEdit(f *synthFile) {
-	c := s.editCall(f, joinSpans("\n", s.statement()...), joinSpans("\n", s.statement()...))
+	c := s.editCall(f, joinPhrases("\n", s.statement()...), joinPhrases("\n", s.statement()...))
 	c.failed = true
 	switch s.style.name {
 	case "claude":
-		c.result = plain("<tool_use_error>String to replace not found in file.</tool_use_error>")
+		c.result = unmarked("<tool_use_error>String to replace not found in file.</tool_use_error>")
 	case "codex":
 		c.result = s.x("Exit code: 1\nWall time: 0 seconds\nOutput:\napply_patch verification failed: Failed to find expected lines in <path>", "path", f.path)
 	case "opencode":
-		c.result = plain("Error: oldString not found in content")
+		c.result = unmarked("Error: oldString not found in content")
 	default:
 		c.result = s.x("Could not find the exact text in <path>. The old text must match exactly including all whitespace and newlines.", "path", f.path)
 	}
 	s.do(c)
 	s.step()
-	s.say(plain("The file differs from what I remembered. Reading it again."))
+	s.say(unmarked("The file differs from what I remembered. Reading it again."))
 	s.read(f, 0, 0)
 	s.step()
 }
@@ -259,14 +259,14 @@ func (s *synth) missedEdit(f *synthFile) {
 // reflect has the agent think about a file, and say something before it acts.
 func (s *synth) reflect(f *synthFile) {
 	if s.chance(70) {
-		var parts []span
-		for _, p := range draw(s.r, thoughts, s.between(1, 4)) {
-			parts = append(parts, s.x(p, "fn", pick(s.r, f.fnsOrAny(s)), "path", f.path))
+		var parts []phrase
+		for _, p := range drawSome(s.r, synthThoughts, s.between(1, 4)) {
+			parts = append(parts, s.x(p, "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
 		}
-		s.think(joinSpans(pick(s.r, []string{" ", "\n\n"}), parts...))
+		s.think(joinPhrases(pickOne(s.r, []string{" ", "\n\n"}), parts...))
 	}
 	if s.chance(50) {
-		s.say(s.x(pick(s.r, announcements), "fn", pick(s.r, f.fnsOrAny(s)), "path", f.path))
+		s.say(s.x(pickOne(s.r, synthAnnouncements), "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
 	}
 }
 
@@ -279,31 +279,31 @@ func (f *synthFile) fnsOrAny(s *synth) []lit {
 
 // explain has the assistant tell at some length what it found.
 func (s *synth) explain(f *synthFile) {
-	var parts []span
-	for _, p := range draw(s.r, explanations, s.between(2, 6)) {
-		parts = append(parts, s.x(p, "fn", pick(s.r, f.fnsOrAny(s)), "path", f.path))
+	var parts []phrase
+	for _, p := range drawSome(s.r, synthExplanations, s.between(2, 6)) {
+		parts = append(parts, s.x(p, "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
 	}
-	s.say(joinSpans(" ", parts...))
+	s.say(joinPhrases(" ", parts...))
 	if s.chance(40) {
-		items := []span{s.x(pick(s.r, []string{"What changed:", "In short:", "Still to do:"}))}
+		items := []phrase{s.x(pickOne(s.r, []string{"What changed:", "In short:", "Still to do:"}))}
 		for range s.between(2, 5) {
-			items = append(items, s.x(pick(s.r, bullets), "fn", pick(s.r, f.fnsOrAny(s)), "path", f.path))
+			items = append(items, s.x(pickOne(s.r, synthBullets), "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
 		}
-		s.say(joinSpans("\n", items...))
+		s.say(joinPhrases("\n", items...))
 	}
 }
 
 func (s *synth) addFeature() {
-	dir := pick(s.r, s.p.dirs)
+	dir := pickOne(s.r, s.p.dirs)
 	for n := 0; s.frozenFile(&synthFile{path: lit{0, dir + "/x"}}) && n < 20; n++ {
-		dir = pick(s.r, s.p.dirs)
+		dir = pickOne(s.r, s.p.dirs)
 	}
 	if s.frozenFile(&synthFile{path: lit{0, dir + "/x"}}) {
 		s.lookAround()
 		return
 	}
 	if s.chance(60) {
-		s.ask(s.x(pick(s.r, []string{
+		s.ask(s.x(pickOne(s.r, []string{
 			"Next: a <noun> that can <verb> <noun2>s, in <d>. Tests too.", "We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.",
 			"Please add a <noun> <noun2> to <d>.",
 		}), "d", dir))
@@ -322,7 +322,7 @@ func (s *synth) addFeature() {
 	s.write(t)
 	s.step()
 	if s.chance(50) {
-		b := bug{f, t, pick(s.r, t.tests), s.newError()}
+		b := synthBug{f, t, pickOne(s.r, t.tests), s.newError()}
 		s.bugs = append(s.bugs, b)
 		s.runTests(t)
 		s.step()
@@ -340,7 +340,7 @@ func (s *synth) addFeature() {
 			s.look(other)
 			s.step()
 		}
-		s.edit(other, len(other.lines)-2, 0, splitSpan(s.x(map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext], "fn", pick(s.r, f.fns))))
+		s.edit(other, len(other.lines)-2, 0, phraseLines(s.x(map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext], "fn", pickOne(s.r, f.fns))))
 		s.step()
 	}
 	s.runTests(nil)

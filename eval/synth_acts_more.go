@@ -7,7 +7,7 @@ import (
 )
 
 // openings are the first words of a session.
-var openings = map[SynthKind][]string{
+var synthOpenings = map[SynthKind][]string{
 	SynthDebug: {
 		"<ticket>: the <noun> in <proj> loses <noun2>s when a <adj> one comes in. It started last week. Find the cause, fix it, and add a test for it.",
 		"Since the last deploy the <noun> <noun2> is <adj> about once an hour (<ticket>). Please track it down.",
@@ -37,7 +37,7 @@ var openings = map[SynthKind][]string{
 // lookAround reads several files at once, sometimes ones that were read before.
 func (s *synth) lookAround() {
 	if s.chance(50) {
-		s.say(s.x(pick(s.r, []string{"Let me read the code around <fn>.", "Now the callers of <fn>.", "I need to see how the <noun> and the <noun2> fit together."})))
+		s.say(s.x(pickOne(s.r, []string{"Let me read the code around <fn>.", "Now the callers of <fn>.", "I need to see how the <noun> and the <noun2> fit together."})))
 	}
 	var seen []*synthFile
 	for range s.between(1, 3) {
@@ -46,19 +46,19 @@ func (s *synth) lookAround() {
 		seen = append(seen, f)
 	}
 	if s.chance(35) {
-		s.grep(pick(s.r, s.p.fns))
+		s.grep(pickOne(s.r, s.p.fns))
 	}
 	if s.chance(12) {
 		s.missedRead()
 	}
 	s.step()
-	f := pick(s.r, seen)
+	f := pickOne(s.r, seen)
 	if s.chance(35) {
 		s.explain(f)
 		s.step()
 	}
 	if s.chance(40) {
-		s.remember(pick(s.r, f.fns))
+		s.remember(pickOne(s.r, f.fns))
 	}
 	if s.chance(20) {
 		s.remember(f.path)
@@ -67,13 +67,13 @@ func (s *synth) lookAround() {
 
 // missedRead asks for a file that is not there.
 func (s *synth) missedRead() {
-	ghost := &synthFile{path: lit{0, s.x("<dir>/<noun>-<noun2>.txt").s}, lines: []span{{}}}
+	ghost := &synthFile{path: lit{0, s.x("<dir>/<noun>-<noun2>.txt").s}, lines: []phrase{{}}}
 	s.read(ghost, 0, 0)
 	c := &s.pending[len(s.pending)-1]
 	c.file, c.failed = nil, true
 	switch s.style.name {
 	case "claude":
-		c.result = plain("<tool_use_error>File does not exist.</tool_use_error>")
+		c.result = unmarked("<tool_use_error>File does not exist.</tool_use_error>")
 	case "codex":
 		c.result = s.x("Exit code: 2\nWall time: 0 seconds\nOutput:\nsed: can't read <path>: No such file or directory\n", "path", ghost.path)
 	case "opencode":
@@ -89,7 +89,7 @@ func (s *synth) reviewDiff() {
 		files = append(files, s.file(false))
 	}
 	if s.chance(50) {
-		s.ask(s.x(pick(s.r, []string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+boolInt(s.japanese)]), "path", files[0].path))
+		s.ask(s.x(pickOne(s.r, []string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)]), "path", files[0].path))
 	}
 	sha := s.newSHA()
 	s.run(s.x("git log --oneline -n 12 origin/main..HEAD"), s.gitLog(12, sha), 0, "")
@@ -100,34 +100,34 @@ func (s *synth) reviewDiff() {
 		s.look(f)
 	}
 	s.step()
-	var remarks []span
+	var remarks []phrase
 	for _, f := range files {
-		remarks = append(remarks, s.x(pick(s.r, []string{
+		remarks = append(remarks, s.x(pickOne(s.r, []string{
 			"- <path>: <fn> does not check for a <adj> <noun>; the <noun2> is left open in that case.",
 			"- <path>: the comparison with <const> is right, but <fn> is called twice.",
 			"- <path>: nothing to object to.",
-		}), "path", f.path, "fn", pick(s.r, f.fns)))
+		}), "path", f.path, "fn", pickOne(s.r, f.fns)))
 	}
-	s.think(joinSpans(" ", s.x(pick(s.r, thoughts)), s.x(pick(s.r, thoughts))))
-	s.say(joinSpans("\n", append([]span{s.x("My remarks so far:\n")}, remarks...)...))
+	s.think(joinPhrases(" ", s.x(pickOne(s.r, synthThoughts)), s.x(pickOne(s.r, synthThoughts))))
+	s.say(joinPhrases("\n", append([]phrase{s.x("My remarks so far:\n")}, remarks...)...))
 	s.explain(files[0])
 	s.step()
 	s.remember(sha)
 	if s.chance(40) {
-		s.remember(pick(s.r, files).fns[0])
+		s.remember(pickOne(s.r, files).fns[0])
 	}
 }
 
 // gitLog is a list of commits, with one that will be needed.
-func (s *synth) gitLog(n int, sha lit) span {
-	var t text
+func (s *synth) gitLog(n int, sha lit) phrase {
+	var t phraseText
 	at := s.r.IntN(n)
 	for i := range n {
 		if i == at {
 			t.line(s.x("<sha> <verb> <noun>: handle <adj> <noun2>s (#<nnnn>)", "sha", sha))
 			continue
 		}
-		t.line(s.x(pick(s.r, []string{"<hex7>f1 <verb> the <noun> <noun2>", "<hex7>0a fix(<noun>): <adj> <noun2> (#<nnnn>)", "<hex7>3c chore: bump <lib>", "<hex7>9d test: cover <adj> <noun>s"})))
+		t.line(s.x(pickOne(s.r, []string{"<hex7>f1 <verb> the <noun> <noun2>", "<hex7>0a fix(<noun>): <adj> <noun2> (#<nnnn>)", "<hex7>3c chore: bump <lib>", "<hex7>9d test: cover <adj> <noun>s"})))
 	}
 	return t.trimmed()
 }
@@ -136,7 +136,7 @@ func (s *synth) gitHistory() {
 	sha := s.newSHA()
 	s.run(s.x("git log --oneline -n <n>", "n", 15), s.gitLog(15, sha), 0, "")
 	if s.chance(40) {
-		s.run(plain("git status --short"), s.x(" M <path>\n?? <noun>.out", "path", s.file(false).path), 0, "")
+		s.run(unmarked("git status --short"), s.x(" M <path>\n?? <noun>.out", "path", s.file(false).path), 0, "")
 	}
 	s.step()
 	s.remember(sha)
@@ -145,11 +145,11 @@ func (s *synth) gitHistory() {
 func (s *synth) watchRun() {
 	run, err := s.newRun(), s.newError()
 	if s.chance(45) {
-		s.ask(s.x(pick(s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."}), "run", run))
+		s.ask(s.x(pickOne(s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."}), "run", run))
 	}
-	var t text
+	var t phraseText
 	for range s.between(20, 160) {
-		t.line(s.x(pick(s.r, []string{
+		t.line(s.x(pickOne(s.r, []string{
 			"<noun>\t<verb>\t<ts> ##[group]Run <verb2> <noun2>", "<noun>\t<verb>\t<ts> Downloading <lib> (<f2> kB)", "<noun>\t<verb>\t<ts> [<nn>/<nn2>] compiling <noun2>",
 			"<noun>\t<verb>\t<ts> npm warn deprecated <lib>@<n>.<n>.<n>: use <noun2> instead", "<noun>\t<verb>\t<ts> cache hit for key <noun2>-<hex12>",
 		})))
@@ -166,7 +166,7 @@ func (s *synth) watchRun() {
 		s.decide(s.reason())
 	}
 	s.reflect(f)
-	s.edit(f, s.between(4, len(f.lines)-1), 0, splitSpan(s.x("      - name: <verb> <noun>\n        run: make <noun> LIMIT=<nnn>")))
+	s.edit(f, s.between(4, len(f.lines)-1), 0, phraseLines(s.x("      - name: <verb> <noun>\n        run: make <noun> LIMIT=<nnn>")))
 	s.step()
 	s.commit(s.x("ci: <verb> the <noun> before the <noun2>"))
 	s.run(s.x("gh run watch --exit-status"), s.x("✓ <noun> in <n>m<nn>s\n✓ <noun2> in <nn2>s"), 0, "")
@@ -186,11 +186,11 @@ func (s *synth) extra(what string) *synthFile {
 	f := &synthFile{seenAt: -1, extra: what, exists: true}
 	switch what {
 	case "workflow":
-		f.path = s.newPath(".github/workflows", func() string { return pick(s.r, s.p.nouns) + "-" + pick(s.r, s.p.nouns) + ".yml" })
-		f.lines = splitSpan(s.x("name: <noun>\n\non:\n  push:\n    branches: [main]\n  pull_request:\n\njobs:\n  <noun>:\n    runs-on: ubuntu-24.04\n    timeout-minutes: <nn>\n    steps:\n      - uses: actions/checkout@v4\n      - run: make <noun2>\n      - run: make test"))
+		f.path = s.newPath(".github/workflows", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" })
+		f.lines = phraseLines(s.x("name: <noun>\n\non:\n  push:\n    branches: [main]\n  pull_request:\n\njobs:\n  <noun>:\n    runs-on: ubuntu-24.04\n    timeout-minutes: <nn>\n    steps:\n      - uses: actions/checkout@v4\n      - run: make <noun2>\n      - run: make test"))
 	default:
-		f.path = s.newPath("docs", func() string { return pick(s.r, s.p.nouns) + "-" + pick(s.r, s.p.nouns) + ".md" })
-		f.lines = splitSpan(s.x("# <Noun> notes\n\nWhat we know about the <noun> and how it is <verb>ed.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |"))
+		f.path = s.newPath("docs", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".md" })
+		f.lines = phraseLines(s.x("# <Noun> notes\n\nWhat we know about the <noun> and how it is <verb>ed.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |"))
 	}
 	f.truth.Path, f.truth.Before = f.path.s, f.content()
 	s.p.files = append(s.p.files, f)
@@ -198,18 +198,18 @@ func (s *synth) extra(what string) *synthFile {
 }
 
 // note1 writes a line into the project's notes.
-func (s *synth) note1(line span) {
+func (s *synth) note1(line phrase) {
 	f := s.extra("notes")
 	if f.truth.Reads == 0 {
 		s.read(f, 0, 0)
 		s.step()
 	}
-	s.edit(f, len(f.lines), 0, []span{line})
+	s.edit(f, len(f.lines), 0, []phrase{line})
 	s.step()
 }
 
 // commit records the work in git.
-func (s *synth) commit(message span) {
+func (s *synth) commit(message phrase) {
 	sha := s.newSHA()
 	s.run(s.x("git add -A && git commit -q -m \"<m>\" && git log --oneline -n 1", "m", message), s.x("<sha> <m>", "sha", sha, "m", message), 0, "")
 	s.step()
@@ -221,7 +221,7 @@ func (s *synth) commit(message span) {
 func (s *synth) queryData() {
 	value, value2 := s.newMeasure(), s.newMeasure()
 	if s.chance(50) {
-		s.ask(s.x(pick(s.r, []string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+boolInt(s.chinese)])))
+		s.ask(s.x(pickOne(s.r, []string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+oneIf(s.chinese)])))
 	}
 	s.run(s.x("duckdb -csv data/<proj>.duckdb \"select <noun>_id, <noun2>, sum(amount) from <noun>s where <noun2>_at > '<day>' group by all limit <nn>\""), s.table(s.between(8, 90), value), 0, "")
 	s.step()
@@ -233,7 +233,7 @@ func (s *synth) queryData() {
 	if s.chance(40) {
 		err := s.newError()
 		last := s.x("ValueError: <err>", "err", err)
-		out := joinSpans("\n", s.x("Traceback (most recent call last):\n  File \"<root>/<path>\", line <nn>, in <module>\n    main()\n  File \"<root>/<path>\", line <nn2>, in main\n    <fn>(df)", "path", script.path), last)
+		out := joinPhrases("\n", s.x("Traceback (most recent call last):\n  File \"<root>/<path>\", line <nn>, in <module>\n    main()\n  File \"<root>/<path>\", line <nn2>, in main\n    <fn>(df)", "path", script.path), last)
 		s.run(command, out, 1, last.s)
 		s.step()
 		s.change(script)
@@ -241,7 +241,7 @@ func (s *synth) queryData() {
 		s.remember(err)
 	}
 	done := s.x("<verb>ed <nnnn> <noun>s in <value>", "value", value2)
-	s.run(command, joinSpans("\n", s.table(s.between(3, 20)), done), 0, done.s)
+	s.run(command, joinPhrases("\n", s.table(s.between(3, 20)), done), 0, done.s)
 	s.step()
 	s.say(s.x("The difference comes from <adj> <noun>s: <value> against <value2>.", "value", value, "value2", value2))
 	s.explain(script)
@@ -260,25 +260,25 @@ func (s *synth) queryData() {
 // newScript makes a small Python program.
 func (s *synth) newScript() *synthFile {
 	f := &synthFile{seenAt: -1, extra: "script"}
-	f.path = s.newPath("scripts", func() string { return pick(s.r, s.p.verbs) + "-" + pick(s.r, s.p.nouns) + "s.py" })
-	f.lines = splitSpan(s.x("import sys\n\nimport pandas as pd\n\n\ndef main():\n    df = pd.read_csv(\"data/<noun>s.csv\")\n    df = df[df[\"<noun2>_at\"] > \"<day>\"]"))
+	f.path = s.newPath("scripts", func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" })
+	f.lines = phraseLines(s.x("import sys\n\nimport pandas as pd\n\n\ndef main():\n    df = pd.read_csv(\"data/<noun>s.csv\")\n    df = df[df[\"<noun2>_at\"] > \"<day>\"]"))
 	for range s.between(2, 6) {
 		f.lines = append(f.lines, s.pyStatement()...)
 	}
-	f.lines = append(f.lines, splitSpan(plain("    print(df.describe())\n\n\nif __name__ == \"__main__\":\n    main()"))...)
+	f.lines = append(f.lines, phraseLines(unmarked("    print(df.describe())\n\n\nif __name__ == \"__main__\":\n    main()"))...)
 	f.truth.Path = f.path.s
 	s.p.files = append(s.p.files, f)
 	return f
 }
 
-func (s *synth) pyStatement() []span { return splitSpan(s.x(pick(s.r, pyBody))) }
+func (s *synth) pyStatement() []phrase { return phraseLines(s.x(pickOne(s.r, pyBody))) }
 
 func (s *synth) readUp() {
 	version, value := s.newVersion(), s.newMeasure()
 	if s.chance(45) {
-		s.ask(s.x(pick(s.r, []string{"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。"}[:2+boolInt(s.chinese)])))
+		s.ask(s.x(pickOne(s.r, []string{"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。"}[:2+oneIf(s.chinese)])))
 	}
-	var hits text
+	var hits phraseText
 	for range s.between(4, 10) {
 		hits.line(s.x("- [<Noun> <noun2>s with <lib>](https://<lib>.example/docs/<noun>-<noun2>-<nnn>)\n  A <noun> can <verb> <nn> <noun2>s; when it is <adj>, the caller decides."))
 	}
@@ -288,20 +288,20 @@ func (s *synth) readUp() {
 	search, fetch := s.x("<lib> <adj> <noun> <verb>"), s.x("https://<lib>.example/docs/<noun>/<verb>")
 	switch s.style.name {
 	case "claude":
-		s.do(pendingCall{tool: "WebSearch", input: jsonObject("query", search), result: hits.trimmed()})
+		s.do(pendingCall{tool: "WebSearch", input: callInput("query", search), result: hits.trimmed()})
 		s.step()
-		s.do(pendingCall{tool: "WebFetch", input: jsonObject("url", fetch, "prompt", s.x("How are <adj> <noun>s handled?")), result: page})
+		s.do(pendingCall{tool: "WebFetch", input: callInput("url", fetch, "prompt", s.x("How are <adj> <noun>s handled?")), result: page})
 	case "opencode":
-		s.do(pendingCall{tool: "websearch", input: jsonObject("query", search), result: hits.trimmed()})
+		s.do(pendingCall{tool: "websearch", input: callInput("query", search), result: hits.trimmed()})
 		s.step()
-		s.do(pendingCall{tool: "webfetch", input: jsonObject("url", fetch, "format", "markdown"), result: page})
+		s.do(pendingCall{tool: "webfetch", input: callInput("url", fetch, "format", "markdown"), result: page})
 	default:
 		s.run(s.x("curl -sL <u>", "u", fetch), page, 0, "")
 	}
 	s.step()
 	s.note1(s.x("- <lib>: takes <value> for one <noun>, <adj> ones are left to the caller.", "value", value))
 	if s.chance(60) {
-		s.think(joinSpans(" ", s.x(pick(s.r, thoughts)), s.x(pick(s.r, thoughts))))
+		s.think(joinPhrases(" ", s.x(pickOne(s.r, synthThoughts)), s.x(pickOne(s.r, synthThoughts))))
 		s.explain(s.extra("notes"))
 		s.decide(s.x("one <noun> takes <value> and the <noun2> is <adj> most of the time", "value", value))
 		s.step()
@@ -314,9 +314,9 @@ func (s *synth) readLogs() {
 	port, request, host, version := s.newPort(), s.newRequest(), s.newHost(), s.newVersion()
 	err := s.newError()
 	if s.chance(40) {
-		s.ask(s.x(pick(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}), "host", host, "req", request))
+		s.ask(s.x(pickOne(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}), "host", host, "req", request))
 	}
-	lines := []span{
+	lines := []phrase{
 		s.x("<ts> INFO  <noun> listening addr=0.0.0.0:<port> version=<v>", "port", port, "v", version),
 		s.x("<ts> ERROR <noun>.<noun2> <err> request=<req> host=<host>", "err", err, "req", request, "host", host),
 	}
@@ -337,13 +337,13 @@ func (s *synth) readLogs() {
 func (s *synth) refactor() {
 	f := s.file(true)
 	if s.chance(50) {
-		s.ask(s.x(pick(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}), "path", f.path))
+		s.ask(s.x(pickOne(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}), "path", f.path))
 	}
 	s.read(f, 0, 0)
 	s.step()
 	if s.chance(50) {
 		to := s.newPath(f.path.s[:strings.LastIndexByte(f.path.s, '/')], func() string {
-			return s.p.lang.file(pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+			return s.p.lang.file(pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
 		})
 		f = s.rename(f, to)
 		s.step()
@@ -381,7 +381,7 @@ func (s *synth) largeOutput() {
 		s.step()
 		s.remember(value)
 	default:
-		s.run(s.x("git diff HEAD~<nn>"), s.diff(draw(s.r, s.existing(), size/25)), 0, "")
+		s.run(s.x("git diff HEAD~<nn>"), s.diff(drawSome(s.r, s.existing(), size/25)), 0, "")
 		s.step()
 	}
 }
@@ -401,7 +401,7 @@ func (s *synth) interrupt() {
 	if !s.style.marksErrors {
 		return
 	}
-	words := s.x(pick(s.r, []string{"not now, look at the <noun> first", "no, leave the <noun> as it is and continue with the <noun2>", "stop, that takes too long on this machine"}))
+	words := s.x(pickOne(s.r, []string{"not now, look at the <noun> first", "no, leave the <noun> as it is and continue with the <noun2>", "stop, that takes too long on this machine"}))
 	result := s.x("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n<words>", "words", words)
 	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(s.x("make <noun>-<verb> N=<nnn>")), result: result, failed: true, said: words})
 	s.step()
@@ -412,7 +412,7 @@ func (s *synth) interrupt() {
 // close is the end: what is left is used, and the assistant sums up.
 func (s *synth) close() {
 	if n := len(s.msgs); n > 0 && s.msgs[n-1].Role() == pleat.RoleAssistant {
-		s.ask(s.x(pick(s.r, []string{"Where do we stand?", "Please sum up for <person>.", "Thanks, what is left?"})))
+		s.ask(s.x(pickOne(s.r, []string{"Where do we stand?", "Please sum up for <person>.", "Thanks, what is left?"})))
 	}
 	s.say(s.x("The <noun> part is done and its tests pass; the <adj> <noun2>s are still open. I would look at <fn> next."))
 	s.step()

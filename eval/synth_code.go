@@ -6,9 +6,9 @@ import (
 )
 
 // code writes a source file.
-func (s *synth) code(f *synthFile, typ, constant lit) []span {
-	var out []span
-	add := func(template string, env ...any) { out = append(out, splitSpan(s.x(template, env...))...) }
+func (s *synth) code(f *synthFile, typ, constant lit) []phrase {
+	var out []phrase
+	add := func(template string, env ...any) { out = append(out, phraseLines(s.x(template, env...))...) }
 	head := []any{"pkg", path.Base(path.Dir(f.path.s)), "type", typ, "const", constant}
 	switch s.p.lang.ext {
 	case ".go":
@@ -29,9 +29,9 @@ func (s *synth) code(f *synthFile, typ, constant lit) []span {
 }
 
 // function writes a function with its comment and an empty line after it.
-func (s *synth) function(fn, typ lit) []span {
-	var out []span
-	add := func(template string, env ...any) { out = append(out, splitSpan(s.x(template, env...))...) }
+func (s *synth) function(fn, typ lit) []phrase {
+	var out []phrase
+	add := func(template string, env ...any) { out = append(out, phraseLines(s.x(template, env...))...) }
 	env := []any{"self", fn, "recv", typ}
 	last := "}\n"
 	switch s.p.lang.ext {
@@ -51,12 +51,12 @@ func (s *synth) function(fn, typ lit) []span {
 	return out
 }
 
-func (s *synth) statement() []span { return splitSpan(s.x(pick(s.r, s.p.lang.body))) }
+func (s *synth) statement() []phrase { return phraseLines(s.x(pickOne(s.r, s.p.lang.body))) }
 
 // testCode writes the tests of a file.
-func (s *synth) testCode(f *synthFile) []span {
-	var out []span
-	add := func(template string, env ...any) { out = append(out, splitSpan(s.x(template, env...))...) }
+func (s *synth) testCode(f *synthFile) []phrase {
+	var out []phrase
+	add := func(template string, env ...any) { out = append(out, phraseLines(s.x(template, env...))...) }
 	switch s.p.lang.ext {
 	case ".go":
 		add("package <pkg>\n\nimport (\n\t\"context\"\n\t\"testing\"\n)\n", "pkg", path.Base(path.Dir(f.path.s)))

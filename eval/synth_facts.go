@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fact is an exact string that was shown and will be needed again later.
-type fact struct {
+// synthFact is an exact string that was shown and will be needed again later.
+type synthFact struct {
 	l    lit
 	kind LiteralKind
 	due  int // tokens at which it is needed
@@ -43,7 +43,7 @@ func (s *synth) newVersion() lit {
 }
 
 func (s *synth) newRequest() lit {
-	return s.plant(LiteralID, s.fresh(func() string { return pick(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }))
+	return s.plant(LiteralID, s.fresh(func() string { return pickOne(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }))
 }
 
 func (s *synth) newRun() lit {
@@ -52,20 +52,20 @@ func (s *synth) newRun() lit {
 
 func (s *synth) newHost() lit {
 	return s.plant(LiteralHost, s.fresh(func() string {
-		return fmt.Sprintf("%s-%s.%s.internal", pick(s.r, s.p.nouns), s.hex(5), s.p.name)
+		return fmt.Sprintf("%s-%s.%s.internal", pickOne(s.r, s.p.nouns), s.hex(5), s.p.name)
 	}))
 }
 
 func (s *synth) newMeasure() lit {
 	return s.plant(LiteralMeasure, s.fresh(func() string {
-		unit := pick(s.r, []string{"ms", "MiB", "s", "kB/s"})
+		unit := pickOne(s.r, []string{"ms", "MiB", "s", "kB/s"})
 		return fmt.Sprintf("%d.%d%s", s.between(10, 999), s.between(1, 9), unit)
 	}))
 }
 
 func (s *synth) newError() lit {
 	return s.plant(LiteralError, s.fresh(func() string {
-		return s.x(pick(s.r, []string{
+		return s.x(pickOne(s.r, []string{
 			"<verb> <noun>: <noun2> <nnn> out of range [0, <nn>)", "<noun> <noun2> is <adj>: got <nnn> entries, want <nnn2>",
 			"cannot <verb> <noun> after <noun2> <nnn> was closed", "<noun> checksum mismatch at offset <nnnn>: have <hex7>, want <hex12>",
 			"<verb> <noun>: deadline of <nnnn> ms exceeded while waiting for <noun2>", "duplicate <noun> key \"<noun2>-<nnn>\" in <adj> batch <nn>",
@@ -75,7 +75,7 @@ func (s *synth) newError() lit {
 
 // remember schedules the next use of a literal: soon, or far away.
 func (s *synth) remember(l lit) {
-	if slices.ContainsFunc(s.facts, func(f fact) bool { return f.l.id == l.id }) {
+	if slices.ContainsFunc(s.facts, func(f synthFact) bool { return f.l.id == l.id }) {
 		return
 	}
 	reach := s.o.Tokens - s.tokens
@@ -83,7 +83,7 @@ func (s *synth) remember(l lit) {
 	if s.chance(65) {
 		due = s.tokens + s.r.IntN(max(reach*9/10, 1_000))
 	}
-	s.facts = append(s.facts, fact{l, s.lits[l.id].Kind, due, s.between(1, 3)})
+	s.facts = append(s.facts, synthFact{l, s.lits[l.id].Kind, due, s.between(1, 3)})
 }
 
 // useFacts has the agent use what it learned when the time has come.
@@ -104,11 +104,11 @@ func (s *synth) useFacts() {
 }
 
 // use is one use of a literal. What answers it does not repeat it more than real tools do.
-func (s *synth) use(f fact) {
-	x := func(template string) span { return s.x(template, "l", f.l) }
+func (s *synth) use(f synthFact) {
+	x := func(template string) phrase { return s.x(template, "l", f.l) }
 	switch f.kind {
 	case LiteralPort:
-		s.say(x(pick(s.r, []string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})))
+		s.say(x(pickOne(s.r, []string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})))
 		if s.chance(75) {
 			s.run(x("curl -sS localhost:<l>/<noun>/healthz"), s.x("{\"status\":\"ok\",\"<noun>\":<nnn>,\"<noun2>_lag_ms\":<nn>,\"build\":\"<hex7>\"}"), 0, "")
 		} else {
@@ -116,7 +116,7 @@ func (s *synth) use(f fact) {
 			s.run(x("curl -sS localhost:<l>/<noun>/healthz"), out, 7, out.s)
 		}
 	case LiteralSHA:
-		s.run(x(pick(s.r, []string{"git show --stat <l>", "git diff <l>..HEAD --stat", "git branch --contains <l>"})), s.diffStat(), 0, "")
+		s.run(x(pickOne(s.r, []string{"git show --stat <l>", "git diff <l>..HEAD --stat", "git branch --contains <l>"})), s.diffStat(), 0, "")
 	case LiteralVersion:
 		s.say(x("Pinning <lib> to <l>, the version that the <noun> runs with."))
 		s.run(x(map[string]string{".go": "go get github.com/<org>/<lib>@<l>", ".py": "pip install '<lib>==<l>'", ".ts": "npm install --save-exact <lib>@<l>"}[s.p.lang.ext]), s.x("added <n> packages in <f2>s"), 0, "")
@@ -132,17 +132,17 @@ func (s *synth) use(f fact) {
 	s.step()
 }
 
-func (s *synth) useID(f fact) {
-	x := func(template string) span { return s.x(template, "l", f.l) }
+func (s *synth) useID(f synthFact) {
+	x := func(template string) phrase { return s.x(template, "l", f.l) }
 	switch {
 	case strings.Contains(f.l.s, "-"): // a ticket
 		s.commit(x("<verb> the <adj> <noun> (<l>)"))
 	case strings.Contains(f.l.s, "_"):
-		var t text
+		var t phraseText
 		for range s.between(1, 5) {
 			t.line(x("logs/<noun>.log:<nnnn>:<ts> level=warn <noun>=<l> msg=\"<verb> <noun2>\" attempt=<n>"))
 		}
-		s.run(x("rg -n <l> logs/"), t.span(), 0, "")
+		s.run(x("rg -n <l> logs/"), t.phrase(), 0, "")
 		s.step()
 	default:
 		s.say(x("Looking at run <l> again, now for the <noun> job."))
@@ -152,8 +152,8 @@ func (s *synth) useID(f fact) {
 }
 
 // mention writes a literal into prose or into the project's notes.
-func (s *synth) mention(f fact) {
-	x := func(template string) span { return s.x(template, "l", f.l) }
+func (s *synth) mention(f synthFact) {
+	x := func(template string) phrase { return s.x(template, "l", f.l) }
 	switch f.kind {
 	case LiteralError:
 		if s.chance(50) {
@@ -161,14 +161,14 @@ func (s *synth) mention(f fact) {
 			return
 		}
 		s.think(x("The message is the one from before, `<l>`, so the <noun> path is involved again and not the <noun2>."))
-		s.grep(pick(s.r, s.p.fns))
+		s.grep(pickOne(s.r, s.p.fns))
 	case LiteralMeasure:
 		if s.chance(50) {
 			s.note1(x("| <noun> <verb> | <l> | <f2>x | <day> |"))
 			return
 		}
 		s.say(x("For comparison, the earlier figure was <l>; let me look at the <noun> side again."))
-		s.grep(pick(s.r, s.p.consts))
+		s.grep(pickOne(s.r, s.p.consts))
 	default:
 		s.say(x("Coming back to <l>: the <noun> there is still <adj>."))
 		s.grep(f.l)

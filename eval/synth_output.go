@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// bug is something that a test finds.
-type bug struct {
+// synthBug is something that a test finds.
+type synthBug struct {
 	file, test *synthFile
 	name, err  lit
 }
 
 // testCommand is how the tests of a file are run; nil: all tests.
-func (s *synth) testCommand(t *synthFile) span {
+func (s *synth) testCommand(t *synthFile) phrase {
 	all := map[string]string{".go": "go test ./...", ".py": "python -m pytest -q", ".ts": "npx vitest run"}[s.p.lang.ext]
 	if t == nil {
-		return plain(all)
+		return unmarked(all)
 	}
 	if s.p.lang.ext == ".go" {
-		return plain("go test ./" + path.Dir(t.path.s) + "/...")
+		return unmarked("go test ./" + path.Dir(t.path.s) + "/...")
 	}
 	return s.x("<all> <path>", "all", all, "path", t.path)
 }
 
 // testOutput is what a test run prints while the given bugs are there. The second value
 // is the line that tells how it went.
-func (s *synth) testOutput(of *synthFile, bugs []bug) (span, string) {
-	var t text
+func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
+	var t phraseText
 	line := ""
 	put := func(template string, env ...any) {
 		p := s.x(template, env...)
@@ -35,7 +35,7 @@ func (s *synth) testOutput(of *synthFile, bugs []bug) (span, string) {
 		}
 		t.line(p)
 	}
-	env := func(b bug) []any {
+	env := func(b synthBug) []any {
 		return []any{"test", b.name, "err", b.err, "base", path.Base(b.test.path.s), "path", b.test.path, "fn", b.file.fns[0]}
 	}
 	passed := s.between(11, 99)
@@ -107,7 +107,7 @@ func (s *synth) testOutput(of *synthFile, bugs []bug) (span, string) {
 
 // runTests runs the tests of a file, or all of them, with what is broken now.
 func (s *synth) runTests(t *synthFile) {
-	var found []bug
+	var found []synthBug
 	for _, b := range s.bugs {
 		if t == nil || b.test == t {
 			found = append(found, b)
@@ -122,9 +122,9 @@ func (s *synth) runTests(t *synthFile) {
 }
 
 // logs is the output of a service, with lines of the caller among them.
-func (s *synth) logs(n int, among ...span) span {
-	var t text
-	at := make(map[int]span, len(among))
+func (s *synth) logs(n int, among ...phrase) phrase {
+	var t phraseText
+	at := make(map[int]phrase, len(among))
 	for i, p := range among {
 		at[(i+1)*n/(len(among)+1)] = p
 	}
@@ -135,15 +135,15 @@ func (s *synth) logs(n int, among ...span) span {
 		}
 		switch shape {
 		case 0:
-			t.line(s.x(pick(s.r, []string{
+			t.line(s.x(pickOne(s.r, []string{
 				"<ts> INFO  <noun>.<noun2> <verb> <noun3> id=<hex12> took=<f2>ms",
 				"<ts> DEBUG <noun>.<noun2> cache <adj> key=<noun3>:<hex7> size=<nnnn>",
 				"<ts> WARN  <noun>.<noun2> <verb> took long id=<hex12> took=<nnnn>ms retries=<n>",
 			})))
 		case 1:
-			t.line(s.x("{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}", "level", pick(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"})))
+			t.line(s.x("{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}", "level", pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"})))
 		default:
-			t.line(s.x("level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "level", pick(s.r, []string{"info", "info", "debug", "warn"})))
+			t.line(s.x("level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "level", pickOne(s.r, []string{"info", "info", "debug", "warn"})))
 		}
 		if s.chinese && s.chance(4) {
 			t.line(s.x("<ts> WARN  <noun> 用户反馈：订单 <hex12> 已取消，但库存没有恢复，请检查 <noun2> 服务（第 <n> 次）"))
@@ -153,11 +153,11 @@ func (s *synth) logs(n int, among ...span) span {
 }
 
 // diffStat is the summary of a commit.
-func (s *synth) diffStat() span {
-	var t text
+func (s *synth) diffStat() phrase {
+	var t phraseText
 	t.line(s.x("Author: <person> <<mail>@<org>.example>\nDate:   <day>\n\n    <verb> <noun>: <adj> <noun2>s\n", "mail", "dev"))
 	files := 0
-	for _, f := range draw(s.r, s.p.files, s.between(2, 7)) {
+	for _, f := range drawSome(s.r, s.p.files, s.between(2, 7)) {
 		if f.exists {
 			t.line(s.x(" <path> | <nn> <plus>", "path", f.path, "plus", strings.Repeat("+", s.between(1, 20))+strings.Repeat("-", s.r.IntN(9))))
 			files++
@@ -168,21 +168,21 @@ func (s *synth) diffStat() span {
 }
 
 // diff shows changes to files as git does. It is about another branch: it changes nothing.
-func (s *synth) diff(files []*synthFile) span {
-	var t text
+func (s *synth) diff(files []*synthFile) phrase {
+	var t phraseText
 	for _, f := range files {
 		t.line(s.x("diff --git a/<path> b/<path>\nindex <hex7>..<hex12> 100644\n--- a/<path>\n+++ b/<path>", "path", f.path))
 		for at := s.r.IntN(max(len(f.lines)/2, 1)); at < len(f.lines)-8; at += s.between(12, 60) {
 			t.line(s.x("@@ -<a>,7 +<a>,9 @@", "a", at+1))
 			for i, l := range f.lines[at : at+7] {
 				if i == 3 {
-					t.line(joinSpans("", plain("-"), l))
+					t.line(joinPhrases("", unmarked("-"), l))
 					for _, n := range s.statement() {
-						t.line(joinSpans("", plain("+"), n))
+						t.line(joinPhrases("", unmarked("+"), n))
 					}
 					continue
 				}
-				t.line(joinSpans("", plain(" "), l))
+				t.line(joinPhrases("", unmarked(" "), l))
 			}
 		}
 	}
@@ -190,11 +190,11 @@ func (s *synth) diff(files []*synthFile) span {
 }
 
 // table is the answer of a query, with measured values in it.
-func (s *synth) table(rows int, values ...lit) span {
-	var t text
+func (s *synth) table(rows int, values ...lit) phrase {
+	var t phraseText
 	t.line(s.x("<noun>_id,<noun2>,region,amount,<noun2>_at"))
 	for i := range rows {
-		t.line(s.x("<hex7>,<noun>-<nn>,<region>,<f2>,<ts>", "region", pick(s.r, []string{"eu-west-1", "us-east-2", "ap-northeast-1", "sa-east-1"})))
+		t.line(s.x("<hex7>,<noun>-<nn>,<region>,<f2>,<ts>", "region", pickOne(s.r, []string{"eu-west-1", "us-east-2", "ap-northeast-1", "sa-east-1"})))
 		if i < len(values) {
 			t.line(s.x("# p<nn> of <noun> <verb>: <value>", "value", values[i]))
 		}
@@ -203,22 +203,22 @@ func (s *synth) table(rows int, values ...lit) span {
 }
 
 // page is a document from the net.
-func (s *synth) page(paragraphs int, facts ...span) span {
-	var t text
+func (s *synth) page(paragraphs int, facts ...phrase) phrase {
+	var t phraseText
 	t.line(s.x("# <Noun> <noun2>s: how to <verb> them\n"))
 	for i := range paragraphs {
 		if i < len(facts) {
 			t.line(facts[i])
 		}
 		if s.chance(20) {
-			t.line(s.x("## <Verb> a <adj> <noun>\n", "Verb", title(pick(s.r, s.p.verbs))))
+			t.line(s.x("## <Verb> a <adj> <noun>\n", "Verb", capital(pickOne(s.r, s.p.verbs))))
 		}
-		var para []span
+		var para []phrase
 		for range s.between(2, 6) {
-			para = append(para, s.x(pick(s.r, pageSentences)))
+			para = append(para, s.x(pickOne(s.r, pageSentences)))
 		}
-		t.line(joinSpans(" ", para...))
-		t.line(span{})
+		t.line(joinPhrases(" ", para...))
+		t.line(phrase{})
 	}
 	return t.trimmed()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// rule is a constraint that a person laid down and may come back to.
-type rule struct {
+// synthRule is a constraint that a person laid down and may come back to.
+type synthRule struct {
 	truth int // index into Truth.Constraints
 	kind  *ruleKind
 	env   []any
@@ -91,11 +91,11 @@ var ruleKinds = []*ruleKind{
 }
 
 // human adds a message of a person.
-func (s *synth) human(answers int, parts ...span) int {
+func (s *synth) human(answers int, parts ...phrase) int {
 	s.wait()
-	p := joinSpans(" ", parts...)
+	p := joinPhrases(" ", parts...)
 	if len(parts) > 1 && s.chance(30) {
-		p = joinSpans("\n\n", parts...)
+		p = joinPhrases("\n\n", parts...)
 	}
 	blocks := []pleat.Block{pleat.Say(p.s)}
 	if s.chance(2) || s.images == 0 && s.tokens > 90_000 {
@@ -124,15 +124,15 @@ func (s *synth) wait() {
 // sentence chooses a template that is not in a language that the people do not write.
 func (s *synth) sentence(list []string) string {
 	for {
-		t := pick(s.r, list)
-		if script(t) == 0 || script(t) == 1 && s.chinese || script(t) == 2 && s.japanese {
+		t := pickOne(s.r, list)
+		if writing(t) == 0 || writing(t) == 1 && s.chinese || writing(t) == 2 && s.japanese {
 			return t
 		}
 	}
 }
 
-// script says which writing a template is in: 1 Chinese, 2 Japanese, else 0.
-func script(t string) int {
+// writing says which writing a template is in: 1 Chinese, 2 Japanese, else 0.
+func writing(t string) int {
 	n := 0
 	for _, r := range t {
 		switch {
@@ -147,31 +147,31 @@ func script(t string) int {
 
 // newRule makes a sentence that lays down a rule; it enters the truth when its message is
 // said, by the function that is returned.
-func (s *synth) newRule() (span, func(at int)) {
-	kind, dir := pick(s.r, ruleKinds), ""
+func (s *synth) newRule() (phrase, func(at int)) {
+	kind, dir := pickOne(s.r, ruleKinds), ""
 	if s.chance(30) && len(s.p.frozen) < 2 {
 		kind = ruleDirs
 	}
-	d := pick(s.r, s.p.dirs)
+	d := pickOne(s.r, s.p.dirs)
 	if kind == ruleDirs {
 		if slices.Contains(s.p.frozen, d) {
-			return span{}, nil
+			return phrase{}, nil
 		}
 		dir = d
 	}
 	env := []any{
-		"dir", d + "/", "team", pick(s.r, synthTeams), "person", pick(s.r, s.p.people), "lib", pick(s.r, synthLibs),
-		"noun", pick(s.r, s.p.nouns), "type", pick(s.r, s.p.types), "branch", pick(s.r, []string{"main", "release", "develop"}),
+		"dir", d + "/", "team", pickOne(s.r, synthTeams), "person", pickOne(s.r, s.p.people), "lib", pickOne(s.r, synthLibs),
+		"noun", pickOne(s.r, s.p.nouns), "type", pickOne(s.r, s.p.types), "branch", pickOne(s.r, []string{"main", "release", "develop"}),
 		"port", s.newPort(), "ms", s.newLimit(), "ticket", s.newTicket(),
 	}
 	p := s.x(s.sentence(kind.say), env...)
 	for _, c := range s.truth.Constraints {
 		if c.Text == p.s {
-			return span{}, nil
+			return phrase{}, nil
 		}
 	}
 	return p, func(at int) {
-		s.rules = append(s.rules, rule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens})
+		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens})
 		s.truth.Constraints = append(s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1})
 		if dir != "" {
 			s.p.frozen = append(s.p.frozen, dir)
@@ -180,7 +180,7 @@ func (s *synth) newRule() (span, func(at int)) {
 }
 
 // oldRule says a rule again, takes it back or replaces it.
-func (s *synth) oldRule() (span, func(at int)) {
+func (s *synth) oldRule() (phrase, func(at int)) {
 	var ready []int
 	for i, r := range s.rules {
 		if !r.over && s.tokens-r.said > min(5_000, s.o.Tokens/12) {
@@ -188,9 +188,9 @@ func (s *synth) oldRule() (span, func(at int)) {
 		}
 	}
 	if len(ready) == 0 {
-		return span{}, nil
+		return phrase{}, nil
 	}
-	i := pick(s.r, ready)
+	i := pickOne(s.r, ready)
 	r := s.rules[i]
 	switch {
 	case len(r.kind.replace) > 0 && s.chance(60):
@@ -210,11 +210,11 @@ func (s *synth) oldRule() (span, func(at int)) {
 			c.Restated = append(c.Restated, at)
 		}
 	}
-	return span{}, nil
+	return phrase{}, nil
 }
 
 // replaceRule puts a new value in the place of a rule's old one.
-func (s *synth) replaceRule(i int) (span, func(at int)) {
+func (s *synth) replaceRule(i int) (phrase, func(at int)) {
 	r := s.rules[i]
 	value := s.newPort()
 	if r.kind.value == "ms" {
@@ -226,17 +226,17 @@ func (s *synth) replaceRule(i int) (span, func(at int)) {
 		c := &s.truth.Constraints[r.truth]
 		c.Withdrawn, c.LiftedBy = at, p.s
 		env := append([]any{r.kind.value, value}, r.env...) // the first one counts
-		s.rules = append(s.rules, rule{truth: len(s.truth.Constraints), kind: r.kind, env: env, said: s.tokens})
+		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: r.kind, env: env, said: s.tokens})
 		s.truth.Constraints = append(s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth})
 	}
 }
 
 // ask has the person say something before a piece of work: the request, and perhaps a
 // rule or a change of one.
-func (s *synth) ask(request span) {
-	parts := []span{request}
+func (s *synth) ask(request phrase) {
+	parts := []phrase{request}
 	var done []func(int)
-	more := func(p span, enter func(int)) {
+	more := func(p phrase, enter func(int)) {
 		if enter != nil {
 			parts, done = append(parts, p), append(done, enter)
 		}
@@ -260,24 +260,24 @@ func (s *synth) ask(request span) {
 
 // question has the assistant offer two ways and the person choose one by a word.
 func (s *synth) question() {
-	a := s.x(pick(s.r, choices))
-	b := s.x(pick(s.r, choices))
-	lead := s.x(pick(s.r, []string{
+	a := s.x(pickOne(s.r, synthChoices))
+	b := s.x(pickOne(s.r, synthChoices))
+	lead := s.x(pickOne(s.r, []string{
 		"Before I go on there are two ways to handle the <adj> <noun> case:", "I see two options for <fn>:", "This can be done in two ways, and they differ in what happens to a <adj> <noun>:",
 	}))
-	tail := pick(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
-	s.say(joinSpans("\n", lead, plain(""), joinSpans("", plain("a) "), a), joinSpans("", plain("b) "), b), plain(""), plain(tail)))
+	tail := pickOne(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
+	s.say(joinPhrases("\n", lead, unmarked(""), joinPhrases("", unmarked("a) "), a), joinPhrases("", unmarked("b) "), b), unmarked(""), unmarked(tail)))
 	q := s.step()
-	chosen, answer := b, pick(s.r, []string{"b", "b please", "b, go", "option b"})
+	chosen, answer := b, pickOne(s.r, []string{"b", "b please", "b, go", "option b"})
 	if s.chance(50) {
-		chosen, answer = a, pick(s.r, []string{"a", "a.", "do a", "the first one", "(a) sounds right"})
+		chosen, answer = a, pickOne(s.r, []string{"a", "a.", "do a", "the first one", "(a) sounds right"})
 	}
-	at := s.human(q, plain(answer))
+	at := s.human(q, unmarked(answer))
 	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{Message: at, By: pleat.RoleUser, Text: chosen.s, Choice: chosen.s, Question: q})
 }
 
 // choices are ways to do something, as the assistant offers them.
-var choices = []string{
+var synthChoices = []string{
 	"keep <fn> synchronous and give each <noun> its own <noun2> lock",
 	"move the <noun> check out of <fn> and let the <noun2> reject <adj> entries",
 	"store the <noun> next to the <noun2> and rebuild both when one is <adj>",
@@ -290,9 +290,9 @@ var choices = []string{
 
 // decide has the assistant state a decision with its reason; it enters the truth with the
 // answer that is being made.
-func (s *synth) decide(reason span) {
-	choice := s.x(pick(s.r, choices))
-	p := s.x(pick(s.r, []string{
+func (s *synth) decide(reason phrase) {
+	choice := s.x(pickOne(s.r, synthChoices))
+	p := s.x(pickOne(s.r, []string{
 		"I'll <choice>, because <reason>.", "Decision: <choice>. The reason: <reason>.", "Going with this: <choice>, since <reason>.",
 		"I decided to <choice>; <reason>.",
 	}), "choice", choice, "reason", reason)
@@ -302,8 +302,8 @@ func (s *synth) decide(reason span) {
 	})
 }
 
-func (s *synth) reason() span {
-	return s.x(pick(s.r, []string{
+func (s *synth) reason() phrase {
+	return s.x(pickOne(s.r, []string{
 		"the <noun> lock is held for <f2>s when the <noun2> is <adj>", "<fn> is called from <nn> places and most of them ignore the error",
 		"a second <noun> index would double the <noun2> writes", "<person>'s benchmark shows no gain above <nnn> <noun>s",
 		"the <team> service still sends <adj> <noun>s and would break", "<type> cannot be copied while a <noun> is open",

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// project is the small world that a session works on.
-type project struct {
+// synthProject is the small world that a session works on.
+type synthProject struct {
 	name, org, root string
-	lang            *language
+	lang            *synthLanguage
 	nouns, verbs    []string
 	people          []string
 	files           []*synthFile
@@ -24,7 +24,7 @@ type project struct {
 // synthFile is a file of the project.
 type synthFile struct {
 	path    lit
-	lines   []span
+	lines   []phrase
 	tests   []lit // test functions in it
 	fns     []lit
 	testOf  *synthFile
@@ -45,8 +45,8 @@ func (f *synthFile) content() string {
 	return b.String()
 }
 
-// language is how a project's files look and how its tests run.
-type language struct {
+// synthLanguage is how a project's files look and how its tests run.
+type synthLanguage struct {
 	ext, testDir string
 	body         []string
 	fn           func(verb, noun, noun2 string) string
@@ -56,12 +56,12 @@ type language struct {
 	testFile     func(base string) string
 }
 
-var languages = []*language{
+var synthLanguages = []*synthLanguage{
 	{
 		ext: ".go", body: goBody,
-		fn:       func(v, n, m string) string { return v + title(n) + title(m) },
-		constant: func(n, m string) string { return "max" + title(n) + title(m) },
-		testName: func(fn string) string { return "Test" + title(fn) },
+		fn:       func(v, n, m string) string { return v + capital(n) + capital(m) },
+		constant: func(n, m string) string { return "max" + capital(n) + capital(m) },
+		testName: func(fn string) string { return "Test" + capital(fn) },
 		file:     func(n, m string) string { return n + "_" + m + ".go" },
 		testFile: func(b string) string { return strings.TrimSuffix(b, ".go") + "_test.go" },
 	},
@@ -75,20 +75,20 @@ var languages = []*language{
 	},
 	{
 		ext: ".ts", body: tsBody,
-		fn:       func(v, n, m string) string { return v + title(n) + title(m) },
+		fn:       func(v, n, m string) string { return v + capital(n) + capital(m) },
 		constant: func(n, m string) string { return "MAX_" + strings.ToUpper(n+"_"+m) },
 		testName: func(fn string) string { return "should_" + fn },
-		file:     func(n, m string) string { return n + title(m) + ".ts" },
+		file:     func(n, m string) string { return n + capital(m) + ".ts" },
 		testFile: func(b string) string { return strings.TrimSuffix(b, ".ts") + ".test.ts" },
 	},
 }
 
-func title(w string) string { return strings.ToUpper(w[:1]) + w[1:] }
+func capital(w string) string { return strings.ToUpper(w[:1]) + w[1:] }
 
-func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+func pickOne[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// draw takes n different elements.
-func draw[T any](r *rand.Rand, list []T, n int) []T {
+// drawSome takes n different elements.
+func drawSome[T any](r *rand.Rand, list []T, n int) []T {
 	list = slices.Clone(list)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:min(n, len(list))]
@@ -102,7 +102,7 @@ func (s *synth) between(lo, hi int) int { return lo + s.r.IntN(hi-lo+1) }
 func (s *synth) coin(syllables int) string {
 	var b strings.Builder
 	for range syllables {
-		b.WriteString(pick(s.r, synthSyllable))
+		b.WriteString(pickOne(s.r, synthSyllable))
 	}
 	return b.String()
 }
@@ -122,13 +122,13 @@ func (s *synth) word(name string) any {
 	p := &s.p
 	switch name {
 	case "noun", "noun2", "noun3", "v", "w":
-		return pick(s.r, p.nouns)
+		return pickOne(s.r, p.nouns)
 	case "Noun", "Noun2":
-		return title(pick(s.r, p.nouns))
+		return capital(pickOne(s.r, p.nouns))
 	case "verb", "verb2":
-		return pick(s.r, p.verbs)
+		return pickOne(s.r, p.verbs)
 	case "adj":
-		return pick(s.r, synthAdj)
+		return pickOne(s.r, synthAdj)
 	case "n":
 		return s.between(2, 9)
 	case "nn", "nn2":
@@ -158,19 +158,19 @@ func (s *synth) word(name string) any {
 	case "root":
 		return p.root
 	case "person":
-		return pick(s.r, p.people)
+		return pickOne(s.r, p.people)
 	case "team":
-		return pick(s.r, synthTeams)
+		return pickOne(s.r, synthTeams)
 	case "lib":
-		return pick(s.r, synthLibs)
+		return pickOne(s.r, synthLibs)
 	case "fn", "fn2":
-		return pick(s.r, p.fns)
+		return pickOne(s.r, p.fns)
 	case "type":
-		return pick(s.r, p.types)
+		return pickOne(s.r, p.types)
 	case "const":
-		return pick(s.r, p.consts)
+		return pickOne(s.r, p.consts)
 	case "dir":
-		return pick(s.r, p.dirs)
+		return pickOne(s.r, p.dirs)
 	}
 	return nil
 }
@@ -178,15 +178,15 @@ func (s *synth) word(name string) any {
 // newProject makes the files that are there when a session begins.
 func (s *synth) newProject() {
 	p := &s.p
-	p.lang = pick(s.r, languages)
+	p.lang = pickOne(s.r, synthLanguages)
 	if s.o.Kind == SynthData && s.chance(75) {
-		p.lang = languages[1]
+		p.lang = synthLanguages[1]
 	}
 	p.name, p.org = s.coin(3), s.coin(2)
-	p.root = pick(s.r, []string{"/home/" + strings.ToLower(pick(s.r, synthPeople)) + "/src/", "/Users/" + strings.ToLower(pick(s.r, synthPeople)) + "/code/", "/workspaces/"}) + p.name
-	p.nouns, p.verbs, p.people = draw(s.r, synthNouns, 26), draw(s.r, synthVerbs, 18), draw(s.r, synthPeople, 4)
-	top := pick(s.r, []string{"internal/", "pkg/", "src/", "lib/"})
-	for _, d := range draw(s.r, p.nouns, 4+min(s.o.Tokens/60_000, 8)) {
+	p.root = pickOne(s.r, []string{"/home/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/src/", "/Users/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/code/", "/workspaces/"}) + p.name
+	p.nouns, p.verbs, p.people = drawSome(s.r, synthNouns, 26), drawSome(s.r, synthVerbs, 18), drawSome(s.r, synthPeople, 4)
+	top := pickOne(s.r, []string{"internal/", "pkg/", "src/", "lib/"})
+	for _, d := range drawSome(s.r, p.nouns, 4+min(s.o.Tokens/60_000, 8)) {
 		p.dirs = append(p.dirs, top+d)
 	}
 	for range 12 {
@@ -195,7 +195,7 @@ func (s *synth) newProject() {
 		p.fns = append(p.fns, s.newFn())
 	}
 	for range 14 + s.o.Tokens/6_000 {
-		f := s.newFile(pick(s.r, p.dirs))
+		f := s.newFile(pickOne(s.r, p.dirs))
 		f.exists, f.truth.Before = true, f.content()
 		if s.chance(60) {
 			s.newTestFile(f)
@@ -207,19 +207,19 @@ func (s *synth) newProject() {
 
 func (s *synth) newFn() lit {
 	return s.lit(LiteralName, s.fresh(func() string {
-		return s.p.lang.fn(pick(s.r, s.p.verbs), pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+		return s.p.lang.fn(pickOne(s.r, s.p.verbs), pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
 	}))
 }
 
 func (s *synth) newType() lit {
 	return s.lit(LiteralName, s.fresh(func() string {
-		return title(pick(s.r, s.p.nouns)) + title(pick(s.r, s.p.nouns)) + pick(s.r, synthRoles)
+		return capital(pickOne(s.r, s.p.nouns)) + capital(pickOne(s.r, s.p.nouns)) + pickOne(s.r, synthRoles)
 	}))
 }
 
 func (s *synth) newConst() lit {
 	return s.lit(LiteralName, s.fresh(func() string {
-		return s.p.lang.constant(pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+		return s.p.lang.constant(pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
 	}))
 }
 
@@ -233,7 +233,7 @@ func (s *synth) newFile(dir string) *synthFile {
 	lang := s.p.lang
 	f := &synthFile{seenAt: -1}
 	f.path = s.newPath(dir, func() string {
-		return lang.file(pick(s.r, s.p.nouns), pick(s.r, s.p.nouns))
+		return lang.file(pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
 	})
 	typ, constant := s.newType(), s.newConst()
 	s.p.types, s.p.consts = append(s.p.types, typ), append(s.p.consts, constant)

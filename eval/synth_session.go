@@ -18,10 +18,10 @@ type synth struct {
 	o     SynthOptions
 	r     *rand.Rand
 	count pleat.Counter
-	p     project
-	style style // whose tools the agent has
+	p     synthProject
+	style agentStyle // whose tools the agent has
 	chinese,
-	japanese bool // languages that people sometimes write in
+	japanese bool // synthLanguages that people sometimes write in
 
 	now    time.Time
 	msgs   []pleat.Message
@@ -29,42 +29,42 @@ type synth struct {
 	tokens int
 
 	taken map[string]bool
-	lits  []literal
+	lits  []litEntry
 
 	truth    Truth
 	commands map[string]int // index into truth.Commands
 
-	thought span
-	said    []span
+	thought phrase
+	said    []phrase
 	pending []pendingCall
 	ids     int
 
-	facts  []fact // what will be needed again, by due
-	rules  []rule
-	bugs   []bug
+	facts  []synthFact // what will be needed again, by due
+	rules  []synthRule
+	bugs   []synthBug
 	images int
 }
 
 // pendingCall is a call of the answer that is being made.
 type pendingCall struct {
 	tool    string
-	input   span
-	result  span
+	input   phrase
+	result  phrase
 	failed  bool
-	said    span // a person's words in the result
+	said    phrase // a person's words in the result
 	file    *synthFile
 	moved   *synthFile // what the file became by the call
-	effect  effect
+	effect  callEffect
 	command string // what was run, if it is to be in the truth
 	exit    int
 	line    string
 }
 
-// effect is what a call does to its file.
-type effect uint8
+// callEffect is what a call does to its file.
+type callEffect uint8
 
 const (
-	noEffect effect = iota
+	noEffect callEffect = iota
 	readsFile
 	readsAll
 	changesFile
@@ -72,9 +72,9 @@ const (
 
 func newSynth(o SynthOptions) *synth {
 	s := &synth{o: o, r: rand.New(rand.NewPCG(o.Seed, synthStream)), count: pleat.O200k(), taken: map[string]bool{}, commands: map[string]int{}}
-	s.lits = make([]literal, 1) // id 0 is nobody's
+	s.lits = make([]litEntry, 1) // id 0 is nobody's
 	s.truth.PlanMessage = -1
-	s.style = pick(s.r, styles)
+	s.style = pickOne(s.r, agentStyles)
 	s.chinese, s.japanese = s.chance(45), s.chance(25)
 	s.now = time.Date(2026, 1, 5, 7, 0, 0, 0, time.UTC).Add(time.Duration(s.r.IntN(200*24*3600)) * time.Second)
 	s.newProject()
@@ -148,7 +148,7 @@ func (s *synth) jitter(seconds int) time.Duration {
 }
 
 // add appends a message and notes which literals it holds.
-func (s *synth) add(m pleat.Message, marks []mark, texts ...string) int {
+func (s *synth) add(m pleat.Message, marks []litMark, texts ...string) int {
 	at := len(s.msgs)
 	s.msgs, s.times = append(s.msgs, m), append(s.times, s.now)
 	for _, t := range texts {
@@ -160,7 +160,7 @@ func (s *synth) add(m pleat.Message, marks []mark, texts ...string) int {
 	return at
 }
 
-func (s *synth) note(at int, k mark, by pleat.Role) {
+func (s *synth) note(at int, k litMark, by pleat.Role) {
 	l := &s.lits[k.id]
 	list := &l.Shown
 	switch {
@@ -178,14 +178,14 @@ func (s *synth) note(at int, k mark, by pleat.Role) {
 }
 
 // think and say add to the answer that is being made.
-func (s *synth) think(p span) {
+func (s *synth) think(p phrase) {
 	if s.thought.s != "" {
-		p = joinSpans("\n\n", s.thought, p)
+		p = joinPhrases("\n\n", s.thought, p)
 	}
 	s.thought = p
 }
 
-func (s *synth) say(p span) { s.said = append(s.said, p) }
+func (s *synth) say(p phrase) { s.said = append(s.said, p) }
 
 // do adds a call to the answer that is being made. What the call does to its file is done
 // by the caller.
@@ -194,16 +194,16 @@ func (s *synth) do(c pendingCall) { s.pending = append(s.pending, c) }
 // step ends the answer: the assistant's message and, if it calls tools, their results.
 func (s *synth) step() int {
 	var blocks []pleat.Block
-	var marks []mark
+	var marks []litMark
 	var texts []string
-	put := func(b pleat.Block, p span) {
+	put := func(b pleat.Block, p phrase) {
 		blocks, marks, texts = append(blocks, b), append(marks, p.marks...), append(texts, p.s)
 	}
 	if s.thought.s != "" {
 		put(pleat.Thinking{Text: pleat.Plain(s.thought.s), Signature: s.signature(len(s.thought.s))}, s.thought)
 	}
 	if len(s.said) > 0 {
-		p := joinSpans("\n\n", s.said...)
+		p := joinPhrases("\n\n", s.said...)
 		put(pleat.Say(p.s), p)
 	}
 	calls := s.pending
@@ -212,7 +212,7 @@ func (s *synth) step() int {
 		ids[i] = s.style.id(s)
 		put(pleat.Call(ids[i], c.tool, c.input.s), c.input)
 	}
-	s.thought, s.said, s.pending = span{}, nil, nil
+	s.thought, s.said, s.pending = phrase{}, nil, nil
 	s.now = s.now.Add(2*time.Second + s.jitter(25))
 	at := s.add(pleat.Assistant(blocks...), marks, texts...)
 	if len(calls) > 0 {
@@ -224,7 +224,7 @@ func (s *synth) step() int {
 // answer adds the results of the calls in message at.
 func (s *synth) answer(at int, ids []string, calls []pendingCall) {
 	results := make([]pleat.ToolResult, len(calls))
-	var marks []mark
+	var marks []litMark
 	var texts []string
 	s.now = s.now.Add(s.jitter(4))
 	for i, c := range calls {
@@ -275,7 +275,7 @@ func (s *synth) recordCall(at int, id string, c pendingCall) {
 }
 
 // touch records what call seq of message at did to a file.
-func (s *synth) touch(f *synthFile, at, seq int, e effect) {
+func (s *synth) touch(f *synthFile, at, seq int, e callEffect) {
 	if !f.touched {
 		f.touched = true
 		f.truth.First, f.truth.State = at, FileRead

@@ -17,8 +17,8 @@ import (
 	"github.com/pleat-dev/pleat/openai"
 )
 
-// each runs a test on a session of every kind and of every agent's tools.
-func each(t *testing.T, test func(t *testing.T, s Synthetic)) {
+// eachSynth runs a test on a session of every kind and of every agent's tools.
+func eachSynth(t *testing.T, test func(t *testing.T, s Synthetic)) {
 	t.Helper()
 	seen := map[string]bool{}
 	for i, kind := range SynthKinds() {
@@ -37,15 +37,15 @@ func each(t *testing.T, test func(t *testing.T, s Synthetic)) {
 			})
 		}
 	}
-	for _, y := range styles {
+	for _, y := range agentStyles {
 		if !seen[y.name] {
 			t.Errorf("no session with the tools of %s", y.name)
 		}
 	}
 }
 
-// digest is a hash of everything in a session.
-func digest(t *testing.T, s Synthetic) string {
+// synthDigest is a hash of everything in a session.
+func synthDigest(t *testing.T, s Synthetic) string {
 	t.Helper()
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -59,14 +59,14 @@ func digest(t *testing.T, s Synthetic) string {
 		t.Fatal(err)
 	}
 	for _, f := range s.Forks {
-		fmt.Fprintln(h, f.At, digest(t, f.Branch))
+		fmt.Fprintln(h, f.At, synthDigest(t, f.Branch))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 func TestSynthesizeDeterministic(t *testing.T) {
 	o := SynthOptions{Seed: 7, Kind: SynthFeature, Tokens: 40_000, Forks: true}
-	got, again := digest(t, Synthesize(o)), digest(t, Synthesize(o))
+	got, again := synthDigest(t, Synthesize(o)), synthDigest(t, Synthesize(o))
 	if got != again {
 		t.Errorf("two sessions of one seed differ: %s, %s", got, again)
 	}
@@ -82,7 +82,7 @@ func TestSynthesizeDeterministic(t *testing.T) {
 		t.Fatal("no forks")
 	}
 	a.Forks = nil
-	if digest(t, a) != digest(t, b) {
+	if synthDigest(t, a) != synthDigest(t, b) {
 		t.Error("forks change the session itself")
 	}
 }
@@ -108,7 +108,7 @@ func TestSynthesizeSeedsDiffer(t *testing.T) {
 }
 
 func TestSynthesizeLegal(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		req := &pleat.Request{Model: "m", MaxTokens: 1000, Messages: s.Messages}
 		body, err := anthropic.Encode(req)
 		if err != nil {
@@ -153,16 +153,16 @@ func TestSynthesizeLegal(t *testing.T) {
 	})
 }
 
-// mix is what a session consists of.
-type mix struct {
+// synthMix is what a session consists of.
+type synthMix struct {
 	total, results, calls, said, thinking, prose int // tokens
 	sizes                                        []int
 	failed, parallel, rounds, people, images     int
 	idle5, idle60, wide                          int
 }
 
-func measure(s Synthetic) mix {
-	var m mix
+func measureSynth(s Synthetic) synthMix {
+	var m synthMix
 	count := pleat.O200k()
 	for i, msg := range s.Messages {
 		calls := 0
@@ -224,16 +224,16 @@ func measure(s Synthetic) mix {
 // TestSynthesizeMix holds the sessions to what real ones were measured to be: results 41
 // to 88 % of the tokens, most of them small, a long tail.
 func TestSynthesizeMix(t *testing.T) {
-	var all mix
+	var all synthMix
 	for _, kind := range SynthKinds() {
 		for seed := range uint64(4) {
 			s := Synthesize(SynthOptions{Seed: 300 + seed, Kind: kind, Tokens: 120_000})
-			m := measure(s)
+			m := measureSynth(s)
 			share := float64(m.results) / float64(m.total)
 			small, _ := slices.BinarySearch(m.sizes, 1000)
 			t.Logf("%-8s %6d tokens: results %2.0f%%, calls %2.0f%%, prose %2.0f%%, thinking %2.0f%%, people %.1f%%; %d calls, %d%% under 1k, largest %d, %d failed, %d of %d rounds parallel, %d said, %d images, gaps >5min %d >1h %d, CJK messages %d; literals %d, rules %d (%d in force), decisions %d, files %d, commands %d",
-				kind, m.total, 100*share, pct(m.calls, m.total), pct(m.prose, m.total), pct(m.thinking, m.total), pct(m.said, m.total), len(m.sizes), 100*small/len(m.sizes), m.sizes[len(m.sizes)-1], m.failed, m.parallel, m.rounds, m.people, m.images, m.idle5, m.idle60, m.wide,
-				len(s.Truth.Literals), len(s.Truth.Constraints), inForce(s.Truth), len(s.Truth.Decisions), len(s.Truth.Files), len(s.Truth.Commands))
+				kind, m.total, 100*share, percentOf(m.calls, m.total), percentOf(m.prose, m.total), percentOf(m.thinking, m.total), percentOf(m.said, m.total), len(m.sizes), 100*small/len(m.sizes), m.sizes[len(m.sizes)-1], m.failed, m.parallel, m.rounds, m.people, m.images, m.idle5, m.idle60, m.wide,
+				len(s.Truth.Literals), len(s.Truth.Constraints), rulesInForce(s.Truth), len(s.Truth.Decisions), len(s.Truth.Files), len(s.Truth.Commands))
 			if share < 0.45 || share > 0.90 {
 				t.Errorf("%s-%d: results are %.2f of the tokens", kind, s.Options.Seed, share)
 			}
@@ -257,9 +257,9 @@ func TestSynthesizeMix(t *testing.T) {
 	}
 }
 
-func pct(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
+func percentOf(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-func inForce(t Truth) int {
+func rulesInForce(t Truth) int {
 	n := 0
 	for _, c := range t.Constraints {
 		if c.InForce() {
@@ -279,17 +279,17 @@ func TestSynthesizeForks(t *testing.T) {
 			t.Fatalf("fork at %d of %d and %d messages", f.At, len(s.Messages), len(f.Branch.Messages))
 		}
 		for i := range f.At {
-			if diff := cmp.Diff(messageJSON(t, s.Messages[i]), messageJSON(t, f.Branch.Messages[i])); diff != "" {
+			if diff := cmp.Diff(synthJSON(t, s.Messages[i]), synthJSON(t, f.Branch.Messages[i])); diff != "" {
 				t.Fatalf("message %d before the fork differs:\n%s", i, diff)
 			}
 		}
-		if messageJSON(t, s.Messages[f.At]) == messageJSON(t, f.Branch.Messages[f.At]) {
+		if synthJSON(t, s.Messages[f.At]) == synthJSON(t, f.Branch.Messages[f.At]) {
 			t.Errorf("message %d after the fork is the same", f.At)
 		}
 	}
 }
 
-func messageJSON(t *testing.T, m pleat.Message) string {
+func synthJSON(t *testing.T, m pleat.Message) string {
 	t.Helper()
 	b, err := json.Marshal(m)
 	if err != nil {

@@ -13,56 +13,56 @@ type lit struct {
 	s  string
 }
 
-// span is text with the literals in it.
-type span struct {
+// phrase is text with the literals in it.
+type phrase struct {
 	s     string
-	marks []mark
+	marks []litMark
 }
 
-// mark says that a literal stands in a text, and in which line of it.
-type mark struct {
+// litMark says that a literal stands in a text, and in which line of it.
+type litMark struct {
 	id   int
 	line string
 }
 
-func plain(s string) span { return span{s: s} }
+func unmarked(s string) phrase { return phrase{s: s} }
 
-// text is a span in the making.
-type text struct {
+// phraseText is a phrase in the making.
+type phraseText struct {
 	b     strings.Builder
-	marks []mark
+	marks []litMark
 }
 
-func (t *text) add(p span) {
+func (t *phraseText) add(p phrase) {
 	t.b.WriteString(p.s)
 	t.marks = append(t.marks, p.marks...)
 }
 
-func (t *text) line(p span) {
+func (t *phraseText) line(p phrase) {
 	t.add(p)
 	t.b.WriteByte('\n')
 }
 
-func (t *text) span() span { return span{t.b.String(), t.marks} }
+func (t *phraseText) phrase() phrase { return phrase{t.b.String(), t.marks} }
 
-// trimmed is the span without line feeds at its end.
-func (t *text) trimmed() span { return span{strings.TrimRight(t.b.String(), "\n"), t.marks} }
+// trimmed is the phrase without line feeds at its end.
+func (t *phraseText) trimmed() phrase { return phrase{strings.TrimRight(t.b.String(), "\n"), t.marks} }
 
-func joinSpans(sep string, parts ...span) span {
-	var t text
+func joinPhrases(sep string, parts ...phrase) phrase {
+	var t phraseText
 	for i, p := range parts {
 		if i > 0 {
 			t.b.WriteString(sep)
 		}
 		t.add(p)
 	}
-	return t.span()
+	return t.phrase()
 }
 
-// splitSpan takes a span apart into its lines; its marks must name whole lines.
-func splitSpan(p span) []span {
+// phraseLines takes a phrase apart into its lines; its marks must name whole lines.
+func phraseLines(p phrase) []phrase {
 	lines := strings.Split(p.s, "\n")
-	out := make([]span, len(lines))
+	out := make([]phrase, len(lines))
 	for i, l := range lines {
 		out[i].s = l
 	}
@@ -76,10 +76,10 @@ func splitSpan(p span) []span {
 	return out
 }
 
-// with is a list of names and what they stand for, for one expansion.
-type with []any
+// synthEnv is a list of names and what they stand for, for one expansion.
+type synthEnv []any
 
-func (w with) find(name string) (any, bool) {
+func (w synthEnv) find(name string) (any, bool) {
 	for i := 0; i+1 < len(w); i += 2 {
 		if w[i] == name {
 			return w[i+1], true
@@ -90,13 +90,13 @@ func (w with) find(name string) (any, bool) {
 
 // x fills in a template: names in angle brackets are replaced by what the caller gives for
 // them, else by words of the project. A name stands for the same thing throughout.
-func (s *synth) x(template string, env ...any) span {
+func (s *synth) x(template string, env ...any) phrase {
 	type found struct{ id, at int }
 	var (
 		b      strings.Builder
-		marks  []mark
+		marks  []litMark
 		starts []found
-		cached with
+		cached synthEnv
 	)
 	rest := template
 	for {
@@ -104,13 +104,13 @@ func (s *synth) x(template string, env ...any) span {
 		if open < 0 {
 			break
 		}
-		name := placeholder(rest[open+1:])
+		name := slotName(rest[open+1:])
 		if name == "" {
 			b.WriteString(rest[:open+1])
 			rest = rest[open+1:]
 			continue
 		}
-		value, ok := with(env).find(name)
+		value, ok := synthEnv(env).find(name)
 		if !ok {
 			value, ok = cached.find(name)
 		}
@@ -127,11 +127,11 @@ func (s *synth) x(template string, env ...any) span {
 		switch v := value.(type) {
 		case lit:
 			before := b.String()
-			if v.id > 0 && !endsWord(before) && !startsWord(rest) {
+			if v.id > 0 && !endsInName(before) && !startsInName(rest) {
 				starts = append(starts, found{v.id, b.Len()})
 			}
 			b.WriteString(v.s)
-		case span:
+		case phrase:
 			b.WriteString(v.s)
 			marks = append(marks, v.marks...)
 		case string:
@@ -145,32 +145,32 @@ func (s *synth) x(template string, env ...any) span {
 	b.WriteString(rest)
 	out := b.String()
 	for _, f := range starts {
-		marks = append(marks, mark{f.id, lineAround(out, f.at)})
+		marks = append(marks, litMark{f.id, litLine(out, f.at)})
 	}
-	return span{out, marks}
+	return phrase{out, marks}
 }
 
-// placeholder returns the name that a text begins with if a bracket closes it.
-func placeholder(s string) string {
+// slotName returns the name that a text begins with if a bracket closes it.
+func slotName(s string) string {
 	for i := range len(s) {
 		if s[i] == '>' {
 			return s[:i]
 		}
-		if !isWordByte(s[i]) {
+		if !inName(s[i]) {
 			return ""
 		}
 	}
 	return ""
 }
 
-func isWordByte(c byte) bool {
+func inName(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-func endsWord(s string) bool   { return s != "" && isWordByte(s[len(s)-1]) }
-func startsWord(s string) bool { return s != "" && isWordByte(s[0]) }
+func endsInName(s string) bool   { return s != "" && inName(s[len(s)-1]) }
+func startsInName(s string) bool { return s != "" && inName(s[0]) }
 
-func lineAround(s string, at int) string {
+func litLine(s string, at int) string {
 	start := strings.LastIndexByte(s[:at], '\n') + 1
 	if end := strings.IndexByte(s[at:], '\n'); end >= 0 {
 		return s[start : at+end]
@@ -178,8 +178,8 @@ func lineAround(s string, at int) string {
 	return s[start:]
 }
 
-// literal is a lit with what is known of it.
-type literal struct {
+// litEntry is a lit with what is known of it.
+type litEntry struct {
 	LiteralTruth
 	planted bool // to be asked for, used or not
 }
@@ -187,7 +187,7 @@ type literal struct {
 // lit makes a new literal. It must not stand in the session yet.
 func (s *synth) lit(kind LiteralKind, words string) lit {
 	s.taken[words] = true
-	s.lits = append(s.lits, literal{LiteralTruth: LiteralTruth{Text: words, Kind: kind, First: -1}})
+	s.lits = append(s.lits, litEntry{LiteralTruth: LiteralTruth{Text: words, Kind: kind, First: -1}})
 	return lit{len(s.lits) - 1, words}
 }
 
@@ -212,22 +212,22 @@ func (s *synth) fresh(draw func() string) string {
 	}
 }
 
-// jsonObject writes an object; values are strings, spans, literals, numbers, booleans or
+// callInput writes an object; values are strings, spans, literals, numbers, booleans or
 // ready-made JSON.
-func jsonObject(members ...any) span {
-	var t text
+func callInput(members ...any) phrase {
+	var t phraseText
 	t.b.WriteByte('{')
 	for i := 0; i+1 < len(members); i += 2 {
 		if i > 0 {
 			t.b.WriteByte(',')
 		}
-		t.b.WriteString(jsonString(members[i].(string)))
+		t.b.WriteString(jsonText(members[i].(string)))
 		t.b.WriteByte(':')
 		switch v := members[i+1].(type) {
 		case string:
-			t.b.WriteString(jsonString(v))
-		case span:
-			t.b.WriteString(jsonString(v.s))
+			t.b.WriteString(jsonText(v))
+		case phrase:
+			t.b.WriteString(jsonText(v.s))
 			t.marks = append(t.marks, v.marks...)
 		case json.RawMessage:
 			t.b.Write(v)
@@ -236,10 +236,10 @@ func jsonObject(members ...any) span {
 		}
 	}
 	t.b.WriteByte('}')
-	return t.span()
+	return t.phrase()
 }
 
-func jsonString(v string) string {
+func jsonText(v string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

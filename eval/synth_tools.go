@@ -8,22 +8,22 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// style is an agent's set of tools: their names, arguments and the form of their results.
-type style struct {
+// agentStyle is an agent's set of tools: their names, arguments and the form of their results.
+type agentStyle struct {
 	name        string
 	marksErrors bool // failures are marked on the wire
 	absolute    bool // files are named by their whole path
 	idPrefix    string
 }
 
-var styles = []style{
+var agentStyles = []agentStyle{
 	{"claude", true, true, "toolu_01"},
 	{"codex", false, false, "call_"},
 	{"opencode", false, true, "toolu_"},
 	{"pi", true, false, "toolu_01"},
 }
 
-func (y style) id(s *synth) string {
+func (y agentStyle) id(s *synth) string {
 	const digits = "ABCDEFGHJKMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789"
 	b := []byte(y.idPrefix)
 	for range 22 {
@@ -33,7 +33,7 @@ func (y style) id(s *synth) string {
 }
 
 // at is how the agent spells a file's path.
-func (s *synth) at(f *synthFile) span {
+func (s *synth) at(f *synthFile) phrase {
 	if s.style.absolute {
 		return s.x("<root>/<path>", "path", f.path)
 	}
@@ -54,9 +54,9 @@ func (s *synth) read(f *synthFile, first, last int) {
 	c.result = s.numbered(f, first, last)
 	switch at := s.at(f); s.style.name {
 	case "claude":
-		c.tool, c.input = "Read", jsonObject("file_path", at)
+		c.tool, c.input = "Read", callInput("file_path", at)
 		if !whole {
-			c.input = jsonObject("file_path", at, "offset", first, "limit", last-first+1)
+			c.input = callInput("file_path", at, "offset", first, "limit", last-first+1)
 		}
 	case "codex":
 		if whole { // the agent does not know how long the file is
@@ -69,17 +69,17 @@ func (s *synth) read(f *synthFile, first, last int) {
 		if s.style.name == "pi" {
 			name = "path"
 		}
-		c.tool, c.input = "read", jsonObject(name, at)
+		c.tool, c.input = "read", callInput(name, at)
 		if !whole {
-			c.input = jsonObject(name, at, "offset", first, "limit", last-first+1)
+			c.input = callInput(name, at, "offset", first, "limit", last-first+1)
 		}
 	}
 	s.do(c)
 }
 
 // numbered writes lines the way the agent's tool shows them.
-func (s *synth) numbered(f *synthFile, first, last int) span {
-	var t text
+func (s *synth) numbered(f *synthFile, first, last int) phrase {
+	var t phraseText
 	switch s.style.name {
 	case "claude":
 		for i := first; i <= last; i++ {
@@ -108,49 +108,49 @@ func (s *synth) numbered(f *synthFile, first, last int) span {
 			t.line(l)
 		}
 	}
-	return t.span()
+	return t.phrase()
 }
 
 // edit replaces n lines from line at, counted from 0.
-func (s *synth) edit(f *synthFile, at, n int, lines []span) {
+func (s *synth) edit(f *synthFile, at, n int, lines []phrase) {
 	lo, hi := uniqueBlock(f, at, n)
-	old := joinSpans("\n", f.lines[lo:hi]...)
-	with := append(append(append([]span{}, f.lines[lo:at]...), lines...), f.lines[at+n:hi]...)
-	s.do(s.editCall(f, old, joinSpans("\n", with...)))
-	f.lines = append(append(append([]span{}, f.lines[:at]...), lines...), f.lines[at+n:]...)
+	old := joinPhrases("\n", f.lines[lo:hi]...)
+	with := append(append(append([]phrase{}, f.lines[lo:at]...), lines...), f.lines[at+n:hi]...)
+	s.do(s.editCall(f, old, joinPhrases("\n", with...)))
+	f.lines = append(append(append([]phrase{}, f.lines[:at]...), lines...), f.lines[at+n:]...)
 }
 
 // editCall is the call that replaces a text of a file, and its success.
-func (s *synth) editCall(f *synthFile, old, with span) pendingCall {
+func (s *synth) editCall(f *synthFile, old, with phrase) pendingCall {
 	c := pendingCall{file: f, effect: changesFile}
 	at := s.at(f)
 	switch s.style.name {
 	case "claude":
-		c.tool, c.input = "Edit", jsonObject("replace_all", false, "file_path", at, "old_string", old, "new_string", with)
+		c.tool, c.input = "Edit", callInput("replace_all", false, "file_path", at, "old_string", old, "new_string", with)
 		c.result = s.x("The file <at> has been updated successfully.", "at", at)
 	case "codex":
-		var t text
+		var t phraseText
 		t.line(s.x("*** Begin Patch\n*** Update File: <path>\n@@", "path", f.path))
-		diffLines(&t, splitSpan(old), splitSpan(with))
+		diffLines(&t, phraseLines(old), phraseLines(with))
 		t.b.WriteString("*** End Patch")
-		c.tool, c.input = "apply_patch", jsonObject("input", t.span())
+		c.tool, c.input = "apply_patch", callInput("input", t.phrase())
 		c.result = s.patched("M", f)
 	case "opencode":
-		c.tool, c.input = "edit", jsonObject("filePath", at, "oldString", old, "newString", with)
-		c.result = plain("Edit applied successfully.")
+		c.tool, c.input = "edit", callInput("filePath", at, "oldString", old, "newString", with)
+		c.result = unmarked("Edit applied successfully.")
 	default:
-		c.tool, c.input = "edit", jsonObject("path", at, "oldText", old, "newText", with)
+		c.tool, c.input = "edit", callInput("path", at, "oldText", old, "newText", with)
 		c.result = s.x("Successfully replaced text in <at>.", "at", at)
 	}
 	return c
 }
 
-func (s *synth) patched(mark string, f *synthFile) span {
+func (s *synth) patched(mark string, f *synthFile) phrase {
 	return s.x("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\n<mark> <path>\n", "mark", mark, "path", f.path)
 }
 
 // diffLines writes a hunk: common lines at both ends, the rest removed and added.
-func diffLines(t *text, old, with []span) {
+func diffLines(t *phraseText, old, with []phrase) {
 	head, tail := 0, 0
 	for head < min(len(old), len(with)) && old[head].s == with[head].s {
 		head++
@@ -158,7 +158,7 @@ func diffLines(t *text, old, with []span) {
 	for tail < min(len(old), len(with))-head && old[len(old)-1-tail].s == with[len(with)-1-tail].s {
 		tail++
 	}
-	put := func(sign byte, lines []span) {
+	put := func(sign byte, lines []phrase) {
 		for _, l := range lines {
 			t.b.WriteByte(sign)
 			t.line(l)
@@ -175,7 +175,7 @@ func uniqueBlock(f *synthFile, at, n int) (lo, hi int) {
 	content := f.content()
 	lo, hi = max(at-1, 0), min(at+n+1, len(f.lines))
 	for {
-		var t text
+		var t phraseText
 		for _, l := range f.lines[lo:hi] {
 			t.line(l)
 		}
@@ -190,26 +190,26 @@ func uniqueBlock(f *synthFile, at, n int) (lo, hi int) {
 func (s *synth) write(f *synthFile) {
 	f.exists, f.truth.New = true, true
 	c := pendingCall{file: f, effect: changesFile}
-	at, content := s.at(f), joinSpans("\n", append(append([]span{}, f.lines...), span{})...)
+	at, content := s.at(f), joinPhrases("\n", append(append([]phrase{}, f.lines...), phrase{})...)
 	switch {
 	case s.style.name == "codex":
-		var t text
+		var t phraseText
 		t.line(s.x("*** Begin Patch\n*** Add File: <path>", "path", f.path))
 		for _, l := range f.lines {
 			t.b.WriteByte('+')
 			t.line(l)
 		}
 		t.b.WriteString("*** End Patch")
-		c.tool, c.input, c.result = "apply_patch", jsonObject("input", t.span()), s.patched("A", f)
+		c.tool, c.input, c.result = "apply_patch", callInput("input", t.phrase()), s.patched("A", f)
 	case s.chance(10):
 		c.tool, c.input = s.shellTool(), s.shellInput(s.x("cat > <path> <<'EOF'\n<content>EOF", "path", f.path, "content", content))
 	case s.style.name == "claude":
-		c.tool, c.input = "Write", jsonObject("file_path", at, "content", content)
+		c.tool, c.input = "Write", callInput("file_path", at, "content", content)
 		c.result = s.x("File created successfully at: <at>", "at", at)
 	case s.style.name == "opencode":
-		c.tool, c.input, c.result = "write", jsonObject("filePath", at, "content", content), plain("Wrote file successfully.")
+		c.tool, c.input, c.result = "write", callInput("filePath", at, "content", content), unmarked("Wrote file successfully.")
 	default:
-		c.tool, c.input = "write", jsonObject("path", at, "content", content)
+		c.tool, c.input = "write", callInput("path", at, "content", content)
 		c.result = s.x("Successfully wrote <size> bytes to <at>", "size", min(len(content.s), 9999), "at", at)
 	}
 	s.do(c)
@@ -220,11 +220,11 @@ func (s *synth) remove(f *synthFile) {
 	f.exists, f.lines = false, nil
 	c := pendingCall{file: f, effect: changesFile}
 	if s.style.name == "codex" {
-		c.tool, c.input = "apply_patch", jsonObject("input", s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path))
+		c.tool, c.input = "apply_patch", callInput("input", s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path))
 		c.result = s.patched("D", f)
 	} else {
-		c.tool, c.input = s.shellTool(), s.shellInput(s.x(pick(s.r, []string{"rm <path>", "git rm -q <path>", "rm -f <path>"}), "path", f.path))
-		c.result = s.shellOutput(span{}, 0)
+		c.tool, c.input = s.shellTool(), s.shellInput(s.x(pickOne(s.r, []string{"rm <path>", "git rm -q <path>", "rm -f <path>"}), "path", f.path))
+		c.result = s.shellOutput(phrase{}, 0)
 	}
 	s.do(c)
 }
@@ -242,7 +242,7 @@ func (s *synth) rename(f *synthFile, to lit) *synthFile {
 		}
 	}
 	command := s.x("git mv <from> <to>", "from", f.path, "to", to)
-	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(span{}, 0), file: f, effect: changesFile, moved: &moved})
+	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile, moved: &moved})
 	return &moved
 }
 
@@ -256,19 +256,19 @@ func (s *synth) shellTool() string {
 	return "bash"
 }
 
-func (s *synth) shellInput(command span) span {
+func (s *synth) shellInput(command phrase) phrase {
 	switch s.style.name {
 	case "codex":
-		return jsonObject("command", command, "workdir", s.p.root, "timeout_ms", pick(s.r, []int{10_000, 20_000}))
+		return callInput("command", command, "workdir", s.p.root, "timeout_ms", pickOne(s.r, []int{10_000, 20_000}))
 	case "pi":
-		return jsonObject("command", command)
+		return callInput("command", command)
 	}
 	words := strings.Fields(command.s)
-	return jsonObject("command", command, "description", title(pick(s.r, []string{"run", "check", "execute"}))+" "+words[0]+" for the "+pick(s.r, s.p.nouns))
+	return callInput("command", command, "description", capital(pickOne(s.r, []string{"run", "check", "execute"}))+" "+words[0]+" for the "+pickOne(s.r, s.p.nouns))
 }
 
 // shellOutput is a command's output as the agent's tool hands it on.
-func (s *synth) shellOutput(out span, exit int) span {
+func (s *synth) shellOutput(out phrase, exit int) phrase {
 	switch {
 	case s.style.name == "codex":
 		return s.x("Exit code: <exit>\nWall time: <w>.<n> seconds\nOutput:\n<out>", "exit", exit, "w", s.r.IntN(9), "out", out)
@@ -277,13 +277,13 @@ func (s *synth) shellOutput(out span, exit int) span {
 	case s.style.name == "pi" && exit != 0:
 		return s.x("<out>\n\nCommand exited with code <exit>", "exit", exit, "out", out)
 	case s.style.name == "pi" && out.s == "":
-		return plain("(no output)")
+		return unmarked("(no output)")
 	}
 	return out
 }
 
 // run runs a command; line is the line of the output that tells how it went.
-func (s *synth) run(command, out span, exit int, line string) {
+func (s *synth) run(command, out phrase, exit int, line string) {
 	s.do(pendingCall{
 		tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(out, exit),
 		failed: exit != 0, command: command.s, exit: exit, line: line,
@@ -292,14 +292,14 @@ func (s *synth) run(command, out span, exit int, line string) {
 
 // grep searches for a name in all files.
 func (s *synth) grep(l lit) {
-	var t text
+	var t phraseText
 	n := 0
 	for _, f := range s.p.files {
 		if !f.exists || n > 40 {
 			continue
 		}
 		for i, line := range f.lines {
-			if !holds(line, l.id) {
+			if !holdsLit(line, l.id) {
 				continue
 			}
 			if s.style.name == "opencode" {
@@ -312,21 +312,21 @@ func (s *synth) grep(l lit) {
 	}
 	switch s.style.name {
 	case "claude":
-		s.do(pendingCall{tool: "Grep", input: jsonObject("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content", "-n", true), result: t.trimmed()})
+		s.do(pendingCall{tool: "Grep", input: callInput("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content", "-n", true), result: t.trimmed()})
 	case "opencode":
 		out := s.x("Found <n> matches\n<out>", "n", n, "out", t.trimmed())
-		s.do(pendingCall{tool: "grep", input: jsonObject("pattern", s.x("<l>", "l", l), "path", s.p.root), result: out})
+		s.do(pendingCall{tool: "grep", input: callInput("pattern", s.x("<l>", "l", l), "path", s.p.root), result: out})
 	default:
 		exit := 0
 		if n == 0 {
 			exit = 1
 		}
-		c := pendingCall{tool: s.shellTool(), input: s.shellInput(s.x("rg -n \"<l>\" .", "l", l)), result: s.shellOutput(t.span(), exit)}
+		c := pendingCall{tool: s.shellTool(), input: s.shellInput(s.x("rg -n \"<l>\" .", "l", l)), result: s.shellOutput(t.phrase(), exit)}
 		s.do(c)
 	}
 }
 
-func holds(line span, id int) bool {
+func holdsLit(line phrase, id int) bool {
 	for _, m := range line.marks {
 		if m.id == id {
 			return true
@@ -346,7 +346,7 @@ func (s *synth) writePlan() {
 		case "claude":
 			list = append(list, map[string]string{"content": it.Text, "status": status, "activeForm": "Working on: " + it.Text})
 		default:
-			list = append(list, map[string]string{"content": it.Text, "status": status, "priority": pick(s.r, []string{"high", "medium"}), "id": fmt.Sprint(i + 1)})
+			list = append(list, map[string]string{"content": it.Text, "status": status, "priority": pickOne(s.r, []string{"high", "medium"}), "id": fmt.Sprint(i + 1)})
 		}
 	}
 	items, err := json.Marshal(list)
@@ -355,11 +355,11 @@ func (s *synth) writePlan() {
 	}
 	switch s.style.name {
 	case "codex":
-		s.do(pendingCall{tool: "update_plan", input: jsonObject("plan", json.RawMessage(items)), result: plain("Plan updated")})
+		s.do(pendingCall{tool: "update_plan", input: callInput("plan", json.RawMessage(items)), result: unmarked("Plan updated")})
 	case "claude":
-		s.do(pendingCall{tool: "TodoWrite", input: jsonObject("todos", json.RawMessage(items)), result: plain("Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable")})
+		s.do(pendingCall{tool: "TodoWrite", input: callInput("todos", json.RawMessage(items)), result: unmarked("Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable")})
 	default:
-		s.do(pendingCall{tool: "todowrite", input: jsonObject("todos", json.RawMessage(items)), result: plain(string(items))})
+		s.do(pendingCall{tool: "todowrite", input: callInput("todos", json.RawMessage(items)), result: unmarked(string(items))})
 	}
 	s.truth.PlanMessage = len(s.msgs) // the answer that is being made
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// words returns everything that a message says: its text, what its calls hold, unescaped,
+// synthSaid returns everything that a message says: its text, what its calls hold, unescaped,
 // and its results.
-func words(m pleat.Message) string {
+func synthSaid(m pleat.Message) string {
 	var b strings.Builder
 	for _, blk := range m.Blocks().All() {
 		switch blk := blk.(type) {
@@ -29,7 +29,7 @@ func words(m pleat.Message) string {
 			if err := json.Unmarshal([]byte(blk.Input.String()), &v); err != nil {
 				panic(err)
 			}
-			writeValues(&b, v)
+			writeSynthValues(&b, v)
 		case pleat.ToolResult:
 			b.WriteString(blk.Text())
 		}
@@ -38,25 +38,25 @@ func words(m pleat.Message) string {
 	return b.String()
 }
 
-func writeValues(b *strings.Builder, v any) {
+func writeSynthValues(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case string:
 		b.WriteString(v + "\n")
 	case map[string]any:
 		for _, e := range v {
-			writeValues(b, e)
+			writeSynthValues(b, e)
 		}
 	case []any:
 		for _, e := range v {
-			writeValues(b, e)
+			writeSynthValues(b, e)
 		}
 	case float64:
 		fmt.Fprintln(b, int(v))
 	}
 }
 
-// holdsWord reports whether a text holds another with no letter or digit beside it.
-func holdsWord(text, word string) bool {
+// holdsSynthWord reports whether a text holds another with no letter or digit beside it.
+func holdsSynthWord(text, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
 		if i < 0 {
@@ -64,7 +64,7 @@ func holdsWord(text, word string) bool {
 		}
 		i += from
 		end := i + len(word)
-		if (i == 0 || !isWordByte(text[i-1])) && (end == len(text) || !isWordByte(text[end])) {
+		if (i == 0 || !inName(text[i-1])) && (end == len(text) || !inName(text[end])) {
 			return true
 		}
 		from = i + 1
@@ -74,10 +74,10 @@ func holdsWord(text, word string) bool {
 // TestSynthesizeLiterals looks for every literal in every message: the places that the
 // truth names are exactly those that hold it.
 func TestSynthesizeLiterals(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		texts := make([]string, len(s.Messages))
 		for i, m := range s.Messages {
-			texts[i] = words(m)
+			texts[i] = synthSaid(m)
 		}
 		bad := 0
 		for _, l := range s.Truth.Literals {
@@ -85,7 +85,7 @@ func TestSynthesizeLiterals(t *testing.T) {
 			slices.Sort(want)
 			var got []int
 			for i, text := range texts {
-				if holdsWord(text, l.Text) {
+				if holdsSynthWord(text, l.Text) {
 					got = append(got, i)
 				}
 			}
@@ -119,7 +119,7 @@ func TestSynthesizeNeeds(t *testing.T) {
 			if use := l.Needs(cut); use >= 0 {
 				needed++
 				kinds[l.Kind]++
-				if use < cut || !holdsWord(words(s.Messages[use]), l.Text) {
+				if use < cut || !holdsSynthWord(synthSaid(s.Messages[use]), l.Text) {
 					t.Errorf("%q: message %d does not use it", l.Text, use)
 				}
 			}
@@ -138,7 +138,7 @@ func TestSynthesizeNeeds(t *testing.T) {
 }
 
 func TestSynthesizePeople(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		var typed []int
 		for i, m := range s.Messages {
 			if m.Role() == pleat.RoleUser {
@@ -152,7 +152,7 @@ func TestSynthesizePeople(t *testing.T) {
 				if got := s.Messages[w.Message].Text(); got != w.Text {
 					t.Errorf("message %d: %q, truth says %q", w.Message, got, w.Text)
 				}
-			} else if !strings.HasSuffix(words(s.Messages[w.Message]), w.Text+"\n") {
+			} else if !strings.HasSuffix(synthSaid(s.Messages[w.Message]), w.Text+"\n") {
 				t.Errorf("message %d does not hold %q", w.Message, w.Text)
 			}
 			if w.Answers >= 0 && !strings.Contains(s.Messages[w.Answers].Text(), "?") {
@@ -193,7 +193,7 @@ func TestSynthesizePeople(t *testing.T) {
 // TestSynthesizeFrozen checks that the agent keeps to what it was told: no file is changed
 // while a rule forbids it.
 func TestSynthesizePlanAndCalls(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		var u pleat.UserWords
 		for i, m := range s.Messages {
 			u.Add(i, m)
@@ -230,7 +230,7 @@ func TestSynthesizePlanAndCalls(t *testing.T) {
 
 // TestSynthesizeCommands finds every run of every command again, and how the newest ended.
 func TestSynthesizeCommands(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		failed := map[string]bool{}
 		for _, c := range s.Truth.Calls {
 			failed[c.ID] = c.Failed
@@ -259,7 +259,7 @@ func TestSynthesizeCommands(t *testing.T) {
 			if got, want := found[c.Command], (runs{c.Runs, c.Failures, c.Message}); got != want {
 				t.Errorf("%s: found %+v, truth says %+v", c.Command, got, want)
 			}
-			text := words(s.Messages[c.Message])
+			text := synthSaid(s.Messages[c.Message])
 			if !strings.Contains(text, c.Line) {
 				t.Errorf("%s: message %d does not hold %q", c.Command, c.Message, c.Line)
 			}
@@ -270,19 +270,19 @@ func TestSynthesizeCommands(t *testing.T) {
 	})
 }
 
-// replay applies the calls of a session to the files as they were before it, by what the
+// synthReplay applies the calls of a session to the files as they were before it, by what the
 // calls say alone.
-type replay struct {
+type synthReplay struct {
 	t     *testing.T
 	root  string
 	files map[string]string
 }
 
-func (r *replay) path(p string) string {
+func (r *synthReplay) path(p string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(p, r.root), "/")
 }
 
-func (r *replay) replace(p, old, with string) {
+func (r *synthReplay) replace(p, old, with string) {
 	r.t.Helper()
 	p = r.path(p)
 	if n := strings.Count(r.files[p], old); n != 1 {
@@ -291,7 +291,7 @@ func (r *replay) replace(p, old, with string) {
 	r.files[p] = strings.Replace(r.files[p], old, with, 1)
 }
 
-func (r *replay) call(c pleat.ToolCall) {
+func (r *synthReplay) call(c pleat.ToolCall) {
 	r.t.Helper()
 	in := map[string]any{}
 	if err := json.Unmarshal([]byte(c.Input.String()), &in); err != nil {
@@ -318,7 +318,7 @@ func (r *replay) call(c pleat.ToolCall) {
 	}
 }
 
-func (r *replay) shell(command string) {
+func (r *synthReplay) shell(command string) {
 	if rest, ok := strings.CutPrefix(command, "cat > "); ok {
 		file, body, _ := strings.Cut(rest, " <<'EOF'\n")
 		r.files[file] = strings.TrimSuffix(body, "EOF")
@@ -334,7 +334,7 @@ func (r *replay) shell(command string) {
 	}
 }
 
-func (r *replay) patch(patch string) {
+func (r *synthReplay) patch(patch string) {
 	r.t.Helper()
 	lines := strings.Split(patch, "\n")
 	verb, file, _ := strings.Cut(strings.TrimPrefix(lines[1], "*** "), ": ")
@@ -363,8 +363,8 @@ func (r *replay) patch(patch string) {
 
 // TestSynthesizeFiles replays the session's calls and compares what is left.
 func TestSynthesizeFiles(t *testing.T) {
-	each(t, func(t *testing.T, s Synthetic) {
-		r := &replay{t: t, root: s.Truth.Root, files: map[string]string{}}
+	eachSynth(t, func(t *testing.T, s Synthetic) {
+		r := &synthReplay{t: t, root: s.Truth.Root, files: map[string]string{}}
 		for _, f := range s.Truth.Files {
 			if !f.New {
 				r.files[f.Path] = f.Before
@@ -409,7 +409,7 @@ func TestSynthesizeReads(t *testing.T) {
 	for seed := uint64(3); newSynth(s.Options).style.name != "claude"; seed++ {
 		s = Synthesize(SynthOptions{Seed: seed, Kind: SynthDebug, Tokens: 60_000})
 	}
-	r := &replay{t: t, root: s.Truth.Root, files: map[string]string{}}
+	r := &synthReplay{t: t, root: s.Truth.Root, files: map[string]string{}}
 	for _, f := range s.Truth.Files {
 		if !f.New {
 			r.files[f.Path] = f.Before
@@ -451,7 +451,7 @@ func TestSynthesizeReads(t *testing.T) {
 // truth about changed files.
 func TestSynthesizeLedger(t *testing.T) {
 	var right, told, want, states int
-	each(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Synthetic) {
 		truth := map[string]FileTruth{}
 		for _, f := range s.Truth.Files {
 			if f.State != FileRead {

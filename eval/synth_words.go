@@ -32,7 +32,7 @@ var (
 	synthAdj      = strings.Fields(`stale empty duplicate partial expired missing late oversized malformed orphaned pending locked truncated unsorted`)
 )
 
-// Statements of functions, in the three languages that projects are written in. A name in
+// Statements of functions, in the three synthLanguages that projects are written in. A name in
 // angle brackets is filled in by the project: see synth.word.
 var goBody = []string{
 	"\t<v>, err := <fn>(ctx, <w>)\n\tif err != nil {\n\t\treturn fmt.Errorf(\"<verb> <noun> %s: %w\", <w>.ID, err)\n\t}\n\tdefer <v>.Close()",
@@ -78,7 +78,7 @@ var tsBody = []string{
 
 // What the agent thinks, announces and explains.
 var (
-	thoughts = []string{
+	synthThoughts = []string{
 		"<fn> takes the <noun> before the <noun2> is checked. If the <noun2> is <adj>, the count is off by one. That would explain the difference, but not the order.",
 		"So <fn> and <fn2> both <verb> the <noun>. Whoever comes second sees a <adj> one, and the lock does not help because it is taken per <noun2>.",
 		"The limit <const> is compared with the wrong side: in <fn> it is the number of <noun>s, here it is the number of <noun2>s.",
@@ -90,12 +90,12 @@ var (
 		"There are two hypotheses. Either the <noun> is <adj> already when it is stored, or <fn> makes it so. A test with a single <noun2> would tell them apart.",
 		"That is odd. The <noun> has <nn> entries here and <nnn> in the <noun2>, and both come from <fn>.",
 	}
-	announcements = []string{
+	synthAnnouncements = []string{
 		"The <noun> is <verb>ed twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.", "I'll adjust <path> so that the <noun2> comes first.",
 		"Next I make <fn> return early when the <noun> is <adj>.", "Now the other half of it, in <path>.", "Good, that confirms it. <fn> is the place.",
 		"Before I change anything I want to know who else calls <fn>.", "One more attempt, this time in <fn> itself and not around it.",
 	}
-	explanations = []string{
+	synthExplanations = []string{
 		"The <noun> is created in <fn> and handed to the <noun2>, which keeps it longer than anybody expects.",
 		"As long as there is only one <noun2>, this goes well; with two of them the second one finds a <adj> <noun> and gives up.",
 		"I looked at all <nn> callers: <n> of them check the error, the others only log it.",
@@ -108,7 +108,7 @@ var (
 		"There is a comment in <path> that says the opposite, it dates from before the <noun2> existed.",
 		"If the <noun> is missing altogether, <fn> now says so and names the <noun2>.",
 	}
-	bullets = []string{
+	synthBullets = []string{
 		"- `<fn>` in <path> checks the <noun> before it <verb>s the <noun2>", "- the <noun> limit is <nnn> now, as <const> says", "- <adj> <noun>s are counted and logged once a minute",
 		"- `<type>` keeps its fields, only the <noun2> moved", "- the <noun> fixture has <nn> more entries", "- nothing about the <noun2> was touched",
 	}
