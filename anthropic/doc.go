@@ -93,4 +93,9 @@
 // [DecodeReply] reads a complete answer. A [Recorder] puts one together from an event
 // stream whose bytes pass by it, whatever their chunks, and leaves the stream alone.
 // Both give the message as an element to send back.
+//
+// # Asking a model
+//
+// A [Client] does all of this for programs that want an answer: it is a
+// [pleat.Generator], with retries, limits and typed errors.
 package anthropic

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,8 +29,10 @@ const noResult = "No result: the call was interrupted before it finished."
 //   - a call without a result gets an error result that says so;
 //   - results that answer no call are an error.
 //
-// With a SessionKey the request asks for automatic prompt caching, unless its messages
-// bring markers of their own; the key itself has no place on this wire.
+// With a SessionKey the request asks for prompt caching, unless its tools or messages
+// bring markers of their own: one marker ends the part before the messages, so that it
+// stays cached when the messages are folded, and the automatic one falls on the last
+// block. The key itself has no place on this wire.
 func Encode(req *pleat.Request) ([]byte, error) { return encode(req, arrange) }
 
 // encodeAsIs writes the messages one by one in their order and repairs nothing, for
@@ -48,20 +51,16 @@ func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error))
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
+	caching := req.SessionKey != "" && !marked(list) && !markedTool(req.Tools)
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
 	maxTokens := req.MaxTokens
 	if maxTokens == 0 {
 		maxTokens = DefaultMaxTokens
 	}
 	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
-	if system != "" {
-		out = jsonspan.AppendQuote(append(out, `,"system":`...), system)
-	}
-	if len(tools) > 0 {
-		out = append(append(append(out, `,"tools":[`...), tools...), ']')
-		if req.NoTools {
-			out = append(out, `,"tool_choice":{"type":"none"}`...)
-		}
+	out = appendHead(out, system, tools, caching)
+	if len(tools) > 0 && req.NoTools {
+		out = append(out, `,"tool_choice":{"type":"none"}`...)
 	}
 	out = append(out, `,"messages":[`...)
 	for i, m := range list {
@@ -74,13 +73,34 @@ func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error))
 	if req.Temperature != nil {
 		out = strconv.AppendFloat(append(out, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 	}
-	if req.SessionKey != "" && !marked(list) {
+	if caching {
 		out = append(out, `,"cache_control":{"type":"ephemeral"}`...)
 	}
 	if req.Stream {
 		out = append(out, `,"stream":true`...)
 	}
 	return append(out, '}'), nil
+}
+
+// appendHead writes what stands before the messages. The provider's cache has the system
+// prompt behind the tools, so that its end is the end of both.
+func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
+	const marker = `,"cache_control":{"type":"ephemeral"}}`
+	switch {
+	case system != "" && caching:
+		out = jsonspan.AppendQuote(append(out, `,"system":[{"type":"text","text":`...), system)
+		out = append(append(out, marker...), ']')
+	case system != "":
+		out = jsonspan.AppendQuote(append(out, `,"system":`...), system)
+	}
+	if len(tools) == 0 {
+		return out
+	}
+	out = append(append(out, `,"tools":[`...), tools...)
+	if caching && system == "" {
+		out = append(bytes.TrimSuffix(bytes.TrimRight(out, " \t\r\n"), []byte("}")), marker...)
+	}
+	return append(out, ']')
 }
 
 // splitSystem takes the system messages that nobody spoke before out of the messages.
@@ -105,6 +125,16 @@ func marked(list [][]byte) bool {
 		d.c.Reset(m, jsonspan.Limits{})
 		d.walkMessage()
 		if len(d.req.marks[sectionMessages]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// markedTool reports whether a definition that goes in as it came brings a cache marker.
+func markedTool(tools []pleat.Tool) bool {
+	for _, t := range tools {
+		if ownTool(t.Raw) && lookup([]byte(t.Raw), "cache_control") != nil {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func TestEncode(t *testing.T) {
 			pleat.User("go on"),
 		},
 	})
-	want := `{"model":"m","max_tokens":100,"system":"be \"good\"\n\nand kind","tools":[` +
+	want := `{"model":"m","max_tokens":100,"system":[{"type":"text","text":"be \"good\"\n\nand kind","cache_control":{"type":"ephemeral"}}],"tools":[` +
 		`{"name":"run","description":"runs","input_schema":{"type":"object","x":1.0}},{"name":"bare","input_schema":{"type":"object"}},` +
 		`{"name":"own", "input_schema":{}},{"type":"memory_20250818","name":"memory"},{"name":"chat","input_schema":{"type":"object"}}],` +
 		`"tool_choice":{"type":"none"},"messages":[` +

@@ -98,6 +98,10 @@ func (r *Recorder) Reply() (pleat.Reply, error) {
 	return reply, fmt.Errorf("record answer: %w: %d blocks, no message_stop", ErrIncomplete, len(r.blocks))
 }
 
+// Done reports whether the provider has said that the answer is over, or has sent an
+// error: nothing that belongs to it comes any more.
+func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
+
 // Iterations returns the model calls that the request led to, where the provider lists
 // them.
 func (r *Recorder) Iterations() []Iteration { return r.meter.iterations }

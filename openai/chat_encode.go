@@ -19,6 +19,12 @@ import (
 //
 // A streaming request asks for its usage.
 func EncodeChat(req *pleat.Request) ([]byte, error) {
+	return encodeChat(req, "max_completion_tokens")
+}
+
+// encodeChat is [EncodeChat] with the name that the server has for the limit of the
+// answer: the provider has renamed it, most others have not.
+func encodeChat(req *pleat.Request, maxTokens string) ([]byte, error) {
 	var w writer
 	w.raw("{").key("model").str(req.Model).key("messages").raw("[")
 	if req.System != "" {
@@ -42,7 +48,7 @@ func EncodeChat(req *pleat.Request) ([]byte, error) {
 		}
 		w.end("]")
 	}
-	w.options(req, "max_completion_tokens")
+	w.options(req, maxTokens)
 	if req.Stream {
 		w.key("stream_options").raw(`{"include_usage":true}`)
 	}

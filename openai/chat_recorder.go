@@ -28,6 +28,7 @@ type ChatRecorder struct {
 	n        chatReply
 	reply    pleat.Reply
 	done     bool // [DONE], or a reason for stopping
+	over     bool // [DONE]: behind a reason for stopping the usage may follow
 	started  bool // a choice was seen
 	content  piece
 	refusal  piece
@@ -83,9 +84,13 @@ func (r *ChatRecorder) Reply() (pleat.Reply, error) {
 	return r.stream.result(reply, r.done)
 }
 
+// Done reports whether the server has said that the stream is over, or has sent an
+// error: nothing that belongs to the answer comes any more.
+func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
+
 func (r *ChatRecorder) event(data []byte) {
 	if string(data) == "[DONE]" {
-		r.done = true
+		r.done, r.over = true, true
 		return
 	}
 	s, n := &r.s, &r.n

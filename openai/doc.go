@@ -9,6 +9,10 @@
 //     [EncodeResponses].
 //   - An answer comes back: [DecodeChatReply] or [DecodeResponsesReply] for a whole one,
 //     [ChatRecorder] or [ResponsesRecorder] beside a stream that is passed on.
+//   - The program wants an answer and nothing else: [ChatClient] or [ResponsesClient],
+//     which are [pleat.Generator]s with retries, limits and typed errors.
+//   - Which models does that server have, how large are their windows really:
+//     [Discover]; which servers run on this machine: [Local].
 //   - Is it legal: Check, on either request. Each violation is one rule, told in the
 //     provider's own words where these are known.
 //

@@ -17,6 +17,12 @@ import (
 // item of its own. Thinking that is not of this wire is left out. A block that has no
 // form on this wire is an error.
 func EncodeResponses(req *pleat.Request) ([]byte, error) {
+	return encodeResponses(req, true)
+}
+
+// encodeResponses is [EncodeResponses] for a model that reasons or does not: those that
+// do not refuse to encrypt what they have not.
+func encodeResponses(req *pleat.Request, reasons bool) ([]byte, error) {
 	var w writer
 	w.raw("{").key("model").str(req.Model)
 	if req.System != "" {
@@ -41,7 +47,10 @@ func EncodeResponses(req *pleat.Request) ([]byte, error) {
 		w.end("]")
 	}
 	w.options(req, "max_output_tokens")
-	w.key("store").raw("false").key("include").raw(`["reasoning.encrypted_content"]`)
+	w.key("store").raw("false")
+	if reasons {
+		w.key("include").raw(`["reasoning.encrypted_content"]`)
+	}
 	return w.end("}").b, nil
 }
 

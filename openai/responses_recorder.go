@@ -67,6 +67,10 @@ func (r *ResponsesRecorder) Reply() (pleat.Reply, error) {
 	return r.stream.result(reply, r.last != nil)
 }
 
+// Done reports whether the response is over, or the server has sent an error: nothing
+// that belongs to the answer comes any more.
+func (r *ResponsesRecorder) Done() bool { return r.last != nil || r.err != nil }
+
 // allItems returns the recorded items in order, and those which only the last response
 // has.
 func (r *ResponsesRecorder) allItems(s *scanner, n *responseNote) [][]byte {

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+// provider is a model that can be asked, and what a session needs to know of its wire.
+type provider struct {
+	Generator pleat.Generator
+	Model     pleat.Model
+	Name      string // for people: the model and where it is
+	Format    pleat.Format
+	Codecs    map[pleat.Format]pleat.Codec
+	Check     func(pleat.View, *pleat.Transcript) error
+}
+
+// The models that are asked where only a key says which provider.
+const (
+	defaultAnthropic = "claude-sonnet-5-5"
+	defaultOpenAI    = "gpt-6.1-terra"
+)
+
+// providerHelp says how a model is named, for the help of commands that take one.
+const providerHelp = `A model is named by its id (claude-sonnet-5-5, gpt-6.1-terra), with the wire in front
+(anthropic:ID, openai:ID, responses:ID), as local:NAME for one that a server on this
+machine has (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server that
+speaks the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses are
+ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY and OPENAI_BASE_URL.`
+
+// openProvider turns the name of a model into a client for it.
+func openProvider(ctx context.Context, spec string, env func(string) string) (provider, error) {
+	return (&providers{env: env}).open(ctx, spec)
+}
+
+// findProvider returns what there is to ask when nobody has named a model: that of a key
+// in the environment, else what a server on this machine has loaded. It reports false if
+// there is nothing.
+func findProvider(ctx context.Context, env func(string) string) (provider, bool, error) {
+	return (&providers{env: env}).find(ctx)
+}
+
+// providers is the world in which models are looked for.
+type providers struct {
+	env   func(string) string
+	http  *http.Client                              // nil: http.DefaultClient
+	local func(ctx context.Context) []openai.Server // nil: the usual ports of this machine
+}
+
+func (ps *providers) get(name string) string { return strings.TrimSpace(ps.env(name)) }
+
+func (ps *providers) servers(ctx context.Context) []openai.Server {
+	if ps.local != nil {
+		return ps.local(ctx)
+	}
+	return openai.Local(ctx, ps.http)
+}
+
+func (ps *providers) find(ctx context.Context) (provider, bool, error) {
+	spec := ""
+	switch {
+	case ps.get("ANTHROPIC_API_KEY") != "" || ps.get("ANTHROPIC_AUTH_TOKEN") != "":
+		spec = "anthropic:" + defaultAnthropic
+	case ps.get("OPENAI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
+		spec = "openai:" + defaultOpenAI
+	case ps.get("OPENAI_BASE_URL") != "":
+		spec = ps.get("OPENAI_BASE_URL")
+	default:
+		for _, s := range ps.servers(ctx) {
+			if m, ok := s.Find(""); ok {
+				return ps.chat(s.BaseURL, "", m, s.Kind), true, nil
+			}
+		}
+		return provider{}, false, nil
+	}
+	p, err := ps.open(ctx, spec)
+	return p, err == nil, err
+}
+
+func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
+	spec = strings.TrimSpace(spec)
+	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
+		return ps.address(ctx, spec)
+	}
+	wire, id, ok := strings.Cut(spec, ":")
+	if ok {
+		switch wire {
+		case "anthropic":
+			return ps.anthropic(id)
+		case "openai":
+			return ps.openai(ctx, id, pleat.FormatChat)
+		case "responses":
+			return ps.openai(ctx, id, pleat.FormatResponses)
+		case "local":
+			return ps.named(ctx, id)
+		}
+	}
+	return ps.bare(ctx, spec) // names of local models have colons too
+}
+
+// bare finds out who has a model that is named by its id alone.
+func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
+	if id == "" {
+		return provider{}, fmt.Errorf("no model is named [hint: %s]", namedHint)
+	}
+	m, known := pleat.DefaultModels().Lookup(id)
+	switch {
+	case known && m.Provider == "anthropic":
+		return ps.anthropic(id)
+	case known && m.Provider == "openai" || ps.get("OPENAI_BASE_URL") != "":
+		return ps.openai(ctx, id, pleat.FormatChat)
+	}
+	p, err := ps.named(ctx, id)
+	if err != nil {
+		return provider{}, fmt.Errorf("model %q is neither in the table nor on this machine [hint: %s]", id, namedHint)
+	}
+	return p, nil
+}
+
+const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, local:NAME or http://HOST:PORT/v1#NAME"
+
+func (ps *providers) anthropic(id string) (provider, error) {
+	base, key := ps.get("ANTHROPIC_BASE_URL"), ps.get("ANTHROPIC_API_KEY")
+	bearer := false
+	if token := ps.get("ANTHROPIC_AUTH_TOKEN"); key == "" && token != "" {
+		key, bearer = token, true
+	}
+	switch {
+	case id == "":
+		return provider{}, fmt.Errorf("no model is named [hint: as in anthropic:%s]", defaultAnthropic)
+	case key == "" && base == "":
+		return provider{}, fmt.Errorf("there is no key for %s [hint: set ANTHROPIC_API_KEY, or name a model of this machine: local:NAME]", id)
+	}
+	m := tableModel(id)
+	client := &anthropic.Client{BaseURL: base, Key: key, Bearer: bearer, Model: m, HTTP: ps.http, DropThinking: true}
+	return provider{
+		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
+		Format: pleat.FormatAnthropic, Codecs: codecs(), Check: anthropic.Checker(m),
+	}, nil
+}
+
+func (ps *providers) openai(ctx context.Context, id string, format pleat.Format) (provider, error) {
+	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
+	switch {
+	case id == "":
+		return provider{}, fmt.Errorf("no model is named [hint: as in openai:%s]", defaultOpenAI)
+	case key == "" && base == "":
+		return provider{}, fmt.Errorf("there is no key for %s [hint: set OPENAI_API_KEY, or name a model of this machine: local:NAME]", id)
+	}
+	m := tableModel(id)
+	if isLoopback(base) { // it knows its windows better than the table
+		if s, err := openai.Discover(ctx, base, ps.http); err == nil {
+			if own, ok := s.Find(id); ok {
+				m = own
+			}
+		}
+	}
+	if format == pleat.FormatResponses {
+		o := openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
+		return provider{
+			Generator: &o, Model: m, Name: m.ID + place(base, openai.DefaultBaseURL),
+			Format: format, Codecs: codecs(), Check: openai.ResponsesChecker(m),
+		}, nil
+	}
+	return ps.chat(base, key, m, ""), nil
+}
+
+// named is a model of a server on this machine.
+func (ps *providers) named(ctx context.Context, name string) (provider, error) {
+	servers := ps.servers(ctx)
+	var have []string
+	for _, s := range servers {
+		if m, ok := s.Find(name); ok {
+			return ps.chat(s.BaseURL, "", m, s.Kind), nil
+		}
+		for _, m := range s.Models {
+			have = append(have, m.ID)
+		}
+	}
+	switch {
+	case len(servers) == 0:
+		return provider{}, fmt.Errorf("no server of models runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
+	case len(have) > 10:
+		have = append(have[:10], "…")
+	}
+	return provider{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name, strings.Join(have, ", "))
+}
+
+// address is a model of the server at an address.
+func (ps *providers) address(ctx context.Context, spec string) (provider, error) {
+	base, name, _ := strings.Cut(spec, "#")
+	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // the root was given
+		base = strings.TrimRight(base, "/") + "/v1"
+	}
+	key := ""
+	if own := ps.get("OPENAI_BASE_URL"); own != "" && sameHost(own, base) {
+		key = ps.get("OPENAI_API_KEY") // a key goes to the server that it is for and to no other
+	}
+	s, err := openai.Discover(ctx, base, ps.http)
+	switch m, ok := s.Find(name); {
+	case ok:
+		return ps.chat(base, key, m, s.Kind), nil
+	case name != "" && err == nil:
+		return ps.chat(base, key, tableModel(name), s.Kind), nil // servers take names that they do not list
+	case name != "" && key != "":
+		return ps.chat(base, key, tableModel(name), ""), nil // it lists nothing to strangers
+	case err != nil:
+		return provider{}, err
+	}
+	return provider{}, fmt.Errorf("the server at %s has no models [hint: load one, or name it: %s#NAME]", base, base)
+}
+
+func (ps *providers) chat(base, key string, m pleat.Model, kind string) provider {
+	if m.Window == 0 { // the server does not tell
+		unknown, _ := pleat.DefaultModels().Lookup(m.ID)
+		m.Window = unknown.Window
+	}
+	name := m.ID + place(base, openai.DefaultBaseURL)
+	if kind != "" && kind != openai.ServerOther {
+		name += " (" + kind + ")"
+	}
+	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
+	return provider{
+		Generator: client, Model: m, Name: name,
+		Format: pleat.FormatChat, Codecs: codecs(), Check: openai.ChatChecker(m),
+	}
+}
+
+// tableModel is what the table knows of a model, under the name it was asked for.
+func tableModel(id string) pleat.Model {
+	m, _ := pleat.DefaultModels().Lookup(id)
+	m.ID = id
+	return m
+}
+
+// place says where a model is, where that is not the obvious.
+func place(base, usual string) string {
+	u, err := url.Parse(base)
+	if base == "" || base == usual || err != nil || u.Host == "" {
+		return ""
+	}
+	return " at " + u.Host
+}
+
+func isLoopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func sameHost(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
+}

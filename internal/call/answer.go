@@ -1,0 +1,241 @@
+package call
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// answer is a response in the course of being read.
+type answer struct {
+	c    *Caller
+	resp *http.Response
+	wire Wire
+	body *bufio.Reader
+}
+
+// form is how an answer comes.
+type form uint8
+
+const (
+	unknown form = iota
+	streamed
+	whole
+)
+
+// form says how the answer comes. Servers that were asked for a stream and send one piece
+// exist, and so do servers that name the type of neither right.
+func (a *answer) form(asked bool) form {
+	typ, _, _ := mime.ParseMediaType(a.resp.Header.Get("Content-Type"))
+	switch {
+	case typ == "text/event-stream":
+		return streamed
+	case typ == "application/json", strings.HasSuffix(typ, "+json"):
+		return whole
+	case typ == "text/html", strings.HasPrefix(typ, "image/"):
+		return unknown
+	case !asked:
+		return whole
+	}
+	if first, err := a.body.Peek(1); err == nil && first[0] == '{' {
+		return whole
+	}
+	return streamed
+}
+
+// stream reads the answer through a recorder.
+func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink func(pleat.Delta)) (pleat.Reply, *failure) {
+	rec := a.wire.Record(sink, a.c.limit())
+	buf := make([]byte, 32<<10)
+	left := overhead * a.c.limit()
+	var readErr error
+	for readErr == nil && left > 0 {
+		var n int
+		n, readErr = a.body.Read(buf)
+		rec.Write(buf[:n])
+		left -= n
+		if rec.Done() { // nothing more is due but the end, which lets the connection be used again
+			timer.Reset(lastWords)
+			left = min(left, 1<<10)
+		}
+	}
+	reply, err := rec.Reply()
+	switch {
+	case reply.Err != nil:
+		return reply, a.spoken(reply.Err)
+	case err == nil:
+		return reply, nil
+	case errors.Is(err, a.wire.TooLarge), left <= 0:
+		return reply, &failure{err: err}
+	}
+	return reply, a.brokeOff(ctx, watched, readErr, err)
+}
+
+// whole reads an answer that comes in one piece. A sink gets its blocks, since it was
+// promised pieces.
+func (a *answer) whole(ctx, watched context.Context, sink func(pleat.Delta)) (pleat.Reply, *failure) {
+	limit := a.c.limit()
+	body, err := io.ReadAll(io.LimitReader(a.body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return pleat.Reply{}, a.brokeOff(ctx, watched, err, io.ErrUnexpectedEOF)
+	case len(body) > limit:
+		return pleat.Reply{}, &failure{err: fmt.Errorf("%w: more than %d bytes", a.wire.TooLarge, limit)}
+	}
+	reply, err := a.wire.Decode(body)
+	switch {
+	case err != nil:
+		return reply, &failure{err: err}
+	case reply.Err != nil:
+		return reply, a.spoken(reply.Err)
+	}
+	if sink != nil {
+		show(reply, sink)
+	}
+	return reply, nil
+}
+
+// show hands out a whole answer as pieces.
+func show(r pleat.Reply, sink func(pleat.Delta)) {
+	index := 0
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks().All() {
+			d := pleat.Delta{Kind: b.Kind(), Index: index}
+			index++
+			switch b := b.(type) {
+			case pleat.Text:
+				d.Text = b.Text.String()
+			case pleat.Thinking:
+				d.Text = b.Text.String()
+			case pleat.ToolCall:
+				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
+			default:
+				continue
+			}
+			sink(d)
+		}
+	}
+}
+
+// spoken is an error that the server sent inside an answer.
+func (a *answer) spoken(e *pleat.APIError) *failure {
+	a.identify(e)
+	e.Message, e.Body = string(a.c.redact([]byte(e.Message))), a.c.redact(e.Body)
+	return &failure{err: e, again: e.Retryable(), wait: e.Wait(time.Now())}
+}
+
+// maxErrorBody bounds how much of an error is read.
+const maxErrorBody = 1 << 20
+
+// refusal is an answer that is an error.
+func (a *answer) refusal() *failure {
+	h := a.resp.Header
+	body, _ := io.ReadAll(io.LimitReader(a.body, maxErrorBody)) // of a body that broke off the status still counts
+	e := pleat.ClassifyError(a.resp.StatusCode, h.Get("Retry-After"), a.c.redact(body))
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
+		e.RetryAfter, e.RetryAt = time.Duration(ms*float64(time.Millisecond)), time.Time{}
+	}
+	a.identify(e)
+	f := &failure{err: e, again: e.Retryable(), wait: e.Wait(time.Now())}
+	switch h.Get("X-Should-Retry") {
+	case "true":
+		f.again = !e.Overflow() // the same bytes stay too long
+	case "false":
+		f.again = false
+	}
+	return f
+}
+
+func (a *answer) identify(e *pleat.APIError) {
+	for _, name := range [...]string{"Request-Id", "X-Request-Id"} {
+		if e.RequestID == "" {
+			e.RequestID = a.resp.Header.Get(name)
+		}
+	}
+}
+
+// redact takes the key out of what the server says.
+func (c *Caller) redact(body []byte) []byte {
+	if len(c.Secret) < 4 {
+		return body
+	}
+	return bytes.ReplaceAll(body, []byte(c.Secret), []byte("[key]"))
+}
+
+func (a *answer) redirect() *failure {
+	where := "elsewhere"
+	if u, err := a.resp.Location(); err == nil {
+		where = "to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	}
+	return &failure{err: fmt.Errorf("status %d: the server at %s sends on %s, which is not followed [hint: if that is right, set the base URL to it]",
+		a.resp.StatusCode, a.resp.Request.URL.Host, where)}
+}
+
+func (a *answer) notAnAnswer() *failure {
+	return &failure{err: fmt.Errorf("the server at %s answered with %s instead of a model's answer [hint: check the base URL]",
+		a.resp.Request.URL.Host, a.resp.Header.Get("Content-Type"))}
+}
+
+// brokeOff is an answer that ended before its end.
+func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *failure {
+	if ctx.Err() != nil {
+		return &failure{err: fmt.Errorf("answer broke off: %w", ctx.Err())}
+	}
+	if s, ok := asSilence(watched); ok {
+		return &failure{err: fmt.Errorf("answer broke off: %w: %w", s, os.ErrDeadlineExceeded), again: true}
+	}
+	if read != nil && !errors.Is(read, io.EOF) && !errors.Is(read, io.ErrUnexpectedEOF) {
+		record = fmt.Errorf("%w: %w", read, record)
+	}
+	return &failure{err: fmt.Errorf("answer broke off: %w: %w", io.ErrUnexpectedEOF, record), again: true}
+}
+
+// unsent is a request that got no answer.
+func (c *Caller) unsent(ctx, watched context.Context, err error) *failure {
+	if ctx.Err() != nil {
+		return &failure{err: ctx.Err()}
+	}
+	if s, ok := asSilence(watched); ok {
+		return &failure{err: fmt.Errorf("%w: %w", s, os.ErrDeadlineExceeded), again: true}
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = fmt.Errorf("reach %s: %w", hostOf(u.URL), u.Err)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return &failure{err: fmt.Errorf("%w [hint: nothing listens there; start the server or check the base URL]", err)}
+	}
+	return &failure{err: err, again: !hopeless(err)}
+}
+
+// hopeless reports whether a connection fails for a reason that stays.
+func hopeless(err error) bool {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return true
+	}
+	_, badName := errors.AsType[x509.HostnameError](err)
+	_, badAuthority := errors.AsType[x509.UnknownAuthorityError](err)
+	_, badCertificate := errors.AsType[x509.CertificateInvalidError](err)
+	return badName || badAuthority || badCertificate
+}
+
+func hostOf(raw string) string {
+	if u, err := url.Parse(raw); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the server"
+}

@@ -1,0 +1,50 @@
+package call
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Fit returns the request as its model takes it, and what is known of the model: own, if
+// the request names it or none, else what the table has.
+func Fit(req *pleat.Request, own pleat.Model) (*pleat.Request, pleat.Model, error) {
+	r := *req
+	if r.Model == "" {
+		r.Model = own.ID
+	}
+	if r.Model == "" {
+		return nil, pleat.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
+	}
+	m := own
+	if r.Model != own.ID {
+		m, _ = pleat.DefaultModels().Lookup(r.Model)
+	}
+	if m.Refuses.Temperature {
+		r.Temperature = nil
+	}
+	if m.MaxOutput > 0 && r.MaxTokens > m.MaxOutput {
+		r.MaxTokens = m.MaxOutput
+	}
+	return &r, m, nil
+}
+
+// WithMembers adds the members of a JSON object to the body, which is one.
+func WithMembers(body []byte, extra json.RawMessage) ([]byte, error) {
+	text := strings.TrimSpace(string(extra))
+	if text == "" {
+		return body, nil
+	}
+	if !json.Valid(extra) || text[0] != '{' {
+		return nil, fmt.Errorf("add members to the request: %q is no JSON object", extra)
+	}
+	inside := strings.TrimSpace(text[1 : len(text)-1])
+	if inside == "" {
+		return body, nil
+	}
+	out := append(body[:len(body)-1:len(body)-1], ',')
+	return append(append(out, inside...), '}'), nil
+}
