@@ -14,6 +14,7 @@ type sessionData struct {
 	Version int    `json:"version"`
 	Policy  string `json:"policy,omitempty"`
 	Model   string `json:"model,omitempty"`
+	Parent  string `json:"parent,omitempty"` // the session that it was forked from
 }
 
 type messageData struct {

@@ -43,7 +43,11 @@ func (s *Session) fitting() (View, error) {
 		return View{}, &CannotFitError{Parts: s.st.parts, Max: s.limits().Max}
 	}
 	s.sent = s.st.parts.Total()
-	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)], DropThinking: s.st.inUse.bare < s.st.unbound}, nil
+	return s.inForce(), nil
+}
+
+func (s *Session) inForce() View {
+	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)], DropThinking: s.st.inUse.bare < s.st.unbound}
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.

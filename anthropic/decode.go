@@ -187,14 +187,17 @@ func (d *decoder) system() {
 func (d *decoder) tools() {
 	d.section, d.block, d.part = sectionTools, 0, -1
 	d.req.Tools, d.req.marks[sectionTools] = nil, nil
+	d.req.top.tools = jsonspan.Span{}
 	if d.c.Kind() != jsonspan.Array {
 		d.c.Skip()
 		return
 	}
+	start := d.c.Pos()
 	d.c.Array()
 	for ; d.c.NextElem(); d.next(&d.block) {
 		d.req.Tools = append(d.req.Tools, d.tool())
 	}
+	d.req.top.tools = jsonspan.Span{Start: start, End: d.c.Pos()}
 }
 
 func (d *decoder) tool() pleat.Tool {

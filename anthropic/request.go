@@ -32,7 +32,7 @@ type Request struct {
 // never checked, so they are walked only then.
 type topLevel struct {
 	model, maxTokens, temperature, topP, topK jsonspan.Span
-	system, toolChoice, thinking              jsonspan.Span
+	system, tools, toolChoice, thinking       jsonspan.Span
 	stopSequences, outputConfig, outputFormat jsonspan.Span
 	contextManagement, compaction             jsonspan.Span
 }
@@ -53,16 +53,68 @@ func (r *Request) Body() []byte { return r.body.Data }
 // that carry signatures or that nobody here understands can be dropped and not edited;
 // results that hold tool references can be neither, because later turns depend on the
 // tools they load. Both are [pleat.ErrNotEditable].
-func (r *Request) Splice(v pleat.View) ([]byte, error) {
+//
+// Of a view with DropThinking the request asks the provider to drop thinking that does
+// not verify, if it thinks at all; the request then needs the header [BindingBeta].
+func (r *Request) Splice(v pleat.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [Request.Splice] with tools added behind the request's own. A request
+// without a list of tools gets none.
+func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	if err := r.keepReferences(v); err != nil {
 		return nil, fmt.Errorf("splice request: %w", err)
 	}
-	out, err := r.body.Splice(v, EncodeMessage)
+	var more []jsonspan.Edit
+	if len(tools) > 0 && !r.top.tools.IsZero() {
+		list, err := encodeTools(tools)
+		if err != nil {
+			return nil, fmt.Errorf("splice request: %w", err)
+		}
+		more = append(more, wire.Insert(r.body.Data, r.top.tools, list))
+	}
+	if v.DropThinking {
+		more = append(more, r.dropThinking()...)
+	}
+	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err != nil {
 		return nil, fmt.Errorf("splice request: %w", err)
 	}
 	return out, nil
 }
+
+// BindingBeta is the value that anthropic-beta must have for a request that says what
+// happens to thinking which does not verify. See [Request.Splice].
+const BindingBeta = "thinking-binding-controls-2026-08-01"
+
+// dropThinking asks the provider to drop thinking that was made behind other bytes. A
+// request that does not say how it thinks has no place for it.
+func (r *Request) dropThinking() []jsonspan.Edit {
+	const control = `{"prefix_mismatch_behavior":"drop_block"}`
+	thinking := r.top.thinking
+	object := thinking.Of(r.body.Data)
+	if thinking.IsZero() {
+		return nil
+	}
+	if mode := text(lookup(object, "type")); mode != "adaptive" && mode != "enabled" {
+		return nil
+	}
+	var c jsonspan.Cursor
+	c.Reset(object, jsonspan.Limits{})
+	c.Object()
+	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
+		value := c.Skip()
+		if jsonspan.KeyIs(object, key, "block_binding") {
+			at := jsonspan.Span{Start: thinking.Start + value.Start, End: thinking.Start + value.End}
+			return []jsonspan.Edit{{Span: at, With: []byte(control)}}
+		}
+	}
+	at := jsonspan.Span{Start: thinking.End - 1, End: thinking.End - 1}
+	return []jsonspan.Edit{{Span: at, With: []byte(`,"block_binding":` + control)}}
+}
+
+// MessageHash is the hash of one element of a messages array as [Request.Hashes] has it.
+// The element must be valid JSON.
+func MessageHash(raw []byte) pleat.Hash { return wire.Hash(raw) }
 
 func (r *Request) keepReferences(v pleat.View) error {
 	if len(r.references) == 0 {

@@ -77,8 +77,13 @@ func (r *ChatRequest) messages(s *scanner) {
 // byte for byte; the whole view returns the body itself.
 //
 // Messages of pleat's own are encoded as by [EncodeChatMessage].
-func (r *ChatRequest) Splice(v pleat.View) ([]byte, error) {
-	out, err := r.body.Splice(v, func(m pleat.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) })
+func (r *ChatRequest) Splice(v pleat.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [ChatRequest.Splice] with tools added behind the request's own. A request
+// without a list of tools gets none.
+func (r *ChatRequest) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
+	made := func(m pleat.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
+	out, err := r.body.Splice(v, made, r.moreTools(tools, (*writer).chatTool)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice chat request: %w", err)
 	}
@@ -89,6 +94,10 @@ func (r *ChatRequest) Splice(v pleat.View) ([]byte, error) {
 // next request: cache markers and space do not count, and content that is a string is
 // the same as one text part.
 func (r *ChatRequest) Hashes() []pleat.Hash { return r.body.Hashes() }
+
+// ChatMessageHash is the hash of one element of a messages array as [ChatRequest.Hashes]
+// has it. The element must be valid JSON.
+func ChatMessageHash(raw []byte) pleat.Hash { return wire.Hash(raw) }
 
 // HeadHash is the hash of what stands outside of the messages: the tools.
 func (r *ChatRequest) HeadHash() pleat.Hash { return headHash(nil, r.Tools) }

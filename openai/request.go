@@ -185,6 +185,18 @@ func (s *scanner) toolMembers(t *toolScan, outer bool) {
 	}
 }
 
+// moreTools is the edit that adds tools to the request's list, if it has one.
+func (r *Request) moreTools(tools []pleat.Tool, encode func(*writer, pleat.Tool)) []jsonspan.Edit {
+	if len(tools) == 0 || r.p.tools.kind != jsonspan.Array {
+		return nil
+	}
+	var w writer
+	for _, t := range tools {
+		encode(&w, t)
+	}
+	return []jsonspan.Edit{wire.Insert(r.body.Data, r.p.tools.Span, w.b)}
+}
+
 // headHash hashes what stands before the messages: system prompt and tools, without
 // space and cache markers.
 func headHash(system []pleat.Block, tools []pleat.Tool) pleat.Hash {

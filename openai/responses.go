@@ -150,8 +150,16 @@ func (r *ResponsesRequest) Hashes() []pleat.Hash {
 		return r.body.Hashes()
 	}
 	// The next request has to show this as an item.
-	buf := append([]byte(`{"role":"user","content":`), r.body.Elements[0].Span.Of(r.body.Data)...)
-	return []pleat.Hash{pleat.HashOf(wire.AppendNormal(nil, append(buf, '}')))}
+	return []pleat.Hash{ItemHash(r.body.Elements[0].Span.Of(r.body.Data))}
+}
+
+// ItemHash is the hash of one item as [ResponsesRequest.Hashes] has it. The item must be
+// valid JSON; the string that an input may be counts as the item it stands for.
+func ItemHash(raw []byte) pleat.Hash {
+	if len(raw) > 0 && raw[0] == '"' {
+		raw = append(append([]byte(`{"role":"user","content":`), raw...), '}')
+	}
+	return wire.Hash(raw)
 }
 
 // HeadHash is the hash of what stands before the items: instructions and tools.

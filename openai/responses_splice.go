@@ -21,7 +21,11 @@ import (
 //
 // The reverse, a reasoning item whose following item is left out, is not repaired:
 // [ResponsesRequest.Check] finds it.
-func (r *ResponsesRequest) Splice(v pleat.View) ([]byte, error) {
+func (r *ResponsesRequest) Splice(v pleat.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [ResponsesRequest.Splice] with tools added behind the request's own. A
+// request without a list of tools gets none.
+func (r *ResponsesRequest) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
 		return nil, fmt.Errorf("splice responses request: input is a string: %w", pleat.ErrBadView)
 	}
@@ -37,7 +41,7 @@ func (r *ResponsesRequest) Splice(v pleat.View) ([]byte, error) {
 		enc.out = nil
 		err := enc.message(m)
 		return joined(enc.out, err)
-	})
+	}, r.moreTools(tools, (*writer).responsesTool)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)
 	}

@@ -92,12 +92,17 @@ const recallID = "call_recall_1"
 // recall asks for line 13 of the first folded output.
 func (r *request) recall() (call, bool) {
 	offered := slices.ContainsFunc(r.tools, func(t pleat.Tool) bool { return t.Name == pleat.ToolUnfold })
-	m := handleCall.FindStringSubmatch(r.body)
-	if !offered || m == nil {
+	if !offered {
 		return call{}, false
 	}
-	input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
-	return call{recallID, pleat.ToolUnfold, string(input)}, true
+	for _, m := range handleCall.FindAllStringSubmatch(r.body, -1) {
+		if m[1] == "handle" { // a page's explanation of how it is done
+			continue
+		}
+		input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
+		return call{recallID, pleat.ToolUnfold, string(input)}, true
+	}
+	return call{}, false
 }
 
 // recalled checks the answer to the recall call, if the request has it.

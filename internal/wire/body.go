@@ -38,15 +38,17 @@ type Place struct {
 }
 
 // Splice applies a view to the body. Everything that the view does not change stays
-// byte for byte. made encodes pleat's own messages for the format.
-func (b *Body) Splice(v pleat.View, made func(pleat.Message) ([]byte, error)) ([]byte, error) {
-	if v.IsWhole(len(b.Elements)) {
-		return b.Data, nil
+// byte for byte. made encodes pleat's own messages for the format; more are edits outside
+// of the message array.
+func (b *Body) Splice(v pleat.View, made func(pleat.Message) ([]byte, error), more ...jsonspan.Edit) ([]byte, error) {
+	var edits []jsonspan.Edit
+	if !v.IsWhole(len(b.Elements)) {
+		var err error
+		if edits, err = b.edits(v, made); err != nil {
+			return nil, err
+		}
 	}
-	edits, err := b.edits(v, made)
-	if err != nil {
-		return nil, err
-	}
+	edits = append(edits, more...)
 	out, err := jsonspan.Splice(b.Data, edits)
 	if err != nil {
 		return nil, fmt.Errorf("splice view: %w", err)
@@ -199,6 +201,17 @@ func (e *Element) first(list uint8) jsonspan.Span {
 		}
 	}
 	return jsonspan.Span{}
+}
+
+// Insert adds elements, already joined by commas, at the end of the array at a span.
+func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
+	var c jsonspan.Cursor
+	c.Reset(array.Of(data), jsonspan.Limits{})
+	with := elements
+	if c.Array(); c.NextElem() {
+		with = append([]byte{','}, elements...)
+	}
+	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
 }
 
 // View returns a span of the body as a string that shares its memory. The body must

@@ -18,6 +18,9 @@ func (b *Body) Hashes() []pleat.Hash {
 	return out
 }
 
+// Hash is the hash of one element's normal form.
+func Hash(element []byte) pleat.Hash { return sha256.Sum256(AppendNormal(nil, element)) }
+
 // AppendNormal appends the form under which a message is known again when its client
 // sends it the next time: space between tokens goes, cache markers go, and content that
 // is a string becomes one text block. Clients move their markers with every request,

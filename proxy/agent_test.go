@@ -1,0 +1,253 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// agent is a client like many: it keeps its whole history, sends it with every request
+// and runs the commands that the model asks for.
+type agent struct {
+	on      *protocol
+	url     string
+	client  *http.Client
+	history []string
+	streams bool
+	model   string
+	key     string
+	header  http.Header
+	tools   string // JSON; empty: a shell
+	bodies  [][]byte
+}
+
+var (
+	commandStep  = regexp.MustCompile(`printf "step (\d+) line`)
+	commandLines = regexp.MustCompile(`i<(\d+);`)
+)
+
+// output is what the upstream's awk command prints.
+func output(command string) string {
+	s, n := commandStep.FindStringSubmatch(command), commandLines.FindStringSubmatch(command)
+	if s == nil || n == nil {
+		return "ran: " + command
+	}
+	step, _ := strconv.Atoi(s[1])
+	lines, _ := strconv.Atoi(n[1])
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, "step %d line %d value %d\n", step, i, (step*7919+i*104729)%1000003)
+	}
+	fmt.Fprintf(&b, "step-%d-done\n", step)
+	return b.String()
+}
+
+func newAgent(on *protocol, url, prompt string) *agent {
+	a := &agent{on: on, url: url, client: http.DefaultClient, streams: true, model: "small-model", key: "key"}
+	a.say(prompt)
+	return a
+}
+
+// say adds a message of the user.
+func (a *agent) say(text string) {
+	lit, _ := json.Marshal(text)
+	a.history = append(a.history, `{"role":"user","content":`+string(lit)+`}`)
+}
+
+func (a *agent) body() []byte {
+	tools := a.tools
+	if tools == "" {
+		const schema = `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`
+		tools = map[*protocol]string{
+			messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
+			chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
+			responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
+		}[a.on]
+	}
+	extra := map[*protocol]string{messages: `,"max_tokens":1000,"system":"You work."`, chat: `,"stream_options":{"include_usage":true}`, responses: `,"store":false`}[a.on]
+	if a.on == chat && !a.streams {
+		extra = ""
+	}
+	if tools != "none" {
+		extra += `,"tools":` + tools
+	}
+	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array, strings.Join(a.history, ","), extra)
+}
+
+func (a *agent) path() string {
+	return map[*protocol]string{messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses"}[a.on]
+}
+
+// send sends the history and returns the model's answer as this client understands it.
+func (a *agent) send() (pleat.Reply, error) {
+	body := a.body()
+	a.bodies = append(a.bodies, body)
+	req, err := http.NewRequest(http.MethodPost, a.url+a.path(), bytes.NewReader(body))
+	if err != nil {
+		return pleat.Reply{}, err
+	}
+	for k, v := range a.header {
+		req.Header[k] = v
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if a.on == messages {
+		req.Header.Set("X-Api-Key", a.key)
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	} else {
+		req.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return pleat.Reply{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		return pleat.Reply{}, pleat.ClassifyError(resp.StatusCode, "", text)
+	}
+	if !a.streams {
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return pleat.Reply{}, err
+		}
+		return a.on.reply(text)
+	}
+	rec := a.on.record()
+	if _, err := io.Copy(rec, resp.Body); err != nil {
+		return pleat.Reply{}, err
+	}
+	return rec.Reply()
+}
+
+// step is one turn: it reports whether the model wants another.
+func (a *agent) step() (bool, error) {
+	reply, err := a.send()
+	if err != nil {
+		return false, err
+	}
+	if reply.Err != nil {
+		return false, reply.Err
+	}
+	return a.take(reply)
+}
+
+// take adds an answer and the results of its calls to the history.
+func (a *agent) take(reply pleat.Reply) (bool, error) {
+	var results []pleat.ToolResult
+	for _, m := range reply.Messages {
+		a.history = append(a.history, m.Raw())
+		for _, b := range m.Blocks().All() {
+			c, ok := b.(pleat.ToolCall)
+			if !ok {
+				continue
+			}
+			if c.Name != "bash" {
+				return false, fmt.Errorf("the client got a call of %q", c.Name)
+			}
+			var args struct{ Command string }
+			if err := json.Unmarshal([]byte(c.Input.String()), &args); err != nil {
+				return false, err
+			}
+			results = append(results, pleat.Result(c.ID, output(args.Command)))
+		}
+	}
+	if len(results) == 0 {
+		return false, nil
+	}
+	msgs, err := a.on.results(results)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range msgs {
+		a.history = append(a.history, m.Raw())
+	}
+	return true, nil
+}
+
+// run goes on until the model has had enough.
+func (a *agent) run(t *testing.T) {
+	t.Helper()
+	for i := 0; ; i++ {
+		more, err := a.step()
+		if err != nil {
+			t.Fatalf("turn %d: %v", i, err)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// serve starts an upstream.
+func serve(t *testing.T, h http.Handler) *url.URL {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	u, _ := url.Parse(srv.URL)
+	return u
+}
+
+// start starts a proxy before an upstream and returns where it listens.
+func start(t *testing.T, to http.Handler, o Options) string {
+	t.Helper()
+	u := serve(t, to)
+	o.Anthropic, o.OpenAI = u, u
+	if o.Store == nil {
+		o.Store = pleat.NewMemStore()
+	}
+	h, err := NewHandler(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, h).String()
+}
+
+// eachWire runs a test for every wire, streaming and not.
+func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
+	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses} {
+		for _, streams := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/stream=%t", name, streams), func(t *testing.T) { f(t, on, streams) })
+		}
+	}
+}
+
+// wellBehaved fails the test for every rule that a request broke.
+func wellBehaved(t *testing.T, log []upstream.Exchange) {
+	t.Helper()
+	for i, x := range log {
+		for _, v := range x.Violations {
+			t.Errorf("request %d (%s, step %d) is illegal: %s", i, x.Wire, x.Step, v)
+		}
+	}
+}
+
+// reports collects what the proxy tells.
+type reports struct {
+	mu   sync.Mutex
+	list []Report
+}
+
+func (r *reports) add(one Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, one)
+}
+
+func (r *reports) all() []Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}

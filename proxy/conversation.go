@@ -1,0 +1,229 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// conversation is a session with what the proxy knows of it: which prefixes of the
+// client's conversation it has seen, and where they lie in the transcript.
+type conversation struct {
+	key  pleat.SessionKey
+	mode mode
+
+	mu    sync.Mutex
+	sess  *pleat.Session
+	setup setup
+	seen  uint64 // marks up to this entry are known
+	marks map[pleat.Hash]mark
+	// replies are the answers with hidden rounds, by the message they begin at.
+	replies map[int]reply
+	// client is the client's message for each message of the transcript that a mark
+	// covers; negative: the client has none, it is of a hidden round.
+	client  []int
+	covered int // client's messages that client covers
+	last    time.Time
+	written int // folds whose files are written
+}
+
+// setup is what a session was opened with that a later request may change.
+type setup struct {
+	model string
+	head  pleat.Hash
+	child bool
+}
+
+// mode is how a session gets folded content back, fixed with its first request.
+type mode struct {
+	Recall RecallMode `json:"recall"`
+	Prefix string     `json:"prefix,omitempty"` // before the names of our tools, where the client has tools of the same names
+}
+
+// mark is the data of a prefix entry: a request of the client, or an answer with hidden
+// rounds. docs/format.md lists the fields; they are stored.
+type mark struct {
+	mode
+	Hash    string  `json:"hash,omitempty"`   // of the client's messages
+	Client  int     `json:"client,omitempty"` // their number
+	At      int     `json:"at,omitempty"`     // length of the transcript then
+	Aliases []alias `json:"aliases,omitempty"`
+	Reply   *reply  `json:"reply,omitempty"`
+
+	seq uint64
+}
+
+// alias says that some messages of the client stand for others of the transcript: an
+// answer whose hidden rounds the client has not seen.
+type alias struct {
+	Client int `json:"client"` // first message of the client
+	Count  int `json:"count"`
+	From   int `json:"from"` // messages of the transcript: from ≤ i < to
+	To     int `json:"to"`
+}
+
+// reply is an answer with hidden rounds that the client has not sent back yet.
+type reply struct {
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Words string `json:"words"` // hash of what the client saw of it
+}
+
+// load reads the marks that were written since it last looked.
+func (c *conversation) load(ctx context.Context, store pleat.Store) error {
+	for e, err := range store.Scan(ctx, c.key, c.seen+1, pleat.EntryPrefix) {
+		if err != nil {
+			return err
+		}
+		var m mark
+		if err := json.Unmarshal(e.Data, &m); err != nil {
+			return fmt.Errorf("read mark %d of session %s: %w", e.Seq, c.key, err)
+		}
+		m.seq = e.Seq
+		c.take(m, e.Time)
+	}
+	return nil
+}
+
+// take adds a mark.
+func (c *conversation) take(m mark, at time.Time) {
+	c.seen = m.seq
+	if m.Recall != "" {
+		c.mode = m.mode
+	}
+	if m.Reply != nil {
+		c.replies[m.Reply.From] = *m.Reply
+		return
+	}
+	h, err := pleat.ParseHash(m.Hash)
+	if err != nil {
+		return
+	}
+	c.last = at
+	c.marks[h] = m
+	c.client, c.covered = extend(c.client, c.covered, m.Aliases, m.At)
+}
+
+// extend continues the map from transcript to client up to message at.
+func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
+	for len(client) < at {
+		if len(aliases) > 0 && len(client) >= aliases[0].From {
+			a := aliases[0]
+			aliases = aliases[1:]
+			for len(client) < a.To {
+				client = append(client, -1)
+			}
+			covered = a.Client + a.Count
+			continue
+		}
+		client = append(client, covered)
+		covered++
+	}
+	return client, covered
+}
+
+// place is where a request stands in a conversation's session.
+type place struct {
+	mark    mark // the longest prefix that was a request
+	client  int  // the client's messages before this one are in the transcript
+	at      int  // and take it up to here
+	aliases []alias
+}
+
+// find matches a request with the transcript. ok is false if the session has gone
+// another way since the prefix they share: then the conversation needs one of its own.
+func (c *conversation) find(m *memo, req *request, prefixes []pleat.Hash) (p place, ok bool) {
+	for n := len(prefixes); n > 0; n-- {
+		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
+			p = place{mark: got, client: n, at: got.At}
+			break
+		}
+	}
+	size := c.sess.Len()
+	for p.at < size {
+		if r, hidden := c.replies[p.at]; hidden {
+			n := answerLen(req.messages[p.client:])
+			if n == 0 || words(req.messages[p.client:p.client+n], c.mode.own) != r.Words {
+				return p, false
+			}
+			p.aliases = append(p.aliases, alias{p.client, n, r.From, r.To})
+			p.client, p.at = p.client+n, r.To
+			continue
+		}
+		if p.client == len(req.messages) || !c.same(m, req, p) {
+			return p, false
+		}
+		p.client, p.at = p.client+1, p.at+1
+	}
+	return p, true
+}
+
+// same reports whether the next message of the client is the next of the transcript.
+func (c *conversation) same(m *memo, req *request, p place) bool {
+	have, got := c.sess.Message(p.at), req.messages[p.client]
+	if p.client < req.leading() && have.Role() == got.Role() {
+		return true // leading system messages count by their role
+	}
+	return m.hash(req.on, have.Raw()) == m.hash(req.on, got.Raw())
+}
+
+// answerLen is the number of messages that a conversation begins with that are of one
+// answer of the model.
+func answerLen(list []pleat.Message) int {
+	n := 0
+	for n < len(list) && list[n].Role() == pleat.RoleAssistant {
+		n++
+	}
+	return n
+}
+
+// words is the hash of what an answer says, whatever form its client gives it: its text
+// without space, and its calls, without ours.
+func words(list []pleat.Message, own func(name string) bool) string {
+	var text []byte
+	for _, m := range list {
+		if m.Role() != pleat.RoleAssistant {
+			continue
+		}
+		for _, b := range m.Blocks().All() {
+			switch b := b.(type) {
+			case pleat.Text:
+				for _, r := range b.Text.String() {
+					if r > ' ' && r != '\u00a0' {
+						text = append(text, string(r)...)
+					}
+				}
+			case pleat.ToolCall:
+				if !own(b.Name) {
+					text = append(append(append(text, 0), b.ID...), 0)
+				}
+			}
+		}
+	}
+	return pleat.HashOf(text).String()
+}
+
+// view turns a view of the transcript into one of the request's messages: those that
+// the client does not have stand in it as they are.
+func (c *conversation) view(v pleat.View, req *request, client []int) (pleat.View, error) {
+	out := pleat.View{Messages: make([]pleat.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
+	for i, vm := range v.Messages {
+		out.Messages[i] = vm
+		switch {
+		case vm.Source < 0:
+		case client[vm.Source] >= 0:
+			out.Messages[i].Source = client[vm.Source]
+		default:
+			m, err := req.on.edited(c.sess.Message(vm.Source), vm.Edits)
+			if err != nil {
+				return pleat.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
+			}
+			out.Messages[i] = pleat.ViewMessage{Source: -1, Made: m}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,311 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+)
+
+// exchange is one request of a client on its way: what came, what goes out for it, and
+// what comes back.
+type exchange struct {
+	rw   *rewriter
+	in   *http.Request // as the client sent it, for the upstream
+	raw  []byte        // its body as it came
+	req  *request
+	turn *turn // nil: passed on as it is
+
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	idle    *time.Timer
+	report  Report
+	hidden  int
+	retried bool
+	over    bool
+}
+
+// roundTrip sends a request to where its URL says, rewritten if it is one of ours.
+func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
+	on, counts := route(r)
+	if on == nil || r.Body == nil {
+		return rw.o.Transport.RoundTrip(r)
+	}
+	began := rw.o.Now()
+	raw, err := readAll(r.Body, r.ContentLength, rw.o.MaxBody)
+	r.Body.Close()
+	if errors.Is(err, errTooLarge) {
+		return refusal(r, http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	x := &exchange{rw: rw, in: r, raw: raw}
+	x.ctx, x.cancel = context.WithCancelCause(r.Context())
+	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
+	x.report = Report{Format: on.format, Began: began}
+	resp, err := x.run(on, counts)
+	if err != nil {
+		x.finish(err)
+		if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) {
+			err = cause
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+// run decides what happens to the request and sends it.
+func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
+	body, known, err := decompress(x.in.Header.Get("Content-Encoding"), x.raw, x.rw.o.MaxBody)
+	if errors.Is(err, errTooLarge) {
+		return x.refuse(http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())), nil
+	}
+	if err != nil || !known {
+		return x.pass() // not ours to judge
+	}
+	x.report.BytesIn = len(body)
+	if x.req, err = on.decode(body); err != nil {
+		return x.pass()
+	}
+	x.report.Model, x.report.Messages = x.req.model, len(x.req.messages)
+	if x.req.partial || len(x.req.messages) == 0 {
+		return x.pass()
+	}
+	from := x.rw.caller(x.in, x.req)
+	switch {
+	case counts, aside(x.req):
+		x.turn, err = x.rw.beside(x.ctx, x.req, from, counts)
+		if err == nil && x.turn == nil && !counts && answered(x.req) {
+			x.turn, err = x.rw.begin(x.ctx, x.req, from)
+		}
+	default:
+		x.turn, err = x.rw.begin(x.ctx, x.req, from)
+	}
+	if err != nil {
+		if x.ctx.Err() != nil {
+			return nil, context.Cause(x.ctx)
+		}
+		if resp, err := x.failed(err, from); resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	x.report.Added = x.rw.o.Now().Sub(x.report.Began)
+	if x.turn == nil {
+		return x.pass()
+	}
+	return x.exchange()
+}
+
+// caller says who sends a request.
+func (rw *rewriter) caller(r *http.Request, req *request) caller {
+	id, child := hint(r.Header)
+	s := scope{tenant: rw.o.Principal(r, req.body), upstream: r.URL.Host, format: req.on.format}
+	return caller{s, id, child}
+}
+
+// aside reports whether a request may be one beside the conversation: titles, summaries
+// and suggestions have no tools.
+func aside(req *request) bool { return len(req.tools) == 0 }
+
+// answered reports whether a request has an answer of the model in it: it is not the
+// first of its conversation.
+func answered(req *request) bool {
+	return slices.ContainsFunc(req.messages, func(m pleat.Message) bool { return m.Role() == pleat.RoleAssistant })
+}
+
+// pass sends the request as it came and the reply as it comes.
+func (x *exchange) pass() (*http.Response, error) {
+	out := x.in.Clone(x.ctx)
+	setRequestBody(out, x.raw)
+	x.report.BytesOut = len(x.raw)
+	resp, err := x.rw.o.Transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	x.report.Status = resp.StatusCode
+	resp.Body = &passing{x: x, from: resp.Body}
+	return resp, nil
+}
+
+// send sends what the turn says.
+func (x *exchange) send(ctx context.Context) (*http.Response, error) {
+	out := x.in.Clone(ctx)
+	body := x.turn.out
+	if same(body, x.req.body) {
+		body = x.raw // also compressed as it came
+	} else {
+		out.Header.Del("Content-Encoding")
+	}
+	setRequestBody(out, body)
+	out.Header.Set("Accept-Encoding", "identity")
+	if x.turn.drop && x.req.on == messages {
+		addBeta(out.Header, anthropic.BindingBeta)
+	}
+	x.report.BytesOut = len(body)
+	resp, err := x.rw.o.Transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := plainReply(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func setRequestBody(r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.ContentLength, r.TransferEncoding = int64(len(body)), nil
+	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
+}
+
+// addBeta adds a value to the anthropic-beta header, where it is not among them yet.
+func addBeta(h http.Header, value string) {
+	for _, line := range h.Values("Anthropic-Beta") {
+		for v := range strings.SplitSeq(line, ",") {
+			if strings.TrimSpace(v) == value {
+				return
+			}
+		}
+	}
+	if line := h.Get("Anthropic-Beta"); line != "" {
+		value = line + "," + value
+	}
+	h.Set("Anthropic-Beta", value)
+}
+
+// exchange sends the turn, again if the provider says that it is too long, and prepares
+// the reply for the client.
+func (x *exchange) exchange() (*http.Response, error) {
+	for {
+		resp, err := x.send(x.ctx)
+		if err != nil {
+			return nil, err
+		}
+		x.report.Status = resp.StatusCode
+		if resp.StatusCode < 400 {
+			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+				return x.stream(resp), nil
+			}
+			return x.whole(resp)
+		}
+		body, err := readAll(resp.Body, resp.ContentLength, maxError)
+		resp.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("read refusal: %w", err)
+		}
+		again, err := x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body))
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			setBody(resp, body)
+			resp.Body = &passing{x: x, from: resp.Body}
+			return resp, nil
+		}
+	}
+}
+
+// maxError is how large the body of a refusal may be.
+const maxError = 8 << 20
+
+// refused reacts to an error of the provider. It reports whether the turn is to be sent
+// again: folded harder, or with leave to drop thinking. Everything happens once.
+func (x *exchange) refused(e *pleat.APIError) (again bool, err error) {
+	overflow := e.Overflow()
+	if x.retried || x.rw.o.ObserveOnly || !overflow && e.Kind != pleat.ErrorThinkingBinding || x.turn.conv == nil {
+		return false, nil
+	}
+	x.retried = true
+	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
+		x.rw.o.Logger.Warn("the provider refused a request and it could not be mended", "session", x.turn.conv.key.String(), "kind", e.Kind.String(), "err", err)
+		return false, nil
+	}
+	x.rw.o.Logger.Info("the provider refused a request; sent again", "session", x.turn.conv.key.String(), "kind", e.Kind.String())
+	return true, nil
+}
+
+// finish reports the exchange, once.
+func (x *exchange) finish(err error) {
+	if x.over {
+		return
+	}
+	x.over = true
+	x.idle.Stop()
+	x.cancel(nil)
+	if x.rw.o.Report == nil {
+		return
+	}
+	r := &x.report
+	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried
+	if t := x.turn; t != nil && t.conv != nil {
+		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
+	}
+	x.rw.o.Report(*r)
+}
+
+// passing is a reply that passes as it comes.
+type passing struct {
+	x    *exchange
+	from io.ReadCloser
+}
+
+func (p *passing) Read(b []byte) (int, error) {
+	p.x.idle.Reset(p.x.rw.o.Timeout)
+	n, err := p.from.Read(b)
+	p.x.first(n)
+	if err != nil {
+		if cause := context.Cause(p.x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
+			err = cause
+		}
+		p.x.finish(notEOF(err))
+	}
+	return n, err
+}
+
+func (p *passing) Close() error {
+	p.x.finish(nil)
+	return p.from.Close()
+}
+
+func notEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// first notes when the first byte of the reply came.
+func (x *exchange) first(n int) {
+	if n > 0 && x.report.FirstAt == 0 {
+		x.report.FirstAt = x.rw.o.Now().Sub(x.report.Began)
+	}
+}
+
+// refuse answers in the provider's place.
+func (x *exchange) refuse(status int, body []byte) *http.Response {
+	x.report.Status = status
+	resp := refusal(x.in, status, body)
+	x.finish(nil)
+	return resp
+}
+
+func refusal(r *http.Request, status int, body []byte) *http.Response {
+	resp := &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}
+	setBody(resp, body)
+	return resp
+}

@@ -1,0 +1,206 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// beside makes the request that goes out for one beside a conversation: it gets the
+// folds in force, nothing is stored and no epoch opens. The turn is nil if no
+// conversation with folds is known for it.
+func (rw *rewriter) beside(ctx context.Context, req *request, from caller, counts bool) (*turn, error) {
+	prefixes := rw.memo.prefixes(req)
+	key, err := rw.locate(ctx, req, from, prefixes)
+	if err != nil {
+		return nil, err
+	}
+	c, err := rw.known(ctx, key, req, from)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.sess.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.load(ctx, rw.o.Store); err != nil {
+		return nil, err
+	}
+	t, fits := rw.asIs(c, req, from, prefixes)
+	if t == nil || !fits && !counts {
+		return nil, nil
+	}
+	return t, nil
+}
+
+// known returns the conversation if there is one under the key.
+func (rw *rewriter) known(ctx context.Context, key pleat.SessionKey, req *request, from caller) (*conversation, error) {
+	rw.mu.Lock()
+	e, ok := rw.sessions[key]
+	rw.mu.Unlock()
+	if ok {
+		return e.Value.(*conversation), nil
+	}
+	for _, err := range rw.o.Store.Scan(ctx, key, 1, pleat.EntryPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		return rw.open(ctx, key, req, from)
+	}
+	return nil, nil
+}
+
+// asIs makes a request from what the conversation's session knows, and the rest of the
+// request whole. It stores nothing. The turn is nil if the conversation is not known in
+// the session, or nothing of it is folded.
+func (rw *rewriter) asIs(c *conversation, req *request, from caller, prefixes []pleat.Hash) (t *turn, fits bool) {
+	p, ok := c.find(rw.memo, req, prefixes)
+	v := c.sess.InForce()
+	if !ok || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
+		return nil, false
+	}
+	rest := len(req.messages) - p.client
+	t = &turn{req: req, from: from, at: p.at + rest, meter: c.sess.Snapshot()}
+	t.client, _ = extend(slices.Clone(c.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
+	v.Messages = slices.Clone(v.Messages)
+	for i := range rest {
+		v.Messages = append(v.Messages, pleat.ViewMessage{Source: p.at + i})
+	}
+	own, err := c.view(v, req, t.client)
+	if err != nil {
+		return nil, false
+	}
+	t.drop, t.folded = v.DropThinking, true
+	if t.out, err = req.splice(own, c.mode.tools(req)); err != nil {
+		return nil, false
+	}
+	count := rw.counter(req)
+	extra := 0
+	for _, m := range req.messages[p.client:] {
+		extra += count.CountMessage(m)
+	}
+	return t, t.meter.Tokens+extra <= t.meter.Limits.Max
+}
+
+func (rw *rewriter) counter(req *request) pleat.TokenCounter {
+	model, _ := rw.o.Models.Lookup(req.model)
+	return pleat.NewTokenizer(model, nil)
+}
+
+// failed decides what happens to a request that could not be rewritten. With a response
+// that is the answer; with neither the turn, or none, goes out.
+func (x *exchange) failed(err error, from caller) (*http.Response, error) {
+	log := x.rw.o.Logger
+	var big *pleat.CannotFitError
+	if errors.As(err, &big) {
+		log.Warn("a request cannot fit", "err", err)
+		return x.refuse(http.StatusBadRequest, x.req.on.tooLong(big.Parts.Total(), big.Max)), nil
+	}
+	log.Error("a request could not be rewritten", "err", err)
+	x.report.Err = err
+	if x.rw.o.ObserveOnly {
+		x.turn = nil
+		return nil, nil
+	}
+	t, fits := x.rw.remembered(x.req, from)
+	if t == nil {
+		fits = x.rw.fitsWhole(x.req)
+	}
+	if !fits {
+		resp := x.refuse(http.StatusServiceUnavailable, x.req.on.refuse("overloaded_error",
+			"pleat cannot keep what it would have to fold to make this request fit: "+reason(err)))
+		resp.Header.Set("Retry-After", "5")
+		return resp, nil
+	}
+	x.turn = t // nil: nothing is folded and it fits, so it goes out as it came
+	return nil, nil
+}
+
+// reason says what went wrong without naming sessions, which are the owner's business.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, pleat.ErrIllegal):
+		return "no legal view was found"
+	case errors.Is(err, pleat.ErrConflict):
+		return "too many writers"
+	}
+	return "the store is not available; try again later"
+}
+
+// remembered makes a request from what is in memory alone, for when the store fails.
+func (rw *rewriter) remembered(req *request, from caller) (*turn, bool) {
+	prefixes := rw.memo.prefixes(req)
+	var c *conversation
+	rw.mu.Lock()
+	for _, h := range slices.Backward(prefixes) {
+		if key, ok := rw.index[indexKey{from.scope, h}]; ok {
+			if e, ok := rw.sessions[key]; ok {
+				c = e.Value.(*conversation)
+			}
+			break
+		}
+	}
+	rw.mu.Unlock()
+	if c == nil {
+		return nil, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return rw.asIs(c, req, from, prefixes)
+}
+
+// fitsWhole estimates whether a request fits its model's window as it is.
+func (rw *rewriter) fitsWhole(req *request) bool {
+	model, known := rw.o.Models.Lookup(req.model)
+	b := pleat.Budget{Window: model.Window}
+	if w := rw.o.Window; w > 0 && (!known || w < model.Window) {
+		b.Window = w
+	}
+	count := rw.counter(req)
+	total := count.CountText(req.system)
+	for _, t := range req.tools {
+		total += count.CountText(t.Raw)
+	}
+	for _, m := range req.messages {
+		total += count.CountMessage(m)
+	}
+	return total <= b.Limits().Max
+}
+
+// refused folds harder, or asks for thinking to be dropped, and writes the turn anew.
+func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) error {
+	c := t.conv
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sess.Len() != t.at {
+		return errMoved
+	}
+	if !e.Overflow() {
+		v := c.sess.InForce()
+		v.DropThinking = true
+		return rw.write(t, v)
+	}
+	before := c.sess.Snapshot().Epoch
+	v, err := c.sess.Refused(ctx, e)
+	if err != nil {
+		return err
+	}
+	if c.sess.Len() != t.at {
+		return errMoved
+	}
+	t.meter = c.sess.Snapshot()
+	t.epochs += t.meter.Epoch - before
+	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return err
+	}
+	if t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
+		if err := rw.mark(ctx, c, t); err != nil {
+			return err
+		}
+	}
+	return rw.write(t, v)
+}

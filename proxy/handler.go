@@ -1,0 +1,169 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Transport is an [http.RoundTripper] that keeps the conversations which pass through it
+// inside their model's window: give it to the HTTP client of any SDK. Requests go where
+// their URL says; those that are no conversation pass as they are.
+type Transport struct{ rw *rewriter }
+
+// NewTransport makes a transport.
+func NewTransport(o *Options) (*Transport, error) {
+	rw, err := newRewriter(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{rw}, nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.ours(r.URL) {
+		return t.rw.o.Transport.RoundTrip(r)
+	}
+	return t.rw.roundTrip(r)
+}
+
+// ours reports whether requests to a host are rewritten.
+func (t *Transport) ours(u *url.URL) bool {
+	o := &t.rw.o
+	if o.Anthropic == nil && o.OpenAI == nil {
+		return true
+	}
+	return o.Anthropic != nil && o.Anthropic.Host == u.Host || o.OpenAI != nil && o.OpenAI.Host == u.Host
+}
+
+// Handler is an [http.Handler] that stands between clients and model providers: it
+// forwards everything to the upstreams of its [Options], and keeps the conversations that
+// pass through it inside their model's window.
+type Handler struct {
+	rw      *rewriter
+	forward *httputil.ReverseProxy
+}
+
+// NewHandler makes a handler.
+func NewHandler(o *Options) (*Handler, error) {
+	rw, err := newRewriter(o)
+	if err != nil {
+		return nil, err
+	}
+	if rw.o.Anthropic == nil && rw.o.OpenAI == nil {
+		return nil, errors.New("set up proxy: no upstream: set Options.Anthropic or Options.OpenAI")
+	}
+	h := &Handler{rw: rw}
+	h.forward = &httputil.ReverseProxy{
+		Rewrite:       h.direct,
+		Transport:     roundTripper(rw.roundTrip),
+		FlushInterval: -1,
+		ErrorHandler:  h.fail,
+		ErrorLog:      log.New(logWriter{rw}, "", 0),
+	}
+	return h, nil
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// logWriter brings what net/http logs into ours.
+type logWriter struct{ rw *rewriter }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.rw.o.Logger.Debug(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect || r.URL.IsAbs():
+		http.Error(w, "pleat forwards to its own upstreams only", http.StatusForbidden)
+		return
+	case !h.knows(r.Host):
+		http.Error(w, "pleat does not know this host name; see Options.Hosts", http.StatusForbidden)
+		return
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		// Clients of the Responses wire then use HTTP at once.
+		w.Header().Set("Connection", "close")
+		http.Error(w, "pleat takes requests over HTTP, not over a websocket", http.StatusUpgradeRequired)
+		return
+	case h.upstream(r) == nil:
+		http.Error(w, "no upstream is set up for this request", http.StatusNotFound)
+		return
+	}
+	// A client that sends its request drop by drop must not hold us for ever.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(h.rw.o.Timeout)) // not all writers can
+	h.forward.ServeHTTP(w, r)
+	_ = control.SetReadDeadline(time.Time{})
+}
+
+// knows reports whether a client may call us by that name. Pages in a browser can make a
+// name of their own point here; they cannot do that with addresses.
+func (h *Handler) knows(host string) bool {
+	name := host
+	if n, _, err := net.SplitHostPort(host); err == nil {
+		name = n
+	}
+	name = strings.Trim(name, "[]")
+	if _, err := netip.ParseAddr(name); err == nil || strings.EqualFold(name, "localhost") || name == "" {
+		return true
+	}
+	return slices.ContainsFunc(h.rw.o.Hosts, func(n string) bool { return n == "*" || strings.EqualFold(n, name) })
+}
+
+// upstream says where a request goes: by its wire, else by the headers of its client.
+func (h *Handler) upstream(r *http.Request) *url.URL {
+	o := &h.rw.o
+	switch path := r.URL.Path; {
+	case strings.Contains(path, "/messages"), r.Header.Get("Anthropic-Version") != "", r.Header.Get("X-Api-Key") != "":
+		return o.Anthropic
+	case strings.Contains(path, "/chat/completions"), strings.Contains(path, "/responses"), o.Anthropic == nil:
+		return o.OpenAI
+	case o.OpenAI == nil:
+		return o.Anthropic
+	}
+	return o.OpenAI
+}
+
+// direct points a request to its upstream and leaves the rest as it came.
+func (h *Handler) direct(p *httputil.ProxyRequest) {
+	p.SetURL(h.upstream(p.In))
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = v
+		}
+	}
+}
+
+// fail answers when there is no reply to pass on.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
+		panic(http.ErrAbortHandler) // nobody listens any more
+	}
+	h.rw.o.Logger.Warn("no reply from upstream", "path", r.URL.Path, "err", err)
+	status, on := http.StatusBadGateway, messages
+	if p, _ := route(r); p != nil {
+		on = p
+	}
+	var timeout net.Error
+	if errors.Is(err, errIdle) || errors.As(err, &timeout) && timeout.Timeout() {
+		status = http.StatusGatewayTimeout
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(on.refuse("api_error", "pleat got no reply from the upstream"))
+}

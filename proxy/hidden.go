@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// ownCalls are the calls of an answer to our tools, and how many there are to others.
+func ownCalls(reply pleat.Reply, own func(name string) bool) (ours []pleat.ToolCall, others int) {
+	switch reply.Stop {
+	case pleat.StopMaxTokens, pleat.StopWindow, pleat.StopRefusal:
+		return nil, 0 // the calls of an answer that was cut off are not meant
+	}
+	for _, m := range reply.Messages {
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(pleat.ToolCall); ok {
+				if own(c.Name) {
+					ours = append(ours, c)
+				} else {
+					others++
+				}
+			}
+		}
+	}
+	return ours, others
+}
+
+// hide answers our calls of an answer and takes both into the session. The answer is not
+// over then if it called nobody else: the turn is written anew, to be sent again.
+func (x *exchange) hide(ctx context.Context, reply pleat.Reply, ours []pleat.ToolCall, others int) error {
+	rw, t := x.rw, x.turn
+	x.hidden++
+	results := make([]pleat.ToolResult, len(ours))
+	for i, c := range ours {
+		if x.hidden > rw.o.Rounds {
+			results[i] = pleat.Result(c.ID, "No more of this in this turn: go on with what you have.")
+			results[i].Error = true
+			continue
+		}
+		name := strings.TrimPrefix(c.Name, t.conv.mode.Prefix)
+		text, failed, _ := t.conv.sess.Recall(ctx, name, c.Input.String())
+		results[i] = pleat.Result(c.ID, text)
+		results[i].Error = failed
+	}
+	answers, err := x.req.on.results(results)
+	if err != nil {
+		return fmt.Errorf("answer recall: %w", err)
+	}
+	if err := rw.appendHidden(ctx, t, x.req, append(slices.Clone(reply.Messages), answers...)); err != nil {
+		return fmt.Errorf("keep hidden round: %w", err)
+	}
+	if others > 0 {
+		return nil
+	}
+	return rw.again(ctx, t)
+}
+
+// appendHidden adds messages that the client does not see to the turn's session. If the
+// session went on without us, to a fork of it.
+func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msgs []pleat.Message) error {
+	for range 10 {
+		c := t.conv
+		c.mu.Lock()
+		err := errMoved
+		if c.sess.Len() == t.at {
+			err = c.sess.Append(ctx, msgs...)
+		}
+		if err == nil {
+			t.at = c.sess.Len()
+			for range msgs {
+				t.client = append(t.client, -1)
+			}
+		}
+		c.mu.Unlock()
+		if err == nil || !errors.Is(err, errMoved) && !errors.Is(err, pleat.ErrConflict) {
+			return err
+		}
+		if t.at != t.mark.At {
+			return err // somebody wrote between our own rounds
+		}
+		key, err := rw.fork(ctx, c, t.mark, req, t.from.scope, t.prefixes)
+		if err != nil {
+			return err
+		}
+		if t.conv, err = rw.open(ctx, key, req, t.from); err != nil {
+			return err
+		}
+		t.forked = true
+	}
+	return errMoved
+}
+
+// again writes the turn with the hidden rounds so far.
+func (rw *rewriter) again(ctx context.Context, t *turn) error {
+	c := t.conv
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.sess.Snapshot().Epoch
+	v, err := c.sess.View(ctx, pleat.Turn{})
+	if err != nil {
+		return err
+	}
+	if c.sess.Len() != t.at {
+		return errMoved
+	}
+	t.meter = c.sess.Snapshot()
+	t.epochs += t.meter.Epoch - before
+	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return err
+	}
+	return rw.write(t, v)
+}
+
+// settle ends the exchange's part in the session: what the provider reported, and where
+// there were hidden rounds, the whole answer, so that it is known when it comes back.
+func (x *exchange) settle(ctx context.Context, replies []pleat.Reply, last pleat.Reply, complete bool) {
+	x.report.Usage = last.Usage
+	t := x.turn
+	if t == nil || t.conv == nil || !complete {
+		return
+	}
+	err := x.keep(ctx, replies, last)
+	if err != nil {
+		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", t.conv.key.String(), "err", err)
+	}
+}
+
+func (x *exchange) keep(ctx context.Context, replies []pleat.Reply, last pleat.Reply) error {
+	t := x.turn
+	c := t.conv
+	from := t.mark.At
+	if x.hidden > 0 {
+		if ours, _ := ownCalls(last, c.mode.own); len(ours) == 0 && len(last.Messages) > 0 {
+			if err := x.rw.appendHidden(ctx, t, x.req, last.Messages); err != nil {
+				return err
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.hidden > 0 {
+		var said []pleat.Message
+		for _, r := range append(slices.Clone(replies), last) {
+			said = append(said, r.Messages...)
+		}
+		if c.sess.Len() != t.at {
+			return errMoved
+		}
+		if err := c.replyMark(ctx, reply{From: from, To: t.at, Words: words(said, c.mode.own)}); err != nil {
+			return err
+		}
+	}
+	if last.Usage.Prompt() > 0 && last.Err == nil {
+		return c.sess.Used(ctx, last.Usage)
+	}
+	return nil
+}

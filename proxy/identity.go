@@ -1,0 +1,183 @@
+package proxy
+
+import (
+	"encoding/base32"
+	"encoding/json"
+	"hash/maphash"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Principal names whom a request speaks for, so that sessions of different people never
+// meet: the API key by its hash; behind a bearer token that is renewed now and then the
+// account that the client names; "local" without any credential. The key itself cannot
+// be had from it.
+func Principal(r *http.Request, body []byte) string {
+	if key := first(r.Header, "X-Api-Key", "Api-Key"); key != "" {
+		return "key-" + short(key)
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" {
+		if auth := r.Header.Get("Authorization"); auth != "" {
+			return "key-" + short(auth)
+		}
+		return "local"
+	}
+	if !renewed(token) {
+		return "key-" + short(token)
+	}
+	if id := first(r.Header, "Chatgpt-Account-Id"); id != "" {
+		return "account-" + short(id)
+	}
+	if id := account(body); id != "" {
+		return "account-" + short(id)
+	}
+	return "key-" + short(token)
+}
+
+// renewed reports whether a bearer token is one of those that a login hands out and
+// renews, rather than a key.
+func renewed(token string) bool {
+	return strings.HasPrefix(token, "sk-ant-oat") || strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2
+}
+
+// account reads the account that Claude Code names in metadata.user_id.
+func account(body []byte) string {
+	if len(body) == 0 {
+		return ""
+	}
+	var meta struct {
+		Metadata struct {
+			UserID string `json:"user_id"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(body, &meta) != nil || !strings.HasPrefix(meta.Metadata.UserID, "{") {
+		return ""
+	}
+	var user struct {
+		Account string `json:"account_uuid"`
+	}
+	if json.Unmarshal([]byte(meta.Metadata.UserID), &user) != nil {
+		return ""
+	}
+	return user.Account
+}
+
+func first(h http.Header, names ...string) string {
+	for _, n := range names {
+		if v := h.Get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// hint is the client's own name for its conversation, if it sends one. Clients use one
+// name for several conversations, so it never decides; it tells which session a client
+// had before it compacted by itself.
+func hint(h http.Header) (id string, child bool) {
+	id = first(h, "X-Claude-Code-Session-Id", "Thread-Id", "X-Session-Id", "Session-Id", "Session_id")
+	if agent := h.Get("X-Claude-Code-Agent-Id"); agent != "" {
+		return id + "/" + agent, true
+	}
+	return id, h.Get("X-Parent-Session-Id") != ""
+}
+
+var base = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// short is a name derived from a text: 80 bits of its hash.
+func short(text string) string {
+	h := pleat.HashOf("pleat proxy\x00" + text)
+	return base.EncodeToString(h[:10])
+}
+
+// scope is what conversations are looked for in: a principal's, on one wire, to one
+// upstream.
+type scope struct {
+	tenant   string
+	upstream string
+	format   pleat.Format
+}
+
+// label is the name under which a prefix of a conversation is found in the store.
+func (s scope) label(prefix pleat.Hash) string {
+	return pleat.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
+}
+
+// prefixes is the hash chain of a conversation. Leading system messages count by their
+// role alone: what stands in them changes with the date and the client's version.
+func (m *memo) prefixes(req *request) []pleat.Hash {
+	hashes := make([]pleat.Hash, len(req.messages))
+	leading := req.leading()
+	for i, msg := range req.messages {
+		if i < leading {
+			hashes[i] = pleat.HashOf("leading " + msg.Role())
+			continue
+		}
+		hashes[i] = m.hash(req.on, msg.Raw())
+	}
+	return pleat.Chain(hashes)
+}
+
+// leading is the number of system messages that a request begins with.
+func (r *request) leading() int {
+	n := 0
+	for n < len(r.messages) && isSystem(r.messages[n].Role()) {
+		n++
+	}
+	return n
+}
+
+func isSystem(r pleat.Role) bool { return r == pleat.RoleSystem || r == pleat.RoleDeveloper }
+
+// memo remembers the hashes of messages by their bytes: clients resend everything with
+// every request, and a hash for tables is many times faster than one for proofs. The
+// seeds are secret, so that nobody can make two messages look alike.
+type memo struct {
+	one, two maphash.Seed
+
+	mu       sync.Mutex
+	now, old map[memoKey]pleat.Hash
+}
+
+type memoKey struct {
+	one, two uint64
+	size     int
+}
+
+// memoSize is how many messages a generation remembers: 72 bytes each.
+const memoSize = 100_000
+
+func newMemo() *memo {
+	return &memo{one: maphash.MakeSeed(), two: maphash.MakeSeed(), now: make(map[memoKey]pleat.Hash)}
+}
+
+func (m *memo) hash(on *protocol, raw string) pleat.Hash {
+	key := memoKey{maphash.String(m.one, raw), maphash.String(m.two, raw), len(raw)}
+	m.mu.Lock()
+	h, ok := m.now[key]
+	if !ok {
+		if h, ok = m.old[key]; ok {
+			m.put(key, h)
+		}
+	}
+	m.mu.Unlock()
+	if ok {
+		return h
+	}
+	h = on.hash([]byte(raw))
+	m.mu.Lock()
+	m.put(key, h)
+	m.mu.Unlock()
+	return h
+}
+
+func (m *memo) put(key memoKey, h pleat.Hash) {
+	if len(m.now) >= memoSize {
+		m.old, m.now = m.now, make(map[memoKey]pleat.Hash)
+	}
+	m.now[key] = h
+}

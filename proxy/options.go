@@ -1,0 +1,160 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// RecallMode says how a model gets back what was folded.
+type RecallMode string
+
+// The ways. A session keeps the one it began with.
+const (
+	// RecallTools adds pleat's recall tools to the client's own from the first request
+	// on and answers their calls inside the proxy; the client never sees them.
+	RecallTools RecallMode = "tools"
+	// RecallFile names files in stubs, which the client's own file tool can read.
+	RecallFile RecallMode = "file"
+	// RecallOff makes stubs without handles.
+	RecallOff RecallMode = "off"
+)
+
+// Options set a [Handler] or a [Transport] up. Store is needed, and for a Handler at least
+// one upstream; all else works at its zero value.
+type Options struct {
+	Store pleat.Store // where conversations and folds are kept
+
+	// Anthropic and OpenAI are where requests of each wire go; nil: that wire is refused.
+	// A [Transport] leaves requests where they go: upstreams then limit which hosts are
+	// rewritten for, nil: all.
+	Anthropic, OpenAI *url.URL
+
+	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
+	Policy pleat.Policy  // zero: "default", which here also folds when that pays
+	Models *pleat.Models // zero: the built-in table
+
+	Recall    RecallMode // zero: tools
+	RecallDir string     // for [RecallFile]: the folder that files are written under
+
+	// Principal names whom a request speaks for; nil: [Principal]. Sessions of different
+	// principals never meet. The body is the request's, decompressed.
+	Principal func(r *http.Request, body []byte) string
+	// Session may change the options a session is opened with, such as its digests or
+	// hooks; nil: nothing does. It is called whenever one is opened.
+	Session func(key pleat.SessionKey, o *pleat.Options)
+
+	// ObserveOnly changes nothing on the wire: sessions are kept and planned, and reports
+	// say what would have been done.
+	ObserveOnly bool
+	// Report is told of every exchange when it is over; nil: nobody. It must not block.
+	Report func(Report)
+	// Observe is told of what happens inside sessions; nil: nobody. It must not block.
+	Observe func(key pleat.SessionKey, e pleat.Event)
+
+	Transport http.RoundTripper // reaches the upstreams; nil: a transport of its own
+	Hosts     []string          // names by which clients may call a Handler, beside localhost and addresses; "*": any
+	Logger    *slog.Logger      // nil: nothing is logged. Content and credentials never are
+	Now       func() time.Time  // nil: time.Now
+
+	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
+	Sessions int           // sessions kept in memory; 0: 256
+	Rounds   int           // most hidden rounds for one request of the client; 0: 8
+	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes
+	Ping     time.Duration // how often a waiting client hears something while the proxy works; 0: 10 seconds
+}
+
+func (o *Options) fill() error {
+	if o.Store == nil {
+		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
+	}
+	switch o.Recall {
+	case "":
+		o.Recall = RecallTools
+	case RecallTools, RecallOff:
+	case RecallFile:
+		if o.RecallDir == "" {
+			return errors.New("set up proxy: recall by file needs Options.RecallDir, a folder that the client can read")
+		}
+	default:
+		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
+	}
+	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
+		o.Policy, _ = pleat.PolicyByName("default") // it exists
+		o.Policy.Pays = true
+	}
+	if o.Models == nil {
+		o.Models = pleat.DefaultModels()
+	}
+	if o.Principal == nil {
+		o.Principal = Principal
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.MaxBody = or(o.MaxBody, 256<<20)
+	o.Sessions = or(o.Sessions, 256)
+	o.Rounds = or(o.Rounds, 8)
+	o.Timeout = or(o.Timeout, 10*time.Minute)
+	o.Ping = or(o.Ping, 10*time.Second)
+	if o.Transport == nil {
+		o.Transport = newTransport(o.Timeout)
+	}
+	return nil
+}
+
+func or[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func newTransport(silence time.Duration) http.RoundTripper {
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   128,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ResponseHeaderTimeout: silence,
+		DisableCompression:    true, // replies pass as they come
+	}
+}
+
+// Report is what happened to one request of a client.
+type Report struct {
+	Session  pleat.SessionKey // zero: the request was passed on as it was
+	Format   pleat.Format
+	Model    string
+	Began    time.Time
+	Took     time.Duration // until the reply was over
+	Added    time.Duration // of that, the proxy's own work before the request went out
+	FirstAt  time.Duration // until the first byte of the reply
+	Status   int           // of the reply
+	BytesIn  int           // the client's request, decompressed
+	BytesOut int           // the request that went out last
+	Messages int           // the client's
+	Folded   bool          // folds were in force
+	Epochs   int           // opened by this request
+	Hidden   int           // rounds answered inside the proxy
+	Retried  bool          // the provider refused the first view as too long
+	Forked   bool          // the conversation left the one it was known by
+	Snapshot pleat.Snapshot
+	Whole    int // tokens of the whole conversation; 0: not folded
+	Usage    pleat.Usage
+	Err      error
+}
+
+// errIdle ends requests whose upstream fell silent.
+var errIdle = errors.New("the upstream was silent for too long")

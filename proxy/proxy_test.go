@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+const window = 24_000
+
+// A conversation of many times the window ends well: nothing overflows, nothing illegal
+// goes out, and what was folded comes back exactly, without the client noticing.
+func TestLongConversation(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+			up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
+			var reports reports
+			a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
+			a.streams = streams
+			a.run(t)
+			log := up.Log()
+			wellBehaved(t, log)
+			recalled, folded, hidden := "", false, 0
+			for _, r := range reports.all() {
+				folded = folded || r.Folded
+				hidden += r.Hidden
+			}
+			for _, x := range log {
+				if recalled == "" {
+					recalled = x.Recalled // later it may be folded itself
+				}
+			}
+			if !folded || recalled != "exact" || hidden == 0 {
+				t.Errorf("folded %t, recalled %q, hidden rounds %d", folded, recalled, hidden)
+			}
+			if last := log[len(log)-1]; last.Step != 24 {
+				t.Errorf("the last request has step %d", last.Step)
+			}
+			if got := strings.Count(strings.Join(a.history, ""), "call_recall_1"); got != 0 {
+				t.Errorf("the client knows of a hidden call")
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// ToolPrefix stands before the names of the recall tools in sessions whose client has a
+// tool of one of those names itself.
+const ToolPrefix = "pleat_"
+
+// newMode decides how a new session gets folded content back. Tools are only added to a
+// conversation from its first request on: later they would change what the provider has
+// in its cache, and what its thinking is bound to.
+func (o *Options) newMode(req *request, before *mode) mode {
+	switch {
+	case o.ObserveOnly || o.Recall == RecallOff:
+		return mode{Recall: RecallOff}
+	case o.Recall == RecallFile:
+		return mode{Recall: RecallFile}
+	case len(req.tools) == 0:
+		return mode{Recall: RecallOff}
+	case before != nil: // the client's tools had ours behind them until now
+		return *before
+	case slices.ContainsFunc(req.messages, func(m pleat.Message) bool { return m.Role() == pleat.RoleAssistant }):
+		return mode{Recall: RecallOff}
+	}
+	m := mode{Recall: RecallTools}
+	if slices.ContainsFunc(req.tools, func(t pleat.Tool) bool { return m.own(t.Name) }) {
+		m.Prefix = ToolPrefix
+	}
+	return m
+}
+
+// own reports whether a tool is ours.
+func (m mode) own(name string) bool {
+	if m.Recall != RecallTools {
+		return false
+	}
+	bare, ok := strings.CutPrefix(name, m.Prefix)
+	return ok && slices.ContainsFunc(recallTools, func(t pleat.Tool) bool { return t.Name == bare })
+}
+
+var recallTools = pleat.RecallTools()
+
+// tools are the definitions to add to a request.
+func (m mode) tools(req *request) []pleat.Tool {
+	if m.Recall != RecallTools || len(req.tools) == 0 {
+		return nil
+	}
+	if m.Prefix == "" {
+		return recallTools
+	}
+	list := slices.Clone(recallTools)
+	for i := range list {
+		list[i].Name = m.Prefix + list[i].Name
+	}
+	return list
+}
+
+// stubs says how a session's stubs tell the way back.
+func (m mode) stubs(dir string, key pleat.SessionKey) func(handle string) string {
+	switch m.Recall {
+	case RecallTools:
+		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
+	case RecallFile:
+		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
+	}
+	return func(string) string { return "" }
+}
+
+// recallFile is the file with what a handle stands for. Forks share the files of their
+// family, because they share its stubs.
+func recallFile(dir string, key pleat.SessionKey, handle string) string {
+	return filepath.Join(dir, short(key.Tenant), family(key.Session), handle+".txt")
+}
+
+// family is the part of a session's name that its forks share.
+func family(session string) string {
+	name, _, _ := strings.Cut(session, "-")
+	return name
+}
+
+// writeFiles writes what was folded since the last time, where stubs name files. They
+// are there before the view that names them leaves.
+func (c *conversation) writeFiles(ctx context.Context, dir string) error {
+	if c.mode.Recall != RecallFile {
+		return nil
+	}
+	folds := c.sess.Folds()
+	for _, f := range folds[c.written:] {
+		u, err := c.sess.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle})
+		if err != nil {
+			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
+		}
+		name := recallFile(dir, c.key, f.Handle)
+		if err := writeOnce(name, u.Whole()); err != nil {
+			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
+		}
+		c.written++
+	}
+	return nil
+}
+
+// writeOnce writes a file that is whole or not there, for the owner's eyes only.
+func writeOnce(name, text string) error {
+	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if again := f.Close(); err == nil {
+		err = again
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,370 @@
+package proxy
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// rewriter finds the session that a request belongs to and turns the request into the
+// one that goes out. [Handler] and [Transport] are two faces of it.
+type rewriter struct {
+	o    Options
+	memo *memo
+
+	mu       sync.Mutex
+	sessions map[pleat.SessionKey]*list.Element // of *conversation
+	recent   *list.List                         // most recently used first
+	index    map[indexKey]pleat.SessionKey      // prefixes of the conversations in memory
+}
+
+type indexKey struct {
+	scope  scope
+	prefix pleat.Hash
+}
+
+func newRewriter(o *Options) (*rewriter, error) {
+	rw := &rewriter{memo: newMemo(), sessions: make(map[pleat.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]pleat.SessionKey)}
+	if o != nil {
+		rw.o = *o
+	}
+	return rw, rw.o.fill()
+}
+
+// caller is who sends a request, as far as it matters for finding its session.
+type caller struct {
+	scope scope
+	hint  string
+	child bool
+}
+
+// turn is a request that found its place: what goes out, and what is needed to go on
+// with the answer.
+type turn struct {
+	req    *request
+	from   caller
+	conv   *conversation
+	out    []byte
+	at     int // length of the transcript
+	client []int
+	drop   bool // the view needs the provider to drop thinking
+
+	prefixes []pleat.Hash
+	mark     mark // of the request
+	forked   bool
+	epochs   int
+	folded   bool
+	meter    pleat.Snapshot
+}
+
+// errMoved: the session went another way; the conversation needs a fork of it.
+var errMoved = errors.New("the session went another way")
+
+// begin brings a request's session up to date and makes the request that goes out.
+func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
+	prefixes := rw.memo.prefixes(req)
+	key, err := rw.locate(ctx, req, from, prefixes)
+	if err != nil {
+		return nil, err
+	}
+	forked := false
+	for try := 0; ; try++ {
+		conv, err := rw.open(ctx, key, req, from)
+		if err != nil {
+			return nil, err
+		}
+		t, p, err := rw.advance(ctx, conv, req, from, prefixes)
+		switch {
+		case err == nil:
+			t.forked = forked
+			return t, nil
+		case try == 100:
+			return nil, err
+		case errors.Is(err, errMoved):
+			forked = true
+			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope, prefixes); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, pleat.ErrConflict):
+			return nil, err
+		}
+	}
+}
+
+// locate finds the session with the longest prefix of the conversation, in memory, then
+// in the store, or names a new one.
+func (rw *rewriter) locate(ctx context.Context, req *request, from caller, prefixes []pleat.Hash) (pleat.SessionKey, error) {
+	rw.mu.Lock()
+	for _, h := range slices.Backward(prefixes) {
+		if key, ok := rw.index[indexKey{from.scope, h}]; ok {
+			rw.mu.Unlock()
+			return key, nil
+		}
+	}
+	rw.mu.Unlock()
+	for end, size := len(prefixes), 32; end > 0; size *= 8 {
+		start := max(end-size, 0)
+		labels := make([]string, 0, end-start)
+		for _, h := range prefixes[start:end] {
+			labels = append(labels, from.scope.label(h))
+		}
+		found, err := rw.o.Store.Find(ctx, from.scope.tenant, pleat.EntryPrefix, labels...)
+		if err != nil {
+			return pleat.SessionKey{}, fmt.Errorf("find conversation: %w", err)
+		}
+		best := -1
+		var key pleat.SessionKey
+		for _, f := range found {
+			if i := slices.Index(labels, f.Entry.Label); i > best {
+				best, key = i, f.Key
+			}
+		}
+		if best >= 0 {
+			return key, nil
+		}
+		end = start
+	}
+	return pleat.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, nil
+}
+
+// open returns the conversation from memory or opens it.
+func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request, from caller) (*conversation, error) {
+	rw.mu.Lock()
+	if e, ok := rw.sessions[key]; ok {
+		rw.recent.MoveToFront(e)
+		rw.mu.Unlock()
+		return e.Value.(*conversation), nil
+	}
+	rw.mu.Unlock()
+	c := &conversation{key: key, marks: make(map[pleat.Hash]mark), replies: make(map[int]reply)}
+	if err := c.load(ctx, rw.o.Store); err != nil {
+		return nil, fmt.Errorf("open conversation: %w", err)
+	}
+	if c.mode.Recall == "" {
+		before, err := rw.before(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		c.mode = rw.o.newMode(req, before)
+	}
+	if err := rw.start(ctx, c, req, from); err != nil {
+		return nil, err
+	}
+	rw.keep(c, from.scope)
+	return c, nil
+}
+
+// start opens the conversation's session for a request's model and head.
+func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
+	model, known := rw.o.Models.Lookup(req.model)
+	o := &pleat.Options{
+		Policy: rw.o.Policy, Model: model, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
+		Codecs: map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
+		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
+	}
+	if w := rw.o.Window; w > 0 && (!known || w < model.Window) {
+		o.Budget.Window = w
+	}
+	if c.mode.Prefix != "" {
+		o.Policy.Spill.Exempt = slices.Clone(o.Policy.Spill.Exempt)
+		for _, t := range recallTools {
+			o.Policy.Spill.Exempt = append(o.Policy.Spill.Exempt, c.mode.Prefix+t.Name)
+		}
+	}
+	if rw.o.Observe != nil {
+		o.Observe = func(e pleat.Event) { rw.o.Observe(c.key, e) }
+	}
+	if rw.o.Session != nil {
+		rw.o.Session(c.key, o)
+	}
+	sess, err := pleat.OpenSession(ctx, rw.o.Store, c.key, o)
+	if err != nil {
+		return err
+	}
+	c.sess, c.setup = sess, setup{req.model, req.head(), from.child}
+	return nil
+}
+
+// before is the mode of the session that the client had under the same name of its own:
+// what it calls one conversation keeps its tools when the client has compacted it.
+func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
+	if from.hint == "" {
+		return nil, nil
+	}
+	found, err := rw.o.Store.Find(ctx, from.scope.tenant, pleat.EntryPrefix, from.hintLabel())
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var m mark
+	if err := json.Unmarshal(found[0].Entry.Data, &m); err != nil || m.Recall != RecallTools {
+		return nil, nil
+	}
+	return &m.mode, nil
+}
+
+func (c caller) hintLabel() string {
+	return pleat.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
+}
+
+// keep puts a conversation into memory, and lets the one go that was not used longest.
+func (rw *rewriter) keep(c *conversation, s scope) {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	if e, ok := rw.sessions[c.key]; ok { // somebody else was faster; both work
+		rw.recent.Remove(e)
+	}
+	rw.sessions[c.key] = rw.recent.PushFront(c)
+	for h := range c.marks {
+		rw.index[indexKey{s, h}] = c.key
+	}
+	for rw.recent.Len() > rw.o.Sessions {
+		rw.drop(rw.recent.Back())
+	}
+}
+
+func (rw *rewriter) drop(e *list.Element) {
+	old := rw.recent.Remove(e).(*conversation)
+	delete(rw.sessions, old.key)
+	for k, key := range rw.index {
+		if key == old.key {
+			delete(rw.index, k)
+		}
+	}
+}
+
+// advance appends what is new to the conversation's session, lets it fold, and writes
+// the request that goes out. With errMoved the place says where to fork.
+func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []pleat.Hash) (*turn, place, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := rw.catchUp(ctx, c, req, from); err != nil {
+		return nil, place{}, err
+	}
+	p, ok := c.find(rw.memo, req, prefixes)
+	if !ok {
+		return nil, p, errMoved
+	}
+	if err := c.sess.Append(ctx, req.messages[p.client:]...); err != nil {
+		return nil, p, err
+	}
+	now := rw.o.Now()
+	idle := time.Duration(0)
+	if !c.last.IsZero() {
+		idle = max(now.Sub(c.last), 0)
+	}
+	epochs := c.sess.Snapshot().Epoch
+	v, err := c.sess.View(ctx, pleat.Turn{Idle: idle})
+	if err != nil {
+		return nil, p, err
+	}
+	t := &turn{req: req, from: from, conv: c, at: c.sess.Len(), prefixes: prefixes, mark: p.mark, meter: c.sess.Snapshot()}
+	t.epochs = t.meter.Epoch - epochs
+	if p.mark.Client < len(req.messages) || t.epochs > 0 {
+		t.mark = mark{mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes), At: t.at, Aliases: p.aliases}
+		if err := rw.mark(ctx, c, t); err != nil {
+			return nil, p, err
+		}
+	}
+	t.client = c.client[:t.at:t.at]
+	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return nil, p, err
+	}
+	return t, p, rw.write(t, v)
+}
+
+// catchUp takes in what other replicas wrote, and what the request changed beside its
+// messages.
+func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, from caller) error {
+	if c.setup.model != req.model {
+		if err := rw.start(ctx, c, req, from); err != nil {
+			return err
+		}
+	} else if err := c.sess.Refresh(ctx); err != nil {
+		return err
+	}
+	if head := req.head(); c.setup.head != head {
+		c.sess.SetHead(req.system, append(slices.Clone(req.tools), c.mode.tools(req)...))
+		c.setup.head = head
+	}
+	return c.load(ctx, rw.o.Store)
+}
+
+// mark records that the request's messages are in the session, with the folds in force.
+func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn) error {
+	prefix := t.prefixes[len(t.prefixes)-1]
+	data, err := json.Marshal(t.mark)
+	if err != nil {
+		return fmt.Errorf("encode mark: %w", err)
+	}
+	first := len(c.marks) == 0
+	if t.mark.seq, err = c.sess.Mark(ctx, t.from.scope.label(prefix), data); err != nil {
+		return err
+	}
+	c.take(t.mark, rw.o.Now())
+	rw.mu.Lock()
+	rw.index[indexKey{t.from.scope, prefix}] = c.key
+	rw.mu.Unlock()
+	if t.from.hint == "" || !first {
+		return nil
+	}
+	if _, err := c.sess.Mark(ctx, t.from.hintLabel(), data); err != nil && !errors.Is(err, pleat.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// write makes the bytes that go out.
+func (rw *rewriter) write(t *turn, v pleat.View) error {
+	t.folded = !v.IsWhole(t.at)
+	if rw.o.ObserveOnly {
+		t.out = t.req.body
+		return nil
+	}
+	own, err := t.conv.view(v, t.req, t.client)
+	if err != nil {
+		return err
+	}
+	t.drop = v.DropThinking
+	t.out, err = t.req.splice(own, t.conv.mode.tools(t.req))
+	return err
+}
+
+// fork makes a session of its own for a conversation that left another one's: the same
+// up to the last request that they share. Its name follows from where they part, so that
+// all replicas make the same.
+func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope, prefixes []pleat.Hash) (pleat.SessionKey, error) {
+	next := "again"
+	if m.Client < len(prefixes) {
+		next = s.label(prefixes[m.Client])
+	}
+	key := pleat.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
+	if m.seq == 0 { // they share no request: a name was taken by a conversation that was never finished
+		return key, nil
+	}
+	codecs := map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}
+	if err := pleat.Fork(ctx, rw.o.Store, c.key, m.seq, key, codecs); err != nil && !errors.Is(err, pleat.ErrConflict) {
+		return pleat.SessionKey{}, err
+	}
+	return key, nil
+}
+
+// replyMark records an answer with hidden rounds, so that it is known when it comes back.
+func (c *conversation) replyMark(ctx context.Context, r reply) error {
+	data, err := json.Marshal(mark{mode: c.mode, Reply: &r})
+	if err != nil {
+		return fmt.Errorf("encode mark: %w", err)
+	}
+	seq, err := c.sess.Mark(ctx, "", data)
+	if err != nil {
+		return err
+	}
+	c.take(mark{mode: c.mode, Reply: &r, seq: seq}, time.Time{})
+	return nil
+}

@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"bytes"
+)
+
+// messagesScreen is the [screen] of the Messages wire.
+type messagesScreen struct {
+	own    func(name string) bool
+	blocks map[int]int // number of a block of this answer → number the client knows it by; negative: hidden
+	count  int         // blocks that the client got
+	moved  bool        // numbers differ from the provider's
+	answer int         // answers before this one
+
+	usage  []byte // of the answer's start
+	output int    // tokens of the answers before
+	tokens int    // of this answer
+	delta  []byte // the event that ends the answer
+	stop   []byte
+}
+
+func (s *messagesScreen) event(raw, data []byte) ([]byte, bool) {
+	switch text(get(data, "type")) {
+	case "message_start":
+		s.usage = bytes.Clone(get(data, "message", "usage"))
+		s.tokens = number(get(s.usage, "output_tokens"))
+		if s.answer > 0 {
+			return nil, false
+		}
+	case "content_block_start":
+		return s.start(raw, data), false
+	case "content_block_delta", "content_block_stop":
+		n, known := s.blocks[number(get(data, "index"))]
+		if !known {
+			break
+		}
+		return s.numbered(raw, data, n), false
+	case "message_delta":
+		if n := get(data, "usage", "output_tokens"); n != nil {
+			s.tokens = number(n)
+		}
+		s.delta = bytes.Clone(raw)
+		return nil, false
+	case "message_stop", "error":
+		s.stop = bytes.Clone(raw)
+		return nil, true
+	}
+	return raw, false
+}
+
+func (s *messagesScreen) start(raw, data []byte) []byte {
+	if s.blocks == nil {
+		s.blocks = make(map[int]int)
+	}
+	at := number(get(data, "index"))
+	if text(get(data, "content_block", "type")) == "tool_use" && s.own(text(get(data, "content_block", "name"))) {
+		s.blocks[at], s.moved = -1, true
+		return nil
+	}
+	s.blocks[at] = s.count
+	s.count++
+	return s.numbered(raw, data, s.blocks[at])
+}
+
+// numbered is the event with the number that the client knows the block by.
+func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
+	switch {
+	case n < 0:
+		return nil
+	case !s.moved:
+		return raw
+	}
+	return withData(raw, set(data, digits(n), "index"))
+}
+
+func (s *messagesScreen) next() {
+	s.answer++
+	s.output += s.tokens
+	s.blocks, s.moved, s.tokens, s.delta, s.stop = nil, true, 0, nil, nil
+}
+
+func (s *messagesScreen) begun() bool { return s.count > 0 || s.answer > 0 }
+
+// end sends the usage of the last request with all output tokens: clients decide about
+// their own compaction from it.
+func (s *messagesScreen) end() []byte {
+	delta := s.delta
+	if s.answer > 0 && delta != nil {
+		delta = withData(delta, joinedUsage(dataOf(delta), s.usage, s.output+s.tokens))
+	}
+	out := append(bytes.Clone(delta), s.stop...)
+	s.delta, s.stop = nil, nil
+	return out
+}
+
+// joinedUsage sets the usage of the message that ends a joined answer.
+func joinedUsage(data, start []byte, output int) []byte {
+	if get(data, "usage") == nil {
+		data = set(data, []byte("{}"), "usage")
+	}
+	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"} {
+		if v := get(start, name); v != nil && get(data, "usage", name) == nil {
+			data = set(data, v, "usage", name)
+		}
+	}
+	return set(data, digits(output), "usage", "output_tokens")
+}
+
+// joinMessages makes one complete answer of several, without our calls.
+func joinMessages(bodies [][]byte, own func(name string) bool) ([]byte, error) {
+	last := bodies[len(bodies)-1]
+	var content [][]byte
+	output, hid := 0, false
+	for _, b := range bodies {
+		for _, block := range elements(get(b, "content")) {
+			if text(get(block, "type")) == "tool_use" && own(text(get(block, "name"))) {
+				hid = true
+				continue
+			}
+			content = append(content, block)
+		}
+		output += number(get(b, "usage", "output_tokens"))
+	}
+	if !hid && len(bodies) == 1 {
+		return last, nil
+	}
+	out := set(last, arrayOf(content), "content")
+	if id := get(bodies[0], "id"); id != nil {
+		out = set(out, id, "id")
+	}
+	return set(out, digits(output), "usage", "output_tokens"), nil
+}

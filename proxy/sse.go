@@ -1,0 +1,128 @@
+package proxy
+
+import "bytes"
+
+// splitter cuts a stream into events, each with all its bytes, the empty line that ends
+// it included: what is not hidden passes on as it came.
+type splitter struct {
+	buf  []byte
+	scan int // of buf, looked at already
+}
+
+// feed takes the next bytes and hands out the events that they complete. What it hands
+// out is valid until the next call.
+func (s *splitter) feed(b []byte, event func(raw, data []byte) error) error {
+	s.buf = append(s.buf, b...)
+	start := 0
+	for {
+		n := eventEnd(s.buf[start:], max(s.scan-start, 0))
+		if n < 0 {
+			break
+		}
+		raw := s.buf[start : start+n]
+		if err := event(raw, dataOf(raw)); err != nil {
+			return err
+		}
+		start += n
+		s.scan = start
+	}
+	s.scan = max(len(s.buf)-3, start)
+	s.buf = append(s.buf[:0], s.buf[start:]...)
+	s.scan -= start
+	return nil
+}
+
+// rest is what was cut off by the stream's end.
+func (s *splitter) rest() []byte {
+	rest := s.buf
+	s.buf, s.scan = nil, 0
+	return rest
+}
+
+// eventEnd is the length of the first event, -1 if its end has not come yet.
+func eventEnd(b []byte, from int) int {
+	for i := from; i < len(b); i++ {
+		switch b[i] {
+		case '\n':
+			if i+1 < len(b) && b[i+1] == '\n' {
+				return i + 2
+			}
+			if i+2 < len(b) && b[i+1] == '\r' && b[i+2] == '\n' {
+				return i + 3
+			}
+		case '\r':
+			if i+1 < len(b) && b[i+1] == '\r' {
+				return i + 2
+			}
+		}
+	}
+	return -1
+}
+
+// dataOf joins the data lines of an event.
+func dataOf(raw []byte) []byte {
+	var data []byte
+	found := false
+	for line := range bytes.FieldsFuncSeq(raw, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		value, ok := bytes.CutPrefix(line, []byte("data:"))
+		if !ok {
+			continue
+		}
+		value = bytes.TrimPrefix(value, []byte(" "))
+		if !found {
+			data, found = value, true
+			continue
+		}
+		data = append(append(bytes.Clone(data), '\n'), value...)
+	}
+	return data
+}
+
+// withData writes an event again with other data.
+func withData(raw, data []byte) []byte {
+	var out []byte
+	if line, ok := bytes.CutPrefix(raw, []byte("event:")); ok {
+		end := bytes.IndexAny(line, "\r\n")
+		out = append(append(append(out, "event:"...), line[:end]...), '\n')
+	}
+	return append(append(append(out, "data: "...), data...), "\n\n"...)
+}
+
+// screen passes a provider's stream on to the client without our own calls in it, and
+// makes one answer of several.
+type screen interface {
+	// event takes an event and returns what the client gets of it. over is true when
+	// the answer is complete; what ends it is held back until end.
+	event(raw, data []byte) (out []byte, over bool)
+	// next says that another answer follows, which goes on with this one.
+	next()
+	// end returns what was held back.
+	end() []byte
+	// begun reports whether the client has got anything of an answer's content.
+	begun() bool
+}
+
+// errorEvent says inside a stream what a provider said instead of an answer.
+func (p *protocol) errorEvent(body []byte) []byte {
+	body = bytes.ReplaceAll(bytes.TrimSpace(body), []byte("\n"), []byte(" "))
+	if p == chat {
+		return append(append([]byte("data: "), body...), "\n\n"...)
+	}
+	if p == responses {
+		e := get(body, "error")
+		if e == nil {
+			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
+		}
+		body = append(append([]byte(`{"type":"response.failed","response":{"status":"failed","error":`), e...), "}}"...)
+		return append(append([]byte("event: response.failed\ndata: "), body...), "\n\n"...)
+	}
+	return append(append([]byte("event: error\ndata: "), body...), "\n\n"...)
+}
+
+// pingEvent keeps a client waiting.
+func (p *protocol) pingEvent() []byte {
+	if p == messages {
+		return []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n")
+	}
+	return []byte(": keep-alive\n\n")
+}

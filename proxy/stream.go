@@ -1,0 +1,275 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// stream is the reply that a client reads while the provider writes it: passed on as it
+// comes, without our own calls, which are answered on the way.
+type stream struct {
+	x       *exchange
+	from    io.ReadCloser
+	split   splitter
+	screen  screen
+	rec     recorder
+	buf     []byte
+	out     []byte
+	replies []pleat.Reply // before the one that is under way
+	ended   bool          // the client has got the end of the answer
+	err     error
+	next    chan sent // another request is under way
+	closed  bool
+}
+
+type sent struct {
+	resp *http.Response
+	err  error
+}
+
+// stream prepares a streamed reply.
+func (x *exchange) stream(resp *http.Response) *http.Response {
+	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10)}
+	s.screen = x.req.on.stream(x.own())
+	resp.Body, resp.ContentLength = s, -1
+	resp.Header.Del("Content-Length")
+	return resp
+}
+
+// own says which tools are ours in this exchange.
+func (x *exchange) own() func(name string) bool {
+	if x.turn == nil || x.turn.conv == nil || len(x.req.tools) == 0 || x.rw.o.ObserveOnly {
+		return func(string) bool { return false }
+	}
+	return x.turn.conv.mode.own
+}
+
+// Read gives the client what there is.
+func (s *stream) Read(p []byte) (int, error) {
+	for len(s.out) == 0 {
+		if s.err != nil {
+			s.x.finish(notEOF(s.err))
+			return 0, s.err
+		}
+		s.more()
+	}
+	n := copy(p, s.out)
+	s.out = s.out[n:]
+	s.x.first(n)
+	return n, nil
+}
+
+// more waits for the provider's next bytes, or for a ping while a request is under way.
+func (s *stream) more() {
+	s.out = s.out[:0]
+	s.x.idle.Reset(s.x.rw.o.Timeout)
+	if s.next != nil {
+		timer := time.NewTimer(s.x.rw.o.Ping)
+		defer timer.Stop()
+		select {
+		case got := <-s.next:
+			s.next = nil
+			s.resume(got)
+		case <-timer.C:
+			s.out = append(s.out, s.x.req.on.pingEvent()...)
+		}
+		return
+	}
+	n, err := s.from.Read(s.buf)
+	if n > 0 && !s.ended {
+		s.rec.Write(s.buf[:n])
+		s.split.feed(s.buf[:n], s.event)
+	}
+	if err == nil || s.next != nil {
+		return
+	}
+	if err != io.EOF && !s.ended {
+		if cause := context.Cause(s.x.ctx); errors.Is(cause, errIdle) {
+			err = cause
+		}
+		s.cutOff(err)
+		return
+	}
+	if !s.ended {
+		s.out = append(s.out, s.split.rest()...)
+		s.over()
+	}
+	if s.next == nil {
+		s.err = io.EOF
+	}
+}
+
+func (s *stream) event(raw, data []byte) error {
+	if s.ended || s.next != nil {
+		return nil
+	}
+	out, over := s.screen.event(raw, data)
+	s.out = append(s.out, out...)
+	if over {
+		s.over()
+	}
+	return nil
+}
+
+// over is called at the end of an answer: the client gets its end, unless there is more
+// to come.
+func (s *stream) over() {
+	x := s.x
+	reply, err := s.rec.Reply()
+	if err == nil && reply.Err != nil && !s.screen.begun() {
+		if again, _ := x.refused(reply.Err); again {
+			s.screen.next()
+			s.send()
+			return
+		}
+	}
+	if err == nil && reply.Err == nil {
+		if ours, others := ownCalls(reply, x.own()); len(ours) > 0 {
+			herr := x.hide(x.ctx, reply, ours, others)
+			switch {
+			case herr != nil:
+				s.cutOff(herr)
+				return
+			case others == 0 && x.hidden <= x.rw.o.Rounds+2:
+				s.replies = append(s.replies, reply)
+				s.screen.next()
+				s.send()
+				return
+			}
+		}
+	}
+	s.ended = true
+	x.settle(x.ctx, s.replies, reply, err == nil && reply.Err == nil)
+	s.out = append(s.out, s.screen.end()...)
+}
+
+// cutOff ends a stream that cannot go on, so that the client sees that it is incomplete.
+func (s *stream) cutOff(err error) {
+	s.ended, s.err = true, fmt.Errorf("reply broke off: %w", err)
+	s.x.rw.o.Logger.Warn("a reply broke off", "err", err)
+}
+
+// send sends the turn again beside the client's waiting.
+func (s *stream) send() {
+	s.from.Close()
+	s.from = http.NoBody
+	s.next = make(chan sent, 1)
+	go func(next chan<- sent) {
+		resp, err := s.x.send(s.x.ctx)
+		next <- sent{resp, err}
+	}(s.next)
+}
+
+// resume goes on with the answer to another request.
+func (s *stream) resume(got sent) {
+	if got.err != nil {
+		s.cutOff(got.err)
+		return
+	}
+	s.from, s.split, s.rec = got.resp.Body, splitter{}, s.x.req.on.record()
+	if got.resp.StatusCode < 400 {
+		return
+	}
+	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError)
+	if err != nil {
+		s.cutOff(err)
+		return
+	}
+	e := pleat.ClassifyError(got.resp.StatusCode, got.resp.Header.Get("Retry-After"), body)
+	if again, _ := s.x.refused(e); again {
+		s.send()
+		return
+	}
+	s.out = append(s.out, s.x.req.on.errorEvent(body)...)
+	s.ended, s.err = true, io.EOF
+}
+
+// Close ends the exchange: what is under way is cancelled and waited for.
+func (s *stream) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.from.Close()
+	s.x.cancel(context.Canceled)
+	if s.next != nil {
+		if got := <-s.next; got.resp != nil {
+			got.resp.Body.Close()
+		}
+		s.next = nil
+	}
+	s.x.finish(notEOF(s.err))
+	return err
+}
+
+// whole reads a complete reply and answers our calls in it before the client gets it.
+func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
+	var bodies [][]byte
+	var replies []pleat.Reply
+	for {
+		body, err := readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody)
+		resp.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("read reply: %w", err)
+		}
+		bodies = append(bodies, body)
+		reply, err := x.req.on.reply(body)
+		ours, others := ownCalls(reply, x.own())
+		if err != nil || reply.Err != nil || len(ours) == 0 {
+			x.settle(x.ctx, replies, reply, err == nil && reply.Err == nil)
+			break
+		}
+		if err := x.hide(x.ctx, reply, ours, others); err != nil {
+			return nil, err
+		}
+		if others > 0 || x.hidden > x.rw.o.Rounds+2 {
+			x.settle(x.ctx, replies, reply, true)
+			break
+		}
+		replies = append(replies, reply)
+		again, err := x.exchangeAgain()
+		if err != nil {
+			return nil, err
+		}
+		if again.StatusCode >= 400 {
+			again.Body = &passing{x: x, from: again.Body}
+			return again, nil
+		}
+		resp = again
+	}
+	out := bodies[0]
+	if x.hidden > 0 {
+		var err error
+		if out, err = x.req.on.join(bodies, x.own()); err != nil {
+			return nil, fmt.Errorf("join replies: %w", err)
+		}
+	}
+	setBody(resp, out)
+	resp.Body = &passing{x: x, from: resp.Body}
+	return resp, nil
+}
+
+// exchangeAgain sends the turn with hidden rounds in it.
+func (x *exchange) exchangeAgain() (*http.Response, error) {
+	for {
+		resp, err := x.send(x.ctx)
+		if err != nil || resp.StatusCode < 400 {
+			return resp, err
+		}
+		body, err := readAll(resp.Body, resp.ContentLength, maxError)
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		if again, _ := x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)); !again {
+			setBody(resp, body)
+			return resp, nil
+		}
+	}
+}
