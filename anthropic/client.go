@@ -17,7 +17,8 @@ import (
 // DefaultBaseURL is the provider's own server.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// BindingBeta is the value that anthropic-beta must have for [Client.DropThinking].
+// BindingBeta is the value that anthropic-beta must have for [Client.DropThinking], and for
+// views with DropThinking that [Request.Splice] writes.
 const BindingBeta = "thinking-binding-controls-2026-08-01"
 
 // Client asks a server that speaks the Messages format: it is a [pleat.Generator]. Only a

@@ -73,7 +73,7 @@ func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 		more = append(more, wire.Insert(r.body.Data, r.top.tools, list))
 	}
 	if v.DropThinking {
-		more = append(more, r.dropThinking()...)
+		more = append(more, r.askDrop()...)
 	}
 	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err != nil {
@@ -82,13 +82,9 @@ func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	return out, nil
 }
 
-// BindingBeta is the value that anthropic-beta must have for a request that says what
-// happens to thinking which does not verify. See [Request.Splice].
-const BindingBeta = "thinking-binding-controls-2026-08-01"
-
-// dropThinking asks the provider to drop thinking that was made behind other bytes. A
+// askDrop asks the provider to drop thinking that was made behind other bytes. A
 // request that does not say how it thinks has no place for it.
-func (r *Request) dropThinking() []jsonspan.Edit {
+func (r *Request) askDrop() []jsonspan.Edit {
 	const control = `{"prefix_mismatch_behavior":"drop_block"}`
 	thinking := r.top.thinking
 	object := thinking.Of(r.body.Data)
