@@ -196,6 +196,15 @@ func (a *Agent) index() error {
 	return nil
 }
 
+// Close ends what the agent has under way in the background and waits for it. The store
+// is the caller's to close.
+func (a *Agent) Close() error {
+	if c, ok := any(a.session).(interface{ Close() error }); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 // Session is the conversation: for its meter, ledger and search, for compacting and
 // undoing between two runs.
 func (a *Agent) Session() *pleat.Session { return a.session }

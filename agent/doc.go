@@ -34,4 +34,14 @@
 // [Options.Observe] gets an [Event] for everything that happens, the session's own events
 // among them: the meter before and after each decision, text as it streams in, calls and
 // results, folds, money.
+//
+// # Without a model
+//
+// [Rehearsal] is a model without a network that really calls the tools: a first run for
+// people without a key, and a test of everything but a model's judgement.
+//
+//	err := agent.PrepareRehearsal(dir)
+//	w, err := agent.OpenWorkspace(dir)
+//	a, err := agent.New(ctx, agent.RehearsalOptions(w))
+//	res, err := a.Run(ctx, agent.RehearsalTask)
 package agent

@@ -61,6 +61,7 @@ func (c Call) delegate(ctx context.Context, o TaskOptions) (string, error) {
 		return "", err
 	}
 	res, err := child.Run(ctx, in.Prompt)
+	err = errors.Join(err, child.Close())
 	c.agent.spentMu.Lock()
 	c.agent.below.add(res.Spent)
 	c.agent.spentMu.Unlock()

@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Rehearsal is a model without a network, for trying the agent out: a small program that
+// plays one investigation in a workspace of its own. The tools it calls really run and the
+// window is so small that folding, a digest and an unfold happen before your eyes. It is
+// no language model, and says so.
+//
+// It keeps nothing between two requests. What it does next, and every fact in its answer,
+// it reads off the messages that it is sent, as a model has to: what was folded away it
+// has to get back by the recall tools.
+type Rehearsal struct {
+	// Pace is the pause after each word of an answer, so that people can follow; 0: none.
+	Pace time.Duration
+}
+
+// RehearsalModel is the model row of the rehearsal: a window of 8,000 tokens, no price.
+func RehearsalModel() pleat.Model {
+	return pleat.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
+}
+
+// RehearsalBudget is its budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
+func RehearsalBudget() pleat.Budget {
+	return pleat.Budget{Window: 8_000, Output: pleat.Tokens(1_000), Yellow: pleat.Share(0.60), Red: pleat.Share(0.80)}
+}
+
+// RehearsalTask is what it can do.
+const RehearsalTask = "The shop's checkout was down last night. Read README.md first, then what it names, and look at the machine you are on. " +
+	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, how many orders were lost and what that costs. " +
+	"Quote the refund rule of the runbook word for word. Never restart a service."
+
+// RehearsalRules allow what it does: harmless commands, and notes in its workspace.
+func RehearsalRules() Rules {
+	return Rules{Allow: []string{
+		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "write_file(*.md)",
+	}}
+}
+
+// RehearsalOptions set an agent up to play the rehearsal in a workspace that
+// [PrepareRehearsal] has filled. Store, key, observer and pace are the caller's to choose.
+func RehearsalOptions(w *Workspace) Options {
+	return Options{
+		Generator: new(Rehearsal),
+		Request: pleat.Request{
+			Model:  "rehearsal",
+			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
+		},
+		Session: pleat.Options{Model: RehearsalModel(), Budget: RehearsalBudget(), Policy: rehearsalPolicy()},
+		Tools:   StandardTools(w, ToolOptions{}),
+		Permit:  RehearsalRules().Permit(nil),
+	}
+}
+
+// rehearsalPolicy is the default policy with less kept beside a page of 800 tokens: the
+// newest 2 results and 4 messages, no files. In so small a window there is room for no
+// more.
+func rehearsalPolicy() pleat.Policy {
+	p, _ := pleat.PolicyByName("default") // it is always there
+	p.Mask.Keep, p.Digest.Keep, p.Digest.Tokens, p.Restore.Files = 2, 4, 800, 0
+	return p
+}
+
+// Generate implements [pleat.Generator].
+func (r *Rehearsal) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+	s := look(req)
+	text, calls := "", []pleat.ToolCall(nil)
+	if req.NoTools || len(req.Tools) == 0 {
+		text = s.digest()
+	} else {
+		text, calls = s.next()
+	}
+	if err := r.stream(ctx, text, sink); err != nil {
+		return pleat.Reply{}, err
+	}
+	var blocks []pleat.Block
+	if text != "" {
+		blocks = append(blocks, pleat.Say(text))
+	}
+	for _, c := range calls {
+		blocks = append(blocks, c)
+	}
+	reply := pleat.Reply{Model: "rehearsal", Messages: []pleat.Message{pleat.Assistant(blocks...)}, Stop: pleat.StopEnd}
+	if len(calls) > 0 {
+		reply.Stop = pleat.StopToolUse
+	}
+	count := pleat.NewTokenizer(RehearsalModel(), nil)
+	reply.Usage = pleat.Usage{Input: count.CountRequest(*req), Output: count.CountMessage(reply.Messages[0])}
+	return reply, nil
+}
+
+// stream hands out the text word by word.
+func (r *Rehearsal) stream(ctx context.Context, text string, sink func(pleat.Delta)) error {
+	if sink == nil {
+		return ctx.Err()
+	}
+	for _, word := range strings.SplitAfter(text, " ") {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		sink(pleat.Delta{Kind: pleat.KindText, Text: word})
+		if r.Pace > 0 {
+			t := time.NewTimer(r.Pace)
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// scene is what one request shows.
+type scene struct {
+	step, try int      // of the newest calls; 0: none were made yet
+	texts     []string // everything that is shown, oldest first
+	last      []string // the newest results
+	recalled  []string // results of recall tools that are shown
+}
+
+var stepID = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
+
+func look(req *pleat.Request) *scene {
+	s := new(scene)
+	names := make(map[string]string)
+	for _, m := range req.Messages {
+		if m.Role() == pleat.RoleAssistant {
+			s.last = nil
+		}
+		for _, b := range m.Blocks().All() {
+			switch b := b.(type) {
+			case pleat.Text:
+				s.texts = append(s.texts, b.Text.String())
+			case pleat.ToolCall:
+				names[b.ID] = b.Name
+				if id := stepID.FindStringSubmatch(b.ID); id != nil {
+					s.step, _ = strconv.Atoi(id[1])
+					s.try, _ = strconv.Atoi(id[2])
+				}
+			case pleat.ToolResult:
+				s.texts = append(s.texts, b.Text())
+				s.last = append(s.last, b.Text())
+				if recalls(names[b.CallID]) {
+					s.recalled = append(s.recalled, b.Text())
+				}
+			}
+		}
+	}
+	return s
+}
+
+// find looks for a pattern in what is shown, the newest first.
+func find(texts []string, re *regexp.Regexp) []string {
+	for i := len(texts) - 1; i >= 0; i-- {
+		if m := re.FindStringSubmatch(texts[i]); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// calls makes the calls of a step from pairs of tool and input.
+func (s *scene) calls(step, try int, pairs ...string) []pleat.ToolCall {
+	var out []pleat.ToolCall
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, pleat.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, i/2+1), pairs[i], pairs[i+1]))
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+)
+
+// rehearse plays the rehearsal in a folder and returns its answer and its events.
+func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Agent) {
+	t.Helper()
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	o := agent.RehearsalOptions(w)
+	var events []agent.Event
+	o.Observe = func(e agent.Event) { events = append(events, e) }
+	a, err := agent.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Run(t.Context(), agent.RehearsalTask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, events, a
+}
+
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := agent.PrepareRehearsal(dir); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	res, events, a := rehearse(t, dir)
+	if took := time.Since(started); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	for _, fact := range []string{"02:51", "03:27", "Deploy 4821 by r.osei", "team-lantern", "818 orders", "11861 EUR", "refunded with 14.50 EUR, counted by whole orders, and Ines Okafor signs the sum.", "rehearsal"} {
+		if !strings.Contains(res.Text, fact) {
+			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
+		}
+	}
+	if report, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(report), "11861 EUR") {
+		t.Errorf("the report is %q, %v", report, err)
+	}
+	var red, falls, digests, denied int
+	unfolded := ""
+	for i, e := range events {
+		switch e.Kind {
+		case agent.EventSnapshot:
+			if e.Snapshot.State == pleat.Red {
+				red++
+			}
+		case agent.EventEpoch:
+			if e.Snapshot.Tokens < e.Plan.Before {
+				falls++
+			}
+		case agent.EventDigest:
+			digests++
+		case agent.EventToolCall:
+			if e.Call.Denied != "" {
+				denied++
+				t.Errorf("%s %s was denied: %s", e.Call.Name, e.Call.Subject, e.Call.Denied)
+			}
+		case agent.EventToolResult:
+			if e.Call.Name == pleat.ToolUnfold {
+				unfolded = e.Result.Text
+			}
+		case agent.EventDone:
+			if i != len(events)-1 {
+				t.Error("something was told after the end")
+			}
+		}
+	}
+	if red == 0 || falls == 0 || digests == 0 || !strings.Contains(unfolded, "Ines Okafor") {
+		t.Errorf("red %d times, fell %d times, %d digests, unfolded %q", red, falls, digests, unfolded)
+	}
+	if most := agent.RehearsalBudget().Limits().Max; a.Session().Snapshot().Tokens > most {
+		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
+	}
+}
+
+// The answer comes from what the rehearsal reads: with other files it is another one.
+func TestRehearsalReadsItsAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := agent.PrepareRehearsal(dir); err != nil {
+		t.Fatal(err)
+	}
+	change := func(name string, pairs ...string) {
+		file := filepath.Join(dir, name)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.NewReplacer(pairs...).Replace(string(data))
+		if text == string(data) {
+			t.Fatalf("%s did not change", name)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("runbook.md", "14.50 EUR", "20.25 EUR", "Ines Okafor", "Tove Lund")
+	change("config/services.toml", "team-lantern", "team-harbour")
+	change("deploys.csv", "r.osei", "k.abara")
+	lost := 0
+	for at := 2*60 + 51; at <= 3*60+27; at++ {
+		change("metrics/orders.csv", fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3), fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60))
+		lost += 27
+	}
+	res, _, _ := rehearse(t, dir)
+	for _, fact := range []string{"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR", "Tove Lund"} {
+		if !strings.Contains(res.Text, fact) {
+			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
+		}
+	}
+}
+
+// Broken off after any number of turns and resumed in a new program, it comes to the same
+// answer: it has no memory but the messages it is sent.
+func TestRehearsalResumes(t *testing.T) {
+	t.Parallel()
+	store := pleat.NewMemStore()
+	dir := t.TempDir()
+	if err := agent.PrepareRehearsal(dir); err != nil {
+		t.Fatal(err)
+	}
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for turn := 1; ; turn++ {
+		o := agent.RehearsalOptions(w)
+		o.Store, o.Limits.Turns = store, 1
+		a, err := agent.New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var res agent.Result
+		if turn == 1 {
+			res, err = a.Run(t.Context(), agent.RehearsalTask)
+		} else {
+			res, err = a.Resume(t.Context())
+		}
+		if err != nil || turn > 40 {
+			t.Fatalf("turn %d: %+v, %v", turn, res, err)
+		}
+		if res.Stop == agent.StopDone {
+			if !strings.Contains(res.Text, "11861 EUR") {
+				t.Errorf("the answer is %s", res.Text)
+			}
+			return
+		}
+	}
+}
