@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -38,7 +39,11 @@ func (d *draft) pageTokens() int {
 		goal = d.lim.Target
 	}
 	free := goal - d.s.head.Total() - d.tokensIn(0, d.head())
-	room := max(min(free/2, maxPage), 300)
+	share := free / 2
+	if d.model || len(d.s.told) > 0 { // a model's text beside what code keeps
+		share = free * 3 / 5
+	}
+	room := max(min(share, maxPage), 300)
 	if w := d.p.Digest.Words; w > 0 {
 		room = min(room, w*4/3) // words of English have about that many tokens
 	}
@@ -59,8 +64,15 @@ func (d *draft) digest() {
 	}
 	const why = "the oldest turns"
 	room := pageRoom{total: d.pageTokens(), files: d.restoreRoom()}
+	told := d.s.narrativeFor(end, d.focus)
+	if told != nil && told.End > end && told.End <= d.tail(d.p.Digest.Keep) {
+		end = d.back(told.End) // what it tells need not be shown as well
+	}
 	more := d.mark()
-	if !d.foldPage(start, end, LeverDigest, why, room) || !d.p.Digest.Fill || d.goal-d.total < d.goal/10 {
+	if !d.foldPage(start, end, LeverDigest, why, room) {
+		return
+	}
+	if d.ask(d.added[len(d.added)-1], room.total); d.need != nil || told != nil || !d.p.Digest.Fill || d.goal-d.total < d.goal/10 {
 		return
 	}
 	// The page needed less than it was given: then more of the newest turns can stay.
@@ -113,7 +125,7 @@ func (d *draft) foldPage(start, end int, lever Lever, reason string, room pageRo
 	start = d.widened(start)
 	f := d.span(start, end, lever, reason)
 	pg := d.page(f, room)
-	f.Stub, f.Parts = pg.Text, pg.Parts
+	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
 	if format := d.p.Digest.Format; format != "" {
 		f.Stub = expand(format, "{n}", strconv.Itoa(end-start), "{summary}", pg.Text, "{handle}", f.Handle)
 		f.Parts.Digest += d.count(f.Stub) - d.count(pg.Text)
@@ -128,17 +140,56 @@ func (d *draft) foldPage(start, end int, lever Lever, reason string, room pageRo
 
 // page writes the page for a stretch.
 func (d *draft) page(f *Fold, room pageRoom) page {
+	if n := d.s.narrativeFor(f.End, d.focus); d.p.Digest.Trust && n != nil && n.End == f.End {
+		return d.summary(f, n, room)
+	}
 	pg := writePage(pageInput{
 		s: d.s, start: f.Start, end: f.End, pins: d.s.pins(), notes: d.s.notes,
-		focus: d.focus, narrative: d.narrative, recall: d.recall, handle: f.Handle,
+		focus: d.focus, narrative: d.narrative(f, room), recall: d.recall, handle: f.Handle,
 		room: room, restore: d.p.Restore,
 	})
 	if w := d.p.Digest.Words; w > 0 {
 		if text := firstWords(pg.Text, w); text != pg.Text {
-			pg = page{text, Parts{Digest: d.count(text)}}
+			pg = page{text, Parts{Digest: d.count(text)}, pg.By}
 		}
 	}
 	return pg
+}
+
+// summary is a model's text as it came, with what the policy restores beside it.
+func (d *draft) summary(f *Fold, n *narrative, room pageRoom) page {
+	in := pageInput{
+		s: d.s, start: f.Start, end: f.End, notes: d.s.notes, recall: d.recall, handle: f.Handle, room: room, restore: d.p.Restore,
+	}
+	text := n.text
+	if w := d.p.Digest.Words; w > 0 {
+		text = firstWords(text, w)
+	}
+	if d.p.Restore.Files > 0 {
+		text = joinSections(text, in.files(room.files))
+	}
+	if d.p.Restore.State {
+		text = joinSections(text, in.openState(room.total/8, d.count))
+	}
+	return page{text, Parts{Digest: d.count(text)}, "model"}
+}
+
+// narrative is the model's digest for the page of a stretch, if there is one, the page has
+// room for it, and it is shorter than what the view shows of the stretch.
+func (d *draft) narrative(f *Fold, room pageRoom) *narrative {
+	n := d.s.narrativeFor(f.End, d.focus)
+	if n == nil || d.p.Digest.Trust || n.Tokens > room.total*5/6 || n.Tokens > d.tokensIn(f.Start, f.End)*3/4 {
+		return nil
+	}
+	return n
+}
+
+// section is a model's digest as it stands on a page.
+func (n *narrative) section() string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf("## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s", n.Start+1, n.End, n.text)
 }
 
 // firstWords cuts a text after its first n words.

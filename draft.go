@@ -15,10 +15,10 @@ type draft struct {
 	goal   int // levers stop at or under it
 	focus  string
 	recall func(handle string) string
-	safe   []bool // places where cutting splits no round; see state.safe
-	whole  []bool // the same for the transcript without folds
-	// narrative is a model's digest for the stretch being folded; empty: by code.
-	narrative string
+	safe   []bool      // places where cutting splits no round; see state.safe
+	whole  []bool      // the same for the transcript without folds
+	model  bool        // a model can be asked for a digest
+	need   *digestNeed // what it should be asked for
 
 	spans map[Place]Fold // what span found out
 	in    folded

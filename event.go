@@ -8,7 +8,7 @@ const (
 	EventSnapshot EventKind = "snapshot" // the meter, before and after every decision
 	EventFold     EventKind = "fold"     // one fold came into force
 	EventEpoch    EventKind = "epoch"    // an epoch opened
-	EventDigest   EventKind = "digest"   // a digest was written
+	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventRecall   EventKind = "recall"   // something folded was asked for
 	EventError    EventKind = "error"    // something went wrong; the call that failed returns it too
 )
@@ -16,9 +16,10 @@ const (
 // Event is what observers are told. Only the fields that its kind names are set.
 type Event struct {
 	Kind     EventKind
-	Snapshot *Snapshot // EventSnapshot, EventEpoch (after it)
-	Fold     *Fold     // EventFold, EventDigest
-	Plan     *Plan     // EventEpoch
-	Recall   string    // EventRecall: the handle or query
-	Err      error     // EventError
+	Snapshot *Snapshot     // EventSnapshot, EventEpoch (after it)
+	Fold     *Fold         // EventFold, EventDigest (nil: it is only prepared)
+	Digest   *DigestReport // EventDigest: who wrote it, and how it came to be
+	Plan     *Plan         // EventEpoch
+	Recall   string        // EventRecall: the handle or query
+	Err      error         // EventError
 }

@@ -44,6 +44,8 @@ type Fold struct {
 	Stub string `json:"stub"`
 	// Ack is an assistant message after the stub, where a policy wants the pair.
 	Ack string `json:"ack,omitempty"`
+	// By says who wrote the narrative of a page: "model" or "code". Empty: it is no page.
+	By string `json:"by,omitempty"`
 
 	Before int   `json:"tokens_before"`
 	After  int   `json:"tokens_after"`

@@ -263,7 +263,7 @@ func (d *draft) snip() {
 		f.Parts = Parts{Stubs: d.count(f.Stub)}
 	} else {
 		page := d.page(f, pageRoom{total: d.pageTokens()})
-		f.Stub, f.Parts = page.Text, page.Parts
+		f.Stub, f.Parts, f.By = page.Text, page.Parts, page.By
 	}
 	d.foldSpan(f)
 }

@@ -15,6 +15,7 @@ import (
 type page struct {
 	Text  string
 	Parts Parts
+	By    string // who wrote the narrative: "model" or "code"
 }
 
 // pageRoom is how many tokens a page may take.
@@ -32,7 +33,7 @@ type pageInput struct {
 	pins       []string
 	notes      []Note
 	focus      string
-	narrative  string // a model's, already verified; empty: by code
+	narrative  *narrative // a model's, already verified; nil: by code
 	recall     func(handle string) string
 	handle     string // of the whole stretch
 	room       pageRoom
@@ -67,7 +68,8 @@ func writePage(in pageInput) page {
 	}
 	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.start+1, in.end)
 	closing := in.closing()
-	room := max(in.room.total-count(opening)-count(closing), 0)
+	told := in.narrative.section()
+	room := max(in.room.total-count(opening)-count(closing)-count(told), 0)
 
 	words := in.words(room, count)
 	pins := count(words)
@@ -93,16 +95,20 @@ func writePage(in pageInput) page {
 	}
 	said, lines := "", ""
 	if !in.room.plain && left > 40 {
-		in.elsewhere, in.named = []string{words, files, changes}, led
+		in.elsewhere, in.named = []string{words, files, changes}, led+told
 		said, lines = in.story(left)
 		left -= count(said) + count(lines)
 	}
 	if in.small && changes != "" && left > room/20 { // nothing more to say: then to show
 		changes = in.changes(min(count(changes)+left, room/2))
 	}
-	text := joinSections(opening, words, said, led, changes, state, lines, files, closing)
+	text := joinSections(opening, words, told, said, led, changes, state, lines, files, closing)
 	total := count(text)
-	return page{text, Parts{Pins: pins, Ledger: ledger, Digest: max(total-pins-ledger, 0)}}
+	by := "code"
+	if told != "" {
+		by = "model"
+	}
+	return page{text, Parts{Pins: pins, Ledger: ledger, Digest: max(total-pins-ledger, 0)}, by}
 }
 
 // small reports whether there is room for a few thousand tokens only.
@@ -155,11 +161,9 @@ func (in *pageInput) ledgerPart(room int, count func(string) int) string {
 	return "## What was done (tool calls)\n" + text
 }
 
-// story is what the turns found out, decided and produced, and lines that show it.
+// story is what the turns found out, decided and produced, and lines that show it. Beside a
+// model's digest it is what that does not tell: newer turns, exact values.
 func (in *pageInput) story(room int) (said, lines string) {
-	if in.narrative != "" {
-		return in.narrative, ""
-	}
 	return in.narrate(room)
 }
 

@@ -48,7 +48,8 @@ type Plan struct {
 	Warning      string `json:"warning,omitempty"`
 
 	in    folded
-	bares bool // it takes thinking away
+	bares bool        // it takes thinking away
+	need  *digestNeed // a digest that the plan would be better with; nil: none
 }
 
 // IsEmpty reports whether the plan would change nothing.
@@ -85,17 +86,17 @@ func (p *Plan) String() string {
 
 // planOptions is what planning is told beyond the state.
 type planOptions struct {
-	trigger   Trigger
-	limits    Limits
-	rates     Rates
-	cold      bool
-	from      int // with TriggerPays: fold results from this message on
-	focus     string
-	narrative string
-	recall    func(handle string) string
-	binds     bool    // the model binds thinking to the bytes before it
-	child     bool    // the session of a sub-agent
-	levers    []Lever // exactly these, as far as they go; nil: the policy's
+	trigger Trigger
+	limits  Limits
+	rates   Rates
+	cold    bool
+	from    int // with TriggerPays: fold results from this message on
+	focus   string
+	model   bool // a model can be asked for a digest
+	recall  func(handle string) string
+	binds   bool    // the model binds thinking to the bytes before it
+	child   bool    // the session of a sub-agent
+	levers  []Lever // exactly these, as far as they go; nil: the policy's
 }
 
 // makePlan chooses folds. It is pure: the same state gives the same plan.
@@ -114,7 +115,7 @@ func makePlan(s *state, p *Policy, o planOptions) *Plan {
 	if o.trigger == TriggerAsked && !p.UntilGreen {
 		d.goal = min(d.goal, max(d.total/2, d.attainable(maxPage/2))) // who asks wants room, however much there is
 	}
-	d.focus, d.narrative, d.recall = o.focus, o.narrative, o.recall
+	d.focus, d.model, d.recall = o.focus, o.model, o.recall
 	switch o.trigger {
 	case TriggerPays:
 		d.maskFrom(o.from)
@@ -273,7 +274,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		}
 	}
 	_, parts := d.s.render(d.in)
-	p.in, p.After = d.in, parts.Total()
+	p.in, p.After, p.need = d.in, parts.Total(), d.need
 	if d.in.bare != d.s.inUse.bare {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)

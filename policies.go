@@ -42,7 +42,7 @@ func bookPolicy() Policy {
 		UntilGreen: true,
 		Mask:       Mask{Keep: 3, All: true, Format: "[tool_result elided; call_id={call_id}; original_tokens={tokens}]"},
 		Digest: DigestBy{
-			Keep: 6, Words: 1_000,
+			Keep: 6, Words: 1_000, Trust: true,
 			Format: "[session summary — {n} turns replaced]\n{summary}",
 			Prompt: "Name every tool call with a one-line outcome, in order. Keep facts found, open questions, unfinished work and the user's wishes. Invent nothing. Plain prose, at most 1,000 words.",
 		},
@@ -56,7 +56,7 @@ func thresholdPolicy() Policy {
 		Levers:     []Lever{LeverDigest},
 		UntilGreen: true,
 		Digest: DigestBy{
-			Keep: 8, NoHead: true, Tokens: 1_500, ZeroTemp: true,
+			Keep: 8, NoHead: true, Tokens: 1_500, ZeroTemp: true, Trust: true,
 			Format: "<conversation_summary>\n{summary}\n</conversation_summary>",
 			Ack:    "Understood. Continuing from that summary.",
 			Prompt: "Keep exactly: the user's goal, every standing constraint and prohibition, decisions, and each path, identifier, number and error message. Outcomes of tool calls, not their transcripts. Dense and factual, no praise, nothing about the summary itself.",
@@ -74,7 +74,7 @@ func threeLayerPolicy() Policy {
 		UntilGreen:    true,
 		Mask:          Mask{Keep: 3, Min: 101, All: true, Format: "[Previous: used {tool}]"},
 		Digest: DigestBy{
-			Whole: true, NoHead: true, Tokens: 2_000, Source: 80_000,
+			Whole: true, NoHead: true, Tokens: 2_000, Source: 80_000, Trust: true,
 			Format: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.",
 		},
 		Transcripts: ".transcripts",
@@ -110,7 +110,7 @@ func fourLayerPolicy() Policy {
 		Mask:       Mask{Keep: 3, Min: 121, All: true, Format: "[Earlier tool result compacted. Re-run if needed.]", Idle: time.Hour},
 		Collapse:   Collapse{Only: true}, // off; with rounds set it takes the place of the automatic summary
 		Digest: DigestBy{
-			Whole: true, NoHead: true, Tokens: 20_000, Retries: 2, Breaker: 3, Notes: true, EndsTurn: true,
+			Whole: true, NoHead: true, Tokens: 20_000, Retries: 2, Breaker: 3, Notes: true, EndsTurn: true, Trust: true,
 			Format: "[Compacted]\n\n{summary}",
 			Prompt: "Current goals, important findings, changed files, what remains, the user's constraints. Reason in an analysis tag first; only the summary tag is kept. Text only: call no tools.",
 		},

@@ -102,6 +102,9 @@ type DigestBy struct {
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
 	Prompt   string `json:"prompt,omitempty"`    // what the summarizer is told beyond the usual
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // ask the summarizer at temperature 0 where the model takes one
+	// Trust takes the summarizer's text as it came, in place of pleat's page, as the source
+	// texts do. It is refused only where there is nothing to use.
+	Trust bool `json:"trust,omitempty"`
 }
 
 // Restore says what comes back after a digest.

@@ -28,6 +28,8 @@ type Options struct {
 	Tokens TokenCounter     // nil: a [Tokenizer] for the model
 	Codecs map[Format]Codec // how stored messages of a wire are read back; see [Codec]
 
+	Digest DigestOptions // digests by a model; zero: by code
+
 	// Recall says in a stub how to get content back; nil: [UnfoldCall]. A function that
 	// returns "" makes stubs without handles.
 	Recall func(handle string) string
@@ -42,7 +44,7 @@ type Options struct {
 	Hooks   Hooks
 	Observe func(Event)      // told of everything that happens, in order; must not call the session; nil: nobody
 	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // stamps entries; nil: time.Now. No decision depends on it
+	Now     func() time.Time // stamps entries and times the guards of the summarizer; nil: time.Now. No plan depends on it
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's
@@ -79,6 +81,8 @@ type Session struct {
 
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
+
+	dig digesting
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
@@ -89,6 +93,8 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 		s.o = *opts
 	}
 	s.o.fill()
+	s.dig.guard = digestGuard{o: &s.o.Digest, now: s.o.Now}
+	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = NewCalibration(s.o.Model)
 	s.st = newState(s.o.Tokens, newContents(store, key, &s.o))
 	s.st.recall = s.recall()
@@ -127,6 +133,7 @@ func (o *Options) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Digest.fill(&o.Policy, o.Model)
 	o.Budget = o.Budget.or(o.Policy.Budget)
 	if o.Budget.Window == 0 {
 		o.Budget.Window = o.Model.Window

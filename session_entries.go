@@ -69,6 +69,13 @@ type Note struct {
 	Text string `json:"text"` // empty: the note was removed
 }
 
+// digestData is how a digest came to be; the body of its entry is the text, none if there
+// is no digest.
+type digestData struct {
+	DigestReport
+	Source Hash `json:"source"` // of the messages it tells of
+}
+
 type usageData struct {
 	Usage     Usage   `json:"usage"`
 	Estimated int     `json:"estimated"` // our count of the same prompt
@@ -179,8 +186,12 @@ func (s *Session) apply(ctx context.Context, e Entry) error {
 	case EntryEpoch:
 		var d epochData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
-			err = s.st.enter(d)
+			if err = s.st.enter(d); err == nil {
+				s.st.epochSeq = e.Seq
+			}
 		}
+	case EntryDigest:
+		err = s.applyDigest(ctx, e)
 	case EntryPin:
 		var d pinData
 		if err = json.Unmarshal(e.Data, &d); err == nil {

@@ -201,6 +201,9 @@ type Report struct {
 	Snapshot Snapshot  `json:"snapshot"`
 	Whole    int       `json:"tokens_whole"` // what the whole transcript would take
 	Cache    CacheCost `json:"cache"`        // of the newest epoch
+	// Digests tell, oldest first, of every digest that a model was asked for, and what came
+	// of it.
+	Digests []DigestReport `json:"digests,omitempty"`
 }
 
 // Epoch is one opening of an epoch, or its undoing.
@@ -231,6 +234,7 @@ func (s *Session) report() Report {
 	for _, id := range s.st.inUse.inForce() {
 		r.Folds = append(r.Folds, s.st.folds[id-1])
 	}
+	r.Digests = slices.Clone(s.st.digests)
 	_, parts := s.st.render(folded{})
 	r.Whole = parts.Total()
 	return r
@@ -247,6 +251,9 @@ func (r Report) String() string {
 			what = fmt.Sprintf("epoch %d undone", e.Number)
 		}
 		fmt.Fprintf(&b, "%s, %s → %s tokens\n", what, thousands(e.Before), thousands(e.After))
+	}
+	for _, d := range r.Digests {
+		fmt.Fprintln(&b, d)
 	}
 	for _, f := range r.Folds {
 		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n", f.Lever, f.Handle, plural(f.Lines, "line"), plural(f.Bytes, "byte"), f.Reason)

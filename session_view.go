@@ -33,6 +33,8 @@ func (s *Session) View(ctx context.Context, turn Turn) (View, error) {
 		if _, err := s.epoch(ctx, o); err != nil {
 			return View{}, fmt.Errorf("view of session %s: %w", s.key, err)
 		}
+	} else {
+		s.digestAhead(o)
 	}
 	return s.fitting()
 }
@@ -78,6 +80,8 @@ func (s *Session) due(turn Turn) (planOptions, bool) {
 	switch {
 	case len(p.Levers) == 0:
 		return o, false
+	case s.dig.flight != nil && total <= o.limits.Red+(o.limits.Max-o.limits.Red)/2:
+		return o, false // the digest is being written: there is still room to go on meanwhile
 	case total >= o.limits.Red && (total > o.limits.Max || !s.st.settled()):
 		o.trigger = TriggerRed
 	case s.st.settled():
@@ -125,7 +129,11 @@ func (s *Session) cliff(total int, o *planOptions) bool {
 }
 
 func (s *Session) planOptions() planOptions {
-	return planOptions{limits: s.limits(), rates: s.rates(), recall: s.st.recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child}
+	model, _ := s.canDigest()
+	return planOptions{
+		limits: s.limits(), rates: s.rates(), recall: s.st.recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child,
+		model: model,
+	}
 }
 
 // recall is how stubs say to get content back; nil: they do not.
@@ -227,6 +235,12 @@ func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
 		}
 		if p.IsEmpty() {
 			return p, nil
+		}
+		if p.need != nil { // the plan is complete without; with it, it is better
+			s.answer(ctx, *p.need)
+			o.model = false // whatever came of it: it was asked for once
+			try--
+			continue
 		}
 		go_, err := s.before(ctx, &p, o)
 		if err != nil || !go_ {
@@ -337,11 +351,12 @@ func (s *Session) keepTranscript(p *Plan) error {
 
 func (s *Session) after(ctx context.Context, p *Plan) {
 	for _, f := range p.Folds {
-		kind := EventFold
+		e := Event{Kind: EventFold, Fold: f}
 		if f.Lever == LeverDigest {
-			kind = EventDigest
+			r := s.st.reportOf(f)
+			e.Kind, e.Digest = EventDigest, &r
 		}
-		s.tell(Event{Kind: kind, Fold: f})
+		s.tell(e)
 	}
 	snap := s.snapshot()
 	s.tell(Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})

@@ -58,6 +58,9 @@ type state struct {
 	notes     []Note
 	mines     map[BlockRef][]minedPart // what pages are written from, mined on demand
 	mined     int                      // bytes of text that mines are of
+	told      []narrative              // digests by a model that can be used, newest last
+	digests   []DigestReport           // how every digest came to be
+	epochSeq  uint64                   // number of the newest epoch's entry
 }
 
 // folded is a set of folds in force.

@@ -54,6 +54,9 @@ func (s *state) enter(d epochData) error {
 	s.inUse = s.setOf(d.InForce, d.Bare)
 	s.epochs = max(s.epochs, d.Epoch)
 	s.history = append(s.history, d)
+	if d.Undo {
+		s.told = nil // the fold that showed it is not wanted
+	}
 	if d.DropThinking {
 		s.unbound = d.Messages
 	}

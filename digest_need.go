@@ -1,0 +1,126 @@
+package pleat
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Planning asks, the session answers: where a model shall write a digest, the plan holds a
+// need beside the page that code wrote. The session fetches the text, passes it through
+// the gate, stores it, and plans again; planning finds it in the state. So planning stays
+// pure, and a plan that nobody answers is complete as it is.
+
+// digestNeed is a digest that a plan would be better with.
+type digestNeed struct {
+	start, end int // messages it shall tell of
+	room       int // tokens
+	focus      string
+}
+
+// narrative is a model's digest, checked: what the state knows of one.
+type narrative struct {
+	DigestReport
+	text   string
+	source Hash   // of the messages it tells of
+	seq    uint64 // number of its entry
+}
+
+// sourceHash stands for messages start ≤ i < end: a digest is used only for the messages
+// it was written for, whoever wrote it and whenever.
+func (s *state) sourceHash(start, end int) Hash {
+	h := sha256.New()
+	var n [8]byte
+	for i := start; i < end; i++ {
+		f := &s.facts[i]
+		binary.LittleEndian.PutUint32(n[:4], uint32(len(f.blocks)))
+		binary.LittleEndian.PutUint32(n[4:], uint32(len(f.role)))
+		h.Write(n[:])
+		h.Write([]byte(f.role))
+		for b := range f.blocks {
+			h.Write([]byte{byte(f.blocks[b].kind)})
+			h.Write(f.blocks[b].hash[:])
+		}
+	}
+	return Hash(h.Sum(nil))
+}
+
+// narrated takes a stored digest in. A text that was not written for these messages is
+// kept for the report alone.
+func (s *state) narrated(n narrative) {
+	s.digests = append(s.digests, n.DigestReport)
+	if n.text == "" || n.Start < 0 || n.End > s.t.Len() || n.Start >= n.End || s.sourceHash(n.Start, n.End) != n.source {
+		return
+	}
+	s.told = append(s.told, n)
+	if len(s.told) > keptNarratives {
+		s.told = s.told[1:]
+	}
+}
+
+// keptNarratives is how many digests are remembered: the newest is used, the one before
+// it may be the last that fits a focus.
+const keptNarratives = 4
+
+// narrativeFor is the newest digest that a page of messages before end can use; nil if
+// there is none. One that was written with a focus serves only that focus.
+func (s *state) narrativeFor(end int, focus string) *narrative {
+	for i := len(s.told) - 1; i >= 0; i-- {
+		if n := &s.told[i]; n.Focus == focus && n.Start < end && n.End <= s.t.Len() {
+			return n
+		}
+	}
+	return nil
+}
+
+// fresh reports whether a digest needs no other beside it: it was written since the last
+// epoch, or tells of nearly everything. What came after it code tells.
+func (d *draft) fresh(n *narrative, end int) bool {
+	if n == nil || d.p.Digest.Trust {
+		return n != nil && n.End == end
+	}
+	if n.End >= end || n.seq > d.s.epochSeq {
+		return true
+	}
+	missing := 0
+	for i := n.End; i < end; i++ {
+		for b := range d.s.facts[i].blocks {
+			missing += d.s.facts[i].blocks[b].tokens
+		}
+	}
+	return missing < leastUpdate
+}
+
+// leastUpdate is the least number of tokens of new turns for which a digest is asked.
+const leastUpdate = 1_000
+
+// reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
+// by code, and then why.
+func (s *state) reportOf(f *Fold) DigestReport {
+	n := len(s.digests) - 1
+	if f.By == "model" {
+		for ; n > 0 && s.digests[n].By != "model"; n-- {
+		}
+	}
+	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
+		return s.digests[n]
+	}
+	return DigestReport{Start: f.Start, End: f.End, By: "code"}
+}
+
+// ask notes that a model should write the digest of the stretch just folded.
+func (d *draft) ask(f *Fold, room int) {
+	if !d.model || d.fresh(d.s.narrativeFor(f.End, d.focus), f.End) {
+		return
+	}
+	if d.need = (&digestNeed{f.Start, f.End, min(d.narrativeRoom(room), f.Before*2/3), d.focus}); f.Before < leastUpdate {
+		d.need = nil // the turns themselves are as short as a digest
+	}
+}
+
+// narrativeRoom is how many of a page's tokens are a model's.
+func (d *draft) narrativeRoom(page int) int {
+	if d.p.Digest.Trust {
+		return page
+	}
+	return max(page*2/3, 200)
+}
