@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"path"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -47,6 +48,8 @@ func (s *synth) act() {
 		s.question()
 	case n < 12:
 		s.interrupt()
+	case n < 17:
+		s.revert()
 	}
 }
 
@@ -71,7 +74,7 @@ func (s *synth) open() {
 		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), pleat.TaskOpen})
 	}
 	s.truth.Plan[0].Status = pleat.TaskInProgress
-	s.think(s.x("The task is about the <noun> and how it is <verb>ed. I should find out first where the <noun2> comes in, then decide."))
+	s.think(s.x("The task is about the <noun> and how it is <verbed>. I should find out first where the <noun2> comes in, then decide."))
 	s.say(s.x("I'll start with an overview of the <noun> code and then go through it step by step."))
 	s.writePlan()
 	s.step()
@@ -81,7 +84,7 @@ func (s *synth) open() {
 func (s *synth) task() string {
 	return s.x(pickOne(s.r, []string{
 		"Find out why the <noun> is <adj>", "Make the <noun> <verb> the <noun2>", "Cover <adj> <noun>s with tests", "Clean up the <noun> <noun2>",
-		"Write down how the <noun> is <verb>ed", "Check the <noun> limits against the <noun2>",
+		"Write down how the <noun> is <verbed>", "Check the <noun> limits against the <noun2>",
 	})).s
 }
 
@@ -121,10 +124,21 @@ func (s *synth) progress() {
 }
 
 // file chooses an existing source file; to change it, one that may be changed.
+// Work stays in one corner for a while, so files come up again.
 func (s *synth) file(change bool) *synthFile {
-	for range 200 {
-		f := pickOne(s.r, s.p.files)
+	for n := range 200 {
+		list := s.p.files
+		if n < 20 && len(s.p.recent) > 2 && s.chance(60) {
+			list = s.p.recent
+		}
+		f := pickOne(s.r, list)
 		if f.exists && f.testOf == nil && len(f.fns) > 0 && !(change && s.frozenFile(f)) {
+			if s.p.recent = append(s.p.recent, f); len(s.p.recent) > 8 {
+				s.p.recent = append([]*synthFile(nil), s.p.recent[1:]...)
+			}
+			if change {
+				s.p.busy = path.Dir(f.path.s)
+			}
 			return f
 		}
 	}
@@ -161,10 +175,16 @@ func (s *synth) change(f *synthFile) {
 		return
 	}
 	at := s.between(8, n-3)
-	count := s.between(0, 3)
-	lines := s.statement()
-	if s.chance(10) && count > 0 {
+	count := min(s.between(0, 6), n-2-at)
+	var lines []phrase
+	for range s.between(1, 4) {
+		lines = append(lines, s.statement()...)
+	}
+	switch {
+	case s.chance(10) && count > 0:
 		lines = nil
+	case s.chance(8) && s.sed(f):
+		return
 	}
 	s.edit(f, at, count, lines)
 }
@@ -189,6 +209,7 @@ func (s *synth) fixBug() {
 	}
 	s.runTests(t)
 	s.step()
+	s.reflect(f)
 	s.look(f)
 	if s.chance(40) {
 		s.read(t, 0, 0)
@@ -258,9 +279,9 @@ func (s *synth) missedEdit(f *synthFile) {
 
 // reflect has the agent think about a file, and say something before it acts.
 func (s *synth) reflect(f *synthFile) {
-	if s.chance(70) {
+	if s.chance(80) {
 		var parts []phrase
-		for _, p := range drawSome(s.r, synthThoughts, s.between(1, 4)) {
+		for _, p := range drawSome(s.r, synthThoughts, s.between(2, 7)) {
 			parts = append(parts, s.x(p, "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
 		}
 		s.think(joinPhrases(pickOne(s.r, []string{" ", "\n\n"}), parts...))
@@ -302,6 +323,7 @@ func (s *synth) addFeature() {
 		s.lookAround()
 		return
 	}
+	s.p.busy = dir
 	if s.chance(60) {
 		s.ask(s.x(pickOne(s.r, []string{
 			"Next: a <noun> that can <verb> <noun2>s, in <d>. Tests too.", "We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.",

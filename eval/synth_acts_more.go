@@ -36,7 +36,9 @@ var synthOpenings = map[SynthKind][]string{
 
 // lookAround reads several files at once, sometimes ones that were read before.
 func (s *synth) lookAround() {
-	if s.chance(50) {
+	if s.chance(40) {
+		s.reflect(s.file(false))
+	} else if s.chance(50) {
 		s.say(s.x(pickOne(s.r, []string{"Let me read the code around <fn>.", "Now the callers of <fn>.", "I need to see how the <noun> and the <noun2> fit together."})))
 	}
 	var seen []*synthFile
@@ -92,6 +94,7 @@ func (s *synth) reviewDiff() {
 		s.ask(s.x(pickOne(s.r, []string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)]), "path", files[0].path))
 	}
 	sha := s.newSHA()
+	s.reflect(files[0])
 	s.run(s.x("git log --oneline -n 12 origin/main..HEAD"), s.gitLog(12, sha), 0, "")
 	s.step()
 	s.run(s.x("git diff origin/main...HEAD -- <path>", "path", files[0].path), s.diff(files), 0, "")
@@ -190,7 +193,7 @@ func (s *synth) extra(what string) *synthFile {
 		f.lines = phraseLines(s.x("name: <noun>\n\non:\n  push:\n    branches: [main]\n  pull_request:\n\njobs:\n  <noun>:\n    runs-on: ubuntu-24.04\n    timeout-minutes: <nn>\n    steps:\n      - uses: actions/checkout@v4\n      - run: make <noun2>\n      - run: make test"))
 	default:
 		f.path = s.newPath("docs", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".md" })
-		f.lines = phraseLines(s.x("# <Noun> notes\n\nWhat we know about the <noun> and how it is <verb>ed.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |"))
+		f.lines = phraseLines(s.x("# <Noun> notes\n\nWhat we know about the <noun> and how it is <verbed>.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |"))
 	}
 	f.truth.Path, f.truth.Before = f.path.s, f.content()
 	s.p.files = append(s.p.files, f)
@@ -240,7 +243,7 @@ func (s *synth) queryData() {
 		s.step()
 		s.remember(err)
 	}
-	done := s.x("<verb>ed <nnnn> <noun>s in <value>", "value", value2)
+	done := s.x("<verbed> <nnnn> <noun>s in <value>", "value", value2)
 	s.run(command, joinPhrases("\n", s.table(s.between(3, 20)), done), 0, done.s)
 	s.step()
 	s.say(s.x("The difference comes from <adj> <noun>s: <value> against <value2>.", "value", value, "value2", value2))
@@ -255,6 +258,32 @@ func (s *synth) queryData() {
 	}
 	s.remember(value)
 	s.remember(value2)
+	if s.chance(25) {
+		s.clearDir()
+	}
+}
+
+// clearDir makes a directory of scratch files and deletes it as a whole.
+func (s *synth) clearDir() {
+	dir := "tmp/" + s.fresh(func() string { return pickOne(s.r, s.p.nouns) + "-" + s.hex(4) })
+	var files []*synthFile
+	for range s.between(2, 3) {
+		f := &synthFile{extra: "scratch"}
+		f.path = s.newPath(dir, func() string { return pickOne(s.r, s.p.nouns) + "-" + s.hex(4) + ".sql" })
+		f.lines = phraseLines(s.x("select <noun>_id, sum(amount)\nfrom <noun>s\nwhere <noun2>_at > '<day>'\ngroup by 1;"))
+		f.truth.Path = f.path.s
+		s.p.files = append(s.p.files, f)
+		files = append(files, f)
+		s.write(f)
+	}
+	s.step()
+	s.run(s.x("duckdb data/<proj>.duckdb < <path>", "path", files[0].path), s.table(s.between(3, 12)), 0, "")
+	s.step()
+	for _, f := range files {
+		f.exists, f.lines = false, nil
+	}
+	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(unmarked("rm -rf " + dir)), result: s.shellOutput(phrase{}, 0), file: files[0], also: files[1:], effect: changesFile})
+	s.step()
 }
 
 // newScript makes a small Python program.
@@ -323,7 +352,7 @@ func (s *synth) readLogs() {
 	out := s.logs(s.between(20, 140), lines...)
 	s.run(s.x("kubectl logs deploy/<noun>-<noun2> --tail=<nnn>"), out, 0, "")
 	s.step()
-	s.think(s.x("The error `<err>` comes right after the <noun> was <verb>ed. Before it there is nothing unusual for request <req>.", "err", err, "req", request))
+	s.think(s.x("The error `<err>` comes right after the <noun> was <verbed>. Before it there is nothing unusual for request <req>.", "err", err, "req", request))
 	s.say(s.x("The log shows `<err>` on <host>. The service listens on <port>.", "err", err, "host", host, "port", port))
 	s.look(s.file(false))
 	s.step()
@@ -394,6 +423,30 @@ func (s *synth) existing() []*synthFile {
 		}
 	}
 	return out
+}
+
+// revert is a change that the person does not want, and its undoing.
+func (s *synth) revert() {
+	f := s.file(true)
+	before := f.lines
+	n := len(before)
+	if n < 20 {
+		return
+	}
+	at := s.between(8, n-6)
+	s.reflect(f)
+	s.edit(f, at, 2, s.statement())
+	s.step()
+	s.say(s.x("I changed <path> so that a <adj> <noun> is no longer <verbed>.", "path", f.path))
+	s.step()
+	s.human(-1, s.x(pickOne(s.r, []string{
+		"no, revert that, the <noun> has to stay as it was in <path>", "Please undo the last change to <path>, I did not ask for it.", "no no, put <path> back, we <verbed> the <noun> that way on purpose",
+	}), "path", f.path))
+	lines := append([]phrase(nil), before[at:at+2]...)
+	s.edit(f, at, len(f.lines)-n+2, lines)
+	s.step()
+	s.say(s.x("<path> is back to what it was.", "path", f.path))
+	s.step()
 }
 
 // interrupt is a call that the person refuses, with the reason.

@@ -14,7 +14,7 @@ func (s *synth) code(f *synthFile, typ, constant lit) []phrase {
 	case ".go":
 		add("package <pkg>\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\t\"log/slog\"\n\t\"sort\"\n\t\"sync\"\n\t\"time\"\n\n\t\"github.com/<org>/<proj>/internal/<noun>\"\n)\n", head...)
 		add("// <const> bounds how many <noun>s one <noun2> may hold.\nconst <const> = <nnn>\n", head...)
-		add("// <type> <verb>s <noun>s for a <noun2>. It is safe for concurrent use.\ntype <type> struct {\n\tmu     sync.Mutex\n\t<noun>s map[string]*<Noun>\n\tclosed bool\n\tnow    func() time.Time\n}\n", head...)
+		add("// <type> <verbs> <noun>s for a <noun2>. It is safe for concurrent use.\ntype <type> struct {\n\tmu     sync.Mutex\n\t<noun>s map[string]*<Noun>\n\tclosed bool\n\tnow    func() time.Time\n}\n", head...)
 	case ".py":
 		add("\"\"\"<Noun> <noun>s for the <proj> <noun2>.\"\"\"\n\nfrom __future__ import annotations\n\nimport logging\nfrom dataclasses import dataclass\n\nimport pandas as pd\n\nlogger = logging.getLogger(__name__)\n")
 		add("<const> = <nnn>\n\n\n@dataclass\nclass <type>:\n    <noun>: str\n    <noun2>_count: int = 0\n    retries: int = <n>\n", head...)
@@ -36,7 +36,7 @@ func (s *synth) function(fn, typ lit) []phrase {
 	last := "}\n"
 	switch s.p.lang.ext {
 	case ".go":
-		add("// <self> <verb>s the <noun> of a <noun2>; a <adj> one is left alone.\nfunc (s *<recv>) <self>(ctx context.Context, <v> *<Noun>, attempt int) error {", env...)
+		add("// <self> <verbs> the <noun> of a <noun2>; a <adj> one is left alone.\nfunc (s *<recv>) <self>(ctx context.Context, <v> *<Noun>, attempt int) error {", env...)
 		last = "\treturn nil\n}\n"
 	case ".py":
 		add("\ndef <self>(<v>, *, attempt: int = 0):\n    \"\"\"<verb> the <noun> of a <noun2>; a <adj> one is left alone.\"\"\"", env...)

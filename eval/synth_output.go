@@ -129,7 +129,10 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 		at[(i+1)*n/(len(among)+1)] = p
 	}
 	shape := s.r.IntN(3)
+	clock := s.now.Add(-s.jitter(3000))
 	for i := range n {
+		clock = clock.Add(s.jitter(5))
+		ts := clock.Format("2006-01-02T15:04:05.000Z")
 		if p, ok := at[i]; ok {
 			t.line(p)
 		}
@@ -139,14 +142,14 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 				"<ts> INFO  <noun>.<noun2> <verb> <noun3> id=<hex12> took=<f2>ms",
 				"<ts> DEBUG <noun>.<noun2> cache <adj> key=<noun3>:<hex7> size=<nnnn>",
 				"<ts> WARN  <noun>.<noun2> <verb> took long id=<hex12> took=<nnnn>ms retries=<n>",
-			})))
+			}), "ts", ts))
 		case 1:
-			t.line(s.x("{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}", "level", pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"})))
+			t.line(s.x("{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}", "ts", ts, "level", pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"})))
 		default:
-			t.line(s.x("level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "level", pickOne(s.r, []string{"info", "info", "debug", "warn"})))
+			t.line(s.x("level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "ts", ts, "level", pickOne(s.r, []string{"info", "info", "debug", "warn"})))
 		}
 		if s.chinese && s.chance(4) {
-			t.line(s.x("<ts> WARN  <noun> 用户反馈：订单 <hex12> 已取消，但库存没有恢复，请检查 <noun2> 服务（第 <n> 次）"))
+			t.line(s.x("<ts> WARN  <noun> 用户反馈：订单 <hex12> 已取消，但库存没有恢复，请检查 <noun2> 服务（第 <n> 次）", "ts", ts))
 		}
 	}
 	return t.trimmed()
@@ -225,7 +228,7 @@ func (s *synth) page(paragraphs int, facts ...phrase) phrase {
 
 var pageSentences = []string{
 	"A <noun> is <adj> when its <noun2> was written more than <nnn> seconds ago.",
-	"In version <n>.<n> the <noun> no longer <verb>s on its own; call <verb2> first.",
+	"In version <n>.<n> the <noun> no longer <verbs> on its own; call <verb2> first.",
 	"Most deployments keep between <nn> and <nnn> <noun>s per <noun2>, which takes about <f2> GB.",
 	"You should never <verb> a <noun> while its <noun2> is open.",
 	"The order of <noun>s within one <noun2> is guaranteed, across <noun2>s it is not.",

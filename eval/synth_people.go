@@ -98,6 +98,10 @@ func (s *synth) human(answers int, parts ...phrase) int {
 		p = joinPhrases("\n\n", parts...)
 	}
 	blocks := []pleat.Block{pleat.Say(p.s)}
+	if s.style.name == "claude" && s.chance(15) { // what the agent's program puts beside the words
+		reminder := s.x(pickOne(s.r, synthReminders))
+		blocks = append(blocks, pleat.Say("<system-reminder>\n"+reminder.s+"\n</system-reminder>"))
+	}
 	if s.chance(2) || s.images == 0 && s.tokens > 90_000 {
 		s.images++
 		blocks = append(blocks, s.screenshot())
@@ -105,6 +109,13 @@ func (s *synth) human(answers int, parts ...phrase) int {
 	at := s.add(pleat.NewMessage(pleat.RoleUser, blocks...), p.marks, p.s)
 	s.truth.Said = append(s.truth.Said, SaidTruth{Message: at, Text: p.s, Answers: answers})
 	return at
+}
+
+// synthReminders are texts in user messages that no person wrote.
+var synthReminders = []string{
+	"The task list has not been updated for a while. Only use it if it is relevant to the current work. Never mention this reminder to the user.",
+	"As you answer the user's questions, you can use the following context: the current branch is <noun>-<noun2>. You should not respond to this context unless it is relevant.",
+	"Note: a file was modified, either by the user or by a linter. This change was intentional, so make sure to take it into account. Don't tell the user this.",
 }
 
 // wait lets the time pass that a person takes: seconds, minutes, a lunch, a night.
@@ -154,7 +165,7 @@ func (s *synth) newRule() (phrase, func(at int)) {
 	}
 	d := pickOne(s.r, s.p.dirs)
 	if kind == ruleDirs {
-		if slices.Contains(s.p.frozen, d) {
+		if slices.Contains(s.p.frozen, d) || d == s.p.busy {
 			return phrase{}, nil
 		}
 		dir = d
@@ -176,7 +187,16 @@ func (s *synth) newRule() (phrase, func(at int)) {
 		if dir != "" {
 			s.p.frozen = append(s.p.frozen, dir)
 		}
+		if kind.value == "port" {
+			s.remember(ruleValue(env, kind))
+		}
 	}
+}
+
+// ruleValue is the value that a rule is about.
+func ruleValue(env []any, kind *ruleKind) lit {
+	v, _ := synthEnv(env).find(kind.value)
+	return v.(lit)
 }
 
 // oldRule says a rule again, takes it back or replaces it.
@@ -225,6 +245,11 @@ func (s *synth) replaceRule(i int) (phrase, func(at int)) {
 		s.rules[i].over = true
 		c := &s.truth.Constraints[r.truth]
 		c.Withdrawn, c.LiftedBy = at, p.s
+		old := ruleValue(r.env, r.kind)
+		s.facts = slices.DeleteFunc(s.facts, func(f synthFact) bool { return f.l.id == old.id }) // nobody uses it any more
+		if r.kind.value == "port" {
+			s.remember(value)
+		}
 		env := append([]any{r.kind.value, value}, r.env...) // the first one counts
 		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: r.kind, env: env, said: s.tokens})
 		s.truth.Constraints = append(s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth})
@@ -247,15 +272,25 @@ func (s *synth) ask(request phrase) {
 			live++
 		}
 	}
-	if s.chance(45) && live < 12 && len(s.rules) < 4+s.tokens/9_000 {
+	if s.chance(55) && live < 12 && len(s.rules) < 4+s.tokens/9_000 {
 		more(s.newRule())
-	} else if s.chance(60) {
+	} else if s.chance(75) {
 		more(s.oldRule())
+	}
+	if s.chance(12) {
+		parts = append(parts, s.paste())
 	}
 	at := s.human(-1, parts...)
 	for _, enter := range done {
 		enter(at)
 	}
+}
+
+// paste is output that a person copied into a message. One line of it matters later.
+func (s *synth) paste() phrase {
+	l := s.newRequest()
+	s.remember(l)
+	return s.x("This is what I see:\n\n```\n<out>\n```", "out", s.logs(s.between(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)))
 }
 
 // question has the assistant offer two ways and the person choose one by a word.

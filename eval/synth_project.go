@@ -16,7 +16,9 @@ type synthProject struct {
 	people          []string
 	files           []*synthFile
 	dirs            []string
-	frozen          []string // directories that nobody may change at the moment
+	recent          []*synthFile // what the agent works on, newest last
+	frozen          []string     // directories that nobody may change at the moment
+	busy            string       // the directory that is about to be changed: no new rule forbids it
 	fns, types      []lit
 	consts          []lit
 }
@@ -85,6 +87,28 @@ var synthLanguages = []*synthLanguage{
 
 func capital(w string) string { return strings.ToUpper(w[:1]) + w[1:] }
 
+// past and third are forms of the regular verbs that projects are made of.
+func past(verb string) string {
+	switch stem, y := strings.CutSuffix(verb, "y"); {
+	case y && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
+		return stem + "ied"
+	case strings.HasSuffix(verb, "e"):
+		return verb + "d"
+	}
+	return verb + "ed"
+}
+
+func third(verb string) string {
+	stem, y := strings.CutSuffix(verb, "y")
+	switch {
+	case y && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
+		return stem + "ies"
+	case strings.HasSuffix(verb, "sh") || strings.HasSuffix(verb, "ch") || strings.HasSuffix(verb, "s") || strings.HasSuffix(verb, "x"):
+		return verb + "es"
+	}
+	return verb + "s"
+}
+
 func pickOne[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 // drawSome takes n different elements.
@@ -127,6 +151,10 @@ func (s *synth) word(name string) any {
 		return capital(pickOne(s.r, p.nouns))
 	case "verb", "verb2":
 		return pickOne(s.r, p.verbs)
+	case "verbed":
+		return past(pickOne(s.r, p.verbs))
+	case "verbs":
+		return third(pickOne(s.r, p.verbs))
 	case "adj":
 		return pickOne(s.r, synthAdj)
 	case "n":

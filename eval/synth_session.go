@@ -53,7 +53,7 @@ type pendingCall struct {
 	failed  bool
 	said    phrase // a person's words in the result
 	file    *synthFile
-	moved   *synthFile // what the file became by the call
+	also    []*synthFile // more files that the call changes
 	effect  callEffect
 	command string // what was run, if it is to be in the truth
 	exit    int
@@ -102,6 +102,10 @@ func (s *synth) clone() *synth {
 	}
 	for _, f := range c.p.files {
 		f.testOf = moved[f.testOf]
+	}
+	c.p.recent = make([]*synthFile, len(s.p.recent))
+	for i, f := range s.p.recent {
+		c.p.recent[i] = moved[f]
 	}
 	for i := range c.bugs {
 		c.bugs[i].file, c.bugs[i].test = moved[c.bugs[i].file], moved[c.bugs[i].test]
@@ -248,8 +252,8 @@ func (s *synth) recordCall(at int, id string, c pendingCall) {
 		call.Path = f.path.s
 		if !c.failed {
 			s.touch(f, at, seq, c.effect)
-			if c.moved != nil {
-				s.touch(c.moved, at, seq, changesFile)
+			for _, more := range c.also {
+				s.touch(more, at, seq, changesFile)
 			}
 		}
 	}

@@ -32,9 +32,9 @@ func (y agentStyle) id(s *synth) string {
 	return string(b)
 }
 
-// at is how the agent spells a file's path.
+// at is how the agent spells a file's path: mostly in one way.
 func (s *synth) at(f *synthFile) phrase {
-	if s.style.absolute {
+	if s.style.absolute != s.chance(3) {
 		return s.x("<root>/<path>", "path", f.path)
 	}
 	return s.x("<path>", "path", f.path)
@@ -118,6 +118,32 @@ func (s *synth) edit(f *synthFile, at, n int, lines []phrase) {
 	with := append(append(append([]phrase{}, f.lines[lo:at]...), lines...), f.lines[at+n:hi]...)
 	s.do(s.editCall(f, old, joinPhrases("\n", with...)))
 	f.lines = append(append(append([]phrase{}, f.lines[:at]...), lines...), f.lines[at+n:]...)
+}
+
+// sed changes a file by a command: a number in the line of a constant. It reports whether
+// the file has one.
+func (s *synth) sed(f *synthFile) bool {
+	if s.style.name == "codex" {
+		return false
+	}
+	for i, l := range f.lines {
+		name, old, ok := strings.Cut(strings.TrimSuffix(l.s, ";"), " = ")
+		if !ok || strings.Trim(old, "0123456789") != "" || len(l.marks) != 1 || strings.HasPrefix(l.s, " ") {
+			continue
+		}
+		name = name[strings.LastIndexByte(name, ' ')+1:]
+		value := s.between(100, 999)
+		if strings.Count(f.content(), name+" = "+old) != 1 {
+			continue
+		}
+		constant := lit{l.marks[0].id, name}
+		command := s.x("sed -i 's/<name> = <old>/<name> = <value>/' <path>", "name", constant, "old", old, "value", value, "path", f.path)
+		f.lines = append([]phrase(nil), f.lines...)
+		f.lines[i] = s.x(strings.Replace(strings.Replace(l.s, name, "<name>", 1), " = "+old, fmt.Sprintf(" = %d", value), 1), "name", constant)
+		s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile})
+		return true
+	}
+	return false
 }
 
 // editCall is the call that replaces a text of a file, and its success.
@@ -242,7 +268,7 @@ func (s *synth) rename(f *synthFile, to lit) *synthFile {
 		}
 	}
 	command := s.x("git mv <from> <to>", "from", f.path, "to", to)
-	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile, moved: &moved})
+	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile, also: []*synthFile{&moved}})
 	return &moved
 }
 

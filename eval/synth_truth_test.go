@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +150,7 @@ func TestSynthesizePeople(t *testing.T) {
 		for _, w := range s.Truth.Said {
 			if w.Via == "" {
 				said = append(said, w.Message)
-				if got := s.Messages[w.Message].Text(); got != w.Text {
+				if got := s.Messages[w.Message].Blocks().At(0).(pleat.Text).Text.String(); got != w.Text {
 					t.Errorf("message %d: %q, truth says %q", w.Message, got, w.Text)
 				}
 			} else if !strings.HasSuffix(synthSaid(s.Messages[w.Message]), w.Text+"\n") {
@@ -190,8 +191,35 @@ func TestSynthesizePeople(t *testing.T) {
 	})
 }
 
-// TestSynthesizeFrozen checks that the agent keeps to what it was told: no file is changed
-// while a rule forbids it.
+// TestSynthesizeObeys checks that the agent keeps to what it was told: no file is changed
+// while a rule forbids its directory.
+func TestSynthesizeObeys(t *testing.T) {
+	forbidden := 0
+	dirs := regexp.MustCompile(`(?:internal|pkg|src|lib)/[a-z]+/`)
+	eachSynth(t, func(t *testing.T, s Synthetic) {
+		for _, c := range s.Truth.Constraints {
+			dir := dirs.FindString(c.Text)
+			if dir == "" {
+				continue
+			}
+			forbidden++
+			for _, call := range s.Truth.Calls {
+				if call.Failed || !strings.HasPrefix(call.Path, dir) || call.Message <= c.Message || c.Withdrawn >= 0 && call.Message > c.Withdrawn {
+					continue
+				}
+				for _, b := range s.Messages[call.Message].Blocks().All() {
+					if b, ok := b.(pleat.ToolCall); ok && b.ID == call.ID && !pleat.DescribeCall(b).Harmless {
+						t.Errorf("message %d changes %s, although %q", call.Message, call.Path, c.Text)
+					}
+				}
+			}
+		}
+	})
+	if forbidden < 5 {
+		t.Errorf("only %d rules forbid a directory", forbidden)
+	}
+}
+
 func TestSynthesizePlanAndCalls(t *testing.T) {
 	eachSynth(t, func(t *testing.T, s Synthetic) {
 		var u pleat.UserWords
@@ -326,6 +354,15 @@ func (r *synthReplay) shell(command string) {
 	}
 	f := strings.Fields(command)
 	switch {
+	case strings.HasPrefix(command, "rm -rf "):
+		for p := range r.files {
+			if strings.HasPrefix(p, f[2]+"/") {
+				delete(r.files, p)
+			}
+		}
+	case strings.HasPrefix(command, "sed -i "):
+		parts := strings.Split(command, "/")
+		r.replace(f[len(f)-1], parts[1], parts[2])
 	case f[0] == "rm" || len(f) > 1 && f[0] == "git" && f[1] == "rm":
 		delete(r.files, f[len(f)-1])
 	case len(f) == 4 && f[0] == "git" && f[1] == "mv":
@@ -460,8 +497,12 @@ func TestSynthesizeLedger(t *testing.T) {
 		}
 		want += len(truth)
 		for _, p := range pleat.LedgerOf(pleat.NewTranscript(s.Messages...)).Changed() {
+			name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Path), s.Truth.Root), "/")
+			if slices.ContainsFunc(s.Truth.Files, func(f FileTruth) bool { return p.State == pleat.CallDelete && strings.HasPrefix(f.Path, name+"/") }) {
+				continue // a directory that was deleted as a whole
+			}
 			told++
-			f, ok := truth[strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Path), s.Truth.Root), "/")]
+			f, ok := truth[name]
 			if !ok {
 				t.Logf("the ledger has %s, %s", p.Path, p.State)
 				continue

@@ -5,31 +5,32 @@ import "strings"
 // The words that projects are made of. A session draws a few of each, so that two
 // sessions speak of different things.
 var (
-	synthNouns = strings.Fields(`account address agent alarm archive artifact asset auction badge balance banner basket batch beacon
-		binding bridge broker bucket buffer bundle cache calendar campaign capsule cargo carrier catalog channel chart checkpoint chunk
-		claim cluster collector column command contract coupon courier cursor customer dataset deposit device digest discount docket
-		domain draft driver edge enclave endpoint envelope episode event export extractor feed fence fixture flag folder forecast frame
-		gateway glyph grant graph guard harbor heartbeat hook import index ingest inspector intake invoice journal kernel key label
-		lane lattice ledger lease lens license listener locale locker manifest marker market matrix member merchant meter migration
-		mirror module monitor nonce notice offer operator orbit order outbox packet parcel partition patch payload payout permit
-		pipeline planner pointer pool portal prefix presence probe profile quota rack radar receipt record region registry relay
-		replica report reservation resolver retry rollup roster route sample scanner schedule schema segment sensor session shard
-		shipment signal sink sketch slot snapshot socket spool stage station stream subscriber summary supplier sweep switch symbol
-		tariff tenant ticket timer token topic tracker transfer trigger tunnel vault vector vendor venue voucher wallet warehouse
-		watcher webhook widget window worker`)
-	synthVerbs = strings.Fields(`accept acquire adjust align allocate append apply assign attach audit bind build cancel capture
-		classify clone close collect commit compact compare compose compute confirm convert count decode defer derive detach dispatch
-		drain emit encode enqueue evict expand expire fetch filter finish flatten flush forward gather grant hydrate infer insert
-		inspect join launch link load locate lookup mark match measure merge normalize notify observe parse persist pick prepare
-		project promote prune publish rebuild reconcile record redact reduce refresh reject release render repair replay replicate
-		reserve reset resolve restore resume revoke rotate route sample schedule select settle shrink sign skip split stage store
-		submit suspend sync track transform trim unlock update upload validate verify walk warm write`)
+	synthNouns = strings.Fields(`badge bakery balance banner basket batch beacon beaver binding bottle bracket bridge broker bucket buffer bundle cabinet
+		cache calendar campaign candle canopy capsule cargo carrier castle catalog cellar channel chapter chart checkpoint chunk
+		claim clinic cluster collector column command compass contract corridor cottage coupon courier courtyard cursor customer
+		dashboard dataset deposit depot device digest discount dispatcher docket domain draft drawer driver feed fence ferry filing
+		fixture flag fleet folder forecast frame freight garage gateway gazette glyph grant graph grocer guard hangar harbor
+		heartbeat helmet hotel journal kernel kiosk label landlord lane lantern lattice laundry lease ledger lens library license
+		listener lobby locale locker lottery luggage magazine mailbox manifest marker market matrix mattress medal member menu
+		merchant meter migration mirror monitor museum nonce notice nursery packet parade parcel partition passport pasture pavilion
+		payload payout permit pharmacy pigeon pipeline planner plaza pointer portal postcard prefix presence probe profile pump
+		quarry quota rack radar railway ranch receipt reef region registry relay rental replica report reservation resolver retry
+		rocket rollup roster saddle sandbox scaffold scanner schedule schema segment sensor session shard shipment signal sink sketch
+		slot snapshot socket spool stamp station stream studio subscriber subway summary supplier surgery symbol tailor tariff tavern
+		tenant theater ticket timer token topic tower tracker tractor tram tunnel turbine vault vector vendor venue village violin
+		voucher voyage wallet warehouse watcher webhook widget window worker yard zone`)
+	synthVerbs = strings.Fields(`accept acquire adjust align allocate append apply assign attach audit bundle cancel capture carry classify clone collect
+		compact compare compose compute confirm convert count decode derive detach dispatch encode enqueue evict expand expire fetch
+		filter finish flatten flush gather grant hash hydrate insert inspect launch load locate match measure merge normalize notify
+		observe pack parse persist pick prepare promote prune publish queue rank rebuild reconcile redact reduce refresh reject
+		release render repair replay replicate reserve resolve restore resume revoke rotate score seal select settle stamp suspend
+		track transform unlock update upload validate verify walk warm`)
 	synthRoles    = strings.Fields(`Store Writer Reader Pool Client Server Handler Manager Cache Queue Policy Encoder Decoder Builder Runner Planner Tracker Registry Loader Monitor`)
 	synthPeople   = strings.Fields(`Amara Bogdan Chiara Dmitri Elif Farid Greta Hiroshi Ines Jonas Kavya Lotte Mateo Nadia Oluwaseun Priya Quentin Rania Sven Tomoko Ulrike Vikram Wanjiru Xin Yusuf Zofia`)
 	synthTeams    = strings.Fields(`payments platform growth search billing identity logistics compliance mobile infra analytics partner-api`)
 	synthSyllable = strings.Fields(`ba bel cor dan dor el fen gal har in jor kal lum mar nor or pel quil ras sol tal ul ven wex yar zan tri mo vi ster`)
 	synthLibs     = strings.Fields(`zerolux fastmap pqtool gridlock yamlite httpkit ringo boltline cronexpr tinytpl jwtkit gzpool kafkite redcell avroid promlite cobalt arrowhead`)
-	synthAdj      = strings.Fields(`stale empty duplicate partial expired missing late oversized malformed orphaned pending locked truncated unsorted`)
+	synthAdj      = strings.Fields(`stale broken duplicate partial dirty missing late foreign malformed skewed pending locked truncated dangling closed`)
 )
 
 // Statements of functions, in the three synthLanguages that projects are written in. A name in
@@ -41,7 +42,7 @@ var goBody = []string{
 	"\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tif s.closed {\n\t\treturn Err<Noun>Closed\n\t}",
 	"\t<v> := &<type>{\n\t\t<Noun>: <w>.<Noun>,\n\t\tLimit: <const>,\n\t\tTTL: <nnn> * time.Millisecond,\n\t}",
 	"\tselect {\n\tcase s.<noun>s <- <w>:\n\tcase <-ctx.Done():\n\t\treturn ctx.Err()\n\t}",
-	"\t// The <noun> may be <adj> here: the <noun2> is written before it is <verb>ed elsewhere.\n\tif <v>, ok := s.by<Noun>[<w>.ID]; ok && !<v>.Expired(s.now()) {\n\t\treturn <fn>(ctx, <v>)\n\t}",
+	"\t// The <noun> may be <adj> here: the <noun2> is written before it is <verbed> elsewhere.\n\tif <v>, ok := s.by<Noun>[<w>.ID]; ok && !<v>.Expired(s.now()) {\n\t\treturn <fn>(ctx, <v>)\n\t}",
 	"\tslog.DebugContext(ctx, \"<verb> <noun>\", \"<noun2>\", <w>.ID, \"attempt\", attempt)",
 	"\tswitch <w>.Kind {\n\tcase <type>Kind:\n\t\treturn <fn>(ctx, <w>)\n\tcase \"<noun2>\":\n\t\t<w>.retries++\n\tdefault:\n\t\treturn fmt.Errorf(\"<verb> <noun>: unknown kind %q\", <w>.Kind)\n\t}",
 	"\tsort.Slice(<v>s, func(i, j int) bool {\n\t\treturn <v>s[i].<Noun> < <v>s[j].<Noun>\n\t})",
@@ -83,7 +84,7 @@ var (
 		"So <fn> and <fn2> both <verb> the <noun>. Whoever comes second sees a <adj> one, and the lock does not help because it is taken per <noun2>.",
 		"The limit <const> is compared with the wrong side: in <fn> it is the number of <noun>s, here it is the number of <noun2>s.",
 		"I could guard against the <adj> <noun> in <fn>, or never hand it out. The second is cleaner, but <type> has callers that rely on it.",
-		"Wait, <path> is not the only place. <fn2> has the same shape, and nobody checks whether the <noun> was <verb>ed before.",
+		"Wait, <path> is not the only place. <fn2> has the same shape, and nobody checks whether the <noun> was <verbed> before.",
 		"Let me think about what happens on a restart: the <noun> is read first, the <noun2> may not be there yet, and then <fn> sees nothing at all.",
 		"If <nn> <noun>s come in at once, each of them waits <nnn> ms for the <noun2>. That adds up to more than the caller is willing to wait.",
 		"The user wants the cause and not a workaround, so I should not simply raise <const>. First I need to know who writes the <adj> <noun>.",
@@ -91,7 +92,7 @@ var (
 		"That is odd. The <noun> has <nn> entries here and <nnn> in the <noun2>, and both come from <fn>.",
 	}
 	synthAnnouncements = []string{
-		"The <noun> is <verb>ed twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.", "I'll adjust <path> so that the <noun2> comes first.",
+		"The <noun> is <verbed> twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.", "I'll adjust <path> so that the <noun2> comes first.",
 		"Next I make <fn> return early when the <noun> is <adj>.", "Now the other half of it, in <path>.", "Good, that confirms it. <fn> is the place.",
 		"Before I change anything I want to know who else calls <fn>.", "One more attempt, this time in <fn> itself and not around it.",
 	}
@@ -103,13 +104,13 @@ var (
 		"Nothing outside of <path> depends on the order, as far as I can see.",
 		"I did not change <type>, although it would have been the smaller diff.",
 		"What remains open is whether a <adj> <noun> can still reach <fn2> by way of the <noun2>.",
-		"With the change the <noun> is <verb>ed once per <noun2>, and the time goes down from <nnn> ms to <nn> ms on this machine.",
+		"With the change the <noun> is <verbed> once per <noun2>, and the time goes down from <nnn> ms to <nn> ms on this machine.",
 		"The test for it fails without the change and passes with it; I checked both.",
 		"There is a comment in <path> that says the opposite, it dates from before the <noun2> existed.",
 		"If the <noun> is missing altogether, <fn> now says so and names the <noun2>.",
 	}
 	synthBullets = []string{
-		"- `<fn>` in <path> checks the <noun> before it <verb>s the <noun2>", "- the <noun> limit is <nnn> now, as <const> says", "- <adj> <noun>s are counted and logged once a minute",
+		"- `<fn>` in <path> checks the <noun> before it <verbs> the <noun2>", "- the <noun> limit is <nnn> now, as <const> says", "- <adj> <noun>s are counted and logged once a minute",
 		"- `<type>` keeps its fields, only the <noun2> moved", "- the <noun> fixture has <nn> more entries", "- nothing about the <noun2> was touched",
 	}
 )
