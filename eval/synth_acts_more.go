@@ -397,7 +397,7 @@ func (s *synth) largeOutput() {
 	if s.chance(25) {
 		size = s.between(260, 700)
 	}
-	size = min(size, s.o.Tokens/200)
+	size = min(size, s.o.Tokens/200, max(s.o.Tokens-s.tokens, 0)/45+20)
 	switch s.r.IntN(3) {
 	case 0:
 		request := s.newRequest()
@@ -410,7 +410,7 @@ func (s *synth) largeOutput() {
 		s.step()
 		s.remember(value)
 	default:
-		s.run(s.x("git diff HEAD~<nn>"), s.diff(drawSome(s.r, s.existing(), size/25)), 0, "")
+		s.run(s.x("git diff HEAD~<nn>"), s.diff(drawSome(s.r, s.existing(), size/40)), 0, "")
 		s.step()
 	}
 }

@@ -120,11 +120,18 @@ var synthReminders = []string{
 
 // wait lets the time pass that a person takes: seconds, minutes, a lunch, a night.
 func (s *synth) wait() {
-	switch n := s.r.IntN(100); {
+	n := s.r.IntN(100)
+	if s.tokens-s.left > 30_000 {
+		n = s.between(70, 99) // nobody sits there all the time
+	}
+	if n >= 70 {
+		s.left = s.tokens
+	}
+	switch {
 	case n < 70:
 		s.now = s.now.Add(10*time.Second + s.jitter(200))
 	case n < 88:
-		s.now = s.now.Add(4*time.Minute + s.jitter(1500))
+		s.now = s.now.Add(5*time.Minute + s.jitter(1500))
 	case n < 96:
 		s.now = s.now.Add(time.Hour + s.jitter(5400))
 	default:

@@ -27,6 +27,7 @@ type synth struct {
 	msgs   []pleat.Message
 	times  []time.Time
 	tokens int
+	left   int // tokens when the person was away last
 
 	taken map[string]bool
 	lits  []litEntry
