@@ -90,7 +90,7 @@ func (s *synth) reviewDiff() {
 	for range s.between(1, 4) {
 		files = append(files, s.file(false))
 	}
-	if s.chance(50) {
+	if s.chance(65) {
 		s.ask(s.x(pickOne(s.r, []string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)]), "path", files[0].path))
 	}
 	sha := s.newSHA()
@@ -113,7 +113,9 @@ func (s *synth) reviewDiff() {
 	}
 	s.think(joinPhrases(" ", s.x(pickOne(s.r, synthThoughts)), s.x(pickOne(s.r, synthThoughts))))
 	s.say(joinPhrases("\n", append([]phrase{s.x("My remarks so far:\n")}, remarks...)...))
-	s.explain(files[0])
+	for _, f := range files {
+		s.explain(f)
+	}
 	s.step()
 	s.remember(sha)
 	if s.chance(40) {

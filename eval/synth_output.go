@@ -175,7 +175,7 @@ func (s *synth) diff(files []*synthFile) phrase {
 	var t phraseText
 	for _, f := range files {
 		t.line(s.x("diff --git a/<path> b/<path>\nindex <hex7>..<hex12> 100644\n--- a/<path>\n+++ b/<path>", "path", f.path))
-		for at := s.r.IntN(max(len(f.lines)/2, 1)); at < len(f.lines)-8; at += s.between(12, 60) {
+		for at := s.r.IntN(max(len(f.lines)/2, 1)); at < len(f.lines)-8; at += s.between(20, 160) {
 			t.line(s.x("@@ -<a>,7 +<a>,9 @@", "a", at+1))
 			for i, l := range f.lines[at : at+7] {
 				if i == 3 {
