@@ -16,7 +16,8 @@ import (
 )
 
 // Session is a conversation to be compacted: complete, without the summaries that its
-// own agent put in its place.
+// own agent put in its place, and without the system prompt, which is in every view and
+// no part of a budget here.
 type Session struct {
 	Name     string
 	Messages []pleat.Message
@@ -63,13 +64,17 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 			return Session{}, fmt.Errorf("read session %s: %w", path, err)
 		}
 		place = append(place, len(s.Messages))
-		if rec.Message.Origin() == pleat.OriginSummary {
+		role := rec.Message.Role()
+		if rec.Message.Origin() == pleat.OriginSummary || len(s.Messages) == 0 && (role == pleat.RoleSystem || role == pleat.RoleDeveloper) {
 			continue
 		}
 		lines = append(lines, rec.Line)
 		s.Messages, s.Times = append(s.Messages, rec.Message), append(s.Times, rec.Time)
 	}
 	info := log.Info()
+	if info.Format == sessionlog.OpenCode {
+		info.Changes = nil // it vouches for the folder's state, also after a patch that failed
+	}
 	for _, c := range info.Changes {
 		at, found := slices.BinarySearch(lines, c.Line)
 		if !found {

@@ -1,0 +1,108 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+// policyArm is a policy of the engine. Only pleat's own default has recall here: in pleat
+// every policy has, but the source texts of the others know nothing of the kind, and with
+// it their figures for one recall would all be the same.
+func policyArm(name string, recall bool) Arm {
+	p, err := pleat.PolicyByName(name)
+	if err != nil {
+		panic(err) // the names are those of this module
+	}
+	return Arm{Name: name, Doc: p.Doc, Open: func(ctx context.Context, o Setup) (Method, error) {
+		return openPolicy(ctx, p, recall, o)
+	}}
+}
+
+var codecs = map[pleat.Format]pleat.Codec{
+	pleat.FormatAnthropic: anthropic.DecodeMessage,
+	pleat.FormatChat:      openai.DecodeChatMessage,
+	pleat.FormatResponses: openai.DecodeItem,
+}
+
+// engine is a session of the engine at work.
+type engine struct {
+	s      *pleat.Session
+	budget int // 0: in a replay the policy's own levels hold
+	tokens *pleat.Tokenizer
+}
+
+func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Method, error) {
+	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs}
+	e := engine{tokens: o.Tokens}
+	if o.Replay {
+		if p.Budget.Window == 0 {
+			opts.Budget.Window = o.Budget
+		}
+		p.Pays = p.Guaranteed // what an agent that knows its prices turns on
+	} else {
+		e.budget = o.Budget
+		all := pleat.Share(1)
+		opts.Budget = pleat.Budget{Window: o.Budget + 1, Output: pleat.Tokens(1), Buffer: pleat.Tokens(1), Yellow: all, Red: all, Target: all}
+		p.Budget.Window = 0
+		p.Spill.Window = 0 // the budget is not the window in which results were born
+		p.Digest.Tokens = min(p.Digest.Tokens, o.Budget/2)
+	}
+	opts.Policy = p
+	if p.Guaranteed {
+		opts.Check = anthropic.Checker(pleat.Model{})
+	}
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "bench"}, opts)
+	if err != nil {
+		return nil, fmt.Errorf("open arm %s: %w", p.Name, err)
+	}
+	if e.s = s; recall {
+		return &recalling{e}, nil
+	}
+	return &e, nil
+}
+
+func (e *engine) Append(ctx context.Context, msgs ...pleat.Message) error {
+	return e.s.Append(ctx, msgs...)
+}
+
+func (e *engine) Compact(ctx context.Context) error {
+	_, err := e.s.Compact(ctx, "")
+	return err
+}
+
+func (e *engine) View(ctx context.Context, idle time.Duration) (pleat.View, error) {
+	v, err := e.s.View(ctx, pleat.Turn{Idle: idle})
+	if err != nil || e.budget == 0 {
+		return v, err
+	}
+	// Policies that promise nothing may leave a view that no provider would take.
+	return shorten(v, e.s.Message, e.budget, e.tokens)
+}
+
+// recalling is an engine whose recall counts.
+type recalling struct{ engine }
+
+func (r *recalling) Search(ctx context.Context, query string) (string, error) {
+	res, err := r.s.Search(ctx, pleat.SearchRequest{Queries: []string{query}})
+	if err != nil {
+		return "", err
+	}
+	return res.Text(), nil
+}
+
+// unfoldTokens is the page of an unfolding that counts as one recall, as large as that of
+// a search.
+const unfoldTokens = 2_500
+
+func (r *recalling) Unfold(ctx context.Context, handle string) (string, error) {
+	u, err := r.s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle, Budget: unfoldTokens})
+	if err != nil {
+		return "", err
+	}
+	return u.Text(), nil
+}

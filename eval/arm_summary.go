@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// summarizing is deepagents' rule: the history up to a cutoff is replaced by one summary,
+// and the next summary is made of that summary and what came after.
+type summarizing struct {
+	ruled
+	cutoff  int
+	summary pleat.Message // of the messages before the cutoff; meaningful if it is not 0
+	size    int           // tokens of the summary
+}
+
+const (
+	summarizeAt   = 0.85
+	summarizeKeep = 0.10
+	// summaryHead is how deepagents begins the message.
+	summaryHead = "Here is a summary of the conversation to date:\n\n"
+)
+
+func openSummarize(_ context.Context, o Setup) (Method, error) {
+	return &summarizing{ruled: ruled{setup: o}}, nil
+}
+
+func (s *summarizing) Compact(ctx context.Context) error { return s.compact(ctx) }
+
+func (s *summarizing) View(ctx context.Context, _ time.Duration) (pleat.View, error) {
+	now := s.size
+	for _, n := range s.sizes[s.cutoff:] {
+		now += n
+	}
+	limit := s.setup.Budget
+	if s.setup.Replay {
+		limit = int(summarizeAt * float64(limit))
+	}
+	if now > limit {
+		if err := s.compact(ctx); err != nil {
+			return pleat.View{}, err
+		}
+	}
+	v := pleat.Whole(s.t.Len())
+	if s.cutoff > 0 {
+		v.Messages = append([]pleat.ViewMessage{{Source: -1, Made: s.summary}}, v.Messages[s.cutoff:]...)
+	}
+	return s.fit(v), nil
+}
+
+// compact summarizes everything but the newest tenth.
+func (s *summarizing) compact(ctx context.Context) error {
+	at, room := s.t.Len(), int(summarizeKeep*float64(s.setup.Budget))
+	for at > s.cutoff && s.sizes[at-1] <= room {
+		at--
+		room -= s.sizes[at]
+	}
+	at = wholeRounds(&s.t, at)
+	if at <= s.cutoff {
+		return nil
+	}
+	var old []pleat.Message
+	if s.cutoff > 0 {
+		old = append(old, s.summary)
+	}
+	for i := s.cutoff; i < at; i++ {
+		old = append(old, s.t.At(i))
+	}
+	text, err := digestOf(ctx, old, s.summaryRoom(), s.setup.Tokens)
+	if err != nil {
+		return err
+	}
+	s.cutoff, s.summary = at, pleat.User(summaryHead+text).WithOrigin(pleat.OriginSummary)
+	s.size = s.setup.Tokens.CountMessage(s.summary)
+	return nil
+}
+
+// summaryRoom is generous: half of a view, and no more than models write.
+func (s *summarizing) summaryRoom() int { return min(s.setup.Budget/2, 8_000) }
+
+// digestOf is the deterministic digest of some messages: what stands for a model's
+// summary in every arm alike, as long as no model is given.
+func digestOf(ctx context.Context, msgs []pleat.Message, room int, tokens *pleat.Tokenizer) (string, error) {
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "digest"}, &pleat.Options{
+		Policy: pleat.Policy{
+			Name: "digest", Levers: []pleat.Lever{pleat.LeverDigest}, UntilGreen: true,
+			Digest: pleat.DigestBy{Whole: true, NoHead: true, Tokens: room, Format: "{summary}"},
+		},
+		Budget: pleat.Budget{Window: 1 << 30}, Tokens: tokens,
+		Recall: func(string) string { return "" },
+	})
+	if err == nil {
+		err = s.Append(ctx, msgs...)
+	}
+	var plan *pleat.Plan
+	if err == nil {
+		plan, err = s.Compact(ctx, "")
+	}
+	if err != nil {
+		return "", fmt.Errorf("digest %d messages: %w", len(msgs), err)
+	}
+	for _, f := range plan.Folds {
+		if f.Lever == pleat.LeverDigest && f.Stub != "" {
+			return f.Stub, nil
+		}
+	}
+	return "(nothing to tell)", nil
+}
+
+// owning shows the summary that the session's own agent went on from.
+type owning struct {
+	ruled
+}
+
+func openOwn(_ context.Context, o Setup) (Method, error) {
+	if o.Own == "" {
+		return nil, fmt.Errorf("open arm own: the session's agent made no summary here")
+	}
+	return &owning{ruled{setup: o}}, nil
+}
+
+func (o *owning) View(context.Context, time.Duration) (pleat.View, error) {
+	return pleat.View{Messages: []pleat.ViewMessage{{
+		Source: -1, Made: pleat.User(o.setup.Own).WithOrigin(pleat.OriginSummary),
+	}}}, nil
+}
