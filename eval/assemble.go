@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -58,18 +59,20 @@ func assemble(o Options, results []*sessionResult) *Report {
 		}
 		if sum.Views > 0 {
 			sum.BySession = each
-			r.Cells = append(r.Cells, sum.mean())
+			r.Cells = append(r.Cells, sum.mean(each))
 		}
 	}
 	for i := range o.ownKeys() {
 		var sum Cell
+		var each []map[Family]Count
 		for _, s := range results {
 			if s.own != nil {
 				sum = sum.plus(s.own[i])
+				each = append(each, s.own[i].Families)
 			}
 		}
 		if sum.Views > 0 {
-			r.Own = append(r.Own, sum.mean())
+			r.Own = append(r.Own, sum.mean(each))
 		}
 	}
 	r.Money = sumMoney(o, results)
@@ -79,11 +82,30 @@ func assemble(o Options, results []*sessionResult) *Report {
 	return r
 }
 
-func (c Cell) mean() Cell {
+// mean works out what is a mean over the sessions.
+func (c Cell) mean(each []map[Family]Count) Cell {
 	c.Tokens /= c.Views
+	c.Means = make(map[Family]Shares)
+	for f := range c.Families {
+		var sum Shares
+		n := 0.0
+		for _, families := range each {
+			if k := families[f]; k.Targets > 0 {
+				n++
+				sum.Context += k.InContext()
+				sum.Recall += k.WithRecall()
+				sum.Bare += share(k.Context+k.Bare+k.Wrong, k.Targets)
+				sum.Score += k.Score()
+			}
+		}
+		c.Means[f] = Shares{round(sum.Context / n), round(sum.Recall / n), round(sum.Bare / n), round(sum.Score / n)}
+	}
 	c.Faults = c.Faults[:min(len(c.Faults), maxFaults)]
 	return c
 }
+
+// round keeps a report readable, and the same on machines that add in another order.
+func round(f float64) float64 { return math.Round(f*1e4) / 1e4 }
 
 func meanTimes(results []*sessionResult) []Timing {
 	type id struct {

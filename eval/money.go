@@ -13,3 +13,5 @@ type sessionMoney struct{}
 func (w *worker) money(ctx context.Context) ([]sessionMoney, error) { return nil, nil }
 
 func sumMoney(o Options, results []*sessionResult) []Money { return []Money{} }
+
+func (p *printer) money(list []Money) {}

@@ -15,6 +15,14 @@ import (
 // trail is what became of files: for each path whether it is still there.
 type trail map[string]sessionlog.ChangeOp
 
+// trail is the gold at a cut.
+func (s *Session) trail(cut int) trail {
+	if s.truth != nil {
+		return s.truth.trail() // of the end; before it precision is not asked
+	}
+	return trailOf(s, cut)
+}
+
 // trailOf is the gold: what the log vouches for and, in logs that vouch for nothing, what
 // calls of tools that can do nothing else asked for and were not refused.
 func trailOf(s *Session, cut int) trail {
@@ -143,25 +151,29 @@ func artifacts(s *Session, sp span) []probe {
 	shell := shellText(s.Messages[:sp.cut])
 	var out []probe
 	for _, p := range slices.Sorted(maps.Keys(gold)) {
-		op := gold[p]
-		open := strings.Contains(shell, path.Base(p)) // a command may have removed it or brought it back
-		out = append(out, probe{family: Artifacts, what: string(op) + " " + p, look: func(s *seen) verdict {
-			said, ok := s.changes().find(p)
-			switch {
-			case ok && !open && (said == sessionlog.Deleted) != (op == sessionlog.Deleted):
-				return wrong
-			case ok:
-				return stated
-			}
-			for _, at := range s.candidates(wordSet(path.Base(p))) {
-				if strings.Contains(s.lines[at], path.Base(p)) {
-					return bare
-				}
-			}
-			return absent
-		}})
+		out = append(out, artifactProbe(p, gold[p], strings.Contains(shell, path.Base(p))))
 	}
 	return out
+}
+
+// artifactProbe asks for one file. Where a command names it, the command may have removed
+// it or brought it back: then it only has to be stated.
+func artifactProbe(p string, op sessionlog.ChangeOp, byCommand bool) probe {
+	return probe{family: Artifacts, what: string(op) + " " + p, look: func(s *seen) verdict {
+		said, ok := s.changes().find(p)
+		switch {
+		case ok && !byCommand && (said == sessionlog.Deleted) != (op == sessionlog.Deleted):
+			return wrong
+		case ok:
+			return stated
+		}
+		for _, at := range s.candidates(wordSet(path.Base(p))) {
+			if strings.Contains(s.lines[at], path.Base(p)) {
+				return bare
+			}
+		}
+		return absent
+	}}
 }
 
 // find looks a path up that may be spelled from another folder.

@@ -143,26 +143,30 @@ func planState(s *Session, sp span) []probe {
 	}
 	var out []probe
 	for _, it := range items {
-		words := wordSet(it.text)
-		out = append(out, probe{family: PlanState, what: it.status + ": " + it.text, query: "task list " + firstWords(it.text), look: func(s *seen) verdict {
-			v := absent
-			for _, at := range s.candidates(words) {
-				if covered(s.words[at], words) < 0.9 {
-					continue
-				}
-				switch said := statusNear(s, int(at)); {
-				case said == it.status:
-					return stated
-				case said != "":
-					v = max(v, wrong)
-				default:
-					v = max(v, bare)
-				}
-			}
-			return v
-		}})
+		out = append(out, planProbe(it))
 	}
 	return out
+}
+
+func planProbe(it planItem) probe {
+	words := wordSet(it.text)
+	return probe{family: PlanState, what: it.status + ": " + it.text, query: "task list " + firstWords(it.text), look: func(s *seen) verdict {
+		v := absent
+		for _, at := range s.candidates(words) {
+			if covered(s.words[at], words) < 0.9 {
+				continue
+			}
+			switch said := statusNear(s, int(at)); {
+			case said == it.status:
+				return stated
+			case said != "":
+				v = max(v, wrong)
+			default:
+				v = max(v, bare)
+			}
+		}
+		return v
+	}}
 }
 
 type planItem struct{ text, status string }

@@ -42,11 +42,22 @@ type Cell struct {
 	Stated   int              `json:"stated"`   // files stated as changed, as far as structure can judge
 	Right    int              `json:"right"`    // those that were
 	Families map[Family]Count `json:"families"`
+	// Means are the means of the sessions' shares: each session that has targets of the
+	// family counts the same.
+	Means map[Family]Shares `json:"means"`
 	// BySession has the families' counts of each session, in the order of Sessions; a
 	// session that did not take part has none.
 	BySession []map[Family]Count `json:"by_session,omitempty"`
 	// Faults are the first examples of what was illegal, invented, or wrongly stated.
 	Faults []string `json:"faults,omitempty"`
+}
+
+// Shares are shares of targets.
+type Shares struct {
+	Context float64 `json:"context"` // in context
+	Recall  float64 `json:"recall"`  // in context or one recall away
+	Bare    float64 `json:"bare"`    // the string is somewhere in the view
+	Score   float64 `json:"score"`   // 0 to 5; see [Count.Score]
 }
 
 // Count is what became of the targets of a family.

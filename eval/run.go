@@ -159,17 +159,20 @@ func (w *worker) run(ctx context.Context) (*sessionResult, error) {
 		Name: w.s.Name, Messages: len(w.s.Messages), Cut: sp.cut, Targets: map[Family]int{},
 		Tokens: w.size(len(w.s.Messages)), Before: w.size(sp.cut),
 	}}
-	c := w.newCut(sp)
-	for _, p := range c.probes {
-		r.row.Targets[p.family]++
-	}
-	for _, k := range w.o.keys() {
-		cell, took, err := c.measure(ctx, k)
-		if err != nil {
-			return nil, err
+	r.cells = make([]Cell, len(w.o.keys()))
+	for _, sp := range w.s.spans() {
+		c := w.newCut(sp)
+		for _, p := range c.probes {
+			r.row.Targets[p.family]++
 		}
-		if r.cells = append(r.cells, cell); k.chain == 1 && cell.Views > 0 {
-			r.took = append(r.took, Timing{Arm: cell.Arm, Budget: cell.Budget, Took: took})
+		for i, k := range w.o.keys() {
+			cell, took, err := c.measure(ctx, k)
+			if err != nil {
+				return nil, err
+			}
+			if r.cells[i] = r.cells[i].plus(cell); k.chain == 1 && cell.Views > 0 {
+				r.took = append(r.took, Timing{Arm: cell.Arm, Budget: cell.Budget, Took: took})
+			}
 		}
 	}
 	if keys := w.o.ownKeys(); keys != nil {
@@ -219,7 +222,7 @@ func (w *worker) newCut(sp span) *cut {
 	before := w.s.Messages[:sp.cut]
 	return &cut{
 		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: pleat.NewTranscript(before...),
-		probes: mine(w.s, sp), gold: trailOf(w.s, sp.cut), shell: shellText(before), source: namesOf(before),
+		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before), source: namesOf(before),
 	}
 }
 

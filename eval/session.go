@@ -27,6 +27,8 @@ type Session struct {
 	// Compactions are the places where the session's own agent compacted, with the
 	// summary that it went on from.
 	Compactions []Compaction
+
+	truth *Truth // of a synthetic session
 }
 
 // Change is a change of a file that the log vouches for: not what a call asked for but

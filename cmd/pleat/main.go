@@ -50,7 +50,7 @@ func commands() []command {
 		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
 		sessionsCommand, policiesCommand, pricesCommand,
 		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, gcCommand, forgetCommand,
-		demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
+		benchCommand, demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
 	}
 }
 

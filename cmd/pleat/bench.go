@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/eval"
+)
+
+var benchCommand = command{
+	name:    "bench",
+	args:    "[FLAGS]",
+	summary: "compare ways of compacting, on your sessions or on made-up ones",
+	help: `Puts methods of compaction side by side: the same sessions, the same tokenizer, the same
+budget, scored by code. Each session is cut; every arm compacts what is before the cut to the
+budget; then things that a continuing agent needs are looked up in what is left: names that
+the real agent used afterwards, changed files, newest outcomes, exact strings, people's words
+and rules, the task list. Whole sessions are then replayed against a simulated prompt cache.
+
+Sessions come from a folder (--corpus), or are made up with known truth (--synthetic, and when
+no folder is given). No model is asked. The same sessions give the same JSON, times aside.
+docs/bench.md explains every figure.`,
+	examples: `# made-up sessions, a minute
+pleat bench
+# your own sessions, two arms, two budgets
+pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
+# everything into one page
+pleat bench --corpus data --synthetic 100k --html bench.html --json bench.json`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		b := new(benchFlags)
+		b.declare(fs)
+		return b.run
+	},
+}
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	corpus    string
+	synthetic tokenCount
+	seed      uint64
+	arms      string
+	budgets   string
+	chains    string
+	workers   int
+	noMoney   bool
+	timings   bool
+	jsonOut   string
+	htmlOut   string
+}
+
+func (b *benchFlags) declare(fs *flag.FlagSet) {
+	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
+	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind with this many `TOKENS` (default 60k without --corpus)")
+	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
+	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
+	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
+	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions after one another, `N`s separated by commas; more than one at the second budget only")
+	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
+	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
+	fs.BoolVar(&b.timings, "timings", false, "report times too; they differ from run to run")
+	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
+}
+
+func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
+	if len(args) > 0 {
+		return usageError{"bench takes no arguments; name a folder with --corpus"}
+	}
+	o, err := b.options()
+	if err != nil {
+		return err
+	}
+	sessions, err := b.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	tell := p.progress()
+	tell.phase("%s", plural(len(sessions), "session"))
+	o.Progress = func(pr eval.Progress) {
+		tell.say("%d of %s: %s", pr.Done, plural(pr.All, "session"), pr.Session)
+	}
+	report, err := eval.Run(ctx, sessions, o)
+	tell.done()
+	if err != nil {
+		return err
+	}
+	return b.write(p, report)
+}
+
+func (b *benchFlags) write(p *program, report *eval.Report) error {
+	if b.jsonOut != "" {
+		if err := p.writeTo(b.jsonOut, func(w io.Writer) error { return writeJSON(w, report) }); err != nil {
+			return err
+		}
+	}
+	if b.jsonOut == "-" {
+		return nil
+	}
+	return p.writeTo("", report.WriteText)
+}
+
+// options turns the flags into those of the bench.
+func (b *benchFlags) options() (eval.Options, error) {
+	o := eval.Options{Workers: b.workers, NoMoney: b.noMoney, Timings: b.timings}
+	if b.arms != "" {
+		arms, err := eval.ArmsByName(strings.Split(b.arms, ",")...)
+		if err != nil {
+			return o, usageError{err.Error()}
+		}
+		o.Arms = arms
+	}
+	for s := range strings.SplitSeq(b.budgets, ",") {
+		var n tokenCount
+		if err := n.Set(s); err != nil {
+			return o, usageError{fmt.Sprintf("--budget %q: %v", s, err)}
+		}
+		o.Budgets = append(o.Budgets, int(n))
+	}
+	for s := range strings.SplitSeq(b.chains, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 1 {
+			return o, usageError{fmt.Sprintf("--compactions %q: want numbers from 1 on, separated by commas", s)}
+		}
+		o.Chains = append(o.Chains, n)
+	}
+	return o, nil
+}
+
+// sessions are what is measured on.
+func (b *benchFlags) sessions(ctx context.Context) ([]eval.Session, error) {
+	var list []eval.Session
+	tokens := int(b.synthetic)
+	if b.corpus != "" {
+		var err error
+		if list, err = eval.ReadCorpus(ctx, b.corpus); err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("bench %s: no session files there", b.corpus)
+		}
+	} else if tokens == 0 {
+		tokens = 60_000
+	}
+	if tokens > 0 {
+		list = append(list, eval.SynthSessions(b.seed, tokens)...)
+	}
+	return list, nil
+}

@@ -1,0 +1,64 @@
+package eval
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func small(t *testing.T) []Session {
+	t.Helper()
+	return []Session{
+		Synthesize(SynthOptions{Seed: 3, Kind: SynthDebug, Tokens: 20_000}).Session(),
+		Synthesize(SynthOptions{Seed: 4, Kind: SynthFeature, Tokens: 20_000}).Session(),
+	}
+}
+
+// TestReproducible runs the bench twice, with different numbers of workers: the reports
+// are the same bytes.
+func TestReproducible(t *testing.T) {
+	run := func(workers int) string {
+		r, err := Run(t.Context(), small(t), Options{Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if diff := cmp.Diff(run(1), run(2)); diff != "" {
+		t.Errorf("two runs differ (-first +second):\n%s", diff)
+	}
+}
+
+// TestArmsFit holds every arm to the budget and to the rules of the wires.
+func TestArmsFit(t *testing.T) {
+	r, err := Run(t.Context(), small(t), Options{Budgets: []int{12_000, 4_000}, Chains: []int{1}, NoMoney: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * (len(Arms()) - 1); len(r.Cells) != want {
+		t.Fatalf("got %d cells, want %d", len(r.Cells), want)
+	}
+	for _, c := range r.Cells {
+		if c.Over+c.Refused+c.Illegal > 0 {
+			t.Errorf("%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused, c.Illegal, c.Faults)
+		}
+		if c.Arm == "none" && c.Means[FutureUse].Context < 0.95 {
+			t.Errorf("everything is shown and %.2f of what was used later is found", c.Means[FutureUse].Context)
+		}
+	}
+}
+
+func TestArmsByName(t *testing.T) {
+	arms, err := ArmsByName("tail", "default")
+	if err != nil || len(arms) != 2 || arms[0].Name != "tail" {
+		t.Errorf("got %v, %v", arms, err)
+	}
+	if _, err := ArmsByName("best"); err == nil {
+		t.Error("an arm that is not there was found")
+	}
+}
