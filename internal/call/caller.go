@@ -148,6 +148,11 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(pleat.Delta
 	if p.Header != nil {
 		req.Header = p.Header.Clone()
 	}
+	if req.Header.Get("Idempotency-Key") == "" {
+		// Not sent: it tells the transport to use a new connection at once when an old one
+		// turns out to have been closed meanwhile.
+		req.Header["Idempotency-Key"] = []string{}
+	}
 	resp, err := noRedirects(c.HTTP).Do(req)
 	if err != nil {
 		return pleat.Reply{}, c.unsent(ctx, watched, err)

@@ -1,0 +1,237 @@
+package call_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+// llama returns the address of a real llama.cpp server: the one that PLEAT_LLAMA_SERVER
+// names, or one that is started here with the weights that PLEAT_LLAMA_MODEL names. Any
+// model will do; what it says does not matter.
+func llama(t *testing.T) string {
+	t.Helper()
+	if url := os.Getenv("PLEAT_LLAMA_SERVER"); url != "" {
+		return url
+	}
+	program, err := exec.LookPath("llama-server")
+	weights := os.Getenv("PLEAT_LLAMA_MODEL")
+	if err != nil || weights == "" {
+		t.Skip("no real server: set PLEAT_LLAMA_SERVER to the URL of a llama.cpp server, or put llama-server on the PATH and set PLEAT_LLAMA_MODEL to a model file")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().(*net.TCPAddr)
+	l.Close()
+	// The window is small, so that it is quickly full, but not as small as that of the
+	// smallest models, in which no session has room.
+	cmd := exec.Command(program, "-m", weights, "-c", "1536", "--override-kv", "llama.context_length=int:1536",
+		"--parallel", "1", "--host", "127.0.0.1", "--port", fmt.Sprint(addr.Port))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening, over := make(chan bool, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		defer close(listening)
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "listening") {
+				listening <- true
+				break
+			}
+		}
+		io.Copy(io.Discard, stderr)
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-over
+		cmd.Wait()
+	})
+	select {
+	case ok := <-listening:
+		if !ok {
+			t.Fatal("llama-server ended before it listened")
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("llama-server does not listen")
+	}
+	return "http://" + addr.String()
+}
+
+// story is a text that has about so many tokens with any tokenizer, and no fewer.
+func story(tokens int) string {
+	var sb strings.Builder
+	for i := 0; sb.Len() < 6*tokens; i++ {
+		fmt.Fprintf(&sb, "Once upon a time there was a little dog number %d. ", i)
+	}
+	return sb.String()
+}
+
+// The clients against a real llama.cpp server.
+func TestLlama(t *testing.T) {
+	url := llama(t)
+	found, err := openai.Discover(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, ok := found.Find("")
+	if !ok || found.Kind != openai.ServerLlamaCpp || model.Window == 0 {
+		t.Fatalf("found %+v", found)
+	}
+	t.Logf("%s with %s, window %d", found.Kind, model.ID, model.Window)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	clients := map[string]pleat.Generator{
+		"chat":      &openai.ChatClient{BaseURL: found.BaseURL, Model: model, Logger: log},
+		"responses": &openai.ResponsesClient{BaseURL: found.BaseURL, Model: model, Logger: log},
+		"anthropic": &anthropic.Client{BaseURL: url, Model: model, Logger: log},
+	}
+	for name, client := range clients {
+		t.Run(name, func(t *testing.T) {
+			t.Run("streams", func(t *testing.T) { llamaStreams(t, client) })
+			t.Run("caches", func(t *testing.T) { llamaCaches(t, client, model) })
+			t.Run("refuses", func(t *testing.T) { llamaRefuses(t, client, model) })
+		})
+	}
+	t.Run("one piece", func(t *testing.T) {
+		llamaStreams(t, &openai.ChatClient{BaseURL: found.BaseURL, Model: model, Whole: true})
+	})
+	t.Run("reactive", func(t *testing.T) { llamaReactive(t, clients["chat"], model) })
+}
+
+func llamaStreams(t *testing.T, client pleat.Generator) {
+	var shown strings.Builder
+	req := &pleat.Request{Messages: []pleat.Message{pleat.User("Once upon a time")}, MaxTokens: 16}
+	reply, err := client.Generate(t.Context(), req, func(d pleat.Delta) { shown.WriteString(d.Text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if textOf(reply) == "" || shown.String() != textOf(reply) {
+		t.Errorf("said %q, showed %q", textOf(reply), shown.String())
+	}
+	if reply.Usage.Prompt() == 0 || reply.Usage.Output == 0 || reply.Usage.Output > 16 {
+		t.Errorf("usage %+v", reply.Usage)
+	}
+}
+
+// A prompt that goes on where the one before ended is read from the cache.
+func llamaCaches(t *testing.T, client pleat.Generator, model pleat.Model) {
+	msgs := []pleat.Message{pleat.User("A story about caches and " + story(model.Window/16))}
+	first, err := client.Generate(t.Context(), &pleat.Request{Messages: msgs, MaxTokens: 8}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs = append(append(msgs, first.Messages...), pleat.User("And then?"))
+	second, err := client.Generate(t.Context(), &pleat.Request{Messages: msgs, MaxTokens: 8}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := second.Usage
+	t.Logf("first %+v, second %+v", first.Usage, u)
+	if u.CacheRead < first.Usage.Prompt()*3/4 || u.Prompt() <= first.Usage.Prompt() {
+		t.Errorf("read %d of %d tokens from the cache; the prompt before had %d", u.CacheRead, u.Prompt(), first.Usage.Prompt())
+	}
+}
+
+// Too long a prompt is refused with both numbers, and not sent twice.
+func llamaRefuses(t *testing.T, client pleat.Generator, model pleat.Model) {
+	req := &pleat.Request{Messages: []pleat.Message{pleat.User(story(2 * model.Window))}}
+	_, err := client.Generate(t.Context(), req, nil)
+	api, ok := errors.AsType[*pleat.APIError](err)
+	if !ok || api.Kind != pleat.ErrorTooLong || !api.Overflow() || api.Limit != model.Window || api.Used <= api.Limit {
+		t.Fatalf("got %v (%+v), want too long for %d tokens", err, api, model.Window)
+	}
+	t.Log(err)
+}
+
+// A session that believes in a larger window than there is: the server refuses, the
+// session folds harder by the server's numbers, the second try passes.
+func llamaReactive(t *testing.T, client pleat.Generator, model pleat.Model) {
+	ctx := t.Context()
+	believed := model
+	believed.Window = 16 * model.Window
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "llama"}, &pleat.Options{
+		Model: believed, Check: openai.ChatChecker(model),
+		Codecs: map[pleat.Format]pleat.Codec{pleat.FormatChat: openai.DecodeChatMessage},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const goal = "Tell me of a dog. Never mention the cat."
+	msgs := []pleat.Message{pleat.User(goal)}
+	for i := range 3 {
+		msgs = append(msgs, pleat.Assistant(pleat.Say(story(model.Window/2))), pleat.User(fmt.Sprintf("Go on, part %d.", i)))
+	}
+	if err := s.Append(ctx, msgs...); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(v pleat.View) (pleat.Reply, error) {
+		view, err := v.Resolve(s.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client.Generate(ctx, &pleat.Request{Messages: view, MaxTokens: 8}, nil)
+	}
+	v, err := s.View(ctx, pleat.Turn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(v)
+	api, ok := errors.AsType[*pleat.APIError](err)
+	if !ok || api.Kind != pleat.ErrorTooLong {
+		t.Fatalf("the first view was not refused as too long: %v", err)
+	}
+	if v, err = s.Refused(ctx, api); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := ask(v)
+	if err != nil {
+		t.Fatalf("after folding: %v", err)
+	}
+	if err := s.Append(ctx, reply.Messages...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Used(ctx, reply.Usage); err != nil {
+		t.Fatal(err)
+	}
+	view, _ := v.Resolve(s.Message)
+	if !strings.Contains(view[0].Text(), goal) {
+		t.Errorf("the goal is not in the view: %q", view[0].Text())
+	}
+	t.Logf("refused with %d of %d tokens, then taken with %d", api.Used, api.Limit, reply.Usage.Prompt())
+}
+
+// A deadline ends a real answer in its middle.
+func TestLlamaGivenUp(t *testing.T) {
+	url := llama(t)
+	found, err := openai.Discover(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: found.Models[0]}
+	reply, err := client.Generate(ctx, &pleat.Request{Messages: []pleat.Message{pleat.User("Once upon a time")}, MaxTokens: 400}, func(pleat.Delta) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %q", err, textOf(reply))
+	}
+}
