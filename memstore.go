@@ -56,6 +56,7 @@ var (
 	_ Searcher = (*MemStore)(nil)
 	_ Keeper   = (*MemStore)(nil)
 	_ Claimer  = (*MemStore)(nil)
+	_ Sizer    = (*MemStore)(nil)
 )
 
 // NewMemStore returns an empty store.

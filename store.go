@@ -23,7 +23,7 @@ import (
 //
 // The package has [MemStore]; package sqlite has the embedded store. Package pleattest
 // has the suite that every implementation passes. More abilities are found by type
-// assertion: [Searcher], [Keeper], [Claimer].
+// assertion: [Searcher], [Keeper], [Claimer], [Sizer].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -163,4 +163,34 @@ type Claimer interface {
 	// Release may be called more than once. After the claim was given to somebody else
 	// it does nothing.
 	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
+}
+
+// Sizer is implemented by stores that can say how much room they take.
+type Sizer interface {
+	// Sizes measures the store. It may read all of it.
+	Sizes(ctx context.Context) (Sizes, error)
+}
+
+// Sizes is how large a store is.
+type Sizes struct {
+	Bytes   int64        // of the file or database; 0: not known
+	Tenants []TenantSize // in order of name
+	Tables  []TableSize  // what takes the room, largest first; empty if the store has no tables
+}
+
+// TenantSize is what one tenant has in a store.
+type TenantSize struct {
+	Tenant    string
+	Sessions  int
+	Entries   uint64
+	BodyBytes int64 // sum of the sizes of the entries' bodies, uncompressed
+	Bodies    int64 // different bodies: each is kept once
+	Stored    int64 // bytes that they take, compressed
+}
+
+// TableSize is one table of a store with its indexes.
+type TableSize struct {
+	Name          string
+	Rows          int64 // large tables are not counted anew for it: about how many
+	Data, Indexes int64 // bytes
 }

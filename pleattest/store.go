@@ -25,7 +25,8 @@ type StoreOptions struct {
 }
 
 // TestStore holds a store to the contract of [pleat.Store], and to those of
-// [pleat.Searcher], [pleat.Keeper] and [pleat.Claimer] as far as it implements them. Open returns a new
+// [pleat.Searcher], [pleat.Keeper], [pleat.Claimer] and [pleat.Sizer] as far as it
+// implements them. Open returns a new
 // store, empty or not: the suite uses session and tenant names of its own. The suite
 // closes what it opens.
 //
@@ -68,6 +69,7 @@ func TestStore(t *testing.T, open func(t *testing.T) pleat.Store, opts *StoreOpt
 		{"sessions", (*storeTest).sessions},
 		{"forget", (*storeTest).forget},
 		{"verify", (*storeTest).verify},
+		{"sizes", (*storeTest).sizes},
 		{"claim", (*storeTest).claim},
 		{"claim expires", (*storeTest).claimExpires},
 		{"claim, many at once", (*storeTest).claimMany},

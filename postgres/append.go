@@ -37,7 +37,7 @@ type appending struct {
 // committed and the server does not come back in time, the error is [ErrUncertain];
 // after any other error none of them is there.
 func (s *Store) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enterWriting(ctx); err != nil {
 		return 0, fmt.Errorf("append to session %q: %w", key, err)
 	}
 	defer s.work.Done()

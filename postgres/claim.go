@@ -45,6 +45,9 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 	work, token := workHash(key, what), make([]byte, 16)
 	rand.Read(token) // never fails
 	ok := false
+	if s.opts.ReadOnly {
+		return nil, false, fmt.Errorf("claim %s of session %q: %w", what, key, pleat.ErrReadOnly)
+	}
 	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		if _, err := conn.Exec(ctx, clearClaims); err != nil {
 			return err

@@ -81,7 +81,7 @@ func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 // through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
 // have passed over tables, log and backups.
 func (s *Store) Forget(ctx context.Context, key pleat.SessionKey) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enterWriting(ctx); err != nil {
 		return fmt.Errorf("forget session %q: %w", key, err)
 	}
 	defer s.work.Done()

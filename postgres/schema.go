@@ -104,12 +104,17 @@ const migrationLock = 0x706c656174
 // to date it only reads, so that a role without the right to make tables can work.
 func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	version, err := schemaVersion(ctx, conn)
+	s.version = version
 	if err != nil || version == len(migrations) {
 		return err
 	}
-	if version == 0 && s.opts.MustExist {
+	if version == 0 && (s.opts.MustExist || s.opts.ReadOnly) {
 		return fmt.Errorf("the database has no pleat store: %w", pleat.ErrNotFound)
 	}
+	if s.opts.ReadOnly {
+		return nil
+	}
+	s.version = len(migrations)
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// A long step is no reason to give up, neither here nor where others wait.
 		for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"} {

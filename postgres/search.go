@@ -14,7 +14,7 @@ import (
 
 // Search implements [pleat.Searcher].
 func (s *Store) Search(ctx context.Context, key pleat.SessionKey, query string, limit int) ([]pleat.Hit, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enterWriting(ctx); err != nil {
 		return nil, fmt.Errorf("search session %q: %w", key, err)
 	}
 	defer s.work.Done()

@@ -43,6 +43,11 @@ type Options struct {
 	// MustExist makes Open of a database without a store [pleat.ErrNotFound], instead
 	// of making one there. False: it is made.
 	MustExist bool
+
+	// ReadOnly opens a store that is there, of this version or an older one, and leaves
+	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
+	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
+	ReadOnly bool
 }
 
 // withDefaults returns a copy in which nothing is zero.
@@ -68,10 +73,11 @@ func (o *Options) withDefaults() Options {
 
 // Store is a store in a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
-	name string // host and database, for messages
-	opts Options
-	log  *slog.Logger
-	pool *pgxpool.Pool
+	name    string // host and database, for messages
+	version int    // of the schema
+	opts    Options
+	log     *slog.Logger
+	pool    *pgxpool.Pool
 
 	wake chan struct{} // tells the indexer that there is work
 
@@ -88,6 +94,7 @@ var (
 	_ pleat.Searcher = (*Store)(nil)
 	_ pleat.Keeper   = (*Store)(nil)
 	_ pleat.Claimer  = (*Store)(nil)
+	_ pleat.Sizer    = (*Store)(nil)
 )
 
 // Open opens the store in the database that the URL names, in any form that libpq
@@ -109,12 +116,16 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		return nil, s.fail(ctx, err, "open store %s", s.name)
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	if !s.opts.IndexOnSearch {
+	if !s.opts.IndexOnSearch && !s.opts.ReadOnly {
 		s.work.Go(s.indexLoop)
 		s.wakeIndexer() // for what an earlier process left behind
 	}
 	return s, nil
 }
+
+// Schema returns the version of the tables, and the newest that this program knows. They
+// differ only if the tables are older and were opened with Options.ReadOnly.
+func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
 
 // Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed by whoever has the store open.
@@ -128,6 +139,14 @@ func (s *Store) Close() error {
 		s.pool.Close()
 	})
 	return nil
+}
+
+// enterWriting is enter for a call that writes.
+func (s *Store) enterWriting(ctx context.Context) error {
+	if s.opts.ReadOnly {
+		return pleat.ErrReadOnly
+	}
+	return s.enter(ctx)
 }
 
 // enter begins a call; the call ends with s.work.Done.

@@ -5,6 +5,7 @@ package postgres_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -74,4 +75,39 @@ func TestMustExist(t *testing.T) {
 	}
 	open(t, url, nil)
 	open(t, url, &postgres.Options{MustExist: true})
+}
+
+// TestReadOnly: a store that was opened to be read is left as it is, of an older version
+// too, and says so to who wants to write.
+func TestReadOnly(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	if _, err := postgres.Open(t.Context(), url, &postgres.Options{ReadOnly: true}); !errors.Is(err, pleat.ErrNotFound) {
+		t.Fatalf("Open of an empty database: %v, want ErrNotFound", err)
+	}
+	key := pleat.SessionKey{Session: "s"}
+	if _, err := open(t, url, nil).Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, "DROP TABLE pleat.claim; DELETE FROM pleat.version WHERE version > 1")
+	store := open(t, url, &postgres.Options{ReadOnly: true})
+	if version, newest := store.Schema(); version != 1 || newest < 2 {
+		t.Errorf("schema version %d of %d, want 1 as it was", version, newest)
+	}
+	if n := checkNumbered(t, store, key); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+	for damage, err := range store.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	_, appended := store.Append(t.Context(), key, 1, numbered(key, 2))
+	_, searched := store.Search(t.Context(), key, "entry", 1)
+	_, _, claimed := store.Claim(t.Context(), key, "digest", time.Hour)
+	for name, err := range map[string]error{"Append": appended, "Forget": store.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+		if !errors.Is(err, pleat.ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", name, err)
+		}
+	}
+	if version, newest := open(t, url, nil).Schema(); version != newest {
+		t.Errorf("schema version %d of %d after it was opened to be written", version, newest)
+	}
 }

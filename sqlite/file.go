@@ -45,9 +45,9 @@ func dataSource(path string, pragmas ...string) string {
 }
 
 // prepareFile makes the file if it is not there, and has a first look at it if it is.
-func prepareFile(path string, log *slog.Logger) error {
+func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return create(path)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -126,6 +127,77 @@ func TestMigrate(t *testing.T) {
 	for damage, err := range store.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)
 	}
+}
+
+// A store that was opened to be read is left as it is, of an older version too, and says
+// so to who wants to write. Others write to it meanwhile.
+func TestReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	if _, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("Open of nothing: %v", err)
+	}
+	key := pleat.SessionKey{Session: "s"}
+	store := open(t, path)
+	if _, err := store.Append(t.Context(), key, 0, crashEntry(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	execute(t, path, "DROP TABLE claim; PRAGMA user_version = 1")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err = sqlite.Open(path, &sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, newest := store.Schema(); version != 1 || newest < 2 {
+		t.Errorf("schema version %d of %d, want 1 as it was", version, newest)
+	}
+	for damage, err := range store.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	_, appended := store.Append(t.Context(), key, 1, crashEntry(key, 2))
+	_, searched := store.Search(t.Context(), key, "entry", 1)
+	_, _, claimed := store.Claim(t.Context(), key, "digest", time.Hour)
+	for name, err := range map[string]error{"Append": appended, "Forget": store.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+		if !errors.Is(err, pleat.ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", name, err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+
+	writer, reader := open(t, path), openReadOnly(t, path)
+	for i := range uint64(3) {
+		if _, err := writer.Append(t.Context(), key, i+1, crashEntry(key, i+2)); err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(0)
+		for _, err := range reader.Scan(t.Context(), key, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != i+2 {
+			t.Errorf("the reader sees %d entries, want %d", n, i+2)
+		}
+	}
+}
+
+func openReadOnly(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
 }
 
 // Nothing of a forgotten session is left in the file.

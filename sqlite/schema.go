@@ -102,7 +102,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if version < len(migrations) {
+	if version < len(migrations) && !s.readOnly {
 		if err := s.begin(ctx); err != nil {
 			return err
 		}
@@ -117,8 +117,10 @@ func (s *Store) migrate(ctx context.Context) error {
 			_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 			return err
 		}
+		version = len(migrations)
 	}
-	if err := checkSchema(ctx, s.conn); err != nil {
+	s.version = version
+	if err := checkSchema(ctx, s.conn, migrations[:version]); err != nil || s.readOnly {
 		return err
 	}
 	var mode string
@@ -176,7 +178,7 @@ func runMigrations(ctx context.Context, conn *sql.Conn, version int) error {
 }
 
 // checkSchema compares the tables and indexes that are there with those that must be.
-func checkSchema(ctx context.Context, conn *sql.Conn) error {
+func checkSchema(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	rows, err := conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		return err

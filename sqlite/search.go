@@ -27,6 +27,9 @@ func (s *Store) search(ctx context.Context, key pleat.SessionKey, query string, 
 	if x == nil || err != nil || limit <= 0 {
 		return nil, err
 	}
+	if s.readOnly {
+		return nil, pleat.ErrReadOnly
+	}
 	for more := true; more; {
 		if more, err = s.indexSome(ctx, x.id, x.newest); err != nil {
 			return nil, err

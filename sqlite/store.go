@@ -25,7 +25,14 @@ type Options struct {
 	// MaxBytes bounds the size of the file; an Append that needs more is
 	// [pleat.ErrFull]. Zero means no bound but the disk's.
 	MaxBytes int64
+
+	// ReadOnly opens a store that is there, of this version or an older one, and leaves
+	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
+	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
+	ReadOnly bool
 }
+
+func (o *Options) readOnly() bool { return o != nil && o.ReadOnly }
 
 func (o *Options) logger() *slog.Logger {
 	if o == nil || o.Logger == nil {
@@ -50,9 +57,11 @@ func (o *Options) maxPages() int64 {
 
 // Store is a store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	path string
-	log  *slog.Logger
-	busy time.Duration
+	path     string
+	log      *slog.Logger
+	busy     time.Duration
+	readOnly bool
+	version  int // of the schema
 
 	read   *sql.DB   // many connections
 	writer *sql.DB   // one connection, and that is conn
@@ -78,6 +87,7 @@ var (
 	_ pleat.Searcher = (*Store)(nil)
 	_ pleat.Keeper   = (*Store)(nil)
 	_ pleat.Claimer  = (*Store)(nil)
+	_ pleat.Sizer    = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. A file that is not there is made, readable
@@ -85,7 +95,7 @@ var (
 // up to date; a newer one is [pleat.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{
-		path: path, log: opts.logger(), busy: opts.busyTimeout(),
+		path: path, log: opts.logger(), busy: opts.busyTimeout(), readOnly: opts.readOnly(),
 		turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -94,18 +104,24 @@ func Open(path string, opts *Options) (*Store, error) {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.explain(err))
 	}
-	s.work.Go(s.indexLoop)
-	s.wakeIndexer() // for what an earlier process left behind
+	if !s.readOnly {
+		s.work.Go(s.indexLoop)
+		s.wakeIndexer() // for what an earlier process left behind
+	}
 	return s, nil
 }
 
+// Schema returns the version of the file's schema, and the newest that this program
+// knows. They differ only if the file is older and was opened with Options.ReadOnly.
+func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
+
 func (s *Store) open(opts *Options) error {
 	ctx := context.Background()
-	if err := prepareFile(s.path, s.log); err != nil {
+	if err := prepareFile(s.path, s.readOnly, s.log); err != nil {
 		return err
 	}
 	var err error
-	if s.writer, err = sql.Open("sqlite", dataSource(s.path, writerPragmas...)); err != nil {
+	if s.writer, err = sql.Open("sqlite", s.source(writerPragmas)); err != nil {
 		return err
 	}
 	s.writer.SetMaxOpenConns(1)
@@ -120,7 +136,7 @@ func (s *Store) open(opts *Options) error {
 			return err
 		}
 	}
-	if s.read, err = sql.Open("sqlite", dataSource(s.path, append([]string{s.timeoutPragma()}, readerPragmas...)...)); err != nil {
+	if s.read, err = sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...))); err != nil {
 		return err
 	}
 	s.read.SetMaxOpenConns(maxReaders)
@@ -129,6 +145,15 @@ func (s *Store) open(opts *Options) error {
 		return err
 	}
 	return s.query.prepare(ctx, s.read)
+}
+
+// source names the file for the driver. Who opens a file read-only leaves its log where
+// it is when it closes it.
+func (s *Store) source(pragmas []string) string {
+	if s.readOnly {
+		return dataSource(s.path, pragmas...) + "&mode=ro"
+	}
+	return dataSource(s.path, pragmas...)
 }
 
 // timeoutPragma lets readers wait for the rare moments in which they have to.
@@ -183,6 +208,9 @@ func (s *Store) enter(ctx context.Context) error {
 // after the error. Waiting obeys the context; once the transaction has begun it is
 // carried to its end, so that the caller always knows what happened.
 func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
+	if s.readOnly {
+		return pleat.ErrReadOnly
+	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()

@@ -33,26 +33,31 @@ const (
 	completeNothing  = "nothing"
 	completeFiles    = "files"
 	completeSessions = "sessions"
+	completeCommands = "commands"
 )
 
 // completes says what the placeholder of an argument or of a flag's value is completed
 // with.
 func completes(placeholder string) string {
 	switch {
-	case strings.Contains(placeholder, "FILE"):
+	case strings.Contains(placeholder, "FILE"), strings.Contains(placeholder, "SRC"):
 		return completeFiles
 	case strings.Contains(placeholder, "SESSION"):
 		return completeSessions
+	case strings.Contains(placeholder, "COMMAND"):
+		return completeCommands
 	}
 	return completeNothing
 }
 
-// choices are the words of an argument such as bash|zsh|fish.
+// choices are the words of a first argument such as bash|zsh|fish. What the arguments
+// after it are completed with is said by the rest.
 func choices(args string) []string {
-	if !strings.Contains(args, "|") || strings.ContainsAny(args, " [") {
+	first, _, _ := strings.Cut(args, " ")
+	if !strings.Contains(first, "|") || strings.Contains(first, "[") {
 		return nil
 	}
-	return strings.Split(args, "|")
+	return strings.Split(first, "|")
 }
 
 // dashed is a flag as it is typed.
@@ -80,7 +85,7 @@ func bashCompletion(list []command) string {
 		var b strings.Builder
 		fmt.Fprintf(&b, "    %s)\n      flags=%q kind=%s words=%q\n      case $prev in\n", c.name,
 			strings.Join(flags, " "), completes(c.args), strings.Join(choices(c.args), " "))
-		for _, kind := range []string{completeFiles, completeSessions, completeNothing} {
+		for _, kind := range []string{completeFiles, completeSessions, completeCommands, completeNothing} {
 			if len(values[kind]) > 0 {
 				fmt.Fprintf(&b, "        %s) flags= words= kind=%s;;\n", strings.Join(values[kind], "|"), kind)
 			}
@@ -112,9 +117,14 @@ _pleat() {
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
     return
   fi
+  for i in $words; do # the first argument is one of them; once it is there, others follow
+    if [[ " $before " == *" $i "* ]]; then words=; break; fi
+  done
+  if [[ -n $words ]]; then kind=nothing; fi
   local IFS=$'\n'
   case $kind in
     files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return;;
+    commands) words=${commands// /$'\n'};;
     sessions) words=$(pleat stored --names 2>/dev/null);;
     *) words=${words// /$'\n'};;
   esac
@@ -133,7 +143,7 @@ func zshText(s string) string {
 
 func zshCompletion(list []command) string {
 	var names, cases strings.Builder
-	action := map[string]string{completeFiles: "_files", completeSessions: "_pleat_sessions", completeNothing: " "}
+	action := map[string]string{completeFiles: "_files", completeSessions: "_pleat_sessions", completeCommands: "_pleat_commands", completeNothing: " "}
 	for _, c := range list {
 		fmt.Fprintf(&names, "    '%s:%s'\n", c.name, zshText(c.summary))
 		fmt.Fprintf(&cases, "    %s)\n      _arguments \\\n", c.name)
@@ -145,10 +155,9 @@ func zshCompletion(list []command) string {
 			cases.WriteString("' \\\n")
 		})
 		if words := choices(c.args); words != nil {
-			fmt.Fprintf(&cases, "        ':word:(%s)';;\n", strings.Join(words, " "))
-		} else {
-			fmt.Fprintf(&cases, "        '*:argument:%s';;\n", action[completes(c.args)])
+			fmt.Fprintf(&cases, "        ':word:(%s)' \\\n", strings.Join(words, " "))
 		}
+		fmt.Fprintf(&cases, "        '*:argument:%s';;\n", action[completes(c.args)])
 	}
 	names.WriteString("    'help:show the help of a command'\n")
 	return fmt.Sprintf(zshScript, names.String(), cases.String())
@@ -161,12 +170,15 @@ _pleat_sessions() {
   sessions=(${(f)"$(pleat stored --names 2>/dev/null)"})
   compadd -a sessions
 }
-_pleat() {
+_pleat_commands() {
   local -a commands
   commands=(
 %s  )
+  _describe command commands
+}
+_pleat() {
   if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then
-    _describe command commands
+    _pleat_commands
     return
   fi
   shift words
@@ -186,22 +198,39 @@ func fishText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
+const fishHead = `# fish completion for pleat, made by "pleat completion fish"
+function __pleat_using
+  set -l words (commandline -opc)
+  test (count $words) -gt 1; and test $words[2] = $argv[1]
+end
+complete -c pleat -f
+`
+
 func fishCompletion(list []command) string {
 	const sessions = `'(pleat stored --names 2>/dev/null)'`
 	var b strings.Builder
-	b.WriteString("# fish completion for pleat, made by \"pleat completion fish\"\ncomplete -c pleat -f\n")
-	for _, c := range append(list, command{name: "help", summary: "show the help of a command"}) {
+	b.WriteString(fishHead)
+	var names []string
+	for _, c := range list {
+		names = append(names, c.name)
+	}
+	for _, c := range append(list, command{name: "help", args: "COMMAND", summary: "show the help of a command"}) {
 		fmt.Fprintf(&b, "complete -c pleat -n __fish_use_subcommand -a %s -d %s\n", c.name, fishText(c.summary))
-		on := fmt.Sprintf("complete -c pleat -n '__fish_seen_subcommand_from %s'", c.name)
+		on := fmt.Sprintf("complete -c pleat -n '__pleat_using %s'", c.name)
+		if words := choices(c.args); words != nil {
+			list := strings.Join(words, " ")
+			fmt.Fprintf(&b, "complete -c pleat -n '__pleat_using %s; and not __fish_seen_subcommand_from %s' -a '%s'\n", c.name, list, list)
+			on = fmt.Sprintf("complete -c pleat -n '__pleat_using %s; and __fish_seen_subcommand_from %s'", c.name, list)
+		}
 		switch completes(c.args) {
 		case completeFiles:
 			fmt.Fprintf(&b, "%s -F\n", on)
 		case completeSessions:
 			fmt.Fprintf(&b, "%s -a %s\n", on, sessions)
+		case completeCommands:
+			fmt.Fprintf(&b, "%s -a '%s'\n", on, strings.Join(names, " "))
 		}
-		if words := choices(c.args); words != nil {
-			fmt.Fprintf(&b, "%s -a '%s'\n", on, strings.Join(words, " "))
-		}
+		on = fmt.Sprintf("complete -c pleat -n '__pleat_using %s'", c.name)
 		if c.run == nil && c.flags == nil {
 			continue
 		}

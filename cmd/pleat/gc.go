@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 
 var gcCommand = command{
 	name:    "gc",
-	args:    "[--before DATE] [--name PATTERN] [--yes]",
+	args:    "[--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
 	summary: "delete old sessions from the store: only those you name",
 	help: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
 With --yes they are deleted for good, as "pleat forget" does. Nothing is ever chosen that
@@ -22,10 +24,14 @@ the command line does not name, and pleat never deletes by itself.`,
 	examples: `# which sessions were last used before this year?
 pleat gc --before 2026-01-01
 # delete those that were made from files
-pleat gc --before 2026-01-01 --name 'file:*' --yes`,
+pleat gc --before 2026-01-01 --name 'file:*' --yes
+# keep 90 days, in a database that many share; for a timer
+pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		g := &gcFlags{storeFlags: declareStore(fs)}
 		fs.StringVar(&g.before, "before", "", "sessions whose newest entry is older than `DATE`: 2026-01-31, or with a time as 2026-01-31T12:00:00Z")
+		fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
+		fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
 		fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 		fs.BoolVar(&g.yes, "yes", false, "delete them")
 		fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
@@ -34,7 +40,7 @@ pleat gc --before 2026-01-01 --name 'file:*' --yes`,
 			if len(args) > 0 {
 				return usageError{"gc takes no arguments, only flags that name what to delete"}
 			}
-			chosen, err := g.choice()
+			chosen, err := g.choice(time.Now())
 			if err != nil {
 				return usageError{"gc: " + err.Error()}
 			}
@@ -43,7 +49,7 @@ pleat gc --before 2026-01-01 --name 'file:*' --yes`,
 				return err
 			}
 			defer store.Close()
-			all, err := allSessions(ctx, store, g.tenant)
+			all, err := g.candidates(ctx, store)
 			if err != nil {
 				return err
 			}
@@ -60,15 +66,28 @@ pleat gc --before 2026-01-01 --name 'file:*' --yes`,
 
 type gcFlags struct {
 	*storeFlags
-	before, name   string
-	yes, dry, json bool
+	before, older, name string
+	all                 bool
+	yes, dry, json      bool
+}
+
+// candidates are the sessions among which the flags choose.
+func (g *gcFlags) candidates(ctx context.Context, store anyStore) ([]pleat.SessionInfo, error) {
+	if g.all {
+		return sessionsOfAll(ctx, store, "")
+	}
+	return allSessions(ctx, store, g.tenant)
 }
 
 // choice says which sessions the flags name.
-func (g *gcFlags) choice() (func(pleat.SessionInfo) bool, error) {
+func (g *gcFlags) choice(now time.Time) (func(pleat.SessionInfo) bool, error) {
 	switch {
-	case g.before == "" && g.name == "":
-		return nil, errors.New("nothing is named: say which sessions with --before or --name")
+	case g.before == "" && g.older == "" && g.name == "":
+		return nil, errors.New("nothing is named: say which sessions with --before, --older-than or --name")
+	case g.before != "" && g.older != "":
+		return nil, errors.New("--before and --older-than exclude one another")
+	case g.all && g.tenant != "":
+		return nil, errors.New("--tenant and --all-tenants exclude one another")
 	case g.yes && g.dry:
 		return nil, errors.New("--yes and --dry-run exclude one another")
 	}
@@ -78,6 +97,13 @@ func (g *gcFlags) choice() (func(pleat.SessionInfo) bool, error) {
 		if limit, err = parseDate(g.before); err != nil {
 			return nil, err
 		}
+	}
+	if g.older != "" {
+		age, err := parseAge(g.older)
+		if err != nil {
+			return nil, err
+		}
+		limit = now.Add(-age)
 	}
 	pattern := regexp.QuoteMeta(g.name)
 	if g.name == "" {
@@ -99,6 +125,18 @@ func parseDate(s string) (time.Time, error) {
 		return t, nil
 	}
 	return time.Time{}, fmt.Errorf("--before %s: want a date such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
+}
+
+// parseAge reads a number of days, weeks or hours.
+func parseAge(s string) (time.Duration, error) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "h": time.Hour}
+	number := strings.TrimRight(s, "dwh")
+	n, err := strconv.ParseUint(number, 10, 16)
+	unit, ok := units[s[len(number):]]
+	if err != nil || !ok || n == 0 || n > uint64(math.MaxInt64/unit) {
+		return 0, fmt.Errorf("--older-than %s: want an age such as 90d, 12w or 36h", s)
+	}
+	return time.Duration(n) * unit, nil
 }
 
 func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []pleat.SessionInfo) error {

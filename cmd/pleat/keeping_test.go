@@ -55,8 +55,22 @@ func damageStore() {
 	}
 }
 
+// olderStore is a program for the scripts: it makes the store named by its argument one of
+// schema version 1.
+func olderStore() {
+	db, err := sql.Open("sqlite", os.Args[1])
+	if err == nil {
+		_, err = db.Exec("DROP TABLE claim; PRAGMA user_version = 1")
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 func fillStore(ctx context.Context, path string) error {
-	store, err := openStoreAt(ctx, path, false)
+	store, err := openStoreAt(ctx, path, makeMissing)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func commands() []command {
 	return []command{
 		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
 		sessionsCommand, policiesCommand, pricesCommand,
-		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, gcCommand, forgetCommand,
+		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, storeCommand, gcCommand, forgetCommand,
 		benchCommand, demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
 	}
 }

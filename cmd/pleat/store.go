@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,10 @@ type anyStore interface {
 	pleat.Store
 	pleat.Keeper
 	pleat.Searcher
+	pleat.Claimer
+	pleat.Sizer
+	// Schema returns the version of the store, and the newest that the program knows.
+	Schema() (version, newest int)
 	// Tenants lists the tenants that have sessions, in order of name.
 	Tenants(ctx context.Context) ([]string, error)
 }
@@ -90,7 +95,7 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error
 	if err != nil {
 		return nil, err
 	}
-	return openStoreAt(ctx, path, false)
+	return openStoreAt(ctx, path, makeMissing)
 }
 
 // readStore opens a store that must be there: a command that only reads makes none.
@@ -99,37 +104,70 @@ func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error
 	if err != nil {
 		return nil, err
 	}
-	return openStoreAt(ctx, path, true)
+	return openStoreAt(ctx, path, mustExist)
 }
+
+// access is what a command may do to a store.
+type access int
+
+const (
+	makeMissing access = iota // a store that is not there is made
+	mustExist                 // it is an error
+	readOnly                  // and one that is there is left as it is, of an older version too
+)
 
 // openStoreAt opens the store that a user named: the URL of a PostgreSQL database, or
 // a file.
-func openStoreAt(ctx context.Context, path string, mustExist bool) (anyStore, error) {
+func openStoreAt(ctx context.Context, path string, how access) (anyStore, error) {
 	switch scheme := urlScheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
-		return openShared(ctx, path, mustExist)
+		return openShared(ctx, path, how)
 	case scheme != "": // not told whole: it may hold a password
 		return nil, fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
 	}
-	if mustExist {
+	if how != makeMissing {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf(`no store at %s ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path)
+			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, pleat.ErrNotFound)
 		}
 	}
-	return sqlite.Open(path, nil)
+	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly})
+	if err != nil { // a nil pointer in an interface is not nil
+		return nil, err
+	}
+	return store, nil
 }
 
 // openShared opens a store in a database. Texts are indexed when somebody searches their
 // session: a command that lists sessions has no business building search indexes.
-func openShared(ctx context.Context, url string, mustExist bool) (anyStore, error) {
-	store, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: mustExist})
+func openShared(ctx context.Context, url string, how access) (anyStore, error) {
+	store, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
 	if errors.Is(err, pleat.ErrNotFound) {
-		return nil, fmt.Errorf(`%w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, err)
+		return nil, fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return store, nil
+}
+
+// storeTitle is how messages call a store: where it is, and nothing secret.
+func storeTitle(path string) string {
+	if urlScheme(path) == "" {
+		return path
+	}
+	u, err := url.Parse(path)
+	if err != nil {
+		return "the database"
+	}
+	return u.Host + u.Path
+}
+
+// storeKind is what a store is kept in.
+func storeKind(path string) string {
+	if urlScheme(path) == "" {
+		return "SQLite"
+	}
+	return "PostgreSQL"
 }
 
 var schemePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)

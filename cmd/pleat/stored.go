@@ -18,10 +18,16 @@ const (
 	formatVerify = "pleat/verify/1"
 	formatImport = "pleat/import/1"
 	formatGC     = "pleat/gc/1"
+
+	formatStoreCheck   = "pleat/store-check/1"
+	formatStoreMigrate = "pleat/store-migrate/1"
+	formatStoreStats   = "pleat/store-stats/1"
+	formatStoreCopy    = "pleat/store-copy/1"
 )
 
 // storedJSON is how a session of the store is told in JSON.
 type storedJSON struct {
+	Tenant  string    `json:"tenant,omitempty"`
 	Session string    `json:"session"`
 	Entries uint64    `json:"entries"`
 	Bytes   int64     `json:"bytes"`
@@ -33,7 +39,7 @@ type storedJSON struct {
 func storedInfo(ctx context.Context, store pleat.Store, list []pleat.SessionInfo) []storedJSON {
 	out := make([]storedJSON, 0, len(list))
 	for _, info := range list {
-		out = append(out, storedJSON{info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, beginning(ctx, store, info.Key)})
+		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, beginning(ctx, store, info.Key)})
 	}
 	return out
 }
@@ -126,7 +132,7 @@ func allSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]plea
 func printSessions(p *program, list []storedJSON) error {
 	name := len("SESSION")
 	for _, s := range list {
-		name = max(name, columns(printable(s.Session)))
+		name = max(name, columns(printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())))
 	}
 	name = min(name, 40)
 	var entries uint64
@@ -138,7 +144,7 @@ func printSessions(p *program, list []storedJSON) error {
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
-		row(printable(s.Session), thousands(int(s.Entries)), byteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		row(printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()), thousands(int(s.Entries)), byteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}

@@ -11,7 +11,11 @@ import (
 
 // verified is what a check of the store found.
 type verified struct {
-	Format   string       `json:"format"`
+	Format string `json:"format"`
+	verifiedCounts
+}
+
+type verifiedCounts struct {
 	Sessions int          `json:"sessions"`
 	Entries  uint64       `json:"entries"`
 	Bytes    int64        `json:"bytes"`
@@ -58,7 +62,7 @@ pleat verify --store backup.db --json`,
 }
 
 func verify(ctx context.Context, p *program, store anyStore, tenant string) (*verified, error) {
-	v := &verified{Format: formatVerify, Damage: []damageJSON{}}
+	v := &verified{formatVerify, verifiedCounts{Damage: []damageJSON{}}}
 	tell := p.progress()
 	defer tell.done()
 	tell.say("hashing every entry and body")
@@ -175,6 +179,11 @@ func (v *verified) print(p *program, asJSON bool) error {
 		fmt.Fprintf(p.stdout, "%s, %s, %s hashed; %s unfolded exactly.\n", plural(v.Sessions, "session"), entryCount(v.Entries),
 			byteSize(v.Bytes), plural(v.Folds, "fold"))
 	}
+	return v.verdict()
+}
+
+// verdict is an error if anything is damaged.
+func (v *verifiedCounts) verdict() error {
 	if n := len(v.Damage); n > 0 {
 		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of a file that was exported before mends a session)", things(n))
 	}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+)
+
+var storeCommand = command{
+	name:    "store",
+	args:    "check|migrate|stats|copy [SRC DST]",
+	summary: "check, update, measure or copy a whole store",
+	help: `For whoever keeps a store, a file or a PostgreSQL database:
+
+check     can it be reached, which version is its schema, is anything damaged? All of it is
+          read, as by "pleat verify". Nothing is changed, not even an old schema
+migrate   makes the tables if there are none, and brings older ones up to date. Others may
+          use the store meanwhile. (Every command that writes does it too, if it may)
+stats     sessions, entries and bytes of each tenant, as they were said and as they are
+          kept, and the sizes of tables and indexes
+copy      copies the sessions of store SRC into store DST: from a file to a database, back,
+          or to another of the same kind. SRC is not changed. Every session is read again
+          from DST and compared. A copy that was interrupted goes on where it stopped, and
+          one that is repeated brings over what is new. A session that has other content in
+          DST is left as it is there, and told
+
+SRC and DST are files, or URLs as for --store. Without --tenant all tenants are meant.`,
+	examples: `pleat store check --store postgres://pleat@db/pleat
+# from your file to the team's database
+pleat store copy ~/.local/share/pleat/pleat.db postgres://pleat@db/pleat
+# one session, back into a file
+pleat store copy postgres://pleat@db/pleat one.db --session work`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		o := &storeOptions{storeFlags: declareStore(fs)}
+		fs.StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
+		fs.BoolVar(&o.json, "json", false, "print JSON")
+		return func(ctx context.Context, p *program, args []string) error {
+			actions := map[string]func(context.Context, *program, []string) error{
+				"check": o.check, "migrate": o.migrate, "stats": o.stats, "copy": o.copy,
+			}
+			if len(args) == 0 || actions[args[0]] == nil {
+				return usageError{"store wants to know what to do: check, migrate, stats or copy"}
+			}
+			if args[0] != "copy" && len(args) > 1 {
+				return usageError{fmt.Sprintf("store %s takes no arguments; name the store with --store", args[0])}
+			}
+			if args[0] != "copy" && o.session != "" {
+				return usageError{"--session is for store copy"}
+			}
+			return actions[args[0]](ctx, p, args[1:])
+		}
+	},
+}
+
+type storeOptions struct {
+	*storeFlags
+	session string
+	json    bool
+}
+
+// storeJSON says which store an object is about.
+type storeJSON struct {
+	Format string `json:"format"`
+	Store  string `json:"store"`
+	Kind   string `json:"kind"`
+}
+
+func aboutStore(format, path string) storeJSON {
+	return storeJSON{format, storeTitle(path), storeKind(path)}
+}
+
+func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error {
+	path, err := p.storePath(o.path)
+	if err != nil {
+		return err
+	}
+	store, err := openStoreAt(ctx, path, readOnly)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	out := struct {
+		storeJSON
+		Schema int `json:"schema"`
+		Newest int `json:"newest_schema"`
+		verifiedCounts
+	}{storeJSON: aboutStore(formatStoreCheck, path)}
+	out.Schema, out.Newest = store.Schema()
+	if !o.json {
+		fmt.Fprintf(p.stdout, "%s (%s) can be reached.\n", out.Store, out.Kind)
+		if out.Schema == out.Newest {
+			fmt.Fprintf(p.stdout, "Schema version %d, as it should be.\n", out.Schema)
+		} else {
+			fmt.Fprintf(p.stdout, "Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
+		}
+	}
+	v, err := verify(ctx, p, store, o.tenant)
+	if err != nil {
+		return err
+	}
+	if !o.json {
+		return v.print(p, false)
+	}
+	out.verifiedCounts = v.verifiedCounts
+	if err := writeJSON(p.stdout, out); err != nil {
+		return err
+	}
+	return v.verdict()
+}
+
+func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) error {
+	path, err := p.storePath(o.path)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		storeJSON
+		Before int `json:"before"` // 0: there was none
+		After  int `json:"after"`
+	}{storeJSON: aboutStore(formatStoreMigrate, path)}
+	if out.Before, err = schemaBefore(ctx, path); err != nil {
+		return err
+	}
+	store, err := openStoreAt(ctx, path, makeMissing)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	out.After, _ = store.Schema()
+	switch {
+	case o.json:
+		return writeJSON(p.stdout, out)
+	case out.Before == 0:
+		fmt.Fprintf(p.stdout, "Made a store in %s, schema version %d.\n", out.Store, out.After)
+	case out.Before < out.After:
+		fmt.Fprintf(p.stdout, "Brought %s from schema version %d to %d.\n", out.Store, out.Before, out.After)
+	default:
+		fmt.Fprintf(p.stdout, "Nothing to do: %s has schema version %d.\n", out.Store, out.After)
+	}
+	return nil
+}
+
+// schemaBefore is the version of a store before it is opened for writing; 0 if there is
+// none.
+func schemaBefore(ctx context.Context, path string) (int, error) {
+	store, err := openStoreAt(ctx, path, readOnly)
+	if errors.Is(err, pleat.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	version, _ := store.Schema()
+	return version, nil
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// copied is what a copy did.
+type copied struct {
+	Format   string        `json:"format"`
+	From     string        `json:"from"`
+	To       string        `json:"to"`
+	Sessions int           `json:"sessions"` // of SRC that were meant
+	Copied   int           `json:"copied"`   // of which something was brought over
+	Same     int           `json:"same"`     // were there already
+	Ahead    int           `json:"ahead"`    // are there and have gone on in DST
+	Entries  uint64        `json:"entries"`  // brought over
+	Bytes    int64         `json:"bytes"`    // of their bodies
+	Compared uint64        `json:"compared"` // entries read again from DST
+	Mute     int           `json:"mute"`     // messages that search will not find: their text cannot be read
+	Problems []problemJSON `json:"problems"` // sessions that are not in DST as they are in SRC
+}
+
+type problemJSON struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session"`
+	What    string `json:"what"`
+}
+
+func (o *storeOptions) copy(ctx context.Context, p *program, args []string) error {
+	if len(args) != 2 {
+		return usageError{"store copy takes two stores: SRC and DST"}
+	}
+	if args[0] == args[1] {
+		return usageError{"store copy: SRC and DST are the same"}
+	}
+	src, err := openStoreAt(ctx, args[0], readOnly)
+	if err != nil {
+		return fmt.Errorf("SRC: %w", err)
+	}
+	defer src.Close()
+	dst, err := openStoreAt(ctx, args[1], makeMissing)
+	if err != nil {
+		return fmt.Errorf("DST: %w", err)
+	}
+	defer dst.Close()
+	c := copying{program: p, src: src, dst: dst, codecs: codecs()}
+	c.done = copied{Format: formatStoreCopy, From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
+	if err := c.run(ctx, o.tenant, o.session); err != nil {
+		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
+	}
+	return c.tell(o.json)
+}
+
+// tell says what was done. Sessions that could not be copied are an error.
+func (c *copying) tell(asJSON bool) error {
+	d := &c.done
+	if asJSON {
+		if err := writeJSON(c.stdout, d); err != nil {
+			return err
+		}
+	} else {
+		for _, x := range d.Problems {
+			fmt.Fprintf(c.stdout, "not copied: session %s: %s\n", printable(pleat.SessionKey{Tenant: x.Tenant, Session: x.Session}.String()), x.What)
+		}
+		if d.Mute > 0 {
+			fmt.Fprintf(c.stderr, "%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
+		}
+		fmt.Fprintf(c.stdout, "%s: %d copied, %d there already", plural(d.Sessions, "session"), d.Copied, d.Same)
+		if d.Ahead > 0 {
+			fmt.Fprintf(c.stdout, ", %d have gone on there", d.Ahead)
+		}
+		fmt.Fprintf(c.stdout, "; %s and %s brought over, %s read again and compared.\n", entryCount(d.Entries), byteSize(d.Bytes), entryCount(d.Compared))
+	}
+	if n := len(d.Problems); n > 0 {
+		return fmt.Errorf("%s not copied (the others are complete)", wereSessions(n))
+	}
+	return nil
+}
+
+func wereSessions(n int) string {
+	if n == 1 {
+		return "1 session was"
+	}
+	return thousands(n) + " sessions were"
+}
+
+// copying is one copy under way.
+type copying struct {
+	*program
+	src, dst anyStore
+	codecs   map[pleat.Format]pleat.Codec
+	tells    *progress
+	done     copied
+}
+
+// run copies session by session, the one used last at the end, so that they are in the
+// same order in DST.
+func (c *copying) run(ctx context.Context, tenant, session string) error {
+	list, err := sessionsOfAll(ctx, c.src, tenant)
+	if err != nil {
+		return err
+	}
+	if session != "" {
+		list = slices.DeleteFunc(list, func(info pleat.SessionInfo) bool { return info.Key.Session != session })
+		if len(list) == 0 {
+			return fmt.Errorf("session %q: %w", session, pleat.ErrNotFound)
+		}
+	}
+	slices.Reverse(list)
+	c.tells = c.progress()
+	defer c.tells.done()
+	c.done.Sessions = len(list)
+	for i, info := range list {
+		doing := fmt.Sprintf("session %d of %s", i+1, thousands(len(list)))
+		err := c.session(ctx, info, doing)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !c.onlyThis(err) {
+			return fmt.Errorf("session %s: %w", printable(info.Key.String()), err)
+		}
+		if err != nil {
+			c.done.Problems = append(c.done.Problems, problemJSON{info.Key.Tenant, info.Key.Session, err.Error()})
+		}
+	}
+	return nil
+}
+
+// onlyThis reports whether an error is about one session, so that others may go well.
+func (c *copying) onlyThis(err error) bool {
+	for _, kind := range []error{errOtherContent, pleat.ErrConflict, pleat.ErrCorrupt, pleat.ErrNotFound} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+var errOtherContent = errors.New("DST has a session of that name with other content")
+
+// session copies what DST does not have of a session, and compares all of it.
+func (c *copying) session(ctx context.Context, info pleat.SessionInfo, doing string) error {
+	there, err := c.compare(ctx, info, doing, false)
+	if err != nil {
+		return err
+	}
+	added, err := c.add(ctx, info, there, doing)
+	if err != nil {
+		return err
+	}
+	n, err := c.compare(ctx, info, doing, true)
+	if err != nil {
+		return err
+	}
+	switch c.done.Compared += min(n, info.Entries); {
+	case n < info.Entries:
+		return fmt.Errorf("DST has %s of %d: %w", entryCount(n), info.Entries, pleat.ErrCorrupt)
+	case added > 0:
+		c.done.Copied++
+	case n > info.Entries:
+		c.done.Ahead++
+	default:
+		c.done.Same++
+	}
+	return nil
+}
+
+// compare holds the entries that DST has of a session against those of SRC, with their
+// bodies if told so: the store checks a body against its hash when it is read. It
+// returns how many entries DST has.
+func (c *copying) compare(ctx context.Context, info pleat.SessionInfo, doing string, bodies bool) (n uint64, err error) {
+	next, stop := iter.Pull2(c.src.Scan(ctx, info.Key, 1))
+	defer stop()
+	for there, err := range c.dst.Scan(ctx, info.Key, 1) {
+		if err != nil {
+			return n, fmt.Errorf("DST: %w", err)
+		}
+		n++
+		here, err, ok := next()
+		if err != nil {
+			return n, fmt.Errorf("SRC: %w", err)
+		}
+		if !ok { // SRC ends here
+			continue
+		}
+		if !equalEntries(here, there) {
+			return n, fmt.Errorf("%w, different from entry %d (%s) on; it was left as it is", errOtherContent, n, there.Kind)
+		}
+		if bodies && there.BodySize > 0 {
+			if _, err := c.dst.Body(ctx, info.Key, there.BodyHash); err != nil {
+				return n, fmt.Errorf("DST: %w", err)
+			}
+		}
+		if bodies {
+			c.tells.say("%s: comparing %d of %s", doing, n, entryCount(info.Entries))
+		}
+	}
+	return n, nil
+}
+
+// equalEntries compares all that a scan gives.
+func equalEntries(a, b pleat.Entry) bool {
+	return a.Seq == b.Seq && a.Kind == b.Kind && a.Label == b.Label && a.Time.Equal(b.Time) &&
+		bytes.Equal(a.Data, b.Data) && a.BodyHash == b.BodyHash && a.BodySize == b.BodySize
+}
+
+// add appends the entries of SRC after number last, in batches.
+func (c *copying) add(ctx context.Context, info pleat.SessionInfo, last uint64, doing string) (added uint64, err error) {
+	var batch []pleat.Entry
+	size := 0
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if _, err := c.dst.Append(ctx, info.Key, last+added, batch...); err != nil {
+			return fmt.Errorf("DST: %w", err)
+		}
+		for _, e := range batch {
+			c.done.Bytes += int64(len(e.Body))
+		}
+		added += uint64(len(batch))
+		c.done.Entries += uint64(len(batch))
+		batch, size = batch[:0], 0
+		return nil
+	}
+	for e, err := range c.src.Scan(ctx, info.Key, last+1) {
+		if err == nil && e.BodySize > 0 {
+			e.Body, err = c.src.Body(ctx, info.Key, e.BodyHash)
+		}
+		if err != nil {
+			return added, fmt.Errorf("SRC: %w", err)
+		}
+		if e.Text, err = pleat.StoredText(e, c.codecs); err != nil {
+			c.done.Mute++
+		}
+		batch = append(batch, e)
+		if size += len(e.Body) + len(e.Data) + len(e.Text); len(batch) == importEntries || size >= importBytes {
+			if err := flush(); err != nil {
+				return added, err
+			}
+		}
+		c.tells.say("%s: copying %d of %s", doing, e.Seq, entryCount(info.Entries))
+	}
+	return added, flush()
+}
