@@ -9,8 +9,7 @@ import (
 
 // Refresh takes in what other processes wrote to the session since it last looked.
 func (s *Session) Refresh(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	if err := s.refresh(ctx); err != nil {
 		return fmt.Errorf("refresh session %s: %w", s.key, err)
 	}
@@ -30,8 +29,7 @@ func (s *Session) Last() uint64 {
 // longer where the caller thinks: the session takes in what was written and returns
 // [ErrConflict].
 func (s *Session) Mark(ctx context.Context, label string, data []byte) (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.begin(ctx)()
 	if err := s.write(ctx, Entry{Kind: EntryPrefix, Label: label, Data: data}); err != nil {
 		return 0, fmt.Errorf("mark session %s: %w", s.key, err)
 	}

@@ -203,7 +203,12 @@ func serve(t *testing.T, h http.Handler) *url.URL {
 // start starts a proxy before an upstream and returns where it listens.
 func start(t *testing.T, to http.Handler, o Options) string {
 	t.Helper()
-	u := serve(t, to)
+	return startAt(t, serve(t, to), o)
+}
+
+// startAt starts a proxy before an upstream that runs already.
+func startAt(t *testing.T, u *url.URL, o Options) string {
+	t.Helper()
 	o.Anthropic, o.OpenAI = u, u
 	if o.Store == nil {
 		o.Store = pleat.NewMemStore()
@@ -237,17 +242,29 @@ func wellBehaved(t *testing.T, log []upstream.Exchange) {
 // reports collects what the proxy tells.
 type reports struct {
 	mu   sync.Mutex
+	cond *sync.Cond
 	list []Report
+}
+
+func newReports() *reports {
+	r := &reports{}
+	r.cond = sync.NewCond(&r.mu)
+	return r
 }
 
 func (r *reports) add(one Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, one)
+	r.cond.Broadcast()
 }
 
-func (r *reports) all() []Report {
+// wait waits for n reports: a client may have its answer before the report is made.
+func (r *reports) wait(n int) []Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for len(r.list) < n {
+		r.cond.Wait()
+	}
 	return slices.Clone(r.list)
 }

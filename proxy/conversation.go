@@ -28,7 +28,8 @@ type conversation struct {
 	client  []int
 	covered int // client's messages that client covers
 	last    time.Time
-	written int // folds whose files are written
+	hidden  map[int]pleat.Message // those of hidden rounds that views have shown
+	written int                   // folds whose files are written
 }
 
 // setup is what a session was opened with that a later request may change.
@@ -134,9 +135,9 @@ type place struct {
 	aliases []alias
 }
 
-// find matches a request with the transcript. ok is false if the session has gone
+// find matches a request with the transcript. It is errMoved if the session has gone
 // another way since the prefix they share: then the conversation needs one of its own.
-func (c *conversation) find(m *memo, req *request, prefixes []pleat.Hash) (p place, ok bool) {
+func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []pleat.Hash) (p place, err error) {
 	for n := len(prefixes); n > 0; n-- {
 		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
 			p = place{mark: got, client: n, at: got.At}
@@ -148,27 +149,46 @@ func (c *conversation) find(m *memo, req *request, prefixes []pleat.Hash) (p pla
 		if r, hidden := c.replies[p.at]; hidden {
 			n := answerLen(req.messages[p.client:])
 			if n == 0 || words(req.messages[p.client:p.client+n], c.mode.own) != r.Words {
-				return p, false
+				return p, errMoved
 			}
 			p.aliases = append(p.aliases, alias{p.client, n, r.From, r.To})
 			p.client, p.at = p.client+n, r.To
 			continue
 		}
-		if p.client == len(req.messages) || !c.same(m, req, p) {
-			return p, false
+		if p.client == len(req.messages) {
+			return p, errMoved
+		}
+		if err := c.same(ctx, m, req, p); err != nil {
+			return p, err
 		}
 		p.client, p.at = p.client+1, p.at+1
 	}
-	return p, true
+	return p, nil
 }
 
-// same reports whether the next message of the client is the next of the transcript.
-func (c *conversation) same(m *memo, req *request, p place) bool {
-	have, got := c.sess.Message(p.at), req.messages[p.client]
-	if p.client < req.leading() && have.Role() == got.Role() {
-		return true // leading system messages count by their role
+// same is errMoved if the next message of the client is not the next of the transcript.
+func (c *conversation) same(ctx context.Context, m *memo, req *request, p place) error {
+	have, err := c.message(ctx, p.at)
+	if err != nil {
+		return err
 	}
-	return m.hash(req.on, have.Raw()) == m.hash(req.on, got.Raw())
+	got := req.messages[p.client]
+	if p.client < req.leading() && have.Role() == got.Role() {
+		return nil // leading system messages count by their role
+	}
+	if m.hash(req.on, have.Raw()) != m.hash(req.on, got.Raw()) {
+		return errMoved
+	}
+	return nil
+}
+
+// message reads a message of the transcript.
+func (c *conversation) message(ctx context.Context, i int) (pleat.Message, error) {
+	list, err := c.sess.Resolve(ctx, pleat.View{Messages: []pleat.ViewMessage{{Source: i}}})
+	if err != nil {
+		return pleat.Message{}, err
+	}
+	return list[0], nil
 }
 
 // answerLen is the number of messages that a conversation begins with that are of one
@@ -209,7 +229,7 @@ func words(list []pleat.Message, own func(name string) bool) string {
 
 // view turns a view of the transcript into one of the request's messages: those that
 // the client does not have stand in it as they are.
-func (c *conversation) view(v pleat.View, req *request, client []int) (pleat.View, error) {
+func (c *conversation) view(ctx context.Context, v pleat.View, req *request, client []int) (pleat.View, error) {
 	out := pleat.View{Messages: make([]pleat.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
 	for i, vm := range v.Messages {
 		out.Messages[i] = vm
@@ -218,7 +238,15 @@ func (c *conversation) view(v pleat.View, req *request, client []int) (pleat.Vie
 		case client[vm.Source] >= 0:
 			out.Messages[i].Source = client[vm.Source]
 		default:
-			m, err := req.on.edited(c.sess.Message(vm.Source), vm.Edits)
+			m, known := c.hidden[vm.Source]
+			if !known {
+				var err error
+				if m, err = c.message(ctx, vm.Source); err != nil {
+					return pleat.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
+				}
+				c.hidden[vm.Source] = m
+			}
+			m, err := req.on.edited(m, vm.Edits)
 			if err != nil {
 				return pleat.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
 			}

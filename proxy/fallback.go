@@ -14,12 +14,12 @@ import (
 // conversation with folds is known for it.
 func (rw *rewriter) beside(ctx context.Context, req *request, from caller, counts bool) (*turn, error) {
 	prefixes := rw.memo.prefixes(req)
-	key, err := rw.locate(ctx, req, from, prefixes)
-	if err != nil {
+	key, known, err := rw.locate(ctx, from, prefixes)
+	if err != nil || !known {
 		return nil, err
 	}
-	c, err := rw.known(ctx, key, req, from)
-	if c == nil || err != nil {
+	c, err := rw.open(ctx, key, req, from)
+	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -30,37 +30,20 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller, count
 	if err := c.load(ctx, rw.o.Store); err != nil {
 		return nil, err
 	}
-	t, fits := rw.asIs(c, req, from, prefixes)
+	t, fits := rw.asIs(ctx, c, req, from, prefixes)
 	if t == nil || !fits && !counts {
 		return nil, nil
 	}
 	return t, nil
 }
 
-// known returns the conversation if there is one under the key.
-func (rw *rewriter) known(ctx context.Context, key pleat.SessionKey, req *request, from caller) (*conversation, error) {
-	rw.mu.Lock()
-	e, ok := rw.sessions[key]
-	rw.mu.Unlock()
-	if ok {
-		return e.Value.(*conversation), nil
-	}
-	for _, err := range rw.o.Store.Scan(ctx, key, 1, pleat.EntryPrefix) {
-		if err != nil {
-			return nil, err
-		}
-		return rw.open(ctx, key, req, from)
-	}
-	return nil, nil
-}
-
 // asIs makes a request from what the conversation's session knows, and the rest of the
 // request whole. It stores nothing. The turn is nil if the conversation is not known in
 // the session, or nothing of it is folded.
-func (rw *rewriter) asIs(c *conversation, req *request, from caller, prefixes []pleat.Hash) (t *turn, fits bool) {
-	p, ok := c.find(rw.memo, req, prefixes)
+func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []pleat.Hash) (t *turn, fits bool) {
+	p, err := c.find(ctx, rw.memo, req, prefixes)
 	v := c.sess.InForce()
-	if !ok || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
+	if err != nil || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
 		return nil, false
 	}
 	rest := len(req.messages) - p.client
@@ -70,7 +53,7 @@ func (rw *rewriter) asIs(c *conversation, req *request, from caller, prefixes []
 	for i := range rest {
 		v.Messages = append(v.Messages, pleat.ViewMessage{Source: p.at + i})
 	}
-	own, err := c.view(v, req, t.client)
+	own, err := c.view(ctx, v, req, t.client)
 	if err != nil {
 		return nil, false
 	}
@@ -106,7 +89,7 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 		x.turn = nil
 		return nil, nil
 	}
-	t, fits := x.rw.remembered(x.req, from)
+	t, fits := x.rw.remembered(x.ctx, x.req, from)
 	if t == nil {
 		fits = x.rw.fitsWhole(x.req)
 	}
@@ -132,7 +115,7 @@ func reason(err error) string {
 }
 
 // remembered makes a request from what is in memory alone, for when the store fails.
-func (rw *rewriter) remembered(req *request, from caller) (*turn, bool) {
+func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
 	prefixes := rw.memo.prefixes(req)
 	var c *conversation
 	rw.mu.Lock()
@@ -150,7 +133,7 @@ func (rw *rewriter) remembered(req *request, from caller) (*turn, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return rw.asIs(c, req, from, prefixes)
+	return rw.asIs(ctx, c, req, from, prefixes)
 }
 
 // fitsWhole estimates whether a request fits its model's window as it is.
@@ -182,7 +165,7 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) err
 	if !e.Overflow() {
 		v := c.sess.InForce()
 		v.DropThinking = true
-		return rw.write(t, v)
+		return rw.write(ctx, t, v)
 	}
 	before := c.sess.Snapshot().Epoch
 	v, err := c.sess.Refused(ctx, e)
@@ -202,5 +185,5 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) err
 			return err
 		}
 	}
-	return rw.write(t, v)
+	return rw.write(ctx, t, v)
 }

@@ -113,7 +113,7 @@ func (rw *rewriter) again(ctx context.Context, t *turn) error {
 	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
 		return err
 	}
-	return rw.write(t, v)
+	return rw.write(ctx, t, v)
 }
 
 // settle ends the exchange's part in the session: what the provider reported, and where

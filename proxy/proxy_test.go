@@ -15,14 +15,14 @@ func TestLongConversation(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 			up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
-			var reports reports
+			reports := newReports()
 			a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
 			a.streams = streams
 			a.run(t)
 			log := up.Log()
 			wellBehaved(t, log)
 			recalled, folded, hidden := "", false, 0
-			for _, r := range reports.all() {
+			for _, r := range reports.wait(len(a.bodies)) {
 				folded = folded || r.Folded
 				hidden += r.Hidden
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -16,8 +17,9 @@ import (
 // rewriter finds the session that a request belongs to and turns the request into the
 // one that goes out. [Handler] and [Transport] are two faces of it.
 type rewriter struct {
-	o    Options
-	memo *memo
+	o        Options
+	memo     *memo
+	draining atomic.Bool
 
 	mu       sync.Mutex
 	sessions map[pleat.SessionKey]*list.Element // of *conversation
@@ -68,10 +70,11 @@ type turn struct {
 var errMoved = errors.New("the session went another way")
 
 // begin brings a request's session up to date and makes the request that goes out.
+// Without an error the turn is nil if a new conversation is not taken on.
 func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
 	prefixes := rw.memo.prefixes(req)
-	key, err := rw.locate(ctx, req, from, prefixes)
-	if err != nil {
+	key, known, err := rw.locate(ctx, from, prefixes)
+	if err != nil || !known && rw.draining.Load() {
 		return nil, err
 	}
 	forked := false
@@ -100,12 +103,12 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 
 // locate finds the session with the longest prefix of the conversation, in memory, then
 // in the store, or names a new one.
-func (rw *rewriter) locate(ctx context.Context, req *request, from caller, prefixes []pleat.Hash) (pleat.SessionKey, error) {
+func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Hash) (key pleat.SessionKey, known bool, err error) {
 	rw.mu.Lock()
 	for _, h := range slices.Backward(prefixes) {
 		if key, ok := rw.index[indexKey{from.scope, h}]; ok {
 			rw.mu.Unlock()
-			return key, nil
+			return key, true, nil
 		}
 	}
 	rw.mu.Unlock()
@@ -117,21 +120,20 @@ func (rw *rewriter) locate(ctx context.Context, req *request, from caller, prefi
 		}
 		found, err := rw.o.Store.Find(ctx, from.scope.tenant, pleat.EntryPrefix, labels...)
 		if err != nil {
-			return pleat.SessionKey{}, fmt.Errorf("find conversation: %w", err)
+			return key, false, fmt.Errorf("find conversation: %w", err)
 		}
 		best := -1
-		var key pleat.SessionKey
 		for _, f := range found {
 			if i := slices.Index(labels, f.Entry.Label); i > best {
 				best, key = i, f.Key
 			}
 		}
 		if best >= 0 {
-			return key, nil
+			return key, true, nil
 		}
 		end = start
 	}
-	return pleat.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, nil
+	return pleat.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
 
 // open returns the conversation from memory or opens it.
@@ -143,7 +145,7 @@ func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request
 		return e.Value.(*conversation), nil
 	}
 	rw.mu.Unlock()
-	c := &conversation{key: key, marks: make(map[pleat.Hash]mark), replies: make(map[int]reply)}
+	c := &conversation{key: key, marks: make(map[pleat.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]pleat.Message)}
 	if err := c.load(ctx, rw.o.Store); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
@@ -168,6 +170,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Policy: rw.o.Policy, Model: model, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
 		Codecs: map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
+		Memory: 4 << 20, // the client sends everything again anyway
 	}
 	if w := rw.o.Window; w > 0 && (!known || w < model.Window) {
 		o.Budget.Window = w
@@ -247,9 +250,9 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
 		return nil, place{}, err
 	}
-	p, ok := c.find(rw.memo, req, prefixes)
-	if !ok {
-		return nil, p, errMoved
+	p, err := c.find(ctx, rw.memo, req, prefixes)
+	if err != nil {
+		return nil, p, err
 	}
 	if err := c.sess.Append(ctx, req.messages[p.client:]...); err != nil {
 		return nil, p, err
@@ -276,7 +279,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
 		return nil, p, err
 	}
-	return t, p, rw.write(t, v)
+	return t, p, rw.write(ctx, t, v)
 }
 
 // catchUp takes in what other replicas wrote, and what the request changed beside its
@@ -321,13 +324,13 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn) error {
 }
 
 // write makes the bytes that go out.
-func (rw *rewriter) write(t *turn, v pleat.View) error {
+func (rw *rewriter) write(ctx context.Context, t *turn, v pleat.View) error {
 	t.folded = !v.IsWhole(t.at)
 	if rw.o.ObserveOnly {
 		t.out = t.req.body
 		return nil
 	}
-	own, err := t.conv.view(v, t.req, t.client)
+	own, err := t.conv.view(ctx, v, t.req, t.client)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,231 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// capture keeps what reaches an upstream.
+type capture struct {
+	to http.Handler
+
+	mu     sync.Mutex
+	bodies [][]byte
+	heads  []http.Header
+}
+
+func (c *capture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	c.mu.Lock()
+	c.bodies, c.heads = append(c.bodies, body), append(c.heads, r.Header.Clone())
+	c.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.to.ServeHTTP(w, r)
+}
+
+func (c *capture) all() [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bodies
+}
+
+func openSQLite(t *testing.T, file string) pleat.Store {
+	t.Helper()
+	s, err := sqlite.Open(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// clock ticks a second with every look.
+func clock() func() time.Time {
+	var mu sync.Mutex
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+// Two replicas that take turns on one store, each of which is stopped and started again
+// on the way, send the same bytes as one that runs all the time.
+func TestReplicas(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		script := upstream.Options{Calls: 16, Bytes: 12_000, RecallAt: 9, Parallel: 2}
+		one := &capture{to: upstream.New(script)}
+		a := newAgent(on, start(t, one, Options{Window: window, Now: clock()}), "Do all the steps.")
+		a.streams = streams
+		a.run(t)
+
+		file := filepath.Join(t.TempDir(), "store.db")
+		two := &capture{to: upstream.New(script)}
+		at := serve(t, two)
+		replica := func() string {
+			return startAt(t, at, Options{Window: window, Store: openSQLite(t, file), Now: clock()})
+		}
+		replicas := []string{replica(), replica()}
+		b := newAgent(on, "", "Do all the steps.")
+		b.streams = streams
+		for i := 0; ; i++ {
+			if i%5 == 4 {
+				replicas[i%2] = replica()
+			}
+			b.url = replicas[i%2]
+			more, err := b.step()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !more {
+				break
+			}
+		}
+		sameBodies(t, one.all(), two.all())
+		wellBehaved(t, two.to.(*upstream.Server).Log())
+	})
+}
+
+func sameBodies(t *testing.T, want, got [][]byte) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Errorf("%d requests, want %d", len(got), len(want))
+	}
+	for i := range min(len(want), len(got)) {
+		if !bytes.Equal(want[i], got[i]) {
+			at := 0
+			for at < min(len(want[i]), len(got[i])) && want[i][at] == got[i][at] {
+				at++
+			}
+			t.Fatalf("request %d differs at byte %d of %d:\n got …%s\nwant …%s", i, at, len(got[i]), around(got[i], at), around(want[i], at))
+		}
+	}
+}
+
+func around(b []byte, at int) []byte { return b[max(at-100, 0):min(at+100, len(b))] }
+
+// While nothing is folded a request goes out as it came, but for the recall tools.
+func TestUntouched(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		up := &capture{to: upstream.New(upstream.Options{Calls: 5})}
+		a := newAgent(on, start(t, up, Options{Recall: RecallOff}), "Do all the steps.")
+		a.streams = streams
+		a.run(t)
+		sameBodies(t, a.bodies, up.all())
+
+		up = &capture{to: upstream.New(upstream.Options{Calls: 5})}
+		a = newAgent(on, start(t, up, Options{}), "Do all the steps.")
+		a.streams = streams
+		a.run(t)
+		var added []byte
+		for i, body := range up.all() {
+			from, err := on.decode(a.bodies[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := from.splice(pleat.Whole(len(from.messages)), pleat.RecallTools())
+			if err != nil || !bytes.Equal(body, want) {
+				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
+			}
+			if i > 0 && len(body)-len(a.bodies[i]) != len(added) {
+				t.Fatalf("what was added to request %d is not what was added to the first", i)
+			}
+			added = make([]byte, len(body)-len(a.bodies[i]))
+		}
+	})
+}
+
+// Within an epoch what was sent stays as it was sent: every request begins with the
+// messages of the one before.
+func TestByteStable(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		up := &capture{to: upstream.New(upstream.Options{Calls: 20, Bytes: 12_000, RecallAt: 12})}
+		reports := newReports()
+		a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
+		a.streams = streams
+		a.run(t)
+		epochs, changes := 0, 0
+		for _, r := range reports.wait(len(a.bodies)) {
+			epochs += r.Epochs
+		}
+		var before []pleat.Hash
+		for i, body := range up.all() {
+			r, err := on.decode(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var now []pleat.Hash
+			for _, m := range r.messages {
+				now = append(now, on.hash([]byte(m.Raw())))
+			}
+			if !isPrefix(before, now) {
+				changes++
+				t.Logf("request %d shows another view", i)
+			}
+			before = now
+		}
+		if changes != epochs || epochs == 0 {
+			t.Errorf("%d requests changed what was sent before, %d epochs opened", changes, epochs)
+		}
+	})
+}
+
+func isPrefix(a, b []pleat.Hash) bool {
+	if len(a) > len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// On models that bind thinking to what came before it, thinking that does not verify any
+// more goes out only with leave to drop it.
+func TestBoundThinking(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{Calls: 20, Bytes: 12_000, Thinking: true})}
+	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+	a.model = "claude-opus-5-5"
+	a.tools = `[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}],"thinking":{"type":"adaptive","display":"omitted"}`
+	a.run(t)
+	var before *anthropic.Request
+	invalid := 0
+	for i, body := range up.all() {
+		r, err := anthropic.Decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave := bytes.Contains(body, []byte(`"block_binding":{"prefix_mismatch_behavior":"drop_block"}`))
+		beta := up.heads[i].Get("Anthropic-Beta") == anthropic.BindingBeta
+		if leave != beta {
+			t.Errorf("request %d: control %t, header %t", i, leave, beta)
+		}
+		if before != nil && len(anthropic.ThinkingStillValid(before, r)) > 0 {
+			invalid++
+			if !leave {
+				t.Errorf("request %d shows thinking behind other bytes and does not ask to drop it", i)
+			}
+		}
+		before = r
+	}
+	if invalid == 0 {
+		t.Error("no request changed what was before thinking: the test shows nothing")
+	}
+}

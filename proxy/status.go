@@ -1,0 +1,54 @@
+package proxy
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// SessionStatus is a session that a proxy has in memory.
+type SessionStatus struct {
+	Key      pleat.SessionKey
+	Model    string
+	Recall   RecallMode
+	Last     time.Time // when its last request came
+	Messages int       // of the transcript
+	Folds    int       // in force or not
+	Snapshot pleat.Snapshot
+	Spent    float64 // USD, by the price table
+}
+
+// Sessions lists the sessions in memory, the one used last first.
+func (h *Handler) Sessions() []SessionStatus { return h.rw.status() }
+
+// Sessions lists the sessions in memory, the one used last first.
+func (t *Transport) Sessions() []SessionStatus { return t.rw.status() }
+
+// Drain lets conversations end: those that are known go on as before, new ones pass as
+// they are and are not kept. A proxy that is stopped after that leaves no client with a
+// history that no longer fits. It cannot be taken back.
+func (h *Handler) Drain() { h.rw.draining.Store(true) }
+
+// Draining reports whether [Handler.Drain] was called.
+func (h *Handler) Draining() bool { return h.rw.draining.Load() }
+
+func (rw *rewriter) status() []SessionStatus {
+	rw.mu.Lock()
+	list := make([]*conversation, 0, rw.recent.Len())
+	for e := rw.recent.Front(); e != nil; e = e.Next() {
+		list = append(list, e.Value.(*conversation))
+	}
+	rw.mu.Unlock()
+	out := make([]SessionStatus, 0, len(list))
+	for _, c := range list {
+		c.mu.Lock()
+		out = append(out, SessionStatus{
+			Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
+			Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),
+		})
+		c.mu.Unlock()
+	}
+	slices.SortStableFunc(out, func(a, b SessionStatus) int { return b.Last.Compare(a.Last) })
+	return out
+}
