@@ -26,7 +26,8 @@ type conversation struct {
 	// client is the client's message for each message of the transcript that a mark
 	// covers; negative: the client has none, it is of a hidden round.
 	client  []int
-	covered int // client's messages that client covers
+	covered int  // client's messages that client covers
+	tools   bool // its requests have tools
 	last    time.Time
 	hidden  map[int]pleat.Message // those of hidden rounds that views have shown
 	written int                   // folds whose files are written
@@ -52,6 +53,7 @@ type mark struct {
 	Hash    string  `json:"hash,omitempty"`   // of the client's messages
 	Client  int     `json:"client,omitempty"` // their number
 	At      int     `json:"at,omitempty"`     // length of the transcript then
+	Tools   bool    `json:"tools,omitempty"`  // the request had tools
 	Aliases []alias `json:"aliases,omitempty"`
 	Reply   *reply  `json:"reply,omitempty"`
 
@@ -104,7 +106,7 @@ func (c *conversation) take(m mark, at time.Time) {
 	if err != nil {
 		return
 	}
-	c.last = at
+	c.last, c.tools = at, c.tools || m.Tools
 	c.marks[h] = m
 	c.client, c.covered = extend(c.client, c.covered, m.Aliases, m.At)
 }

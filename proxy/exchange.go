@@ -82,9 +82,10 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 	}
 	from := x.rw.caller(x.in, x.req)
 	switch {
-	case counts, aside(x.req):
-		x.turn, err = x.rw.beside(x.ctx, x.req, from, counts)
-		if err == nil && x.turn == nil && !counts && answered(x.req) {
+	case counts, len(x.req.tools) == 0: // titles, summaries and suggestions have no tools
+		var begin bool
+		x.turn, begin, err = x.rw.beside(x.ctx, x.req, from)
+		if err == nil && begin && !counts {
 			x.turn, err = x.rw.begin(x.ctx, x.req, from)
 		}
 	default:
@@ -111,10 +112,6 @@ func (rw *rewriter) caller(r *http.Request, req *request) caller {
 	s := scope{tenant: rw.o.Principal(r, req.body), upstream: r.URL.Host, format: req.on.format}
 	return caller{s, id, child}
 }
-
-// aside reports whether a request may be one beside the conversation: titles, summaries
-// and suggestions have no tools.
-func aside(req *request) bool { return len(req.tools) == 0 }
 
 // answered reports whether a request has an answer of the model in it: it is not the
 // first of its conversation.

@@ -10,31 +10,35 @@ import (
 )
 
 // beside makes the request that goes out for one beside a conversation: it gets the
-// folds in force, nothing is stored and no epoch opens. The turn is nil if no
-// conversation with folds is known for it.
-func (rw *rewriter) beside(ctx context.Context, req *request, from caller, counts bool) (*turn, error) {
+// folds in force, nothing is stored and no epoch opens. The turn is nil if there is
+// nothing to change. begin says that it has to be taken as a conversation of its own:
+// it is one that has no tools at all, or it does not fit as it is.
+func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, begin bool, err error) {
 	prefixes := rw.memo.prefixes(req)
 	key, known, err := rw.locate(ctx, from, prefixes)
 	if err != nil || !known {
-		return nil, err
+		return nil, answered(req), err
 	}
 	c, err := rw.open(ctx, key, req, from)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.sess.Refresh(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := c.load(ctx, rw.o.Store); err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	if !c.tools {
+		return nil, answered(req), nil
 	}
 	t, fits := rw.asIs(ctx, c, req, from, prefixes)
-	if t == nil || !fits && !counts {
-		return nil, nil
+	if t == nil {
+		return nil, !rw.fitsWhole(req), nil
 	}
-	return t, nil
+	return t, !fits, nil
 }
 
 // asIs makes a request from what the conversation's session knows, and the rest of the

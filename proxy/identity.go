@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"encoding/base32"
-	"encoding/json"
 	"hash/maphash"
 	"net/http"
 	"strings"
@@ -46,24 +45,7 @@ func renewed(token string) bool {
 
 // account reads the account that Claude Code names in metadata.user_id.
 func account(body []byte) string {
-	if len(body) == 0 {
-		return ""
-	}
-	var meta struct {
-		Metadata struct {
-			UserID string `json:"user_id"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(body, &meta) != nil || !strings.HasPrefix(meta.Metadata.UserID, "{") {
-		return ""
-	}
-	var user struct {
-		Account string `json:"account_uuid"`
-	}
-	if json.Unmarshal([]byte(meta.Metadata.UserID), &user) != nil {
-		return ""
-	}
-	return user.Account
+	return text(get([]byte(text(get(body, "metadata", "user_id"))), "account_uuid"))
 }
 
 func first(h http.Header, names ...string) string {

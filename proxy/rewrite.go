@@ -270,7 +270,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	t := &turn{req: req, from: from, conv: c, at: c.sess.Len(), prefixes: prefixes, mark: p.mark, meter: c.sess.Snapshot()}
 	t.epochs = t.meter.Epoch - epochs
 	if p.mark.Client < len(req.messages) || t.epochs > 0 {
-		t.mark = mark{mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes), At: t.at, Aliases: p.aliases}
+		t.mark = mark{mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes), At: t.at, Tools: len(req.tools) > 0, Aliases: p.aliases}
 		if err := rw.mark(ctx, c, t); err != nil {
 			return nil, p, err
 		}

@@ -1,0 +1,235 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// folding starts a proxy with a small window and an agent that has been made to fold.
+func folding(t *testing.T, on *protocol, o Options) (*agent, *capture, *reports) {
+	t.Helper()
+	up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+	r := newReports()
+	o.Window, o.Report = window, r.add
+	a := newAgent(on, start(t, up, o), "Do all the steps.")
+	a.run(t)
+	if list := r.wait(len(a.bodies)); !list[len(list)-1].Folded {
+		t.Fatal("nothing was folded")
+	}
+	return a, up, r
+}
+
+// A client that goes back and says something else gets what it had there, byte for byte,
+// and its own session from then on; so does one that asks the same again.
+func TestRewind(t *testing.T) {
+	for _, on := range []*protocol{messages, chat, responses} {
+		t.Run(string(on.format), func(t *testing.T) {
+			a, up, r := folding(t, on, Options{})
+			sent := len(up.all())
+			first := r.wait(sent)[0].Session
+
+			// Back to what the 8th request was, word for word.
+			b := *a
+			old, _ := on.decode(a.bodies[7])
+			b.history = a.history[:len(old.messages):len(old.messages)]
+			reply, err := b.send()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := up.all()[sent]; !bytes.Equal(got, up.all()[7]) {
+				t.Error("the same request got other bytes the second time")
+			}
+			if got := r.wait(sent + 1)[sent]; got.Session == first || !got.Forked || family(got.Session.Session) != family(first.Session) {
+				t.Errorf("session %s, forked %t; the first was %s", got.Session, got.Forked, first)
+			}
+			// And on from there.
+			if _, err := b.take(reply); err != nil {
+				t.Fatal(err)
+			}
+			b.say("Another thing: be quick.")
+			b.run(t)
+			// The first one goes on where it was.
+			a.say("One more.")
+			a.run(t)
+			list := r.wait(len(up.all()))
+			if got := list[len(list)-1].Session; got != first {
+				t.Errorf("the first conversation is in session %s now, was %s", got, first)
+			}
+			wellBehaved(t, up.to.(*upstream.Server).Log())
+		})
+	}
+}
+
+// What was folded before a fork can be had back in the fork, by the same handle.
+func TestForkKeepsHandles(t *testing.T) {
+	store := pleat.NewMemStore()
+	a, up, r := folding(t, messages, Options{Store: store})
+	body := string(up.all()[len(up.all())-1])
+	handle := ""
+	for _, m := range regexp.MustCompile(`unfold\(\\"(\w+)\\"\)`).FindAllStringSubmatch(body, -1) {
+		if m[1] != "handle" { // as the page explains it
+			handle = m[1]
+		}
+	}
+	a.history = slices.Clone(a.history[:len(a.history)-3])
+	a.say("Something else.")
+	a.run(t)
+	list := r.wait(len(a.bodies))
+	key := list[len(list)-1].Session
+	if key == list[0].Session {
+		t.Fatal("no fork")
+	}
+	unfolded := func(key pleat.SessionKey) string {
+		s, err := pleat.OpenSession(t.Context(), store, key, &pleat.Options{Codecs: map[pleat.Format]pleat.Codec{pleat.FormatAnthropic: messages.codec}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: handle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Whole()
+	}
+	if a, b := unfolded(list[0].Session), unfolded(key); a == "" || a != b {
+		t.Errorf("handle %s gives %d bytes in the first session and %d in the fork", handle, len(a), len(b))
+	}
+}
+
+// A client that compacts by itself begins a new conversation; it keeps the tools that it
+// had, as far as the proxy can tell that it is the same client.
+func TestClientCompacts(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{Calls: 3})}
+	a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
+	a.header = http.Header{"X-Claude-Code-Session-Id": {"11111111"}}
+	a.run(t)
+	a.history = []string{
+		`{"role":"user","content":"This session is being continued from a previous conversation. Summary: step-1-done."}`,
+		`{"role":"assistant","content":"I go on."}`, `{"role":"user","content":"Go on."}`,
+	}
+	a.run(t)
+	for i, body := range up.all() {
+		if !bytes.Contains(body, []byte(`"name":"unfold"`)) {
+			t.Errorf("request %d has no recall tools", i)
+		}
+	}
+	// One that is first seen in its middle gets none.
+	a.header = nil
+	a.history[0] = strings.Replace(a.history[0], "previous", "former", 1)
+	n := len(up.all())
+	a.run(t)
+	if bytes.Contains(up.all()[n], []byte(`"name":"unfold"`)) {
+		t.Error("recall tools were added to a conversation first seen in its middle")
+	}
+}
+
+// Requests beside the conversation: without folds they pass as they are, with folds they
+// get those in force, and they never change the session.
+func TestBeside(t *testing.T) {
+	for _, on := range []*protocol{messages, chat, responses} {
+		t.Run(string(on.format), func(t *testing.T) {
+			up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+			r := newReports()
+			a := newAgent(on, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+			title := *a
+			title.tools = "none"
+			if _, err := title.send(); err != nil { // a title, before anything else
+				t.Fatal(err)
+			}
+			sameBodies(t, title.bodies, up.all())
+			a.run(t)
+			sent := len(up.all())
+			want := r.wait(sent)[sent-1]
+
+			summary := *a
+			summary.tools = "none"
+			summary.history = slices.Clone(a.history)
+			summary.say("Summarize the conversation so far.")
+			if _, err := summary.send(); err != nil {
+				t.Fatal(err)
+			}
+			got := up.all()[sent]
+			if len(got) > 4*window || bytes.Contains(got, []byte(`"unfold","description"`)) {
+				t.Errorf("the summary request has %d bytes", len(got))
+			}
+			if got := r.wait(sent + 1)[sent]; got.Status != http.StatusOK {
+				t.Errorf("status %d", got.Status)
+			}
+			a.say("Go on.")
+			a.run(t)
+			if list := r.wait(len(up.all())); list[len(list)-1].Session != want.Session {
+				t.Error("the conversation was moved by a request beside it")
+			}
+			wellBehaved(t, up.to.(*upstream.Server).Log())
+		})
+	}
+}
+
+// Two principals with the same words never meet.
+func TestPrincipals(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{Calls: 3})}
+	r := newReports()
+	url := start(t, up, Options{Report: r.add})
+	seen := make(map[pleat.SessionKey]string)
+	for i, key := range []string{"a", "b", "c"} {
+		a := newAgent(messages, url, "Do all the steps.")
+		a.key = key
+		a.run(t)
+		for _, x := range r.wait((i + 1) * len(a.bodies))[i*len(a.bodies):] {
+			if who := seen[x.Session]; who != "" && who != key {
+				t.Errorf("session %s is of %s and %s", x.Session, who, key)
+			}
+			seen[x.Session] = key
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d sessions", len(seen))
+	}
+}
+
+func TestPrincipal(t *testing.T) {
+	claude := func(account string) []byte {
+		return fmt.Appendf(nil, `{"messages":[],"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"%s\",\"session_id\":\"s\"}"}}`, account)
+	}
+	of := func(body []byte, header ...string) string {
+		r, _ := http.NewRequest(http.MethodPost, "http://x/v1/messages", nil)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		return Principal(r, body)
+	}
+	same := [][2]string{
+		{of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two")},
+		{of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"), of(nil, "Authorization", "Bearer eyJ.c.d", "Chatgpt-Account-Id", "7")},
+		{of(nil), "local"},
+	}
+	for i, p := range same {
+		if p[0] != p[1] {
+			t.Errorf("%d: %s and %s should be one", i, p[0], p[1])
+		}
+	}
+	all := []string{
+		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization", "Bearer sk-one"), of(nil, "Authorization", "Basic abc"),
+		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization", "Bearer sk-ant-oat01-one"),
+		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"),
+	}
+	for i, p := range all {
+		if slices.Index(all, p) != i {
+			t.Errorf("%d: %s is somebody else's", i, p)
+		}
+		if strings.Contains(p, "one") || strings.Contains(p, "acc-") {
+			t.Errorf("%s shows a credential", p)
+		}
+	}
+	// An account is only believed beside a token that is renewed.
+	if of(claude("acc"), "X-Api-Key", "one") != of(claude("other"), "X-Api-Key", "one") {
+		t.Error("a key's principal depends on what the client says")
+	}
+}
