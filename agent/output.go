@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -36,32 +37,28 @@ func (o *output) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	o.size += int64(len(p))
 	o.show(p)
-	if o.file == nil && o.fileErr == nil && len(o.head)+len(p) <= o.max {
-		o.head = append(o.head, p...)
+	if o.file == nil && o.fileErr == nil {
+		if o.head = append(o.head, p...); len(o.head) > o.max {
+			o.open()
+		}
 		return len(p), nil
 	}
-	if o.file == nil && o.fileErr == nil {
-		o.open()
+	if o.file != nil && o.size <= maxSpill && o.fileErr == nil {
+		_, o.fileErr = o.file.Write(p)
 	}
-	if o.file != nil && o.size <= maxSpill {
-		if _, err := o.file.Write(p); err != nil {
-			o.fileErr = err
-		}
-	}
-	o.tail = append(o.tail, p...)
-	if len(o.tail) > 2*o.max {
+	if o.tail = append(o.tail, p...); len(o.tail) > 2*o.max {
 		o.tail = append(o.tail[:0], o.tail[len(o.tail)-o.max/2:]...)
 	}
 	return len(p), nil
 }
 
-// open moves to a file, because memory is used up.
+// open moves to a file, because the memory is used up.
 func (o *output) open() {
 	if o.file, o.fileErr = o.create(); o.fileErr == nil {
 		_, o.fileErr = o.file.Write(o.head)
 	}
-	o.tail = append(o.tail, o.head[min(o.max/2, len(o.head)):]...)
-	o.head = o.head[:min(o.max/2, len(o.head))]
+	o.tail = append(o.tail, o.head[o.max/2:]...)
+	o.head = slices.Clip(o.head[:o.max/2])
 }
 
 // show streams whole lines: a secret that is cut in two is no known shape any more.

@@ -12,22 +12,47 @@ import (
 // round runs the calls of an answer and records their results, all together and in the
 // order of the calls. The answer is durable already: should the program die now, resuming
 // finds calls without results and knows that they may have happened.
-func (r *run) round(ctx context.Context, calls []pleat.ToolCall) error {
+func (r *run) round(ctx context.Context, blocks []pleat.ToolCall) error {
+	calls := make([]Call, len(blocks))
+	for i, b := range blocks {
+		calls[i] = r.call(b)
+	}
 	r.res.Calls += len(calls)
+	if err := r.append(ctx, pleat.Results(r.answers(ctx, calls)...)); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// answers answers the calls, at the same time where they do not get in each other's way.
+func (r *run) answers(ctx context.Context, calls []Call) []pleat.ToolResult {
 	results := make([]pleat.ToolResult, len(calls))
+	done := make([]chan struct{}, len(calls))
+	slots := make(chan struct{}, r.o.Parallel)
 	compact := -1
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, r.o.Parallel)
 	for i, c := range calls {
-		if compact >= 0 && r.o.Session.Policy.Digest.EndsTurn {
+		done[i] = make(chan struct{})
+		switch {
+		case compact >= 0 && r.o.Session.Policy.Digest.EndsTurn:
 			results[i] = pleat.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
+			close(done[i])
 			continue
-		}
-		if c.Name == pleat.ToolCompact && compact < 0 && !r.o.NoRecall {
+		case c.Name == pleat.ToolCompact && compact < 0 && !r.o.NoRecall:
 			compact = i
+			close(done[i])
 			continue
 		}
 		wg.Go(func() {
+			defer close(done[i])
+			for j := range i {
+				if inOrder(calls[j], c) {
+					<-done[j]
+				}
+			}
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			results[i] = r.answer(ctx, c)
@@ -38,25 +63,30 @@ func (r *run) round(ctx context.Context, calls []pleat.ToolCall) error {
 	if compact >= 0 {
 		results[compact] = r.answer(ctx, calls[compact])
 	}
-	if err := r.append(ctx, pleat.Results(results...)); err != nil {
-		return err
+	return results
+}
+
+// inOrder reports whether a call must wait for an earlier one of the same answer: when
+// both are about one file and one of them changes it.
+func inOrder(first, second Call) bool {
+	return first.Subject != "" && first.Subject == second.Subject && (first.Effect == EffectWrite || second.Effect == EffectWrite)
+}
+
+// call makes a call of what the model said.
+func (r *run) call(b pleat.ToolCall) Call {
+	c := Call{ID: b.ID, Name: b.Name, Input: b.Input.String(), agent: r.Agent}
+	if tool := r.tools[c.Name]; tool != nil {
+		c.Effect = tool.Effect
+		if tool.Subject != nil {
+			c.Subject = tool.Subject(c)
+		}
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+	return c
 }
 
 // answer answers one call, whatever happens.
-func (r *run) answer(ctx context.Context, c pleat.ToolCall) pleat.ToolResult {
-	call := Call{ID: c.ID, Name: c.Name, Input: c.Input.String(), agent: r.Agent}
-	tool := r.tools[c.Name]
-	if tool != nil {
-		call.Effect = tool.Effect
-		if tool.Subject != nil {
-			call.Subject = tool.Subject(call)
-		}
-	}
+func (r *run) answer(ctx context.Context, call Call) pleat.ToolResult {
+	tool := r.tools[call.Name]
 	started := r.o.Now()
 	text, err := r.permitted(ctx, tool, &call)
 	if call.Denied == "" && err == nil {
@@ -72,7 +102,7 @@ func (r *run) answer(ctx context.Context, c pleat.ToolCall) pleat.ToolResult {
 	if err != nil {
 		res.Text = strings.TrimLeft(strings.TrimRight(text, "\n")+"\n"+err.Error(), "\n")
 	}
-	if !recalls(c.Name) { // what is recalled was redacted when it came in, and is to be exact
+	if !recalls(call.Name) { // what is recalled was redacted when it came in, and is to be exact
 		res.Text = r.redact(res.Text)
 	}
 	if res.Text == "" {
@@ -81,9 +111,9 @@ func (r *run) answer(ctx context.Context, c pleat.ToolCall) pleat.ToolResult {
 	r.after(ctx, call, res)
 	r.tell(Event{Kind: EventToolResult, Call: &call, Result: &res})
 	if res.Error {
-		return pleat.ErrorResult(c.ID, res.Text)
+		return pleat.ErrorResult(call.ID, res.Text)
 	}
-	return pleat.Result(c.ID, res.Text)
+	return pleat.Result(call.ID, res.Text)
 }
 
 // recalls reports whether a tool only gives back what is in the session.

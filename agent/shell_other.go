@@ -3,8 +3,10 @@
 package agent
 
 import (
+	"io"
 	"os/exec"
 	"strconv"
+	"time"
 )
 
 func findShell() []string {
@@ -20,15 +22,16 @@ func findShell() []string {
 	return []string{"cmd", "/C"}
 }
 
-// ownGroup makes cancelling end the whole tree of processes.
-func ownGroup(cmd *exec.Cmd) {
+// runGroup runs a command. Cancelling ends its whole tree of processes; there are no
+// groups to find by what a command that ended has left behind.
+func runGroup(cmd *exec.Cmd, out io.Writer) error {
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = 2 * time.Second // for what holds the pipes open after the end
 	cmd.Cancel = func() error {
 		if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run() == nil {
 			return nil
 		}
 		return cmd.Process.Kill()
 	}
+	return cmd.Run()
 }
-
-// killGroup has nothing to do: there are no groups to find what was left behind by.
-func killGroup(*exec.Cmd) {}

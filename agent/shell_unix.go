@@ -3,8 +3,11 @@
 package agent
 
 import (
+	"io"
+	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 func findShell() []string {
@@ -16,16 +19,32 @@ func findShell() []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// ownGroup puts a command into a process group of its own, so that all that it starts can
-// be killed together.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}
-
-// killGroup ends what a command has left behind.
-func killGroup(cmd *exec.Cmd) {
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
+// runGroup runs a command in a process group of its own and kills the group when the
+// command has ended or is cancelled, so that nothing it started stays behind.
+func runGroup(cmd *exec.Cmd, out io.Writer) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
 	}
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = kill
+	err = cmd.Start()
+	_ = w.Close() // the command has its own
+	if err != nil {
+		return err
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, r) // it ends when nobody holds the other end any more, or at the deadline
+	}()
+	err = cmd.Wait()
+	_ = kill() // usually nothing is left
+	// What left the group may hold the pipe for ever.
+	_ = r.SetReadDeadline(time.Now().Add(time.Second))
+	<-read
+	return err
 }

@@ -93,11 +93,7 @@ func (b *bashTool) run(ctx context.Context, c Call) (string, error) {
 	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:len(shell):len(shell)], in.Command)...)
 	cmd.Dir, cmd.Env = b.w.Dir(), b.o.Env
 	out := &output{max: b.o.Output, stream: c.Stream, create: b.spill}
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.WaitDelay = 2 * time.Second // for what holds the pipes open after the end
-	ownGroup(cmd)
-	err := cmd.Run()
-	killGroup(cmd)
+	err := runGroup(cmd, out)
 	text := out.finish()
 	return text, b.verdict(ctx, err, limit)
 }

@@ -1,0 +1,383 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// do has the model make some calls in one answer and returns their results.
+func (b *bench) do(t *testing.T, calls ...pleat.ToolCall) []pleat.ToolResult {
+	t.Helper()
+	for i := range calls {
+		calls[i].ID = fmt.Sprintf("do-%d-%d", len(b.script.Steps), i)
+	}
+	b.script.Steps = append(b.script.Steps, pleattest.Use(calls...), pleattest.Say("ok"))
+	if _, err := b.Run(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	all := b.results()
+	return all[len(all)-len(calls):]
+}
+
+// wants fails unless a result is, or is not, an error and has the text.
+func wants(t *testing.T, r pleat.ToolResult, failed bool, text string) {
+	t.Helper()
+	if r.Error != failed || !strings.Contains(r.Text(), text) {
+		t.Errorf("the result is (error %v) %q; want (error %v) %q in it", r.Error, r.Text(), failed, text)
+	}
+}
+
+// The bytes of the tool list are part of every request: changing them breaks the prompt
+// cache of every running session, so that it must be meant.
+func TestToolDefinitionsAreStable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{}, pleattest.Use(call("1", "calc", `{"expression":"1"}`)), pleattest.Say("ok"))
+	if _, err := b.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, d := range b.Tools() {
+		fmt.Fprintf(&got, "%s\n%s\n%s\n\n", d.Name, d.Description, d.Schema)
+	}
+	golden := filepath.Join("testdata", "tools.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the tool list changed (-want +got):\n%s", diff)
+	}
+	first := b.script.Requests()[0].Tools
+	for i, r := range b.script.Requests() {
+		if diff := cmp.Diff(first, r.Tools); diff != "" {
+			t.Errorf("request %d has other tools than the first:\n%s", i, diff)
+		}
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{})
+	var text strings.Builder
+	for i := range 5_000 {
+		fmt.Fprintf(&text, "line %d\n", i+1)
+	}
+	b.file(t, "long.txt", text.String())
+	b.file(t, "empty.txt", "")
+	b.file(t, "bin", "a\x00b")
+	b.file(t, "no-end.txt", "one\ntwo")
+	r := b.do(t,
+		call("", "read_file", `{"path":"long.txt"}`), call("", "read_file", `{"path":"long.txt","offset":4999,"limit":10}`),
+		call("", "read_file", `{"path":"long.txt","offset":6000}`), call("", "read_file", `{"path":"empty.txt"}`),
+		call("", "read_file", `{"path":"bin"}`), call("", "read_file", `{"path":"missing.txt"}`), call("", "read_file", `{"path":"no-end.txt"}`),
+		call("", "read_file", `{"path":"."}`), call("", "read_file", `{"path":7}`))
+	wants(t, r[0], false, "lines 1-2000 of 5000;")
+	wants(t, r[0], false, "[more: offset 2001]")
+	if got := r[1].Text(); !strings.HasPrefix(got, "[read long.txt: lines 4999-5000 of 5000;") || !strings.HasSuffix(got, "]\nline 4999\nline 5000\n") {
+		t.Errorf("the end of the file came as %q", got)
+	}
+	wants(t, r[2], true, "there is no line 6000")
+	wants(t, r[3], false, "lines 1-0 of 0")
+	wants(t, r[4], true, "not a text file")
+	wants(t, r[5], true, "does not exist")
+	wants(t, r[6], false, "]\none\ntwo")
+	wants(t, r[7], true, "is a folder")
+	wants(t, r[8], true, "read the arguments")
+}
+
+func TestReadAgainUnchanged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{})
+	body := strings.Repeat("some line of the file\n", 100)
+	b.file(t, "a.txt", body)
+	read := call("", "read_file", `{"path":"a.txt"}`)
+	wants(t, b.do(t, read)[0], false, body)
+	again := b.do(t, read)[0].Text()
+	if !strings.HasPrefix(again, "[unchanged a.txt:") || len(again) > 250 {
+		t.Fatalf("reading again gave %q", again)
+	}
+	// The handle in it leads to the content.
+	_, rest, _ := strings.Cut(again, `unfold("`)
+	handle, _, _ := strings.Cut(rest, `"`)
+	if u, err := b.Session().Unfold(t.Context(), pleat.UnfoldRequest{Handle: handle}); err != nil || !strings.HasSuffix(u.Whole(), body) {
+		t.Errorf("unfold(%q) gave %q, %v", handle, u.Whole(), err)
+	}
+	// A part of it stands above as well; another file state does not.
+	wants(t, b.do(t, call("", "read_file", `{"path":"a.txt","offset":3,"limit":4}`))[0], false, "[unchanged")
+	b.file(t, "a.txt", body+"more\n")
+	wants(t, b.do(t, read)[0], false, body+"more\n")
+	// What the view no longer shows is read again.
+	for i := range 12 {
+		b.do(t, call("", "calc", `{"expression":"%d+1"}`, i))
+	}
+	if p, err := b.Session().Pull(t.Context(), pleat.LeverMask); err != nil || p.IsEmpty() {
+		t.Fatalf("nothing was masked: %v", err)
+	}
+	wants(t, b.do(t, read)[0], false, body+"more\n")
+}
+
+func TestEditFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{Permit: agent.AllowAll})
+	b.file(t, "a.go", "package a\n\nvar x = 1\nvar y = 1\n")
+	edit := func(old, with string, all bool) pleat.ToolCall {
+		return call("", "edit_file", `{"path":"a.go","old":%q,"new":%q,"all":%v}`, old, with, all)
+	}
+	wants(t, b.do(t, edit("x = 1", "x = 2", false))[0], true, "was not read yet")
+	b.do(t, call("", "read_file", `{"path":"a.go"}`))
+	wants(t, b.do(t, edit("= 1", "= 2", false))[0], true, "2 times")
+	wants(t, b.do(t, edit("z = 1", "z = 2", false))[0], true, "is not in a.go")
+	wants(t, b.do(t, edit("", "z", false))[0], true, "old is needed")
+	wants(t, b.do(t, edit("x", "x", false))[0], true, "the same")
+	// Two edits of one answer do not get in each other's way.
+	for _, r := range b.do(t, edit("x = 1", "x = 2", false), edit("y = 1", "y = 3", false)) {
+		wants(t, r, false, "[edited a.go: line ")
+	}
+	wants(t, b.do(t, edit("var", "const", true))[0], false, "2 places, the first at line 3")
+	data, err := os.ReadFile(filepath.Join(b.dir, "a.go"))
+	if want := "package a\n\nconst x = 2\nconst y = 3\n"; err != nil || string(data) != want {
+		t.Errorf("the file is %q, want %q (%v)", data, want, err)
+	}
+	// What somebody else changed must be looked at first.
+	b.file(t, "a.go", "package other\n")
+	wants(t, b.do(t, edit("other", "mine", false))[0], true, "has changed since")
+	wants(t, b.do(t, call("", "write_file", `{"path":"a.go","content":"x"}`))[0], true, "has changed since")
+	wants(t, b.do(t, call("", "write_file", `{"path":"new/b.go","content":"package b\n"}`))[0], false, "[wrote new/b.go: 1 lines, 10 bytes;")
+	// What it wrote itself it knows.
+	wants(t, b.do(t, call("", "edit_file", `{"path":"new/b.go","old":"package b","new":"package c"}`))[0], false, "[edited")
+}
+
+// That a file was read is known as long as the transcript is: after compaction, and in
+// another program that opens the session.
+func TestReadBeforeEditSurvives(t *testing.T) {
+	t.Parallel()
+	store, dir := pleat.NewMemStore(), t.TempDir()
+	open := func(steps ...pleattest.Step) *agent.Agent {
+		w, err := agent.OpenWorkspace(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		a, err := agent.New(t.Context(), agent.Options{
+			Store: store, Generator: &pleattest.Script{Steps: steps}, Permit: agent.AllowAll,
+			Tools: agent.StandardTools(w, agent.ToolOptions{}), Session: pleat.Options{Budget: pleat.Budget{Window: 8_000}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"+strings.Repeat("filler of the file\n", 200)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := open(pleattest.Use(call("1", "read_file", `{"path":"a.txt"}`)), pleattest.Say("read"))
+	if _, err := a.Run(t.Context(), "read it"); err != nil {
+		t.Fatal(err)
+	}
+	var steps []pleattest.Step
+	for i := range 10 {
+		steps = append(steps, pleattest.Use(call(fmt.Sprint("c", i), "bash", `{"command":"seq %d %d"}`, i*1000, i*1000+500)))
+	}
+	a = open(append(steps, pleattest.Say("counted"))...)
+	if _, err := a.Run(t.Context(), "count"); err != nil {
+		t.Fatal(err)
+	}
+	if a.Session().Snapshot().Epoch == 0 {
+		t.Fatal("nothing was folded")
+	}
+	a = open(pleattest.Use(call("e", "edit_file", `{"path":"a.txt","old":"one","new":"two"}`)), pleattest.Say("edited"))
+	if _, err := a.Run(t.Context(), "edit it"); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(dir, "a.txt")); !strings.HasPrefix(string(data), "two\n") {
+		t.Errorf("the file begins with %q", data[:4])
+	}
+}
+
+func TestGlobAndGrep(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{})
+	b.file(t, "a.go", "package a\nfunc Alpha() {}\n")
+	b.file(t, "sub/b.go", "package b\nfunc Beta() {}\n// alpha again\n")
+	b.file(t, "sub/deep/c.txt", "alpha\n"+strings.Repeat("x", 3000)+"needle"+strings.Repeat("y", 3000)+"\n")
+	b.file(t, ".git/config", "alpha\n")
+	b.file(t, "bin", "alpha\x00\n")
+	r := b.do(t,
+		call("", "glob", `{"pattern":"**/*.go"}`), call("", "glob", `{"pattern":"*.go","path":"sub"}`), call("", "glob", `{"pattern":"*.rs"}`), call("", "glob", `{"pattern":"[a"}`),
+		call("", "grep", `{"pattern":"alpha"}`), call("", "grep", `{"pattern":"alpha","ignore_case":true,"glob":"*.go"}`),
+		call("", "grep", `{"pattern":"alpha","files_only":true,"path":"sub"}`), call("", "grep", `{"pattern":"needle"}`), call("", "grep", `{"pattern":"("}`),
+		call("", "grep", `{"pattern":"Beta","path":"sub/b.go"}`))
+	for i, want := range []struct {
+		failed bool
+		text   string
+	}{
+		{false, "a.go\nsub/b.go\n"},
+		{false, "sub/b.go\n"},
+		{false, "no file matches\n"},
+		{true, "is not a pattern"},
+		{false, "sub/b.go:3:// alpha again\nsub/deep/c.txt:1:alpha\n"},
+		{false, "a.go:2:func Alpha() {}\nsub/b.go:3:// alpha again\n"},
+		{false, "sub/b.go: 1\nsub/deep/c.txt: 1\n"},
+		{false, "sub/deep/c.txt:2:[column 2901 of 6006]"},
+		{true, "read pattern"},
+		{false, "sub/b.go:2:func Beta() {}\n"},
+	} {
+		if !want.failed && i != 7 {
+			if got := r[i].Text(); got != want.text || r[i].Error {
+				t.Errorf("call %d gave %q, want %q", i, got, want.text)
+			}
+			continue
+		}
+		wants(t, r[i], want.failed, want.text)
+	}
+}
+
+func TestCalc(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{})
+	for expr, want := range map[string]string{
+		"1+2*3": "7", "(1024*1024-17)/3": "349519.66666666669", "10/4": "2.5", "0.1+0.2": "0.3", "7 % 3": "1", "-5": "-5",
+		"pow(2, 100)": "1267650600228229401496703205376", "sqrt(2)": "1.4142135623730951", "max(1, 3, 2)": "3", "min(0.5, 2)": "0.5",
+		"abs(-3)": "3", "round(2.5)": "3", "floor(-0.5)": "-1", "818 * 14.50": "11861", "1e3": "1000", "2 × 3": "6",
+		"999999999999999999999 * 3": "2999999999999999999997", "pi": "3.1415926535897931",
+	} {
+		wants(t, b.do(t, call("", "calc", `{"expression":%q}`, expr))[0], false, want+"\n")
+	}
+	for _, expr := range []string{"", "1/0", "x", "1 +", "2**3", "2^3", `"a"+"b"`, "os.Exit(1)", "1<<20", "func(){}()", "pow(9, 4000) * pow(9, 4000) * pow(9,4000)*pow(9,4000)*pow(9,4000)*pow(9,4000)", "sqrt(-1)", "1e999999999", strings.Repeat("(", 3000)} {
+		if r := b.do(t, call("", "calc", `{"expression":%q}`, expr))[0]; !r.Error {
+			t.Errorf("%q gave %q", expr, r.Text())
+		}
+	}
+}
+
+func TestTodoWrite(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{})
+	r := b.do(t, call("", "todo_write", `{"todos":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"},{"content":"test","status":"pending"}]}`))
+	wants(t, r[0], false, "1 to do, 1 in progress, 1 completed")
+	_, _, tasks := b.Session().Words()
+	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != pleat.TaskInProgress {
+		t.Errorf("the session's tasks are %+v", tasks.Items)
+	}
+	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`))[0], true, "more than one")
+	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"later"}]}`))[0], true, "later")
+}
+
+func TestLoadSkill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("skills/release/SKILL.md", "---\nname: release\ndescription: How releases are made.\n---\n# Release\nTag it.\n")
+	write("skills/plain/SKILL.md", "# Plain words\nBe plain.\n")
+	write("secret/SKILL.md", "not a skill")
+	w, err := agent.OpenWorkspace(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b := &bench{script: &pleattest.Script{}}
+	if b.Agent, err = agent.New(t.Context(), agent.Options{Generator: b.script, Tools: agent.StandardTools(w, agent.ToolOptions{Skills: filepath.Join(dir, "skills")})}); err != nil {
+		t.Fatal(err)
+	}
+	r := b.do(t, call("", "load_skill", `{}`), call("", "load_skill", `{"name":"release"}`), call("", "load_skill", `{"name":"../secret"}`), call("", "load_skill", `{"name":"none"}`))
+	wants(t, r[0], false, "plain: Plain words\nrelease: How releases are made.\n")
+	wants(t, r[1], false, "# Release\nTag it.\n")
+	wants(t, r[2], true, "not the name of a skill")
+	wants(t, r[3], true, `there is no skill "none"`)
+}
+
+func TestTaskRunsASubAgent(t *testing.T) {
+	t.Parallel()
+	gen := pleat.GeneratorFunc(func(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+		first, last := req.Messages[0].Text(), req.Messages[len(req.Messages)-1]
+		var step pleattest.Step
+		switch {
+		case last.Role() == pleat.RoleUser && first == "main":
+			step = pleattest.Use(call("t1", "task", `{"description":"count","prompt":"count the files"}`), call("t2", "task", `{"prompt":"never ends"}`))
+		case first == "main":
+			step = pleattest.Say("main is done")
+		case last.Role() == pleat.RoleUser && first == "count the files":
+			for _, d := range req.Tools {
+				if d.Name == "task" {
+					return pleat.Reply{}, errors.New("a sub-agent was given the tool task")
+				}
+			}
+			step = pleattest.Use(call("s1", "glob", `{"pattern":"*"}`))
+		case first == "count the files":
+			step = pleattest.Say("there is 1 file")
+		default:
+			step = pleattest.Use(call(fmt.Sprint("n", len(req.Messages)), "calc", `{"expression":"1"}`))
+		}
+		step.Reply.Usage = pleat.Usage{Input: 100, Output: 10}
+		return step.Reply, nil
+	})
+	store := pleat.NewMemStore()
+	b := newBench(t, agent.Options{Generator: gen, Store: store, Key: pleat.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}})
+	b.file(t, "only.txt", "x")
+	res, err := b.Run(t.Context(), "main")
+	if err != nil || res.Text != "main is done" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	r := b.results()
+	wants(t, r[0], false, "[report of sub-agent m.task-t1: 2 requests, 1 calls]\nthere is 1 file\n")
+	wants(t, r[1], true, "its limit (turns) was reached")
+	if want := (2 + 2 + 50) * 110; res.Spent.Tokens() != want {
+		t.Errorf("the run cost %d tokens, want %d with its sub-agents", res.Spent.Tokens(), want)
+	}
+	child, err := pleat.OpenSession(t.Context(), store, pleat.SessionKey{Session: "m.task-t1"}, nil)
+	if err != nil || child.Len() != 4 {
+		t.Errorf("the sub-agent's session has %d messages, want 4 (%v)", child.Len(), err)
+	}
+	depth := map[int]int{}
+	for _, e := range b.events {
+		if e.Kind == agent.EventDone {
+			depth[e.Depth]++
+		}
+	}
+	if depth[0] != 1 || depth[1] != 2 {
+		t.Errorf("done events by depth: %v", depth)
+	}
+}
+
+func TestUnknownAndBrokenTools(t *testing.T) {
+	t.Parallel()
+	panics := agent.Tool{Definition: pleat.Tool{Name: "panics", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { panic("oh") }}
+	silent := agent.Tool{Definition: pleat.Tool{Name: "silent", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { return "", nil }}
+	b := newBench(t, agent.Options{Tools: []agent.Tool{panics, silent}})
+	r := b.do(t, call("", "panics", "{}"), call("", "nonsense", "{}"), call("", "silent", "{}"), call("", "calc", `{"expression":`), call("", "unfold", `{"handle":"zzzzzzzz"}`))
+	wants(t, r[0], true, "panics broke: oh")
+	wants(t, r[1], true, `there is no tool "nonsense"`)
+	wants(t, r[2], false, "(no output)")
+	wants(t, r[3], true, "read the arguments of calc")
+	wants(t, r[4], true, "no such handle")
+	b.answered(t)
+	if _, err := agent.New(t.Context(), agent.Options{Generator: b.script, Tools: []agent.Tool{panics, panics}}); err == nil {
+		t.Error("two tools of one name were taken")
+	}
+}

@@ -1,0 +1,112 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// Ways out of the workspace, all of them refused for reading and for writing.
+func TestEscapesAreRefused(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need rights there")
+	}
+	b := newBench(t, agent.Options{Permit: agent.AllowAll})
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "secret.txt")
+	if err := os.WriteFile(secret, []byte("the secret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := func(to, name string) {
+		if err := os.Symlink(to, filepath.Join(b.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.file(t, "in/side.txt", "inside\n")
+	link(secret, "file-link")
+	link(outside, "dir-link")
+	link(filepath.Join("..", filepath.Base(outside), "secret.txt"), "relative-link")
+	link("dir-link", "link-to-link")
+	link(filepath.Join(outside, "not-there-yet"), "dangling")
+	link("loop", "loop")
+	link(filepath.Join(b.dir, "in"), "absolute-but-inside")
+	rel, err := filepath.Rel(b.dir, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link", "dir-link/secret.txt", "dir-link/new.txt",
+		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link", "in/../dir-link/secret.txt", "", "a\x00b",
+	} {
+		for _, c := range []pleat.ToolCall{
+			call("", "read_file", `{"path":%q}`, path), call("", "write_file", `{"path":%q,"content":"x"}`, path),
+			call("", "edit_file", `{"path":%q,"old":"secret","new":"x"}`, path),
+		} {
+			c.Input = pleat.Plain(strings.ReplaceAll(c.Input.String(), `\x00`, `\u0000`))
+			if r := b.do(t, c)[0]; !r.Error || strings.Contains(r.Text(), "the secret") {
+				t.Errorf("%s %q was answered with %q", c.Name, path, r.Text())
+			}
+		}
+	}
+	wants(t, b.do(t, call("", "read_file", `{"path":"dir-link/secret.txt"}`))[0], true, "a symbolic link in it leads outside of the workspace")
+	wants(t, b.do(t, call("", "read_file", `{"path":"/etc/passwd"}`))[0], true, "outside of the workspace ("+b.dir)
+	wants(t, b.do(t, call("", "grep", `{"pattern":"secret"}`))[0], false, "no line matches")
+	wants(t, b.do(t, call("", "glob", `{"pattern":"**"}`))[0], false, "in/side.txt\n")
+	wants(t, b.do(t, call("", "grep", `{"pattern":"x","path":".."}`))[0], true, "outside of the workspace")
+	// What is inside may be reached by any name.
+	for _, path := range []string{"in/side.txt", "./in/../in/side.txt", filepath.Join(b.dir, "in/side.txt"), "absolute-but-inside/side.txt"} {
+		r := b.do(t, call("", "read_file", `{"path":%q}`, path))[0]
+		if r.Error || !strings.Contains(r.Text(), "in/side.txt") {
+			t.Errorf("%s was answered with %q", path, r.Text())
+		}
+	}
+	entries, err := os.ReadDir(outside)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("outside there are %v, %v", entries, err)
+	}
+	if data, _ := os.ReadFile(secret); string(data) != "the secret\n" {
+		t.Errorf("the secret is now %q", data)
+	}
+}
+
+func TestOtherFoldersMayBeAllowed(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "a.txt"), []byte("other\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := agent.OpenWorkspace(dir, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b := &bench{script: &pleattest.Script{}}
+	o := agent.Options{Generator: b.script, Tools: agent.StandardTools(w, agent.ToolOptions{}), Permit: agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil)}
+	if b.Agent, err = agent.New(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, b.do(t, call("", "read_file", `{"path":%q}`, filepath.Join(other, "a.txt")))[0], false, "other\n")
+	wants(t, b.do(t, call("", "write_file", `{"path":%q,"content":"x"}`, filepath.Join(other, "b.txt")))[0], true, "[denied]")
+	wants(t, b.do(t, call("", "write_file", `{"path":"src/b.txt","content":"x"}`))[0], false, "[wrote src/b.txt")
+	if runtime.GOOS == "windows" {
+		return
+	}
+	// A link within the workspace does not carry a rule to where it does not apply.
+	if err := os.MkdirAll(filepath.Join(dir, "private"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../private", filepath.Join(dir, "src", "door")); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, b.do(t, call("", "write_file", `{"path":"src/door/b.txt","content":"x"}`))[0], true, "[denied]")
+	if _, err := agent.OpenWorkspace(filepath.Join(dir, "none")); err == nil {
+		t.Error("a workspace that is not there was opened")
+	}
+}
