@@ -78,6 +78,8 @@ func (s *synth) open() {
 	s.say(s.x("I'll start with an overview of the <noun> code and then go through it step by step."))
 	s.writePlan()
 	s.step()
+	s.listFiles()
+	s.step()
 	s.lookAround()
 }
 
@@ -215,7 +217,7 @@ func (s *synth) fixBug() {
 		s.read(t, 0, 0)
 	}
 	if s.chance(30) {
-		s.grep(pickOne(s.r, f.fns))
+		s.grep(s.nameOf(f))
 	}
 	s.step()
 	for range s.between(0, 2) { // attempts that do not help
@@ -240,12 +242,12 @@ func (s *synth) fixBug() {
 	if s.chance(35) {
 		s.decide(s.reason())
 	}
-	s.say(s.x("<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name, "fn", pickOne(s.r, f.fns)))
+	s.say(s.x("<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name, "fn", s.nameOf(f)))
 	s.explain(f)
 	s.step()
 	s.remember(b.err)
 	if s.chance(50) {
-		s.remember(pickOne(s.r, f.fns))
+		s.remember(s.nameOf(f))
 	}
 }
 
@@ -282,33 +284,26 @@ func (s *synth) reflect(f *synthFile) {
 	if s.chance(80) {
 		var parts []phrase
 		for _, p := range drawSome(s.r, synthThoughts, s.between(2, 7)) {
-			parts = append(parts, s.x(p, "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
+			parts = append(parts, s.x(p, "fn", s.nameOf(f), "path", f.path))
 		}
 		s.think(joinPhrases(pickOne(s.r, []string{" ", "\n\n"}), parts...))
 	}
 	if s.chance(50) {
-		s.say(s.x(pickOne(s.r, synthAnnouncements), "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
+		s.say(s.x(pickOne(s.r, synthAnnouncements), "fn", s.nameOf(f), "path", f.path))
 	}
-}
-
-func (f *synthFile) fnsOrAny(s *synth) []lit {
-	if len(f.fns) == 0 {
-		return s.p.fns
-	}
-	return f.fns
 }
 
 // explain has the assistant tell at some length what it found.
 func (s *synth) explain(f *synthFile) {
 	var parts []phrase
 	for _, p := range drawSome(s.r, synthExplanations, s.between(2, 6)) {
-		parts = append(parts, s.x(p, "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
+		parts = append(parts, s.x(p, "fn", s.nameOf(f), "path", f.path))
 	}
 	s.say(joinPhrases(" ", parts...))
 	if s.chance(40) {
 		items := []phrase{s.x(pickOne(s.r, []string{"What changed:", "In short:", "Still to do:"}))}
 		for range s.between(2, 5) {
-			items = append(items, s.x(pickOne(s.r, synthBullets), "fn", pickOne(s.r, f.fnsOrAny(s)), "path", f.path))
+			items = append(items, s.x(pickOne(s.r, synthBullets), "fn", s.nameOf(f), "path", f.path))
 		}
 		s.say(joinPhrases("\n", items...))
 	}

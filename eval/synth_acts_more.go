@@ -48,7 +48,7 @@ func (s *synth) lookAround() {
 		seen = append(seen, f)
 	}
 	if s.chance(35) {
-		s.grep(pickOne(s.r, s.p.fns))
+		s.grep(s.name(classFn, s.p.fns))
 	}
 	if s.chance(12) {
 		s.missedRead()
@@ -60,7 +60,7 @@ func (s *synth) lookAround() {
 		s.step()
 	}
 	if s.chance(40) {
-		s.remember(pickOne(s.r, f.fns))
+		s.remember(s.nameOf(f))
 	}
 	if s.chance(20) {
 		s.remember(f.path)
@@ -109,7 +109,7 @@ func (s *synth) reviewDiff() {
 			"- <path>: <fn> does not check for a <adj> <noun>; the <noun2> is left open in that case.",
 			"- <path>: the comparison with <const> is right, but <fn> is called twice.",
 			"- <path>: nothing to object to.",
-		}), "path", f.path, "fn", pickOne(s.r, f.fns)))
+		}), "path", f.path, "fn", s.nameOf(f)))
 	}
 	s.think(joinPhrases(" ", s.x(pickOne(s.r, synthThoughts)), s.x(pickOne(s.r, synthThoughts))))
 	s.say(joinPhrases("\n", append([]phrase{s.x("My remarks so far:\n")}, remarks...)...))
@@ -119,7 +119,7 @@ func (s *synth) reviewDiff() {
 	s.step()
 	s.remember(sha)
 	if s.chance(40) {
-		s.remember(pickOne(s.r, files).fns[0])
+		s.remember(s.nameOf(pickOne(s.r, files)))
 	}
 }
 

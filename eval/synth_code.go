@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// code writes a source file.
-func (s *synth) code(f *synthFile, typ, constant lit) []phrase {
+// source writes a source file.
+func (s *synth) source(f *synthFile, typ, constant lit) []phrase {
+	s.code++
+	defer func() { s.code-- }()
 	var out []phrase
 	add := func(template string, env ...any) { out = append(out, phraseLines(s.x(template, env...))...) }
 	head := []any{"pkg", path.Base(path.Dir(f.path.s)), "type", typ, "const", constant}
@@ -55,6 +57,8 @@ func (s *synth) statement() []phrase { return phraseLines(s.x(pickOne(s.r, s.p.l
 
 // testCode writes the tests of a file.
 func (s *synth) testCode(f *synthFile) []phrase {
+	s.code++
+	defer func() { s.code-- }()
 	var out []phrase
 	add := func(template string, env ...any) { out = append(out, phraseLines(s.x(template, env...))...) }
 	switch s.p.lang.ext {

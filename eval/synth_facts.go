@@ -161,14 +161,14 @@ func (s *synth) mention(f synthFact) {
 			return
 		}
 		s.think(x("The message is the one from before, `<l>`, so the <noun> path is involved again and not the <noun2>."))
-		s.grep(pickOne(s.r, s.p.fns))
+		s.grep(s.name(classFn, s.p.fns))
 	case LiteralMeasure:
 		if s.chance(50) {
 			s.note1(x("| <noun> <verb> | <l> | <f2>x | <day> |"))
 			return
 		}
 		s.say(x("For comparison, the earlier figure was <l>; let me look at the <noun> side again."))
-		s.grep(pickOne(s.r, s.p.consts))
+		s.grep(s.name(classConst, s.p.consts))
 	default:
 		s.say(x("Coming back to <l>: the <noun> there is still <adj>."))
 		s.grep(f.l)

@@ -192,15 +192,59 @@ func (s *synth) word(name string) any {
 	case "lib":
 		return pickOne(s.r, synthLibs)
 	case "fn", "fn2":
-		return pickOne(s.r, p.fns)
+		return s.name(classFn, p.fns)
 	case "type":
-		return pickOne(s.r, p.types)
+		return s.name(classType, p.types)
 	case "const":
-		return pickOne(s.r, p.consts)
+		return s.name(classConst, p.consts)
 	case "dir":
 		return pickOne(s.r, p.dirs)
 	}
 	return nil
+}
+
+// nameClass tells names apart that stand in different places of a sentence.
+type nameClass uint8
+
+const (
+	noClass nameClass = iota
+	classFn
+	classType
+	classConst
+)
+
+// name chooses a name. An agent speaks of what it has seen, of late or at any time before;
+// files that are being made may use any.
+func (s *synth) name(class nameClass, all []lit) lit {
+	seen := s.seen[class-1]
+	switch {
+	case s.code > 0 || len(seen) == 0:
+		return pickOne(s.r, all)
+	case s.chance(55):
+		return pickOne(s.r, seen[max(len(seen)-40, 0):])
+	}
+	return pickOne(s.r, seen)
+}
+
+// nameOf chooses a function of a file that the agent has seen, else any.
+func (s *synth) nameOf(f *synthFile) lit {
+	var known []lit
+	for _, fn := range f.fns {
+		if s.lits[fn.id].First >= 0 {
+			known = append(known, fn)
+		}
+	}
+	if len(known) == 0 {
+		return s.name(classFn, s.p.fns)
+	}
+	return pickOne(s.r, known)
+}
+
+// newName makes a name of a class.
+func (s *synth) newName(class nameClass, draw func() string) lit {
+	l := s.lit(LiteralName, s.fresh(draw))
+	s.lits[l.id].class = class
+	return l
 }
 
 // newProject makes the files that are there when a session begins.
@@ -234,21 +278,21 @@ func (s *synth) newProject() {
 }
 
 func (s *synth) newFn() lit {
-	return s.lit(LiteralName, s.fresh(func() string {
+	return s.newName(classFn, func() string {
 		return s.p.lang.fn(pickOne(s.r, s.p.verbs), pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
-	}))
+	})
 }
 
 func (s *synth) newType() lit {
-	return s.lit(LiteralName, s.fresh(func() string {
+	return s.newName(classType, func() string {
 		return capital(pickOne(s.r, s.p.nouns)) + capital(pickOne(s.r, s.p.nouns)) + pickOne(s.r, synthRoles)
-	}))
+	})
 }
 
 func (s *synth) newConst() lit {
-	return s.lit(LiteralName, s.fresh(func() string {
+	return s.newName(classConst, func() string {
 		return s.p.lang.constant(pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
-	}))
+	})
 }
 
 // newPath makes a path whose last element no other file has.
@@ -273,7 +317,7 @@ func (s *synth) newFile(dir string) *synthFile {
 		f.fns = append(f.fns, s.newFn())
 	}
 	s.p.fns = append(s.p.fns, f.fns...)
-	f.lines = s.code(f, typ, constant)
+	f.lines = s.source(f, typ, constant)
 	f.truth.Path = f.path.s
 	s.p.files = append(s.p.files, f)
 	return f

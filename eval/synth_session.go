@@ -30,6 +30,8 @@ type synth struct {
 	left   int // tokens when the person was away last
 
 	taken map[string]bool
+	seen  [3][]lit // names that stand in the session, by class, oldest first
+	code  int      // above 0: files are being made, which may use names nobody has seen
 	lits  []litEntry
 
 	truth    Truth
@@ -113,6 +115,9 @@ func (s *synth) clone() *synth {
 	}
 	c.p.fns, c.p.types, c.p.consts = slices.Clip(s.p.fns), slices.Clip(s.p.types), slices.Clip(s.p.consts)
 	c.p.frozen = slices.Clone(s.p.frozen)
+	for i := range c.seen {
+		c.seen[i] = slices.Clip(s.seen[i])
+	}
 	return &c
 }
 
@@ -171,6 +176,9 @@ func (s *synth) note(at int, k litMark, by pleat.Role) {
 	switch {
 	case l.First < 0:
 		l.First, l.Line, l.By = at, k.line, by
+		if l.class > noClass {
+			s.seen[l.class-1] = append(s.seen[l.class-1], lit{k.id, l.Text})
+		}
 		return
 	case l.First == at:
 		return

@@ -182,6 +182,7 @@ func litLine(s string, at int) string {
 type litEntry struct {
 	LiteralTruth
 	planted bool // to be asked for, used or not
+	class   nameClass
 }
 
 // lit makes a new literal. It must not stand in the session yet.

@@ -361,6 +361,30 @@ func holdsLit(line phrase, id int) bool {
 	return false
 }
 
+// listFiles shows the names of many files.
+func (s *synth) listFiles() {
+	var t phraseText
+	for _, f := range s.p.files[:min(len(s.p.files), 60)] {
+		if !f.exists {
+			continue
+		}
+		if s.style.absolute {
+			t.line(s.x("<root>/<path>", "path", f.path))
+		} else {
+			t.line(s.x("<path>", "path", f.path))
+		}
+	}
+	pattern := "**/*" + s.p.lang.ext
+	switch s.style.name {
+	case "claude":
+		s.do(pendingCall{tool: "Glob", input: callInput("pattern", pattern), result: t.trimmed()})
+	case "opencode":
+		s.do(pendingCall{tool: "glob", input: callInput("pattern", pattern, "path", s.p.root), result: t.trimmed()})
+	default:
+		s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(unmarked("rg --files | head -n 60")), result: s.shellOutput(t.phrase(), 0)})
+	}
+}
+
 // writePlan writes the task list.
 func (s *synth) writePlan() {
 	var list []map[string]string // encoding/json sorts the members
