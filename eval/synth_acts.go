@@ -21,7 +21,7 @@ var synthActs = []synthAct{
 	{map[SynthKind]int{SynthCI: 10}, 0, (*synth).watchRun},
 	{map[SynthKind]int{SynthData: 10}, 0, (*synth).queryData},
 	{map[SynthKind]int{SynthResearch: 10}, 0, (*synth).readUp},
-	{map[SynthKind]int{SynthDebug: 4, SynthCI: 2}, 1, (*synth).readLogs},
+	{map[SynthKind]int{SynthDebug: 3, SynthCI: 1}, 2, (*synth).readLogs},
 	{nil, 2, (*synth).lookAround},
 	{map[SynthKind]int{SynthFeature: 2, SynthReview: 1}, 1, (*synth).refactor},
 	{nil, 1, (*synth).gitHistory},

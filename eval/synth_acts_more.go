@@ -62,7 +62,7 @@ func (s *synth) lookAround() {
 	if s.chance(40) {
 		s.remember(s.nameOf(f))
 	}
-	if s.chance(20) {
+	if s.chance(45) {
 		s.remember(f.path)
 	}
 }
@@ -359,7 +359,7 @@ func (s *synth) readLogs() {
 	s.look(s.file(false))
 	s.step()
 	for _, l := range []lit{port, request, host, version, err} {
-		if s.chance(60) {
+		if s.chance(80) {
 			s.remember(l)
 		}
 	}

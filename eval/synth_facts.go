@@ -169,8 +169,15 @@ func (s *synth) mention(f synthFact) {
 		}
 		s.say(x("For comparison, the earlier figure was <l>; let me look at the <noun> side again."))
 		s.grep(s.name(classConst, s.p.consts))
+	case LiteralPath:
+		s.say(x(pickOne(s.r, []string{"Coming back to <l>: the <noun> there is still <adj>.", "I left <l> half done, that comes next.", "One thing is missing in <l>."})))
+		for _, file := range s.p.files {
+			if file.path.id == f.l.id && file.exists {
+				s.look(file)
+			}
+		}
 	default:
-		s.say(x("Coming back to <l>: the <noun> there is still <adj>."))
+		s.say(x(pickOne(s.r, []string{"Coming back to <l>: the <noun> there is still <adj>.", "Who else calls <l>?", "I want to look at <l> again before I go on."})))
 		s.grep(f.l)
 	}
 	s.step()

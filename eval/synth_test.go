@@ -22,7 +22,7 @@ import (
 var synthSample = sync.OnceValue(func() []Synthetic {
 	var out []Synthetic
 	for i, kind := range SynthKinds() {
-		for seed := uint64(1); seed <= 4; seed++ {
+		for seed := uint64(1); seed <= 3; seed++ {
 			o := SynthOptions{Seed: seed + 10*uint64(i), Kind: kind, Tokens: 32_000, Forks: seed == 1}
 			if seed == 2 {
 				o.Tokens = 100_000
@@ -81,7 +81,7 @@ func TestSynthesizeDeterministic(t *testing.T) {
 	}
 	// Changing what the generator makes is allowed; figures measured on its sessions are
 	// then no longer comparable, so it must not happen unnoticed.
-	if want := "f4ec38413952336060fb7335"; got != want {
+	if want := "359a8cbad8fca626b9f333db"; got != want {
 		t.Errorf("session of seed 7 = %s, want %s", got, want)
 	}
 	plain := o
@@ -235,7 +235,7 @@ func measureSynth(s Synthetic) synthMix {
 func TestSynthesizeMix(t *testing.T) {
 	var all synthMix
 	for _, kind := range SynthKinds() {
-		for seed := range uint64(4) {
+		for seed := range uint64(2) {
 			s := Synthesize(SynthOptions{Seed: 300 + seed, Kind: kind, Tokens: 120_000})
 			m := measureSynth(s)
 			share := float64(m.results) / float64(m.total)
