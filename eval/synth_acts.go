@@ -35,6 +35,9 @@ func (s *synth) act() {
 		total += a.any + a.weight[s.o.Kind]
 	}
 	n := s.r.IntN(total)
+	if s.largest < 4_000 && s.tokens > 60_000 {
+		s.largeOutput() // every long session has some
+	}
 	for _, a := range synthActs {
 		if n -= a.any + a.weight[s.o.Kind]; n < 0 {
 			a.play(s)

@@ -153,7 +153,7 @@ func (s *synth) watchRun() {
 		s.ask(s.x(pickOne(s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."}), "run", run))
 	}
 	var t phraseText
-	for range s.between(20, 160) {
+	for range s.size(20, 160) {
 		t.line(s.x(pickOne(s.r, []string{
 			"<noun>\t<verb>\t<ts> ##[group]Run <verb2> <noun2>", "<noun>\t<verb>\t<ts> Downloading <lib> (<f2> kB)", "<noun>\t<verb>\t<ts> [<nn>/<nn2>] compiling <noun2>",
 			"<noun>\t<verb>\t<ts> npm warn deprecated <lib>@<n>.<n>.<n>: use <noun2> instead", "<noun>\t<verb>\t<ts> cache hit for key <noun2>-<hex12>",
@@ -228,7 +228,7 @@ func (s *synth) queryData() {
 	if s.chance(50) {
 		s.ask(s.x(pickOne(s.r, []string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+oneIf(s.chinese)])))
 	}
-	s.run(s.x("duckdb -csv data/<proj>.duckdb \"select <noun>_id, <noun2>, sum(amount) from <noun>s where <noun2>_at > '<day>' group by all limit <nn>\""), s.table(s.between(8, 90), value), 0, "")
+	s.run(s.x("duckdb -csv data/<proj>.duckdb \"select <noun>_id, <noun2>, sum(amount) from <noun>s where <noun2>_at > '<day>' group by all limit <nn>\""), s.table(s.size(8, 90), value), 0, "")
 	s.step()
 	script := s.newScript()
 	s.reflect(script)
@@ -313,7 +313,7 @@ func (s *synth) readUp() {
 	for range s.between(4, 10) {
 		hits.line(s.x("- [<Noun> <noun2>s with <lib>](https://<lib>.example/docs/<noun>-<noun2>-<nnn>)\n  A <noun> can <verb> <nn> <noun2>s; when it is <adj>, the caller decides."))
 	}
-	page := s.page(s.between(3, 30),
+	page := s.page(s.size(9, 90)/3,
 		s.x("The current release is <v>; older ones <verb> <adj> <noun>s twice.", "v", version),
 		s.x("In our tests one <noun> took <value>.", "value", value))
 	search, fetch := s.x("<lib> <adj> <noun> <verb>"), s.x("https://<lib>.example/docs/<noun>/<verb>")
@@ -351,7 +351,7 @@ func (s *synth) readLogs() {
 		s.x("<ts> INFO  <noun> listening addr=0.0.0.0:<port> version=<v>", "port", port, "v", version),
 		s.x("<ts> ERROR <noun>.<noun2> <err> request=<req> host=<host>", "err", err, "req", request, "host", host),
 	}
-	out := s.logs(s.between(20, 140), lines...)
+	out := s.logs(s.size(20, 140), lines...)
 	s.run(s.x("kubectl logs deploy/<noun>-<noun2> --tail=<nnn>"), out, 0, "")
 	s.step()
 	s.think(s.x("The error `<err>` comes right after the <noun> was <verbed>. Before it there is nothing unusual for request <req>.", "err", err, "req", request))

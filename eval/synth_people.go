@@ -297,7 +297,7 @@ func (s *synth) ask(request phrase) {
 func (s *synth) paste() phrase {
 	l := s.newRequest()
 	s.remember(l)
-	return s.x("This is what I see:\n\n```\n<out>\n```", "out", s.logs(s.between(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)))
+	return s.x("This is what I see:\n\n```\n<out>\n```", "out", s.logs(s.size(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)))
 }
 
 // question has the assistant offer two ways and the person choose one by a word.

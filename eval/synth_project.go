@@ -123,6 +123,9 @@ func (s *synth) chance(percent int) bool { return s.r.IntN(100) < percent }
 // between draws a number from lo to hi, both included.
 func (s *synth) between(lo, hi int) int { return lo + s.r.IntN(hi-lo+1) }
 
+// size draws the length of an output in lines. Short sessions have no very long ones.
+func (s *synth) size(lo, hi int) int { return s.between(lo, max(lo, min(hi, s.o.Tokens/400))) }
+
 func (s *synth) coin(syllables int) string {
 	var b strings.Builder
 	for range syllables {
@@ -310,7 +313,7 @@ func (s *synth) newFile(dir string) *synthFile {
 	typ, constant := s.newType(), s.newConst()
 	s.p.types, s.p.consts = append(s.p.types, typ), append(s.p.consts, constant)
 	functions := s.between(2, 6)
-	if s.chance(12) { // the long tail
+	if s.chance(12) && s.o.Tokens >= 64_000 { // the long tail
 		functions = s.between(10, 30)
 	}
 	for range functions {

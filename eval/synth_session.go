@@ -23,11 +23,12 @@ type synth struct {
 	chinese,
 	japanese bool // synthLanguages that people sometimes write in
 
-	now    time.Time
-	msgs   []pleat.Message
-	times  []time.Time
-	tokens int
-	left   int // tokens when the person was away last
+	now     time.Time
+	msgs    []pleat.Message
+	times   []time.Time
+	tokens  int
+	largest int // tokens of the largest block
+	left    int // tokens when the person was away last
 
 	taken map[string]bool
 	seen  [3][]lit // names that stand in the session, by class, oldest first
@@ -162,7 +163,9 @@ func (s *synth) add(m pleat.Message, marks []litMark, texts ...string) int {
 	at := len(s.msgs)
 	s.msgs, s.times = append(s.msgs, m), append(s.times, s.now)
 	for _, t := range texts {
-		s.tokens += s.count.Count(t)
+		n := s.count.Count(t)
+		s.tokens += n
+		s.largest = max(s.largest, n)
 	}
 	for _, k := range marks {
 		s.note(at, k, m.Role())
