@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},
 	"internal/pgtest":      {},
-	"cmd/pleat":            {"", "eval", "anthropic", "openai", "postgres", "sessionlog", "sqlite"},
+	"cmd/pleat":            {"", "agent", "anthropic", "eval", "openai", "postgres", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed
@@ -50,6 +50,7 @@ var modules = map[string][]string{
 		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
 		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace",
 		"go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
+		"golang.org/x/term",
 	},
 	"pleattest":         {"github.com/google/go-cmp/cmp"},
 	"internal/packed":   {"github.com/klauspost/compress/zstd"},

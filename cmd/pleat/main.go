@@ -47,10 +47,12 @@ type command struct {
 // commands lists the subcommands in the order that help shows them.
 func commands() []command {
 	return []command{
+		runCommand,
 		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
 		sessionsCommand, policiesCommand, pricesCommand,
 		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, storeCommand, gcCommand, forgetCommand,
-		benchCommand, demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
+		benchCommand,
+		demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
 	}
 }
 

@@ -132,3 +132,13 @@ func errorType(err error) string {
 	}
 	return "other"
 }
+
+// generator wraps a model so that every call of it has its span.
+func (t *telemetry) generator(g pleat.Generator, provider, session string) pleat.Generator {
+	return pleat.GeneratorFunc(func(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+		ctx, end := t.call(ctx, provider, req.Model, session)
+		reply, err := g.Generate(ctx, req, sink)
+		end(reply, err)
+		return reply, err
+	})
+}

@@ -48,7 +48,7 @@ func pick(from []attribute.KeyValue, want map[string]string) map[string]string {
 	out := make(map[string]string)
 	for _, kv := range from {
 		if _, ok := want[string(kv.Key)]; ok {
-			out[string(kv.Key)] = kv.Value.Emit()
+			out[string(kv.Key)] = kv.Value.String()
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // screen is what a command knows of the terminal it writes to.
@@ -25,7 +27,7 @@ func (p *program) screen() screen {
 	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
 		s.width = n
 	} else if terminal {
-		if n := terminalWidth(f); n > 0 {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.width = n
 		}
 	}

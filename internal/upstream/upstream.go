@@ -90,6 +90,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire = &chat
 	case strings.HasSuffix(path, "/responses"):
 		wire = &responses
+	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
+		reply(w, http.StatusOK, object{"object": "list", "data": []object{{"id": "scripted", "object": "model", "owned_by": "script"}}})
+		return
 	case strings.HasSuffix(path, "/count_tokens"):
 		body, _ := readBody(r)
 		reply(w, http.StatusOK, map[string]any{"input_tokens": pleat.O200k().Count(string(body))})

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+)
+
+var runCommand = command{
+	name:    "run",
+	args:    "[TASK]",
+	summary: "work on a task with a model, in a window that does not overflow",
+	help: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
+Before every request the conversation is folded as far as its window needs; nothing is lost,
+and the model gets back what it wants to see again. Without TASK it is a chat: /help lists
+what can be typed.
+
+The model is the one that --model names, else the one for which there is a key or a server
+on this machine, else the rehearsal: a program that plays the model, calls the tools for
+real in a folder of its own, and needs no network. "--model rehearsal" asks for it by name,
+so that no key is used by surprise.
+
+Files are confined to the folder. Commands and changes are asked about on a terminal, and
+refused where nobody can be asked, unless --allow or --yes says otherwise. A run that was
+broken off goes on with --resume.
+
+` + providerHelp,
+	examples: `# see it work: no key, no server
+pleat run --model rehearsal
+# a task, tests allowed without asking
+pleat run --allow 'bash(go test *)' 'Find out why the build is red and mend it.'
+# go on where it stopped
+pleat run --resume last`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := &runFlags{store: declareStore(fs)}
+		f.declare(fs)
+		return f.run
+	},
+}
+
+// runFlags are the flags of "pleat run".
+type runFlags struct {
+	store  *storeFlags
+	hooks  hookFlags
+	model  string
+	digest string
+	policy string
+	window tokenCount
+
+	dir, system, skills  string
+	roots, allow, deny   texts
+	yes, secrets, asJSON bool
+	session, resume      string
+	limits               agent.Limits
+	tokens               tokenCount
+	otel                 string
+}
+
+func (f *runFlags) declare(fs *flag.FlagSet) {
+	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
+	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests; none: they are written by code")
+	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
+	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
+	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; can be given several times")
+	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
+	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
+	fs.Var(&f.allow, "allow", "let calls through that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; can be given several times")
+	fs.Var(&f.deny, "deny", "never let calls through that match `RULE`; can be given several times")
+	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
+	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
+	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
+	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
+	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
+	fs.IntVar(&f.limits.Turns, "max-turns", 0, "stop after `N` requests")
+	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
+	fs.Float64Var(&f.limits.USD, "max-usd", 0, "stop after `N` dollars")
+	fs.DurationVar(&f.limits.Time, "max-time", 0, "stop after `TIME`, such as 10m")
+	fs.StringVar(&f.otel, "otel", "", otelUsage)
+	f.hooks.declare(fs)
+}
+
+// running is a run being set up and under way.
+type running struct {
+	p      *program
+	f      *runFlags
+	o      agent.Options
+	screen *runScreen
+	tel    *telemetry
+	lines  *lineReader
+	asking sync.Mutex // guards rules, which answers may extend
+	rules  agent.Rules
+	work   *agent.Workspace
+	name   string // of the model, for people
+	task   string // what the rehearsal proposes
+	store  anyStore
+	agent  *agent.Agent
+	ends   []func() error
+}
+
+func (f *runFlags) run(ctx context.Context, p *program, args []string) (err error) {
+	r := &running{p: p, f: f, screen: p.runScreen(), task: strings.Join(args, " ")}
+	defer func() {
+		for i := len(r.ends) - 1; i >= 0; i-- {
+			err = errors.Join(err, r.ends[i]())
+		}
+	}()
+	if err := r.setup(ctx); err != nil {
+		return err
+	}
+	switch {
+	case f.resume != "" && r.task == "":
+		return r.once(ctx, r.agent.Resume)
+	case r.task == "":
+		return r.chat(ctx)
+	}
+	return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
+}
+
+// setup makes the agent: who is asked, where, with what, and who may do what.
+func (r *running) setup(ctx context.Context) error {
+	f := r.f
+	var err error
+	if r.o.Session.Policy, err = loadPolicy(f.policy); err != nil {
+		return err
+	}
+	r.rules = agent.Rules{Allow: f.allow, Deny: f.deny}
+	if err := r.rules.Check(); err != nil {
+		return usageError{err.Error()}
+	}
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	if r.store == nil {
+		if r.store, err = r.p.openStore(ctx, f.store); err != nil {
+			return err
+		}
+		r.ends = append(r.ends, r.store.Close)
+	}
+	if r.tel, err = r.p.telemetry(ctx, f.otel); err != nil {
+		return err
+	}
+	r.ends = append(r.ends, r.tel.close)
+	return r.make(ctx)
+}
+
+// choose finds the model.
+func (r *running) choose(ctx context.Context) error {
+	f := r.f
+	if f.model == "rehearsal" {
+		return r.rehearse(ctx)
+	}
+	var found provider
+	var err error
+	ok := true
+	if f.model != "" {
+		found, err = openProvider(ctx, f.model, r.p.getenv)
+	} else {
+		found, ok, err = findProvider(ctx, r.p.getenv)
+	}
+	if err != nil {
+		return err
+	}
+	if !ok {
+		fmt.Fprintln(r.p.stderr, "pleat: no key in the environment and no model server on this machine: this is the rehearsal")
+		return r.rehearse(ctx)
+	}
+	r.name = found.Name
+	r.o.Generator = found.Generator
+	r.o.Request.Model = found.Model.ID
+	r.o.Session.Model, r.o.Session.Codecs, r.o.Session.Check = found.Model, found.Codecs, found.Check
+	r.o.Session.Budget.Window = int(f.window)
+	if f.digest == "" {
+		return nil
+	}
+	writer, err := openProvider(ctx, f.digest, r.p.getenv)
+	if err != nil {
+		return err
+	}
+	r.digestBy(writer.Generator, writer.Model)
+	return nil
+}
+
+func (r *running) make(ctx context.Context) error {
+	f := r.f
+	key, err := r.key(ctx)
+	if err != nil {
+		return err
+	}
+	if r.work == nil {
+		if r.work, err = agent.OpenWorkspace(f.dir, f.roots...); err != nil {
+			return err
+		}
+	}
+	w := r.work
+	r.ends = append(r.ends, w.Close)
+	r.o.Store, r.o.Key = r.store, key
+	if r.o.Request.System == "" {
+		if r.o.Request.System, err = r.systemPrompt(w.Dir()); err != nil {
+			return err
+		}
+	}
+	r.o.Request.SessionKey = key.Session
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills})
+	r.o.Limits = f.limits
+	r.o.Limits.Tokens = int(f.tokens)
+	r.o.Permit = r.permit
+	r.o.Hooks = f.hooks.tools()
+	r.o.Session.Hooks = f.hooks.epochs(func(err error) { fmt.Fprintln(r.p.stderr, "pleat:", err) })
+	r.o.Session.Observe = r.tel.session(ctx, key.Session)
+	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
+	if f.secrets {
+		r.o.Redact = agent.KeepSecrets
+	}
+	r.o.Observe = r.screen.observe
+	if f.asJSON {
+		r.o.Observe = jsonObserver(r.p.stdout)
+	}
+	r.lines = r.p.lineReader()
+	r.agent, err = agent.New(ctx, r.o)
+	if err != nil {
+		return err
+	}
+	if !f.asJSON {
+		fmt.Fprintf(r.p.stdout, "%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
+	}
+	return nil
+}
+
+// key names the session.
+func (r *running) key(ctx context.Context) (pleat.SessionKey, error) {
+	f := r.f
+	switch {
+	case f.resume == "last":
+		list, err := allSessions(ctx, r.store, f.store.tenant)
+		if err != nil {
+			return pleat.SessionKey{}, err
+		}
+		for _, s := range list { // newest first
+			if strings.HasPrefix(s.Key.Session, "run-") {
+				return s.Key, nil
+			}
+		}
+		return pleat.SessionKey{}, errors.New("there is no session to resume (\"pleat stored\" lists what the store has)")
+	case f.resume != "":
+		return f.store.key(f.resume), nil
+	case f.session != "":
+		return f.store.key(f.session), nil
+	}
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return f.store.key("run-" + time.Now().Format("20060102-150405-") + hex.EncodeToString(b[:])), nil
+}
+
+// once runs until the model is done, and says how it ended.
+func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	res, err := run(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)
+	}
+	if !r.f.asJSON {
+		r.closing(res)
+	}
+	if res.Stop != agent.StopDone {
+		return fmt.Errorf("the run is not done: %s (go on with: pleat run --resume %s)", stopped(res.Stop), r.o.Key.Session)
+	}
+	return nil
+}
+
+func stopped(s agent.Stop) string {
+	switch s {
+	case agent.StopRefused:
+		return "the model would not answer"
+	case agent.StopCancelled:
+		return "it was stopped"
+	case agent.StopTurns, agent.StopTokens, agent.StopUSD, agent.StopTime:
+		return "the limit of " + string(s) + " is reached"
+	}
+	return string(s)
+}
+
+// closing says what the run took.
+func (r *running) closing(res agent.Result) {
+	s := r.agent.Session()
+	rep := s.Report()
+	line := fmt.Sprintf("%s, %s, %s tokens", plural(res.Turns, "request"), plural(res.Calls, "tool call"), thousands(res.Spent.Tokens()))
+	if res.Spent.USD > 0 {
+		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
+	}
+	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
+		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them, and all can be had back", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
+	}
+	fmt.Fprintln(r.p.stdout, r.screen.s.dim(line))
+}
+
+// permit asks the rules, then the person at the terminal.
+func (r *running) permit(_ context.Context, c agent.Call) (agent.Decision, error) {
+	r.asking.Lock() // several calls of one answer wait for one another
+	defer r.asking.Unlock()
+	d, known := r.rules.Decide(c)
+	switch {
+	case known:
+		return d, nil
+	case r.f.yes:
+		return agent.Decision{Allow: true}, nil
+	case !r.lines.terminal || r.f.asJSON:
+		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil
+	}
+	return r.askPerson(c), nil
+}
+
+func (r *running) systemPrompt(dir string) (string, error) {
+	if r.f.system == "" {
+		return defaultSystem + "\nThe working folder is " + filepath.ToSlash(dir) + ".\n", nil
+	}
+	text, err := os.ReadFile(r.f.system)
+	if err != nil {
+		return "", fmt.Errorf("read system prompt: %w", err)
+	}
+	return string(text), nil
+}
+
+const defaultSystem = `You are an agent that works on a task in a folder of somebody's machine, with tools.
+
+Find out before you act: read what is there, search, run what shows the state of things. Change as little as the task
+needs. Check your work by running it. Say plainly what you did, what you did not do, and what you could not check.
+
+Keep to what the user said, also what they said long ago. Older parts of this conversation may be folded away to keep it
+within its window: a stub or a page stands for them then. Nothing is lost. unfold brings back the exact text for a handle,
+search finds it by words, ledger lists what was done. Ask them instead of guessing, and instead of running a command with
+side effects a second time only to see its output. note and pin keep what must stay in view.
+`

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+)
+
+// chat is a conversation at the prompt. Ctrl-C stops what the model is doing and nothing
+// else; the end of input or /quit ends the chat.
+func (r *running) chat(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if r.task != "" {
+		fmt.Fprintln(r.p.stdout, r.task)
+	}
+	fmt.Fprintln(r.p.stdout, r.screen.s.dim("Type what you want done; /help lists the commands, a line ends with \\ to go on in the next."))
+	for {
+		text, err := r.lines.read("› ")
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(r.p.stdout, r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "":
+		case strings.HasPrefix(text, "/"):
+			over, err := r.command(ctx, text)
+			if over {
+				return nil
+			}
+			if err != nil {
+				fmt.Fprintln(r.p.stdout, r.screen.s.style("31", err.Error()))
+			}
+		default:
+			r.say(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, text) })
+		}
+	}
+}
+
+// say lets the model work until it is done or Ctrl-C is pressed.
+func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	res, err := run(ctx)
+	switch {
+	case err != nil && !errors.Is(err, context.Canceled):
+		fmt.Fprintln(r.p.stdout, r.screen.s.style("31", err.Error()))
+	case res.Stop != agent.StopDone:
+		fmt.Fprintln(r.p.stdout, r.screen.s.dim(stopped(res.Stop)+"; /resume goes on"))
+	}
+}
+
+// chatCommand is something to type at the prompt.
+type chatCommand struct {
+	name, args, what string
+	run              func(r *running, ctx context.Context, arg string) error
+}
+
+// chatCommands is a function because /help lists them.
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{"/compact", "[FOCUS]", "fold now; the focus says what matters most", (*running).compact},
+		{"/context", "", "what the window is filled with", (*running).context},
+		{"/ledger", "[PATH]", "what was done", (*running).ledger},
+		{"/unfold", "HANDLE", "show what was folded, exactly", (*running).unfold},
+		{"/search", "WORDS", "find something said or done earlier", (*running).search},
+		{"/pin", "[TEXT]", "keep a text in view; without one, list the pins", (*running).pin},
+		{"/undo", "", "take back the newest compaction", (*running).undo},
+		{"/cost", "", "what was spent", (*running).cost},
+		{"/sessions", "", "the sessions of the store", (*running).sessions},
+		{"/resume", "", "go on after a stop", (*running).again},
+		{"/help", "", "show this", (*running).chatHelp},
+		{"/quit", "", "end the chat; the session stays", nil},
+	}
+}
+
+func (r *running) command(ctx context.Context, text string) (over bool, err error) {
+	name, arg, _ := strings.Cut(text, " ")
+	list := chatCommands()
+	i := slices.IndexFunc(list, func(c chatCommand) bool { return c.name == name })
+	switch {
+	case i < 0:
+		return false, fmt.Errorf("there is no command %s; /help lists them", name)
+	case list[i].run == nil:
+		return true, nil
+	}
+	return false, list[i].run(r, ctx, strings.TrimSpace(arg))
+}
+
+func (r *running) printf(format string, args ...any) { fmt.Fprintf(r.p.stdout, format, args...) }
+
+func (r *running) compact(ctx context.Context, focus string) error {
+	plan, err := r.agent.Session().Compact(ctx, focus)
+	if err != nil {
+		return err
+	}
+	if plan.IsEmpty() {
+		r.printf("nothing can be folded now\n")
+	}
+	return nil // the observer has told of the rest
+}
+
+func (r *running) context(_ context.Context, _ string) error {
+	s := r.agent.Session().Snapshot()
+	r.screen.mu.Lock()
+	r.screen.snap = s
+	r.printf("%s\n", r.screen.meterText(30))
+	r.screen.mu.Unlock()
+	p := s.Parts
+	for _, part := range []struct {
+		name string
+		n    int
+	}{
+		{"system prompt", p.System},
+		{"tools", p.Tools},
+		{"user", p.User},
+		{"assistant", p.Assistant},
+		{"thinking", p.Thinking},
+		{"tool calls", p.Calls},
+		{"tool results", p.Results},
+		{"images and others", p.Other},
+		{"stubs", p.Stubs},
+		{"digest", p.Digest},
+		{"ledger", p.Ledger},
+		{"pins and user words", p.Pins},
+	} {
+		if part.n > 0 {
+			r.printf("  %-20s %9s  %s\n", part.name, thousands(part.n), bar(part.n, s.Parts.Total(), 30))
+		}
+	}
+	r.printf("  yellow at %s, red at %s, folded to %s, at most %s\n", thousands(s.Limits.Yellow), thousands(s.Limits.Red), thousands(s.Limits.Target), thousands(s.Limits.Max))
+	return nil
+}
+
+func (r *running) ledger(_ context.Context, path string) error {
+	text := r.agent.Session().LedgerText(pleat.LedgerFilter{Path: path}, 4000)
+	r.printf("%s\n", strings.TrimRight(text, "\n"))
+	return nil
+}
+
+func (r *running) unfold(ctx context.Context, handle string) error {
+	if handle == "" {
+		return errors.New("/unfold needs a handle; stubs and /search name them")
+	}
+	u, err := r.agent.Session().Unfold(ctx, pleat.UnfoldRequest{Handle: handle})
+	if err != nil {
+		return err
+	}
+	r.printf("%s\n", strings.TrimRight(u.Text(), "\n"))
+	return nil
+}
+
+func (r *running) search(ctx context.Context, words string) error {
+	if words == "" {
+		return errors.New("/search needs words")
+	}
+	found, err := r.agent.Session().Search(ctx, pleat.SearchRequest{Queries: []string{words}})
+	if err != nil {
+		return err
+	}
+	r.printf("%s\n", strings.TrimRight(found.Text(), "\n"))
+	return nil
+}
+
+func (r *running) pin(ctx context.Context, text string) error {
+	s := r.agent.Session()
+	if text != "" {
+		return s.Pin(ctx, text)
+	}
+	for _, p := range s.Pins() {
+		r.printf("  %s\n", p)
+	}
+	if len(s.Pins()) == 0 {
+		r.printf("nothing is pinned\n")
+	}
+	return nil
+}
+
+func (r *running) undo(ctx context.Context, _ string) error {
+	if err := r.agent.Session().Undo(ctx); err != nil {
+		return err
+	}
+	return r.context(ctx, "")
+}
+
+func (r *running) cost(_ context.Context, _ string) error {
+	r.screen.mu.Lock()
+	defer r.screen.mu.Unlock()
+	r.printf("%s tokens in this chat", thousands(r.screen.tokens))
+	if r.screen.usd > 0 {
+		r.printf(", $%.4f", r.screen.usd)
+	}
+	if usd := r.agent.Session().Spent(); usd > 0 {
+		r.printf("; the whole session $%.4f", usd)
+	}
+	r.printf("\n")
+	return nil
+}
+
+func (r *running) sessions(ctx context.Context, _ string) error {
+	list, err := allSessions(ctx, r.store, r.f.store.tenant)
+	if err != nil {
+		return err
+	}
+	return printSessions(r.p, storedInfo(ctx, r.store, list))
+}
+
+func (r *running) again(ctx context.Context, id string) error {
+	if id != "" && id != r.o.Key.Session {
+		return r.change(ctx, id)
+	}
+	r.say(ctx, r.agent.Resume)
+	return nil
+}
+
+// change goes on with another session.
+func (r *running) change(ctx context.Context, id string) error {
+	list, err := allSessions(ctx, r.store, r.f.store.tenant)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(s pleat.SessionInfo) bool { return s.Key.Session == id }) {
+		return fmt.Errorf("there is no session %s; /sessions lists them", id)
+	}
+	o := r.o
+	o.Key, o.Request.SessionKey = r.f.store.key(id), id
+	other, err := agent.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.agent, r.o = other, o
+	r.printf("this is session %s now, %s\n", id, plural(other.Session().Len(), "message"))
+	return nil
+}
+
+func (r *running) chatHelp(context.Context, string) error {
+	for _, c := range chatCommands() {
+		r.printf("  %-18s %s\n", strings.TrimSpace(c.name+" "+c.args), c.what)
+	}
+	r.printf("Ctrl-C stops the model; a line that ends with \\ goes on in the next, \"\"\" begins and ends a text of several lines.\n")
+	return nil
+}
+
+// askPerson asks whether a call may run.
+func (r *running) askPerson(c agent.Call) agent.Decision {
+	r.screen.mu.Lock()
+	defer r.screen.mu.Unlock()
+	r.screen.endLine()
+	r.screen.wipe()
+	about := c.Subject
+	if about == "" {
+		about = c.Input
+	}
+	r.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing(c.Effect), indentBy("  ", about))
+	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
+	if err != nil {
+		return agent.Decision{Reason: "the user did not answer"}
+	}
+	word, reason, _ := strings.Cut(strings.TrimSpace(answer), " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return agent.Decision{Allow: true}
+	case "a", "always":
+		r.rules.Allow = append(r.rules.Allow, c.Name+"("+c.Subject+")")
+		return agent.Decision{Allow: true}
+	case "n", "no", "":
+		if reason == "" {
+			reason = "the user said no"
+		}
+		return agent.Decision{Reason: reason}
+	}
+	return agent.Decision{Reason: "the user said: " + answer}
+}
+
+func doing(e agent.Effect) string {
+	switch e {
+	case agent.EffectWrite:
+		return "write"
+	case agent.EffectNetwork:
+		return "use the network"
+	}
+	return "run"
+}

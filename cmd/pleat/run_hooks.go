@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+)
+
+// hookFlags are commands that take part in a run. Each gets one JSON object on standard
+// input and may answer with one on standard output:
+//
+//	{"deny": true, "reason": "…", "pins": ["…"]}
+//
+// Exit code 2 denies too, with standard error as the reason. Everything else that goes
+// wrong with a hook before a tool denies the call: a guard that fails guards nothing.
+type hookFlags struct {
+	beforeTool, afterTool, beforeEpoch, afterEpoch string
+}
+
+func (h *hookFlags) declare(fs *flag.FlagSet) {
+	fs.StringVar(&h.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call")
+	fs.StringVar(&h.afterTool, "after-tool", "", "run `COMMAND` after every tool")
+	fs.StringVar(&h.beforeEpoch, "before-epoch", "", "run `COMMAND` before every compaction; it may deny one that is not needed, or add pins")
+	fs.StringVar(&h.afterEpoch, "after-epoch", "", "run `COMMAND` after every compaction")
+}
+
+type hookInput struct {
+	Hook   string            `json:"hook"`
+	Call   *agent.Call       `json:"call,omitempty"`
+	Result *agent.CallResult `json:"result,omitempty"`
+	Plan   *pleat.Plan       `json:"plan,omitempty"`
+	Report *pleat.Report     `json:"report,omitempty"`
+}
+
+type hookAnswer struct {
+	Deny   bool     `json:"deny"`
+	Reason string   `json:"reason"`
+	Pins   []string `json:"pins"`
+}
+
+const hookTime = 30 * time.Second
+
+func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, error) {
+	data, err := json.Marshal(in)
+	if err != nil {
+		return hookAnswer{}, fmt.Errorf("encode input of hook: %w", err)
+	}
+	ctx, stop := context.WithTimeout(ctx, hookTime)
+	defer stop()
+	shell, flag := "sh", "-c"
+	if runtime.GOOS == "windows" {
+		shell, flag = "cmd", "/C"
+	}
+	cmd := exec.CommandContext(ctx, shell, flag, command)
+	cmd.WaitDelay = time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &out, &errs
+	err = cmd.Run()
+	said := strings.TrimSpace(errs.String())
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == 2 {
+		return hookAnswer{Deny: true, Reason: clip(oneLine(said), 500)}, nil
+	}
+	if err != nil {
+		return hookAnswer{}, fmt.Errorf("run hook %q: %w: %s", command, err, clip(oneLine(said), 300))
+	}
+	var a hookAnswer
+	if text := bytes.TrimSpace(out.Bytes()); len(text) > 0 && text[0] == '{' {
+		if err := json.Unmarshal(text, &a); err != nil {
+			return hookAnswer{}, fmt.Errorf("read answer of hook %q: %w", command, err)
+		}
+	}
+	return a, nil
+}
+
+// tools are the hooks for tool calls.
+func (h *hookFlags) tools() agent.Hooks {
+	var out agent.Hooks
+	if h.beforeTool != "" {
+		out.BeforeTool = func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
+			a, err := runHook(ctx, h.beforeTool, hookInput{Hook: "before-tool", Call: &c})
+			return agent.Verdict(a), err
+		}
+	}
+	if h.afterTool != "" {
+		out.AfterTool = func(ctx context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
+			a, err := runHook(ctx, h.afterTool, hookInput{Hook: "after-tool", Call: &c, Result: &r})
+			return agent.Verdict(a), err
+		}
+	}
+	return out
+}
+
+// epochs are the hooks for compactions.
+func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
+	var out pleat.Hooks
+	if h.beforeEpoch != "" {
+		out.BeforeEpoch = func(ctx context.Context, p *pleat.Plan) (pleat.EpochDecision, error) {
+			a, err := runHook(ctx, h.beforeEpoch, hookInput{Hook: "before-epoch", Plan: p})
+			if err != nil { // a broken hook must not make the window overflow
+				failed(err)
+				return pleat.EpochDecision{}, nil
+			}
+			return pleat.EpochDecision{Veto: a.Deny, Pins: a.Pins}, nil
+		}
+	}
+	if h.afterEpoch != "" {
+		out.AfterEpoch = func(ctx context.Context, r pleat.Report) {
+			if _, err := runHook(ctx, h.afterEpoch, hookInput{Hook: "after-epoch", Report: &r}); err != nil {
+				failed(err)
+			}
+		}
+	}
+	return out
+}

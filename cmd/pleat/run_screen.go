@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+)
+
+// runScreen shows a run to people: what the model says, what the tools do, every fold,
+// and on a terminal a meter of the window in the last line that is drawn again and again.
+// Elsewhere the meter is a line of its own whenever its colour changes.
+type runScreen struct {
+	w        io.Writer
+	s        screen
+	live     bool // the meter stays in the last line
+	mu       sync.Mutex
+	snap     pleat.Snapshot
+	known    bool
+	usd      float64
+	tokens   int
+	column   bool // text was written and its line is not over
+	drawn    bool // the meter stands in the last line
+	told     pleat.State
+	toldOnce bool
+}
+
+func (p *program) runScreen() *runScreen {
+	_, terminal := terminalFile(p.stdout)
+	return &runScreen{w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
+}
+
+// observe is the agent's observer.
+func (r *runScreen) observe(e agent.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	indent := strings.Repeat("  ", e.Depth)
+	switch e.Kind {
+	case agent.EventSnapshot:
+		if e.Depth == 0 {
+			r.meter(*e.Snapshot)
+		}
+	case agent.EventText:
+		if e.Depth == 0 {
+			r.text(e.Text)
+		}
+	case agent.EventToolCall:
+		r.line(indent + r.call(e.Call))
+	case agent.EventToolResult:
+		if e.Call.Denied == "" {
+			r.line(indent + r.result(e.Call, e.Result))
+		}
+	case agent.EventFold, agent.EventDigest:
+		r.line(indent + r.s.dim(r.fold(e.Fold)))
+	case agent.EventEpoch:
+		p := e.Plan
+		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), why(p.Trigger), thousands(p.Before), thousands(p.After), p.Epoch)))
+	case agent.EventRecall:
+		r.line(indent + r.s.style("36", "  ⤒ recalled "+clip(oneLine(e.Recall), 60)))
+	case agent.EventUsage:
+		r.usd += e.Usage.USD
+		r.tokens += e.Usage.Tokens()
+		r.draw()
+	case agent.EventError:
+		r.line(indent + r.s.style("31", "  ✗ "+clip(oneLine(e.Error), 300)))
+	case agent.EventDone:
+		if e.Depth == 0 {
+			r.endLine()
+			r.wipe()
+		}
+	}
+}
+
+func why(t pleat.Trigger) string {
+	switch t {
+	case pleat.TriggerRed:
+		return "the window is nearly full"
+	case pleat.TriggerAsked:
+		return "asked for"
+	case pleat.TriggerRefused:
+		return "the provider said it is too long"
+	case pleat.TriggerPays:
+		return "it saves money"
+	case pleat.TriggerIdle:
+		return "the cache is cold"
+	case pleat.TriggerCliff:
+		return "a price step is near"
+	}
+	return string(t)
+}
+
+func (r *runScreen) call(c *agent.Call) string {
+	about := c.Subject
+	if about == "" && c.Input != "{}" {
+		about = c.Input
+	}
+	room := max(r.s.width-len(c.Name)-4, 20)
+	line := r.s.style("34", "●") + " " + r.s.bold(c.Name) + " " + clip(oneLine(about), room)
+	if c.Denied != "" {
+		line += "\n  " + r.s.style("31", "✗ not run: "+clip(oneLine(c.Denied), r.s.width-14))
+	}
+	return line
+}
+
+func (r *runScreen) result(c *agent.Call, res *agent.CallResult) string {
+	text := strings.TrimRight(res.Text, "\n")
+	if res.Error {
+		return r.s.style("31", "  ✗ "+clip(lastLine(text), r.s.width-6))
+	}
+	lines := strings.Count(text, "\n") + 1
+	note := fmt.Sprintf("  ✓ %s", clip(oneLine(text), r.s.width-6))
+	if lines > 1 {
+		note = fmt.Sprintf("  ✓ %s, %s", plural(lines, "line"), byteSize(int64(len(res.Text))))
+	}
+	if c.Name == pleat.ToolUnfold || c.Name == pleat.ToolSearch {
+		note += ", exact"
+	}
+	return r.s.dim(note)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return oneLine(lines[len(lines)-1])
+}
+
+// fold is the notice of one fold: what, how much, and how to get it back.
+func (r *runScreen) fold(f *pleat.Fold) string {
+	what := fmt.Sprintf("message %d", f.Start+1)
+	if f.End-f.Start > 1 {
+		what = fmt.Sprintf("messages %d–%d", f.Start+1, f.End)
+	}
+	back := ""
+	if f.Handle != "" {
+		back = ", back with " + pleat.UnfoldCall(f.Handle)
+	}
+	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, thousands(f.Before), thousands(f.After), back)
+}
+
+// text writes the model's words as they come.
+func (r *runScreen) text(t string) {
+	if t == "" {
+		return
+	}
+	r.wipe()
+	fmt.Fprint(r.w, t)
+	r.column = !strings.HasSuffix(t, "\n")
+	if !r.column {
+		r.draw()
+	}
+}
+
+func (r *runScreen) endLine() {
+	if r.column {
+		fmt.Fprintln(r.w)
+		r.column = false
+	}
+}
+
+// line writes a line above the meter.
+func (r *runScreen) line(text string) {
+	r.endLine()
+	r.wipe()
+	fmt.Fprintln(r.w, text)
+	r.draw()
+}
+
+func (r *runScreen) wipe() {
+	if r.drawn {
+		fmt.Fprint(r.w, "\r\x1b[K")
+		r.drawn = false
+	}
+}
+
+func (r *runScreen) meter(s pleat.Snapshot) {
+	r.snap, r.known = s, true
+	if r.live {
+		r.draw()
+		return
+	}
+	if !r.toldOnce || s.State != r.told {
+		r.toldOnce, r.told = true, s.State
+		r.line(r.meterText(20))
+	}
+}
+
+func (r *runScreen) draw() {
+	if !r.live || !r.known || r.column {
+		return
+	}
+	r.wipe()
+	fmt.Fprint(r.w, r.meterText(min(max(r.s.width-56, 10), 40)))
+	r.drawn = true
+}
+
+// meterText is the meter as one line: how full the window is, in the colour of its state.
+func (r *runScreen) meterText(cells int) string {
+	s := r.snap
+	colour := map[pleat.State]string{pleat.Green: "32", pleat.Yellow: "33", pleat.Red: "31"}[s.State]
+	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
+	gauge := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, short(s.Limits.Window), s.State)
+	line := "context " + r.s.style(colour, text)
+	if s.Epoch > 0 {
+		line += fmt.Sprintf(", epoch %d", s.Epoch)
+	}
+	if r.usd > 0 {
+		line += fmt.Sprintf(", $%.4f", r.usd)
+	}
+	return line
+}
+
+// jsonObserver writes one event a line.
+func jsonObserver(w io.Writer) func(agent.Event) {
+	var mu sync.Mutex
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return func(e agent.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = enc.Encode(e) // whoever reads is gone: the run ends by itself
+	}
+}
