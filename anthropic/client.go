@@ -42,8 +42,8 @@ type Client struct {
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 	Bearer  bool   // Key is a token for Authorization, not an API key
 
-	// Model says what the model takes, and is asked where a request names none. Zero:
-	// the table's facts for the model that a request names.
+	// Model says what the model takes, and is asked where a request names none. Zero, or
+	// an ID alone: the facts are the table's.
 	Model pleat.Model
 	// DropThinking asks the provider to leave out thinking that stands behind a changed
 	// prefix instead of refusing the request, on models that check it. Conversations with

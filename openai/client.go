@@ -23,9 +23,8 @@ type ClientOptions struct {
 	BaseURL string // where /chat/completions and /responses are; empty: [DefaultBaseURL]
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 
-	// Model says what the model takes, and is asked where a request names none. Zero:
-	// the table's facts for the model that a request names. [Discover] finds it out of a
-	// server.
+	// Model says what the model takes, and is asked where a request names none. Zero, or
+	// an ID alone: the facts are the table's. [Discover] finds out those of a local model.
 	Model pleat.Model
 
 	Header http.Header     // sent along with every request

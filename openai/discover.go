@@ -49,20 +49,21 @@ func (s Server) Find(name string) (pleat.Model, bool) {
 	return pleat.Model{}, false
 }
 
-// LocalPorts are where the usual servers listen unless they are told otherwise: Ollama,
+// localPorts are where the usual servers listen unless they are told otherwise: Ollama,
 // llama.cpp, vLLM and LM Studio.
-var LocalPorts = []int{11434, 8080, 8000, 1234}
+var localPorts = [...]int{11434, 8080, 8000, 1234}
 
 // probeTimeout bounds one question to a server on this machine, which answers at once or
 // not at all.
 const probeTimeout = 2 * time.Second
 
-// Local asks the usual ports of this machine for servers and returns those that serve a
-// model, in the order of [LocalPorts]. A nil client is http.DefaultClient.
+// Local asks the ports of this machine where Ollama, llama.cpp, vLLM and LM Studio usually
+// listen (11434, 8080, 8000, 1234) and returns the servers that have a model, in that
+// order. It takes seconds at most. A nil client is http.DefaultClient.
 func Local(ctx context.Context, hc *http.Client) []Server {
-	found := make([]*Server, len(LocalPorts))
+	found := make([]*Server, len(localPorts))
 	var wg sync.WaitGroup
-	for i, port := range LocalPorts {
+	for i, port := range localPorts {
 		wg.Go(func() {
 			s, err := Discover(ctx, fmt.Sprintf("http://127.0.0.1:%d", port), hc)
 			if err == nil && len(s.Models) > 0 {

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -127,6 +129,24 @@ func TestDiscoverFails(t *testing.T) {
 	if _, err := openai.Discover(ctx, page.URL, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
+}
+
+// mute is a server that takes connections and says nothing.
+type mute struct{}
+
+func (mute) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// Whatever else listens on these ports may not hold anybody up.
+func TestLocalSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := time.Now()
+		if got := openai.Local(t.Context(), &http.Client{Transport: mute{}}); len(got) != 0 || time.Since(before) != 2*time.Second {
+			t.Errorf("found %v after %s", got, time.Since(before))
+		}
+	})
 }
 
 // handled answers by port without a network.

@@ -71,8 +71,10 @@ func (ps *providers) find(ctx context.Context) (provider, bool, error) {
 		spec = "anthropic:" + defaultAnthropic
 	case ps.get("OPENAI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
 		spec = "openai:" + defaultOpenAI
-	case ps.get("OPENAI_BASE_URL") != "":
+	case isLoopback(ps.get("OPENAI_BASE_URL")):
 		spec = ps.get("OPENAI_BASE_URL")
+	case ps.get("OPENAI_BASE_URL") != "":
+		return provider{}, false, fmt.Errorf("OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
 	default:
 		for _, s := range ps.servers(ctx) {
 			if m, ok := s.Find(""); ok {

@@ -173,6 +173,9 @@ func TestProviderKey(t *testing.T) {
 			t.Errorf("base %q: got %q, %v; sent %q, want %q", tt.base, reply.Messages, err, got, tt.want)
 		}
 	}
+	if _, ok, err := findProvider(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok || err == nil {
+		t.Errorf("find at a gateway with any number of models: %t, %v", ok, err)
+	}
 	if _, ok, err := findProvider(t.Context(), envOf("ANTHROPIC_API_KEY", "a")); !ok || err != nil {
 		t.Errorf("find with a key: %t, %v", ok, err)
 	}

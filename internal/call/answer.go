@@ -62,13 +62,13 @@ func (a *answer) form(asked bool) form {
 func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink func(pleat.Delta)) (pleat.Reply, *failure) {
 	rec := a.wire.Record(sink, a.c.limit())
 	buf := make([]byte, 32<<10)
-	left := overhead * a.c.limit()
+	left := overhead * int64(a.c.limit())
 	var readErr error
 	for readErr == nil && left > 0 {
 		var n int
 		n, readErr = a.body.Read(buf)
 		rec.Write(buf[:n])
-		left -= n
+		left -= int64(n)
 		if rec.Done() { // nothing more is due but the end, which lets the connection be used again
 			timer.Reset(lastWords)
 			left = min(left, 1<<10)
@@ -80,8 +80,10 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 		return reply, a.spoken(reply.Err)
 	case err == nil:
 		return reply, nil
-	case errors.Is(err, a.wire.TooLarge), left <= 0:
+	case errors.Is(err, a.wire.TooLarge):
 		return reply, &failure{err: err}
+	case left <= 0:
+		return reply, &failure{err: fmt.Errorf("%w: the stream does not end", a.wire.TooLarge)}
 	}
 	return reply, a.brokeOff(ctx, watched, readErr, err)
 }

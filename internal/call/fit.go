@@ -10,7 +10,7 @@ import (
 )
 
 // Fit returns the request as its model takes it, and what is known of the model: own, if
-// the request names it or none, else what the table has.
+// the request names it or none and own has more than a name, else what the table has.
 func Fit(req *pleat.Request, own pleat.Model) (*pleat.Request, pleat.Model, error) {
 	r := *req
 	if r.Model == "" {
@@ -20,7 +20,7 @@ func Fit(req *pleat.Request, own pleat.Model) (*pleat.Request, pleat.Model, erro
 		return nil, pleat.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
 	}
 	m := own
-	if r.Model != own.ID {
+	if bare := own.Provider == "" && own.Window == 0; bare || r.Model != own.ID {
 		m, _ = pleat.DefaultModels().Lookup(r.Model)
 	}
 	if m.Refuses.Temperature {

@@ -115,7 +115,7 @@ func TestLlama(t *testing.T) {
 	t.Run("one piece", func(t *testing.T) {
 		llamaStreams(t, &openai.ChatClient{BaseURL: found.BaseURL, Model: model, Whole: true})
 	})
-	t.Run("reactive", func(t *testing.T) { llamaReactive(t, clients["chat"], model) })
+	t.Run("reactive", func(t *testing.T) { reactive(t, clients["chat"], model) })
 }
 
 func llamaStreams(t *testing.T, client pleat.Generator) {
@@ -161,63 +161,6 @@ func llamaRefuses(t *testing.T, client pleat.Generator, model pleat.Model) {
 		t.Fatalf("got %v (%+v), want too long for %d tokens", err, api, model.Window)
 	}
 	t.Log(err)
-}
-
-// A session that believes in a larger window than there is: the server refuses, the
-// session folds harder by the server's numbers, the second try passes.
-func llamaReactive(t *testing.T, client pleat.Generator, model pleat.Model) {
-	ctx := t.Context()
-	believed := model
-	believed.Window = 16 * model.Window
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "llama"}, &pleat.Options{
-		Model: believed, Check: openai.ChatChecker(model),
-		Codecs: map[pleat.Format]pleat.Codec{pleat.FormatChat: openai.DecodeChatMessage},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const goal = "Tell me of a dog. Never mention the cat."
-	msgs := []pleat.Message{pleat.User(goal)}
-	for i := range 3 {
-		msgs = append(msgs, pleat.Assistant(pleat.Say(story(model.Window/2))), pleat.User(fmt.Sprintf("Go on, part %d.", i)))
-	}
-	if err := s.Append(ctx, msgs...); err != nil {
-		t.Fatal(err)
-	}
-	ask := func(v pleat.View) (pleat.Reply, error) {
-		view, err := v.Resolve(s.Message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return client.Generate(ctx, &pleat.Request{Messages: view, MaxTokens: 8}, nil)
-	}
-	v, err := s.View(ctx, pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = ask(v)
-	api, ok := errors.AsType[*pleat.APIError](err)
-	if !ok || api.Kind != pleat.ErrorTooLong {
-		t.Fatalf("the first view was not refused as too long: %v", err)
-	}
-	if v, err = s.Refused(ctx, api); err != nil {
-		t.Fatal(err)
-	}
-	reply, err := ask(v)
-	if err != nil {
-		t.Fatalf("after folding: %v", err)
-	}
-	if err := s.Append(ctx, reply.Messages...); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Used(ctx, reply.Usage); err != nil {
-		t.Fatal(err)
-	}
-	view, _ := v.Resolve(s.Message)
-	if !strings.Contains(view[0].Text(), goal) {
-		t.Errorf("the goal is not in the view: %q", view[0].Text())
-	}
-	t.Logf("refused with %d of %d tokens, then taken with %d", api.Used, api.Limit, reply.Usage.Prompt())
 }
 
 // A deadline ends a real answer in its middle.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -127,5 +128,25 @@ func TestFit(t *testing.T) {
 	}
 	if _, _, err := call.Fit(&pleat.Request{}, pleat.Model{}); err == nil {
 		t.Error("a request for no model was taken")
+	}
+}
+
+// One client serves many callers at once.
+func TestConcurrent(t *testing.T) {
+	for _, w := range wires {
+		s := httptest.NewServer(events(w.stream...))
+		client := w.client(s.URL, nil, tuning{})
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				var shown strings.Builder
+				reply, err := client.Generate(t.Context(), request(w.model), func(d pleat.Delta) { shown.WriteString(d.Text) })
+				if err != nil || textOf(reply) != "Hello" || shown.String() != "Hello" {
+					t.Errorf("%s: %q, %q, %v", w.name, textOf(reply), shown.String(), err)
+				}
+			})
+		}
+		wg.Wait()
+		s.Close()
 	}
 }

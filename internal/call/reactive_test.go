@@ -1,0 +1,95 @@
+package call_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/openai"
+)
+
+// The reactive path with every client, against a server that refuses as llama.cpp does.
+func TestReactive(t *testing.T) {
+	const window = 1536
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s *server
+				answer := func(rw http.ResponseWriter, r *http.Request) {
+					if used := len(s.bodies[len(s.bodies)-1]) / 4; used > window {
+						status(400, fmt.Sprintf(`{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":%[1]d,"n_ctx":%[2]d}}`, used, window))(rw, r)
+						return
+					}
+					events(w.stream...)(rw, r)
+				}
+				s, hc := start(t, nil, nil)
+				s.answers = list(answer, answer)
+				reactive(t, w.client("http://model.test", hc, tuning{}), pleat.Model{ID: w.model, Provider: "test", Window: window})
+				if got := s.tries(); got != 2 {
+					t.Errorf("%d requests, want one that is refused and one that is not", got)
+				}
+			})
+		})
+	}
+}
+
+// A session that believes in a larger window than there is: the server refuses, the
+// session folds harder by the server's numbers, the second try passes.
+func reactive(t *testing.T, client pleat.Generator, model pleat.Model) {
+	ctx := t.Context()
+	believed := model
+	believed.Window = 16 * model.Window
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "reactive"}, &pleat.Options{
+		Model: believed, Check: openai.ChatChecker(model),
+		Codecs: map[pleat.Format]pleat.Codec{pleat.FormatChat: openai.DecodeChatMessage},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const goal = "Tell me of a dog. Never mention the cat."
+	msgs := []pleat.Message{pleat.User(goal)}
+	for i := range 3 {
+		msgs = append(msgs, pleat.Assistant(pleat.Say(story(model.Window/2))), pleat.User(fmt.Sprintf("Go on, part %d.", i)))
+	}
+	if err := s.Append(ctx, msgs...); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(v pleat.View) (pleat.Reply, error) {
+		view, err := v.Resolve(s.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client.Generate(ctx, &pleat.Request{Model: model.ID, Messages: view, MaxTokens: 8}, nil)
+	}
+	v, err := s.View(ctx, pleat.Turn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(v)
+	api, ok := errors.AsType[*pleat.APIError](err)
+	if !ok || api.Kind != pleat.ErrorTooLong {
+		t.Fatalf("the first view was not refused as too long: %v", err)
+	}
+	if v, err = s.Refused(ctx, api); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := ask(v)
+	if err != nil {
+		t.Fatalf("after folding: %v", err)
+	}
+	if err := s.Append(ctx, reply.Messages...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Used(ctx, reply.Usage); err != nil {
+		t.Fatal(err)
+	}
+	view, _ := v.Resolve(s.Message)
+	if !strings.Contains(view[0].Text(), goal) {
+		t.Errorf("the goal is not in the view: %q", view[0].Text())
+	}
+	t.Logf("refused with %d of %d tokens, then taken with %d", api.Used, api.Limit, reply.Usage.Prompt())
+}
