@@ -78,7 +78,7 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 				found = true
 			}
 		}
-		_, parts := s.appendShown(nil, i, s.inUse)
+		parts := s.partsShown(i, s.inUse)
 		suffix += parts.Total()
 		if !found {
 			continue

@@ -89,7 +89,7 @@ func (d *draft) tokensOf(i int) int {
 	if d.covered(i) {
 		return 0
 	}
-	_, parts := d.s.appendShown(nil, i, d.in)
+	parts := d.s.partsShown(i, d.in)
 	return parts.Total()
 }
 
@@ -146,7 +146,7 @@ func (d *draft) foldSpan(f *Fold) bool {
 	slices.SortFunc(d.in.spans, byPlace)
 	d.total += f.After - f.Before
 	if !d.whole[f.End] { // a result behind the stretch has just become late
-		_, parts := d.s.render(d.in)
+		parts := d.s.renderedParts(d.in)
 		d.total = parts.Total()
 	}
 	return true

@@ -273,7 +273,7 @@ func (d *draft) plan(o planOptions) *Plan {
 			first = min(first, f.Start)
 		}
 	}
-	_, parts := d.s.render(d.in)
+	parts := d.s.renderedParts(d.in)
 	p.in, p.After, p.need = d.in, parts.Total(), d.need
 	if d.in.bare != d.s.inUse.bare {
 		p.bares = p.After < p.Before

@@ -182,6 +182,18 @@ func (s *Session) Len() int {
 	return s.st.t.Len()
 }
 
+// Tokens counts messages start ≤ i < end as they came, whatever is folded of them.
+func (s *Session) Tokens(start, end int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for i := start; i < end; i++ {
+		parts := s.st.partsShown(i, folded{})
+		n += parts.Total()
+	}
+	return n
+}
+
 // Message returns message i of the transcript. One that cannot be read back from the store
 // is a message that says so; [Session.Resolve] tells why.
 func (s *Session) Message(i int) Message {

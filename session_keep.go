@@ -116,7 +116,7 @@ func (s *Session) Undo(ctx context.Context) error {
 	}
 	d.DropThinking = s.o.Model.Thinking.Bound
 	in := s.st.setOf(d.InForce, d.Bare)
-	_, parts := s.st.render(in)
+	parts := s.st.renderedParts(in)
 	if total := parts.Total(); total > s.limits().Max {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: s.limits().Max})
 	}
@@ -235,7 +235,7 @@ func (s *Session) report() Report {
 		r.Folds = append(r.Folds, s.st.folds[id-1])
 	}
 	r.Digests = slices.Clone(s.st.digests)
-	_, parts := s.st.render(folded{})
+	parts := s.st.renderedParts(folded{})
 	r.Whole = parts.Total()
 	return r
 }

@@ -197,7 +197,7 @@ func (s *state) show(i int, in folded) {
 func (s *state) rebuild() {
 	s.view, s.parts = s.render(s.inUse)
 	if n := s.t.Len(); n > 0 {
-		_, s.lastParts = s.appendShown(nil, n-1, s.inUse)
+		s.lastParts = s.partsShown(n-1, s.inUse)
 	}
 }
 
@@ -267,6 +267,50 @@ func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage
 		view = append(view, ViewMessage{Source: -1, Made: m})
 	}
 	return view, parts
+}
+
+// partsShown is what the view shows of message i, counted only.
+func (s *state) partsShown(i int, in folded) Parts {
+	f := &s.facts[i]
+	var parts Parts
+	left := len(f.blocks)
+	for b := range f.blocks {
+		bf := &f.blocks[b]
+		ref := BlockRef{i, b}
+		if s.isLate(ref, in) {
+			_, parts := s.appendShown(nil, i, in)
+			return parts
+		}
+		switch fold := in.blocks[ref]; {
+		case bf.kind == KindThinking && i < in.bare:
+			left--
+		case fold != nil:
+			parts.add(fold.Parts, 1)
+		default:
+			*parts.of(bf.kind, f.role) += bf.tokens
+		}
+	}
+	if left > 0 || len(f.blocks) == 0 {
+		*parts.of(KindText, f.role) += f.extra
+	}
+	return parts
+}
+
+// renderedParts is what a view takes, without making it.
+func (s *state) renderedParts(in folded) Parts {
+	parts := s.head
+	span := 0
+	for i := 0; i < s.t.Len(); i++ {
+		if span < len(in.spans) && in.spans[span].Start == i {
+			f := in.spans[span]
+			span++
+			parts.add(f.Parts, 1)
+			i = f.End - 1
+			continue
+		}
+		parts.add(s.partsShown(i, in), 1)
+	}
+	return parts
 }
 
 // isLate reports whether a block is a result whose call is part of a folded stretch.
