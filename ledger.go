@@ -1,6 +1,9 @@
 package pleat
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // LedgerEntry is one tool call: what it was, what it touched, how it ended, what made it
 // stale. Its JSON form is a documented contract.
@@ -49,18 +52,23 @@ type Ledger struct {
 func LedgerOf(t *Transcript) *Ledger {
 	l := &Ledger{}
 	for at, m := range t.All() {
-		for i, b := range m.Blocks().All() {
-			switch b := b.(type) {
-			case ToolCall:
-				l.Call(BlockRef{at, i}, b.ID, DescribeCall(b))
-			case ToolResult:
-				if n := l.waiting(b.CallID); n > 0 {
-					l.Result(BlockRef{at, i}, b.CallID, DescribeResult(l.Entry(n).CallFacts, b))
-				}
+		l.Add(at, m)
+	}
+	return l
+}
+
+// Add adds the calls and results of message at. Messages are added in order.
+func (l *Ledger) Add(at int, m Message) {
+	for i, b := range m.Blocks().All() {
+		switch b := b.(type) {
+		case ToolCall:
+			l.Call(BlockRef{at, i}, b.ID, DescribeCall(b))
+		case ToolResult:
+			if n := l.waiting(b.CallID); n > 0 {
+				l.Result(BlockRef{at, i}, b.CallID, DescribeResult(l.Entry(n).CallFacts, b))
 			}
 		}
 	}
-	return l
 }
 
 // Len is the number of calls.
@@ -106,6 +114,7 @@ func (l *Ledger) Call(ref BlockRef, id string, f CallFacts) {
 	l.turnAt = ref.Message
 	l.entries = append(l.entries, LedgerEntry{Seq: i + 1, Call: ref, CallFacts: f})
 	l.rounds = append(l.rounds, round)
+	id = strings.Clone(id) // do not hold on to the message
 	l.open[id] = append(l.open[id], i)
 }
 

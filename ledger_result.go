@@ -43,7 +43,7 @@ func DescribeResult(call CallFacts, r ToolResult) ResultFacts {
 	} else {
 		f.Touched = touched(call, head)
 	}
-	return f
+	return f.own()
 }
 
 // isPatchEnvelope recognizes {"output":…,"metadata":{"exit_code":…}}.

@@ -128,7 +128,7 @@ func DescribeCall(c ToolCall) CallFacts {
 	if f.Signature == "" {
 		f.Signature = callSignature(c.Name, args, input)
 	}
-	return f
+	return f.own()
 }
 
 // callSignature hashes a call without regard to the order of its members.

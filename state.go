@@ -130,13 +130,13 @@ func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFact
 	f := blockFacts{kind: b.Kind(), tokens: s.count.CountBlock(b)}
 	switch b := b.(type) {
 	case ToolCall:
-		s.ledger.Call(ref, strings.Clone(b.ID), DescribeCall(b).own())
+		s.ledger.Call(ref, b.ID, DescribeCall(b))
 		f.call = s.ledger.Len()
 	case ToolResult:
 		call := s.ledger.waiting(b.CallID)
 		if call > 0 {
 			f.call = call
-			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b).own())
+			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b))
 		}
 		f.fixed = !foldable(b)
 	case Text:

@@ -67,6 +67,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			if err != nil {
 				return err
 			}
+			defer f.Close()
 			db, err := p.openStore(ctx, store)
 			if err != nil {
 				return err

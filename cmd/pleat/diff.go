@@ -47,6 +47,7 @@ pleat diff session.jsonl --budget 100k --folds`,
 			if err != nil {
 				return err
 			}
+			defer f.Close()
 			j, err := p.replay(ctx, f, policy, int(budget))
 			if err != nil {
 				return err
@@ -116,10 +117,13 @@ func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Polic
 	tell := p.progress()
 	defer tell.done()
 	answering := false
-	for i, rec := range f.records {
-		at = i + 1
+	for rec, err := range f.records() {
+		if err != nil {
+			return nil, err
+		}
+		at++
 		answer := rec.Message.Role() == pleat.RoleAssistant
-		if answer && !answering && i > 0 { // the answer had a request
+		if answer && !answering && at > 1 { // the answer had a request
 			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 				return nil, fmt.Errorf("replay %s: before message %d: %w", f.name, at, err)
 			}
@@ -128,32 +132,32 @@ func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Polic
 		if err := s.Append(ctx, rec.Message); err != nil {
 			return nil, err
 		}
-		tell.say("replaying %s of %s", thousands(at), plural(len(f.records), "message"))
+		tell.say("replaying %s of %s", thousands(at), plural(f.count, "message"))
 	}
-	at = len(f.records) + 1
+	at = f.count + 1
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
 		return nil, fmt.Errorf("replay %s: %w", f.name, err)
 	}
-	whole, err := wholeParts(ctx, f, opts)
+	whole, err := wholeParts(ctx, f, opts, tell)
 	if err != nil {
 		return nil, err
 	}
 	snap := s.Snapshot()
-	j.Before = sideJSON{len(f.records), whole.Total(), whole}
+	j.Before = sideJSON{f.count, whole.Total(), whole}
 	j.whats = (&folded{session: s}).whats()
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
 	return j, nil
 }
 
 // wholeParts is what the session is made of before anything is folded.
-func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options) (pleat.Parts, error) {
+func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (pleat.Parts, error) {
 	opts.Policy, opts.Budget, opts.Observe = pleat.Policy{Name: "whole"}, fit(1<<40), nil
 	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &opts)
 	if err != nil {
 		return pleat.Parts{}, err
 	}
-	if err := s.Append(ctx, f.messages()...); err != nil {
+	if err := f.appendTo(ctx, s, 0, tell); err != nil {
 		return pleat.Parts{}, err
 	}
 	return s.Snapshot().Parts, nil

@@ -102,6 +102,11 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 	}
 	tell := p.progress()
 	defer tell.done()
+	defer func() {
+		if r.wait != nil {
+			_ = r.wait() // the writer is not left behind; its error was told below
+		}
+	}()
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
@@ -110,8 +115,7 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 			return nil, err
 		}
 	}
-	defer r.wait()
-	tell.phase("folding %s", plural(len(f.records), "message"))
+	tell.phase("folding %s", plural(f.count, "message"))
 	if page || flags.focus != "" {
 		if _, err := r.session.Compact(ctx, flags.focus); err != nil {
 			return nil, err
@@ -125,22 +129,19 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 	}
 	r.report = r.session.Report()
 	for i, fold := range r.report.Folds {
-		r.report.Folds[i] = r.original(fold, opts.Tokens)
+		r.report.Folds[i] = r.original(fold)
 	}
 	return r, nil
 }
 
 // original counts a stretch anew: as the engine planned it, some of it was folded already
 // by levers before.
-func (r *folded) original(f *pleat.Fold, count pleat.TokenCounter) *pleat.Fold {
+func (r *folded) original(f *pleat.Fold) *pleat.Fold {
 	if f.Block >= 0 {
 		return f
 	}
 	whole := *f
-	whole.Before = 0
-	for i := f.Start; i < f.End; i++ {
-		whole.Before += count.CountMessage(r.session.Message(i))
-	}
+	whole.Before = r.session.Tokens(f.Start, f.End)
 	return &whole
 }
 
@@ -167,15 +168,13 @@ func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, op
 	}
 	r.session, r.stored = s, s.Len() > 0
 	have := s.Len()
-	if have > len(r.file.records) {
-		return fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, len(r.file.records))
+	if have > r.file.count {
+		return fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, r.file.count)
 	}
-	for i, rec := range r.file.records[have:] {
-		if err := s.Append(ctx, rec.Message); err != nil {
+	if have < r.file.count {
+		if err := r.file.appendTo(ctx, s, have, tell); err != nil {
 			return err
 		}
-		r.file.records[have+i].Message = pleat.Message{} // the session has it now
-		tell.say("taking in %s of %s", thousands(have+i+1), plural(len(r.file.records), "message"))
 	}
 	batch.settle(ctx)
 	if r.stored && len(s.Report().Epochs) > 0 {

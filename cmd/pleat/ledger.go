@@ -46,7 +46,11 @@ pleat ledger session.jsonl --kind run --failed`,
 			if err != nil {
 				return err
 			}
-			l := pleat.LedgerOf(pleat.NewTranscript(f.messages()...))
+			defer f.Close()
+			l, err := f.ledger()
+			if err != nil {
+				return err
+			}
 			j := ledgerJSON{
 				Format: formatLedger, Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
 				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
@@ -60,6 +64,20 @@ pleat ledger session.jsonl --kind run --failed`,
 			return j.print(p.stdout, p.screen(), l.Len())
 		}
 	},
+}
+
+// ledger reads the calls of the file.
+func (f *sessionFile) ledger() (*pleat.Ledger, error) {
+	l := &pleat.Ledger{}
+	at := 0
+	for rec, err := range f.records() {
+		if err != nil {
+			return nil, err
+		}
+		l.Add(at, rec.Message)
+		at++
+	}
+	return l, nil
 }
 
 // ledgerFlags choose calls.

@@ -38,6 +38,7 @@ pleat plan session.jsonl --budget 30k --policy book`,
 			if err != nil {
 				return err
 			}
+			defer f.Close()
 			r, err := p.foldFile(ctx, pleat.NewMemStore(), f, fold, false, false)
 			if err != nil {
 				return err

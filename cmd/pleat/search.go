@@ -85,6 +85,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 	if err != nil {
 		return err
 	}
+	defer f.Close()
 	// Rough counting: a search needs no tokens, and nothing is to be spilled.
 	rough := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4), CacheSize: -1})
 	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &pleat.Options{
@@ -93,7 +94,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 	if err != nil {
 		return err
 	}
-	if err := s.Append(ctx, f.messages()...); err != nil {
+	if err := f.appendTo(ctx, s, 0, p.progress()); err != nil {
 		return err
 	}
 	return j.inSession(ctx, s, foundJSON{File: name}, req)

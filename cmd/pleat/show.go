@@ -42,9 +42,13 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 			if err != nil {
 				return err
 			}
+			defer f.Close()
 			tell := p.progress()
-			o := overviewOf(f, max(*most, 0), tell)
+			o, err := overviewOf(f, max(*most, 0), tell)
 			tell.done()
+			if err != nil {
+				return err
+			}
 			if *asJSON {
 				return writeJSON(p.stdout, o)
 			}
@@ -136,13 +140,13 @@ type windowJSON struct {
 }
 
 // overviewOf looks through a session once.
-func overviewOf(f *sessionFile, most int, tell *progress) *overview {
+func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 	b := overviewBuilder{
 		o:      &overview{Format: formatShow, Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
 		count:  pleat.NewTokenizer(f.model, nil),
 		kinds:  make(map[string]*namedShare),
 		tools:  make(map[string]*toolShare),
-		calls:  make(map[string]pleat.CallFacts),
+		calls:  make(map[string]int),
 		f:      f,
 		most:   most,
 		ledger: &pleat.Ledger{},
@@ -155,14 +159,34 @@ func overviewOf(f *sessionFile, most int, tell *progress) *overview {
 		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
 	}
 	t := pleat.NewTranscript()
-	for i, rec := range f.records {
-		t.Append(rec.Message)
+	i := 0
+	for rec, err := range f.records() {
+		if err != nil {
+			return nil, err
+		}
+		t.Append(skeleton(rec.Message))
 		b.message(i, rec)
-		tell.say("counting %s of %s", thousands(i+1), plural(len(f.records), "message"))
+		i++
+		tell.say("counting %s of %s", thousands(i), plural(f.count, "message"))
 	}
 	b.o.Rounds = t.Rounds()
 	b.finish()
-	return b.o
+	return b.o, nil
+}
+
+// skeleton is a message with its calls and results alone, without their words: rounds are
+// made of them, and a session may be larger than memory.
+func skeleton(m pleat.Message) pleat.Message {
+	var blocks []pleat.Block
+	for _, blk := range m.Blocks().All() {
+		switch b := blk.(type) {
+		case pleat.ToolCall:
+			blocks = append(blocks, pleat.ToolCall{ID: strings.Clone(b.ID)})
+		case pleat.ToolResult:
+			blocks = append(blocks, pleat.ToolResult{CallID: strings.Clone(b.CallID)})
+		}
+	}
+	return pleat.NewMessage(m.Role(), blocks...)
 }
 
 type overviewBuilder struct {
@@ -172,7 +196,7 @@ type overviewBuilder struct {
 	count  *pleat.Tokenizer
 	kinds  map[string]*namedShare
 	tools  map[string]*toolShare
-	calls  map[string]pleat.CallFacts // by id
+	calls  map[string]int // number in the ledger by id
 	ledger *pleat.Ledger
 
 	running  int // tokens since the last compaction
@@ -276,12 +300,16 @@ func (b *overviewBuilder) block(ref pleat.BlockRef, m pleat.Message, blk pleat.B
 	switch blk := blk.(type) {
 	case pleat.ToolCall:
 		facts := pleat.DescribeCall(blk)
-		b.calls[blk.ID] = facts
 		b.ledger.Call(ref, blk.ID, facts)
+		b.calls[strings.Clone(blk.ID)] = b.ledger.Len()
 		b.tool(blk.Name, tokens, 0).Calls++
 		what = blk.Name + " " + facts.Args
 	case pleat.ToolResult:
-		facts, known := b.calls[blk.CallID]
+		var facts pleat.CallFacts
+		n, known := b.calls[blk.CallID]
+		if known {
+			facts = b.ledger.Entry(n).CallFacts
+		}
 		result := pleat.DescribeResult(facts, blk)
 		b.ledger.Result(ref, blk.CallID, result)
 		what = "answers no call"
@@ -313,7 +341,7 @@ func (b *overviewBuilder) keepLargest(s blockShare) {
 	if dir := b.f.info.Dir; dir != "" {
 		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
 	}
-	s.What = clip(oneLine(s.What), 200)
+	s.What = strings.Clone(clip(oneLine(s.What), 200))
 	at, _ := slices.BinarySearchFunc(list, s.Tokens, func(x blockShare, tokens int) int {
 		if x.Tokens >= tokens {
 			return -1
@@ -364,7 +392,7 @@ func kindOf(m pleat.Message, blk pleat.Block) string {
 }
 
 func (b *overviewBuilder) finish() {
-	b.compactions(len(b.f.records) + 1)
+	b.compactions(b.f.count + 1)
 	for _, k := range b.kinds {
 		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/pleat-dev/pleat"
@@ -36,10 +37,19 @@ type sessionFile struct {
 	size    int64
 	hash    pleat.Hash // of the whole file
 	info    sessionlog.Info
-	records []sessionlog.Record
+	count   int // of messages
+	kept    []sessionlog.Record // all of them, unless the file is large: then it is read again
 	model   pleat.Model
 	known   bool // the model is in the table
+
+	log   *sessionlog.Log
+	input io.Closer
+	told  bool // damage was reported
 }
+
+// keptFile is the size up to which a file's messages are kept in memory between reading
+// what it is and doing something with it.
+const keptFile = 48 << 20
 
 // oneFile is the only argument of a command that reads a session file.
 func oneFile(command string, args []string) (string, error) {
@@ -60,60 +70,118 @@ func (p *program) readSession(ctx context.Context, name string, flags sourceFlag
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	sum := sha256.New()
-	src, err := hashed(in, sum, &f.size)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	told := 0
-	log, err := sessionlog.Open(src, &sessionlog.Options{
-		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
-		OnDamage: func(d sessionlog.Damage) {
-			if told++; told <= maxDamage && !flags.strict {
-				fmt.Fprintf(p.stderr, "pleat: %s:%d: skipped: %v\n", name, d.Line, d.Err)
-			}
-		},
-	})
-	if err != nil {
-		return nil, f.explain(err)
-	}
-	defer log.Close()
-	sum.Sum(f.hash[:0])
-	if err := f.take(ctx, p, log); err != nil {
+	f.input = in
+	if err := f.open(ctx, p, in, flags); err != nil {
+		f.Close()
 		return nil, err
-	}
-	if told > maxDamage && !flags.strict {
-		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", name, told-maxDamage)
 	}
 	if flags.model == "" {
 		flags.model = f.info.Model
 	}
 	f.model, f.known = pleat.DefaultModels().Lookup(flags.model)
+	if f.kept != nil {
+		f.Close() // nothing more is read
+	}
 	return f, nil
+}
+
+func (f *sessionFile) open(ctx context.Context, p *program, in io.Reader, flags sourceFlags) error {
+	sum := sha256.New()
+	src, err := hashed(in, sum, &f.size)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", f.name, err)
+	}
+	told := 0
+	f.log, err = sessionlog.Open(src, &sessionlog.Options{
+		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
+		OnDamage: func(d sessionlog.Damage) {
+			if told++; told <= maxDamage && !flags.strict && !f.told {
+				fmt.Fprintf(p.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+			}
+		},
+	})
+	if err != nil {
+		return f.explain(err)
+	}
+	sum.Sum(f.hash[:0])
+	if err := f.take(ctx, p); err != nil {
+		return err
+	}
+	if f.told = true; told > maxDamage && !flags.strict {
+		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", f.name, told-maxDamage)
+	}
+	return nil
+}
+
+// Close lets go of the file. It can be called again.
+func (f *sessionFile) Close() error {
+	var err error
+	if f.log != nil {
+		err = f.log.Close()
+		f.log = nil
+	}
+	if f.input != nil {
+		err = errors.Join(err, f.input.Close())
+		f.input = nil
+	}
+	return err
 }
 
 // maxDamage is how many damaged lines are told one by one.
 const maxDamage = 20
 
-func (f *sessionFile) take(ctx context.Context, p *program, log *sessionlog.Log) error {
+// take reads the file through once: what it is, how many messages it has, and the messages
+// themselves if they are few.
+func (f *sessionFile) take(ctx context.Context, p *program) error {
 	tell := p.progress()
 	defer tell.done()
-	for rec, err := range log.Records() {
+	for rec, err := range f.log.Records() {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return f.explain(err)
 		}
-		f.records = append(f.records, rec)
-		tell.say("reading %s: %s", f.name, plural(len(f.records), "message"))
+		if f.count++; f.size <= keptFile {
+			f.kept = append(f.kept, rec)
+		}
+		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
 	}
-	f.info = log.Info()
-	if len(f.records) == 0 {
+	f.info = f.log.Info()
+	if f.count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
 	return nil
+}
+
+// records yields the messages with their numbers, from 0. A large file is read again.
+func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
+	return func(yield func(sessionlog.Record, error) bool) {
+		if f.kept != nil {
+			for _, rec := range f.kept {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+			return
+		}
+		n := 0
+		for rec, err := range f.log.Records() {
+			if n++; err == nil && n > f.count {
+				err = errors.New("it has grown while it was read")
+			}
+			if err != nil {
+				yield(sessionlog.Record{}, f.explain(err))
+				return
+			}
+			if !yield(rec, nil) {
+				return
+			}
+		}
+		if n < f.count {
+			yield(sessionlog.Record{}, f.explain(errors.New("it was changed while it was read")))
+		}
+	}
 }
 
 // explain names the file, and the line where one is at fault.
@@ -184,12 +252,61 @@ func (f *sessionFile) key() pleat.SessionKey {
 	return pleat.SessionKey{Session: name}
 }
 
-func (f *sessionFile) messages() []pleat.Message {
-	msgs := make([]pleat.Message, len(f.records))
-	for i, r := range f.records {
-		msgs[i] = r.Message
+// appendTo adds the file's messages from number from on to a session, many at a time.
+func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *progress) error {
+	const most, bytes = 256, 1 << 20
+	batch := make([]pleat.Message, 0, most)
+	size, n := 0, 0
+	flush := func() error {
+		err := s.Append(ctx, batch...)
+		clear(batch)
+		batch, size = batch[:0], 0
+		return err
 	}
-	return msgs
+	for rec, err := range f.records() {
+		if err != nil {
+			return err
+		}
+		if n++; n <= from {
+			continue
+		}
+		batch = append(batch, rec.Message)
+		if f.kept != nil {
+			f.kept[n-1].Message = pleat.Message{} // the session has it now
+		}
+		if size += messageBytes(rec.Message); len(batch) == most || size > bytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
+	}
+	return flush()
+}
+
+// messageBytes is about how large a message is.
+func messageBytes(m pleat.Message) int {
+	if m.Raw() != "" {
+		return len(m.Raw())
+	}
+	n := 0
+	for _, blk := range m.Blocks().All() {
+		switch b := blk.(type) {
+		case pleat.Text:
+			n += b.Text.Size()
+		case pleat.Thinking:
+			n += b.Text.Size()
+		case pleat.ToolCall:
+			n += b.Input.Size()
+		case pleat.ToolResult:
+			for _, part := range b.Parts.All() {
+				if t, ok := part.(pleat.Text); ok {
+					n += t.Text.Size()
+				}
+			}
+		}
+	}
+	return n
 }
 
 // options are what sessions on this file are opened with.
