@@ -32,15 +32,15 @@ func (f *sourceFlags) declare(fs *flag.FlagSet) {
 
 // sessionFile is a session that was read from a file.
 type sessionFile struct {
-	name    string // as it was given
-	number  int    // which session of the file, from 1
-	size    int64
-	hash    pleat.Hash // of the whole file
-	info    sessionlog.Info
-	count   int // of messages
-	kept    []sessionlog.Record // all of them, unless the file is large: then it is read again
-	model   pleat.Model
-	known   bool // the model is in the table
+	name   string // as it was given
+	number int    // which session of the file, from 1
+	size   int64
+	hash   pleat.Hash // of the whole file
+	info   sessionlog.Info
+	count  int                 // of messages
+	kept   []sessionlog.Record // all of them, unless the file is large: then it is read again
+	model  pleat.Model
+	known  bool // the model is in the table
 
 	log   *sessionlog.Log
 	input io.Closer
