@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -200,6 +201,11 @@ func serve(t *testing.T, h http.Handler) *url.URL {
 	return u
 }
 
+func serveAt(text string) *url.URL {
+	u, _ := url.Parse(text)
+	return u
+}
+
 // start starts a proxy before an upstream and returns where it listens.
 func start(t *testing.T, to http.Handler, o Options) string {
 	t.Helper()
@@ -267,4 +273,13 @@ func (r *reports) wait(n int) []Report {
 		r.cond.Wait()
 	}
 	return slices.Clone(r.list)
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

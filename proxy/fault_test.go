@@ -1,0 +1,340 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// An upstream that breaks off in the middle of a stream: the client sees that the answer
+// is not complete, and its second try is the same conversation.
+func TestUpstreamResets(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		good := upstream.New(upstream.Options{Calls: 4, Bytes: 2_000})
+		n := 0
+		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n++; n != 3 {
+				good.ServeHTTP(w, r)
+				return
+			}
+			rec := httptest.NewRecorder()
+			good.ServeHTTP(rec, r)
+			w.Header().Set("Content-Type", rec.Header().Get("Content-Type"))
+			w.Header().Set("Content-Length", fmt.Sprint(rec.Body.Len()))
+			w.Write(rec.Body.Bytes()[:rec.Body.Len()/2])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		r := newReports()
+		a := newAgent(on, start(t, up, Options{Report: r.add}), "Do all the steps.")
+		a.streams = streams
+		failed := 0
+		for {
+			more, err := a.step()
+			if err != nil {
+				if failed++; failed > 1 {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if !more {
+				break
+			}
+		}
+		if failed != 1 {
+			t.Errorf("the client saw %d broken answers", failed)
+		}
+		list := r.wait(len(a.bodies))
+		for _, x := range list {
+			if x.Session != list[0].Session {
+				t.Error("the second try is another session")
+			}
+		}
+	})
+}
+
+// An upstream that says nothing is given up, before its header and after.
+func TestSilentUpstream(t *testing.T) {
+	for _, begins := range []bool{false, true} {
+		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			if begins {
+				w.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{}}}\n\n")
+				w.(http.Flusher).Flush()
+			}
+			<-r.Context().Done()
+		})
+		a := newAgent(messages, start(t, up, Options{Timeout: 50 * time.Millisecond}), "Hello.")
+		_, err := a.send()
+		var e *pleat.APIError
+		if !begins && (!errors.As(err, &e) || e.Status != http.StatusGatewayTimeout) {
+			t.Errorf("before the header the client got %v", err)
+		}
+		if begins && err == nil {
+			t.Error("a stream that fell silent ended well")
+		}
+	}
+}
+
+// What is no request of the wire goes to the provider as it is, and its words come back.
+func TestMalformed(t *testing.T) {
+	const words = `{"type":"error","error":{"type":"invalid_request_error","message":"not JSON\u00e9"}}  `
+	up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Request-Id", "req_1")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, words)
+	})}
+	url := start(t, up, Options{})
+	bodies := []string{`{"model":`, ``, `[]`, `{"messages":"x"}`, "\x00\xff", `{"messages":[` + strings.Repeat(`[`, 20_000), `{"model":"m","messages":[]}`}
+	for i, body := range bodies {
+		for _, path := range []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens"} {
+			resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest || string(got) != words || resp.Header.Get("Request-Id") != "req_1" {
+				t.Errorf("%d %s: %d %q", i, path, resp.StatusCode, got)
+			}
+			if sent := up.all()[len(up.all())-1]; string(sent) != body {
+				t.Errorf("%d %s: went out as %q", i, path, sent)
+			}
+		}
+	}
+}
+
+// A client that promises more than it sends, or sends it drop by drop, holds nobody up.
+func TestBrokenClients(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{})}
+	url := start(t, up, Options{Timeout: 100 * time.Millisecond})
+	for _, text := range []string{
+		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"model\":\"m\"",
+		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\nzz\r\n",
+	} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, text)
+		io.Copy(io.Discard, c) // until the proxy has had enough
+		c.Close()
+	}
+	if n := len(up.all()); n != 0 {
+		t.Errorf("%d requests went out", n)
+	}
+	a := newAgent(messages, url, "Do all the steps.")
+	a.run(t)
+}
+
+// A client that goes away takes its request to the provider with it.
+func TestCancel(t *testing.T) {
+	gone := make(chan struct{})
+	begun := make(chan struct{})
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, ": hello\n\n")
+		w.(http.Flusher).Flush()
+		close(begun)
+		<-r.Context().Done()
+		close(gone)
+	})
+	a := newAgent(messages, start(t, up, Options{}), "Hello.")
+	ctx, cancel := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, a.url+a.path(), bytes.NewReader(a.body()))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	cancel()
+	resp.Body.Close()
+	<-gone
+}
+
+// broken is a store that can be made to fail.
+type broken struct {
+	pleat.Store
+	writes, reads atomic.Bool
+}
+
+var errDisk = errors.New("no space left on device")
+
+func (b *broken) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+	if b.writes.Load() {
+		return 0, errDisk
+	}
+	return b.Store.Append(ctx, key, last, entries...)
+}
+
+func (b *broken) Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels ...string) ([]pleat.Found, error) {
+	if b.reads.Load() {
+		return nil, errDisk
+	}
+	return b.Store.Find(ctx, tenant, kind, labels...)
+}
+
+func (b *broken) Scan(ctx context.Context, key pleat.SessionKey, from uint64, kinds ...pleat.EntryKind) iter.Seq2[pleat.Entry, error] {
+	if b.reads.Load() {
+		return func(yield func(pleat.Entry, error) bool) { yield(pleat.Entry{}, errDisk) }
+	}
+	return b.Store.Scan(ctx, key, from, kinds...)
+}
+
+func (b *broken) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+	if b.reads.Load() {
+		return nil, errDisk
+	}
+	return b.Store.Body(ctx, key, hash)
+}
+
+// A store that fails: what is known is replayed, nothing new is folded, and what is known
+// to overflow never goes out whole. When the store is back everything goes on.
+func TestStoreFails(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+			store := &broken{Store: pleat.NewMemStore()}
+			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window})}
+			a := newAgent(on, start(t, up, Options{Window: window, Store: store}), "Do all the steps.")
+			a.streams = streams
+			fail := func(on bool) { store.writes.Store(on); store.reads.Store(on && reads) }
+			refused, passed := 0, 0
+			for i := 0; ; i++ {
+				fail(i%6 >= 3) // three turns well, then as many as go
+				more, err := a.step()
+				var e *pleat.APIError
+				if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+					if refused++; !store.writes.Load() {
+						t.Fatal("refused with a store that works")
+					}
+					i += 6 - i%6 - 1 // it is mended
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if store.writes.Load() {
+					passed++
+				}
+				if !more {
+					break
+				}
+			}
+			log := up.to.(*upstream.Server).Log()
+			wellBehaved(t, log)
+			for i, x := range log {
+				if x.Status != http.StatusOK {
+					t.Errorf("request %d of %d tokens was refused by the provider", i, x.Tokens)
+				}
+			}
+			if refused == 0 || passed == 0 {
+				t.Errorf("%d refused, %d passed without a store: the test shows nothing", refused, passed)
+			}
+		})
+	}
+}
+
+// The clock may say what it likes.
+func TestClockJumps(t *testing.T) {
+	times := []time.Time{time.Unix(1e9, 0), time.Unix(2e9, 0), {}, time.Unix(5e8, 0), time.Unix(4e9, 0)}
+	var n atomic.Int64
+	now := func() time.Time { return times[int(n.Add(1))%len(times)] }
+	up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window})
+	a := newAgent(messages, start(t, up, Options{Window: window, Now: now}), "Do all the steps.")
+	a.run(t)
+	wellBehaved(t, up.Log())
+}
+
+// echo is a model that says what its user said first, so that every client knows whether
+// an answer is its own.
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	req, err := decodeMessages(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	said := req.messages[0].Text()
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range []string{
+		`{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, said+" / "+fmt.Sprint(len(req.messages))),
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`,
+		`{"type":"message_stop"}`,
+	} {
+		fmt.Fprintf(w, "data: %s\n\n", e)
+	}
+}
+
+// Many conversations at once: each client gets its own answers, and afterwards
+// nothing is left running.
+func TestManySessions(t *testing.T) {
+	clients, turns := 200, 3
+	if n, err := strconv.Atoi(os.Getenv("PLEAT_SESSIONS")); err == nil {
+		clients = n // CI has a thousand
+	}
+	before := runtime.NumGoroutine()
+	up := httptest.NewServer(http.HandlerFunc(echo))
+	transport := newTransport(time.Minute).(*http.Transport)
+	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL), Transport: transport, Sessions: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(h)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64}}
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			a := newAgent(messages, front.URL, fmt.Sprintf("I am client %d.", i))
+			a.client = client
+			for turn := range turns {
+				reply, err := a.send()
+				if err != nil {
+					t.Errorf("client %d: %v", i, err)
+					return
+				}
+				want := fmt.Sprintf("I am client %d. / %d", i, 2*turn+1)
+				if got := reply.Messages[0].Text(); got != want {
+					t.Errorf("client %d got %q, want %q", i, got, want)
+				}
+				a.history = append(a.history, reply.Messages[0].Raw())
+				a.say("And then?")
+			}
+		})
+	}
+	wg.Wait()
+	client.CloseIdleConnections()
+	front.Close()
+	transport.CloseIdleConnections()
+	up.Close()
+	for i := 0; runtime.NumGoroutine() > before+2; i++ {
+		if i == 10_000 {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+		runtime.Gosched()
+		if i > 1000 {
+			runtime.GC()
+		}
+	}
+}

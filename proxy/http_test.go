@@ -1,0 +1,395 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// Everything that is no conversation passes as it is, both ways.
+func TestPassThrough(t *testing.T) {
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Seen", r.Header.Get("X-Mine")+" "+r.Header.Get("User-Agent"))
+		w.Header()["Retry-After"] = []string{"7"}
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.RequestURI(), body)
+	})
+	url := start(t, up, Options{})
+	for _, tt := range []struct{ method, path, body string }{
+		{"GET", "/v1/models?client_version=1;2&x=%zz", ""},
+		{"HEAD", "/api/hello", ""},
+		{"DELETE", "/v1/files/abc%2Fdef", ""},
+		{"POST", "/v1/embeddings", "\x00\x01"},
+		{"POST", "/v1/messages/batches", `{"requests":[]}`},
+		{"GET", "/v1/responses/resp_1", ""},
+	} {
+		req, _ := http.NewRequest(tt.method, url+tt.path, strings.NewReader(tt.body))
+		req.Header.Set("X-Mine", "yes")
+		req.Header.Set("User-Agent", "me/1")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		want := tt.method + " " + tt.path + " " + tt.body
+		if tt.method == "HEAD" {
+			want = ""
+		}
+		if string(got) != want || resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Seen") != "yes me/1" || resp.Header.Get("Retry-After") != "7" {
+			t.Errorf("%s %s: %d %q %v", tt.method, tt.path, resp.StatusCode, got, resp.Header)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{})}
+	url := start(t, up, Options{Hosts: []string{"pleat.example"}})
+	for _, tt := range []struct {
+		host, upgrade string
+		want          int
+	}{
+		{"evil.example", "", http.StatusForbidden},
+		{"pleat.example:80", "", http.StatusNotFound},
+		{"localhost:1", "", http.StatusNotFound},
+		{"[::1]:80", "", http.StatusNotFound},
+		{"127.0.0.1", "websocket", http.StatusUpgradeRequired},
+	} {
+		req, _ := http.NewRequest(http.MethodGet, url+"/v1/responses", nil)
+		req.Host = tt.host
+		if tt.upgrade != "" {
+			req.Header.Set("Connection", "Upgrade")
+			req.Header.Set("Upgrade", tt.upgrade)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.want {
+			t.Errorf("%s %s: %d, want %d", tt.host, tt.upgrade, resp.StatusCode, tt.want)
+		}
+	}
+	// Nobody is forwarded to where he wants.
+	req, _ := http.NewRequest(http.MethodGet, "http://somewhere.example/v1/models", nil)
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(serveAt(url))}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a request for another host: %d", resp.StatusCode)
+	}
+}
+
+// Requests may be compressed; so may replies.
+func TestCompressed(t *testing.T) {
+	pack := map[string]func([]byte) []byte{
+		"gzip": func(b []byte) []byte {
+			var out bytes.Buffer
+			w := gzip.NewWriter(&out)
+			w.Write(b)
+			w.Close()
+			return out.Bytes()
+		},
+		"zstd": func(b []byte) []byte {
+			w, _ := zstd.NewWriter(nil)
+			return w.EncodeAll(b, nil)
+		},
+	}
+	for name, compress := range pack {
+		t.Run(name, func(t *testing.T) {
+			script := upstream.New(upstream.Options{Calls: 12, Bytes: 12_000, Limit: window})
+			var seen []string
+			up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				seen = append(seen, r.Header.Get("Content-Encoding"))
+				body, _, err := decompress(r.Header.Get("Content-Encoding"), body, 1<<30)
+				if err != nil {
+					t.Error(err)
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				r.Header.Del("Content-Encoding")
+				rec := httptest.NewRecorder()
+				script.ServeHTTP(rec, r)
+				w.Header().Set("Content-Type", rec.Header().Get("Content-Type"))
+				w.Header().Set("Content-Encoding", name)
+				w.Write(compress(rec.Body.Bytes()))
+			})
+			a := newAgent(responses, start(t, up, Options{Window: window, Recall: RecallOff}), "Do all the steps.")
+			a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				body, _ := io.ReadAll(r.Body)
+				r.Header.Set("Content-Encoding", name)
+				r.Header.Set("Accept-Encoding", "identity")
+				setRequestBody(r, compress(body))
+				return http.DefaultTransport.RoundTrip(r)
+			})}
+			a.run(t)
+			wellBehaved(t, script.Log())
+			if seen[0] != name || seen[len(seen)-1] != "" {
+				t.Errorf("the first request went out as %q, the last, which is folded, as %q", seen[0], seen[len(seen)-1])
+			}
+		})
+	}
+}
+
+// The proxy speaks HTTP/2 on both sides.
+func TestHTTP2(t *testing.T) {
+	script := upstream.New(upstream.Options{Calls: 6})
+	protos := make(chan string, 100)
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protos <- r.Proto
+		script.ServeHTTP(w, r)
+	}))
+	up.EnableHTTP2 = true
+	up.StartTLS()
+	defer up.Close()
+	transport := newTransport(time.Minute).(*http.Transport)
+	transport.TLSClientConfig = &tls.Config{RootCAs: up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL), Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewUnstartedServer(h)
+	front.EnableHTTP2 = true
+	front.StartTLS()
+	defer front.Close()
+	a := newAgent(messages, front.URL, "Do all the steps.")
+	a.client = front.Client()
+	a.run(t)
+	if p := <-protos; p != "HTTP/2.0" {
+		t.Errorf("upstream got %s", p)
+	}
+	resp, err := front.Client().Get(front.URL + "/v1/models")
+	if err != nil || resp.ProtoMajor != 2 {
+		t.Errorf("the client got %v, %v", resp, err)
+	}
+	resp.Body.Close()
+}
+
+// A stream is forwarded as it arrives: the client has each event before the next is
+// written. While the proxy waits for an answer to a hidden round it lets the client know.
+func TestStreamsAtOnce(t *testing.T) {
+	step := make(chan string)
+	calls := 0
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if calls++; calls == 2 {
+			<-step // the client hears pings meanwhile
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for data := range step {
+			if data == "" {
+				return
+			}
+			fmt.Fprintf(w, "data: %s\n\n", data)
+			w.(http.Flusher).Flush()
+		}
+	})
+	a := newAgent(messages, start(t, up, Options{Ping: time.Millisecond}), "Hello.")
+	req, _ := http.NewRequest(http.MethodPost, a.url+a.path(), bytes.NewReader(a.body()))
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		for s := bufio.NewScanner(resp.Body); s.Scan(); {
+			if data, ok := strings.CutPrefix(s.Text(), "data: "); ok {
+				lines <- data
+			}
+		}
+	}()
+	for _, e := range []string{
+		`{"type":"message_start","message":{"id":"m1","usage":{"input_tokens":5,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me look."}}`,
+		`{"type":"content_block_stop","index":0}`,
+	} {
+		step <- e
+		if got := <-lines; got != e {
+			t.Fatalf("got %s, want %s", got, e)
+		}
+	}
+	for _, e := range []string{ // none of this is for the client
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"ledger","input":{}}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`,
+		`{"type":"content_block_stop","index":1}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`,
+		`{"type":"message_stop"}`,
+	} {
+		step <- e
+	}
+	step <- "" // the first answer is over
+	for range 3 {
+		if got := <-lines; got != `{"type": "ping"}` {
+			t.Fatalf("got %s, want a ping", got)
+		}
+	}
+	go func() {
+		for _, e := range []string{
+			"go on",
+			`{"type":"message_start","message":{"id":"m2","usage":{"input_tokens":50,"cache_read_input_tokens":3,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Done."}}`,
+			`{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`,
+			`{"type":"message_stop"}`, "",
+		} {
+			step <- e
+		}
+	}()
+	var got []string
+	for l := range lines {
+		if l != `{"type": "ping"}` {
+			got = append(got, l)
+		}
+	}
+	want := []string{
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Done."}}`,
+		`{"type":"content_block_stop","index":1}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":16,"input_tokens":50,"cache_read_input_tokens":3}}`,
+		`{"type":"message_stop"}`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The tokens of a conversation are counted with its folds, and counting changes nothing.
+func TestCountTokens(t *testing.T) {
+	a, up, r := folding(t, messages, Options{})
+	sent := len(up.all())
+	resp, err := http.DefaultClient.Do(countRequest(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	got, last := up.all()[sent], up.all()[sent-1]
+	if len(got) > len(last)+2_000 {
+		t.Errorf("%d bytes were counted, the last request had %d, the client's %d", len(got), len(last), len(a.body()))
+	}
+	if x := r.wait(sent + 1)[sent]; x.Epochs != 0 {
+		t.Error("counting opened an epoch")
+	}
+}
+
+func countRequest(a *agent) *http.Request {
+	req, _ := http.NewRequest(http.MethodPost, a.url+"/v1/messages/count_tokens?beta=true", bytes.NewReader(a.body()))
+	req.Header.Set("X-Api-Key", a.key)
+	return req
+}
+
+// What lies with the provider in part passes as it is.
+func TestPartial(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{})}
+	url := start(t, up, Options{})
+	body := `{"model":"m","previous_response_id":"resp_1","input":[{"role":"user","content":"x"}],"tools":[{"type":"function","name":"bash","parameters":{"type":"object","properties":{"command":{"type":"string"}}}}]}`
+	resp, err := http.Post(url+"/v1/responses", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := string(up.all()[0]); got != body {
+		t.Errorf("went out as %s", got)
+	}
+}
+
+// A hundred megabytes are taken; what is beyond the limit is refused in the wire's words.
+func TestLargeBodies(t *testing.T) {
+	size := 0
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		size = int(n)
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	url := start(t, up, Options{Recall: RecallOff, ObserveOnly: true, MaxBody: 101 << 20})
+	body := func(n int) io.Reader {
+		return io.MultiReader(strings.NewReader(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"`), io.LimitReader(zeros{}, int64(n)), strings.NewReader(`"}]}`))
+	}
+	resp, err := http.Post(url+"/v1/messages", "application/json", body(100<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusTooManyRequests || size < 100<<20 {
+		t.Errorf("status %d, %d bytes arrived", resp.StatusCode, size)
+	}
+	resp, err = http.Post(url+"/v1/messages", "application/json", body(102<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte("request_too_large")) {
+		t.Errorf("status %d %s", resp.StatusCode, text)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+// Observing changes nothing on the wire and tells what would have been done.
+func TestObserveOnly(t *testing.T) {
+	up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+	r := newReports()
+	a := newAgent(chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
+	a.run(t)
+	sameBodies(t, a.bodies, up.all())
+	list := r.wait(len(a.bodies))
+	if last := list[len(list)-1]; !last.Folded || last.Snapshot.Tokens > window {
+		t.Errorf("the last report says folded %t, %d tokens", last.Folded, last.Snapshot.Tokens)
+	}
+}
+
+// With recall by file a stub names a file that has exactly what was folded.
+func TestRecallFile(t *testing.T) {
+	dir := t.TempDir()
+	a, up, _ := folding(t, messages, Options{Recall: RecallFile, RecallDir: dir})
+	body := string(up.all()[len(up.all())-1])
+	exact, stretches := 0, 0
+	for _, m := range regexp.MustCompile("read ("+dir+`\S+\.txt)`).FindAllStringSubmatch(body, -1) {
+		text := readFile(t, m[1])
+		lit := fmt.Sprintf("%q", text)
+		switch {
+		case strings.HasPrefix(text, "--- message "): // several messages, written out
+			stretches++
+		case strings.Contains(strings.Join(a.history, ""), lit[1:len(lit)-1]):
+			exact++
+		default:
+			t.Errorf("%s is not what the client had: %.100s", m[1], text)
+		}
+	}
+	if exact+stretches == 0 {
+		t.Error("no stub names a file")
+	}
+	if strings.Contains(body, `"name":"unfold"`) {
+		t.Error("recall tools are there too")
+	}
+}

@@ -1,0 +1,98 @@
+package proxy
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// A provider that says that the prompt is too long, in whatever way, is asked again with
+// less; the client sees nothing of it.
+func TestOverflowOnce(t *testing.T) {
+	for _, how := range []string{"400", "413", "stream"} {
+		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+			if how == "stream" && !streams {
+				t.Skip("an error inside a stream needs a stream")
+			}
+			up := upstream.New(upstream.Options{Calls: 8, Bytes: 6_000, FailAt: 5, Fail: how})
+			r := newReports()
+			a := newAgent(on, start(t, up, Options{Report: r.add}), "Do all the steps.")
+			a.streams = streams
+			a.run(t)
+			wellBehaved(t, up.Log())
+			retried := 0
+			for _, x := range r.wait(len(a.bodies)) {
+				if x.Retried {
+					retried++
+				}
+			}
+			if retried != 1 || len(up.Log()) != len(a.bodies)+1 {
+				t.Errorf("%d requests retried, %d of the client, %d upstream", retried, len(a.bodies), len(up.Log()))
+			}
+		})
+	}
+}
+
+// A provider that never has enough is asked twice; then the client gets its own words.
+func TestOverflowForEver(t *testing.T) {
+	for _, on := range []*protocol{messages, chat, responses} {
+		t.Run(string(on.format), func(t *testing.T) {
+			up := &capture{to: upstream.New(upstream.Options{Calls: 8, Limit: 10})}
+			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
+			_, err := a.send()
+			var e *pleat.APIError
+			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() || !strings.Contains(e.Message, "10") {
+				t.Errorf("the client got %v", err)
+			}
+			if n := len(up.all()); n > 2 {
+				t.Errorf("%d requests went out", n)
+			}
+		})
+	}
+}
+
+// What cannot fit is refused in the provider's words, and nothing is sent.
+func TestCannotFit(t *testing.T) {
+	for _, on := range []*protocol{messages, chat, responses} {
+		t.Run(string(on.format), func(t *testing.T) {
+			up := &capture{to: upstream.New(upstream.Options{})}
+			a := newAgent(on, start(t, up, Options{Window: 4_000}), strings.Repeat("many different words here ", 4_000))
+			_, err := a.send()
+			var e *pleat.APIError
+			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() {
+				t.Errorf("the client got %v", err)
+			}
+			if n := len(up.all()); n != 0 {
+				t.Errorf("%d requests went out", n)
+			}
+		})
+	}
+}
+
+// Other errors are the client's: they pass byte for byte, once.
+func TestErrorsPass(t *testing.T) {
+	for _, how := range []string{"429", "500", "529"} {
+		up := upstream.New(upstream.Options{Calls: 4, FailAt: 2, Fail: how})
+		a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
+		var failed *pleat.APIError
+		for {
+			more, err := a.step()
+			if errors.As(err, &failed) {
+				continue // as a client does
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !more {
+				break
+			}
+		}
+		if failed == nil || len(up.Log()) != len(a.bodies) {
+			t.Errorf("%s: the client got %v; %d requests upstream, %d of the client", how, failed, len(up.Log()), len(a.bodies))
+		}
+	}
+}
