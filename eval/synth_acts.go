@@ -2,7 +2,6 @@ package eval
 
 import (
 	"path"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
 )
@@ -63,9 +62,8 @@ func (s *synth) open() {
 	parts := []phrase{first}
 	var done []func(int)
 	for range 2 {
-		if p, enter := s.newRule(); enter != nil && !strings.Contains(first.s, p.s) {
+		if p, enter := s.newRule(); enter != nil && (len(parts) < 2 || parts[1].s != p.s) {
 			parts, done = append(parts, p), append(done, enter)
-			break
 		}
 	}
 	at := s.human(-1, parts...)

@@ -188,7 +188,7 @@ func (s *synth) extra(what string) *synthFile {
 			return f
 		}
 	}
-	f := &synthFile{seenAt: -1, extra: what, exists: true}
+	f := &synthFile{extra: what, exists: true}
 	switch what {
 	case "workflow":
 		f.path = s.newPath(".github/workflows", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" })
@@ -202,8 +202,8 @@ func (s *synth) extra(what string) *synthFile {
 	return f
 }
 
-// note1 writes a line into the project's notes.
-func (s *synth) note1(line phrase) {
+// writeNote writes a line into the project's notes.
+func (s *synth) writeNote(line phrase) {
 	f := s.extra("notes")
 	if f.truth.Reads == 0 {
 		s.read(f, 0, 0)
@@ -290,7 +290,7 @@ func (s *synth) clearDir() {
 
 // newScript makes a small Python program.
 func (s *synth) newScript() *synthFile {
-	f := &synthFile{seenAt: -1, extra: "script"}
+	f := &synthFile{extra: "script"}
 	f.path = s.newPath("scripts", func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" })
 	f.lines = phraseLines(s.x("import sys\n\nimport pandas as pd\n\n\ndef main():\n    df = pd.read_csv(\"data/<noun>s.csv\")\n    df = df[df[\"<noun2>_at\"] > \"<day>\"]"))
 	for range s.between(2, 6) {
@@ -330,7 +330,7 @@ func (s *synth) readUp() {
 		s.run(s.x("curl -sL <u>", "u", fetch), page, 0, "")
 	}
 	s.step()
-	s.note1(s.x("- <lib>: takes <value> for one <noun>, <adj> ones are left to the caller.", "value", value))
+	s.writeNote(s.x("- <lib>: takes <value> for one <noun>, <adj> ones are left to the caller.", "value", value))
 	if s.chance(60) {
 		s.think(joinPhrases(" ", s.x(pickOne(s.r, synthThoughts)), s.x(pickOne(s.r, synthThoughts))))
 		s.explain(s.extra("notes"))

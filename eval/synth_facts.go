@@ -157,14 +157,14 @@ func (s *synth) mention(f synthFact) {
 	switch f.kind {
 	case LiteralError:
 		if s.chance(50) {
-			s.note1(x("- `<l>`: seen while the <noun> was <adj>, fixed by <fn>."))
+			s.writeNote(x("- `<l>`: seen while the <noun> was <adj>, fixed by <fn>."))
 			return
 		}
 		s.think(x("The message is the one from before, `<l>`, so the <noun> path is involved again and not the <noun2>."))
 		s.grep(s.name(classFn, s.p.fns))
 	case LiteralMeasure:
 		if s.chance(50) {
-			s.note1(x("| <noun> <verb> | <l> | <f2>x | <day> |"))
+			s.writeNote(x("| <noun> <verb> | <l> | <f2>x | <day> |"))
 			return
 		}
 		s.say(x("For comparison, the earlier figure was <l>; let me look at the <noun> side again."))

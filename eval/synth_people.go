@@ -175,7 +175,7 @@ func (s *synth) newRule() (phrase, func(at int)) {
 		if slices.Contains(s.p.frozen, d) || d == s.p.busy {
 			return phrase{}, nil
 		}
-		dir = d
+		dir, s.p.busy = d, d // and not twice in one message
 	}
 	env := []any{
 		"dir", d + "/", "team", pickOne(s.r, synthTeams), "person", pickOne(s.r, s.p.people), "lib", pickOne(s.r, synthLibs),
@@ -220,9 +220,9 @@ func (s *synth) oldRule() (phrase, func(at int)) {
 	i := pickOne(s.r, ready)
 	r := s.rules[i]
 	switch {
-	case len(r.kind.replace) > 0 && s.chance(60):
+	case len(r.kind.replace) > 0 && s.chance(75):
 		return s.replaceRule(i)
-	case len(r.kind.lift) > 0 && s.chance(60):
+	case len(r.kind.lift) > 0 && s.chance(75):
 		p := s.x(s.sentence(r.kind.lift), r.env...)
 		return p, func(at int) {
 			s.rules[i].over = true
@@ -279,9 +279,9 @@ func (s *synth) ask(request phrase) {
 			live++
 		}
 	}
-	if s.chance(55) && live < 12 && len(s.rules) < 4+s.tokens/9_000 {
+	if s.chance(50) && live < 12 && len(s.rules) < 4+s.tokens/9_000 {
 		more(s.newRule())
-	} else if s.chance(75) {
+	} else {
 		more(s.oldRule())
 	}
 	if s.chance(12) {

@@ -35,7 +35,6 @@ type synthFile struct {
 	truth   FileTruth
 	touched bool
 	reads   []int // calls whose result shows the file as it is
-	seenAt  int   // message of the newest result that shows all of it; -1: none
 }
 
 func (f *synthFile) content() string {
@@ -306,7 +305,7 @@ func (s *synth) newPath(dir string, base func() string) lit {
 // newFile makes a source file. It is not on disk yet.
 func (s *synth) newFile(dir string) *synthFile {
 	lang := s.p.lang
-	f := &synthFile{seenAt: -1}
+	f := &synthFile{}
 	f.path = s.newPath(dir, func() string {
 		return lang.file(pickOne(s.r, s.p.nouns), pickOne(s.r, s.p.nouns))
 	})
@@ -329,7 +328,7 @@ func (s *synth) newFile(dir string) *synthFile {
 // newTestFile makes the tests of a file.
 func (s *synth) newTestFile(of *synthFile) *synthFile {
 	lang := s.p.lang
-	f := &synthFile{testOf: of, seenAt: -1}
+	f := &synthFile{testOf: of}
 	base := lang.testFile(path.Base(of.path.s))
 	dir := path.Dir(of.path.s)
 	if lang.ext == ".py" {

@@ -258,7 +258,7 @@ func (s *synth) remove(f *synthFile) {
 // rename moves a file within its directory. The old path stays behind as a deleted file.
 func (s *synth) rename(f *synthFile, to lit) *synthFile {
 	moved := *f
-	moved.path, moved.reads, moved.seenAt, moved.touched = to, nil, -1, false
+	moved.path, moved.reads, moved.touched = to, nil, false
 	moved.truth = FileTruth{Path: to.s, From: f.path.s, New: true}
 	f.exists, f.lines = false, nil
 	s.p.files = append(s.p.files, &moved)
