@@ -234,8 +234,8 @@ func (s *Session) begin(ctx context.Context) func() {
 // Append adds messages. When it returns they are durable. Results that are too large to
 // be sent are spilled on the way. If another process wrote to the session meanwhile, the
 // session takes in what it wrote and returns [ErrConflict]. Messages are written several
-// at a time, in order: the error says from which on they were not added; those before it
-// were.
+// at a time, in order, and one whose results may be spilled begins a write of its own: an
+// error is an [*AppendError], which says how many were added before it.
 func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 	defer s.begin(ctx)()
 	done := 0
@@ -256,11 +256,11 @@ func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 			err = again
 		}
 		if err != nil {
-			return fmt.Errorf("append message %d of %d to session %s: %w", done+1, len(msgs), s.key, err)
+			return &AppendError{s.key, done, len(msgs), err}
 		}
 	}
 	if err := flush(); err != nil {
-		return fmt.Errorf("append message %d of %d to session %s: %w", done+1, len(msgs), s.key, err)
+		return &AppendError{s.key, done, len(msgs), err}
 	}
 	return nil
 }

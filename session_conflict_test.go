@@ -3,6 +3,7 @@ package pleat_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,5 +87,35 @@ func TestOpenSessionTwice(t *testing.T) {
 	s := &slowCreate{MemStore: mem, other: func() { open(t, mem, nil) }}
 	if err := open(t, s, nil).Append(t.Context(), pleat.User("hello")); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An Append that loses in the middle says how much of it is there.
+func TestAppendError(t *testing.T) {
+	mem := pleat.NewMemStore()
+	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
+	store := &slowCreate{MemStore: mem}
+	a, b := open(t, store, o), open(t, mem, o)
+	if err := a.Append(t.Context(), pleat.User("go")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store.other = func() { // while a writes the call, before its result
+		store.other = func() {
+			if err := errors.Join(b.Refresh(t.Context()), b.Append(t.Context(), pleat.User("from b"))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	msgs := []pleat.Message{pleat.Assistant(pleat.Call("1", "read", `{}`)), pleat.Results(pleat.Result("1", strings.Repeat("long ", 1000)))}
+	err := a.Append(t.Context(), msgs...)
+	e, ok := errors.AsType[*pleat.AppendError](err)
+	if !ok || e.Added != 1 || e.Of != 2 || !errors.Is(err, pleat.ErrConflict) || a.Len() != 3 {
+		t.Fatalf("%v: %+v, with %d messages; want 1 of 2 added and a conflict", err, e, a.Len())
+	}
+	if err := a.Append(t.Context(), msgs[e.Added:]...); err != nil || a.Len() != 4 {
+		t.Errorf("append of the rest: %v, %d messages", err, a.Len())
 	}
 }

@@ -38,6 +38,8 @@ func child(role string, args []string) error {
 		return compete(args[0], args[1], args[2])
 	case "claim":
 		return claimAndHang(args[0], args[1])
+	case "replica":
+		return replica(args[0], args[1], args[2])
 	case "load":
 		return load(args[0], args[1], args[2], args[3], args[4])
 	}
