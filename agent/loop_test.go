@@ -25,6 +25,7 @@ type bench struct {
 
 	mu     sync.Mutex
 	events []agent.Event
+	keep   map[agent.EventKind]bool // which events are kept; nil: all
 }
 
 func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
@@ -42,7 +43,9 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 	o.Observe = func(e agent.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.events = append(b.events, e)
+		if b.keep == nil || b.keep[e.Kind] {
+			b.events = append(b.events, e)
+		}
 	}
 	if b.Agent, err = agent.New(t.Context(), o); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,199 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// produced is the output of the n-th call of the soak: 1 to 200 KB of lines, the same
+// whenever it is asked for.
+func produced(n int) string {
+	size := 1_000 + (n*7919)%200_000
+	if n%4 != 0 { // most outputs are small, as in life
+		size = 1_000 + size%9_000
+	}
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%06d call %d: value %x in src/mod%d/file_%d.go:%d\n", i, n, (i+1)*(n+7)*2654435761%4294967291, n%13, i%97, i*3+n)
+	}
+	return b.String()
+}
+
+var produce = agent.Tool{
+	Definition: pleat.Tool{Name: "produce", Description: "Produces output.", Schema: `{"type":"object","properties":{"n":{"type":"integer"}}}`},
+	Run: func(_ context.Context, c agent.Call) (string, error) {
+		var in struct{ N int }
+		err := c.Decode(&in)
+		return produced(in.N), err
+	},
+}
+
+// soak is a model for a long run: it checks every request that it gets.
+type soak struct {
+	t     *testing.T
+	turns int
+	max   int // tokens
+	count *pleat.Tokenizer
+
+	n       int // requests
+	calls   int
+	largest int
+	heap    []uint64
+}
+
+func (s *soak) Generate(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+	s.n++
+	size := s.count.CountRequest(*req)
+	if s.largest = max(s.largest, size); size > s.max {
+		s.t.Errorf("request %d has %d tokens, %d may be sent", s.n, size, s.max)
+	}
+	s.legal(req)
+	if s.n%50 == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		s.heap = append(s.heap, m.HeapAlloc)
+	}
+	var step pleattest.Step
+	switch {
+	case s.n == s.turns:
+		step = pleattest.Say("done")
+	case s.n%23 == 0:
+		step = pleattest.Use(call(fmt.Sprint("s", s.n), "search", `{"queries":["call %d value"]}`, s.n))
+	case s.n%29 == 0:
+		step = pleattest.Use(call(fmt.Sprint("s", s.n), "ledger", `{}`))
+	case s.n%10 == 0: // several at once
+		step = pleattest.Use(s.next(), s.next(), s.next())
+	default:
+		step = pleattest.Use(s.next())
+	}
+	step.Reply.Usage = pleat.Usage{Input: size, Output: 50}
+	return step.Reply, nil
+}
+
+func (s *soak) next() pleat.ToolCall {
+	s.calls++
+	return call(fmt.Sprint("p", s.calls), "produce", `{"n":%d}`, s.calls)
+}
+
+// legal holds a request to the rules of all wires.
+func (s *soak) legal(req *pleat.Request) {
+	for name, check := range map[string]func() ([]pleat.Violation, error){
+		"anthropic": func() ([]pleat.Violation, error) {
+			body, err := anthropic.Encode(req)
+			if err != nil {
+				return nil, err
+			}
+			r, err := anthropic.Decode(body)
+			if err != nil {
+				return nil, err
+			}
+			return r.Check(pleat.Model{}), nil
+		},
+		"chat": func() ([]pleat.Violation, error) {
+			body, err := openai.EncodeChat(req)
+			if err != nil {
+				return nil, err
+			}
+			r, err := openai.DecodeChat(body)
+			if err != nil {
+				return nil, err
+			}
+			return r.Check(pleat.Model{}), nil
+		},
+		"responses": func() ([]pleat.Violation, error) {
+			body, err := openai.EncodeResponses(req)
+			if err != nil {
+				return nil, err
+			}
+			r, err := openai.DecodeResponses(body)
+			if err != nil {
+				return nil, err
+			}
+			return r.Check(pleat.Model{}), nil
+		},
+	} {
+		bad, err := check()
+		if err != nil || len(bad) > 0 {
+			s.t.Errorf("request %d is not legal for %s: %v %v", s.n, name, bad, err)
+		}
+	}
+}
+
+// TestSoak runs long sessions in small windows. PLEAT_SOAK says how many turns.
+func TestSoak(t *testing.T) {
+	turns := 40
+	if testing.Short() {
+		turns = 15
+	}
+	if n, err := strconv.Atoi(os.Getenv("PLEAT_SOAK")); err == nil {
+		turns = n
+	}
+	for _, window := range []int{8_000, 60_000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			store, err := sqlite.Open(filepath.Join(t.TempDir(), "store"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			model := pleat.Model{ID: "soak", Window: window}
+			budget := pleat.Budget{Window: window}
+			s := &soak{t: t, turns: turns, max: budget.Limits().Max, count: pleat.NewTokenizer(model, nil)}
+			b := newBench(t, agent.Options{
+				Store: store, Generator: s, Tools: []agent.Tool{produce},
+				Request: pleat.Request{Model: "soak", MaxTokens: 1_000},
+				Session: pleat.Options{Model: model, Budget: budget},
+			})
+			b.keep = map[agent.EventKind]bool{agent.EventEpoch: true}
+			res, err := b.Run(t.Context(), "Produce, and keep the numbers. Never touch legacy/.")
+			if err != nil || res.Stop != agent.StopDone {
+				t.Fatalf("the run ended with %v, %v", res.Stop, err)
+			}
+			bytes := s.recoverable(b)
+			t.Logf("%d turns, %d calls, %d bytes of output, %d epochs; largest request %d of %d tokens; heap every 50 turns, in MB: %v",
+				res.Turns, res.Calls, bytes, b.Session().Snapshot().Epoch, s.largest, s.max, megabytes(s.heap))
+			if b.Session().Snapshot().Epoch == 0 {
+				t.Error("nothing was folded")
+			}
+		})
+	}
+}
+
+// recoverable fails unless every output comes back exactly, and returns their size.
+func (s *soak) recoverable(b *bench) int {
+	s.t.Helper()
+	list := b.Session().Ledger(pleat.LedgerFilter{Tool: "produce"})
+	if len(list) != s.calls {
+		s.t.Errorf("the ledger has %d of %d calls", len(list), s.calls)
+	}
+	size := 0
+	for i, e := range list {
+		u, err := b.Session().Unfold(s.t.Context(), pleat.UnfoldRequest{Handle: e.Handle})
+		if err != nil || u.Whole() != produced(i+1) {
+			s.t.Errorf("output %d came back with %d bytes, want %d (%v)", i+1, len(u.Whole()), len(produced(i+1)), err)
+		}
+		size += len(u.Whole())
+	}
+	return size
+}
+
+func megabytes(bytes []uint64) []string {
+	out := make([]string, len(bytes))
+	for i, n := range bytes {
+		out[i] = fmt.Sprintf("%.1f", float64(n)/1e6)
+	}
+	return out
+}
