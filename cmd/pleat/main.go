@@ -47,7 +47,7 @@ type command struct {
 // commands lists the subcommands in the order that help shows them.
 func commands() []command {
 	return []command{
-		runCommand,
+		runCommand, proxyCommand, wrapCommand,
 		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
 		sessionsCommand, policiesCommand, pricesCommand,
 		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, storeCommand, gcCommand, forgetCommand,
@@ -67,6 +67,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	err := p.dispatch(ctx, args)
 	if err == nil {
 		return 0
+	}
+	if e, ok := errors.AsType[exitError](err); ok {
+		return e.code
 	}
 	fmt.Fprintln(p.stderr, "pleat:", err)
 	if _, ok := errors.AsType[usageError](err); ok {

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/proxy"
 )
 
 // telemetry tells OpenTelemetry what the agent and the proxy do: model calls with the
@@ -141,4 +142,34 @@ func (t *telemetry) generator(g pleat.Generator, provider, session string) pleat
 		end(reply, err)
 		return reply, err
 	})
+}
+
+// exchange tells of a request that went through the proxy, after it is over.
+func (t *telemetry) exchange(r proxy.Report) {
+	if r.Session.Session == "" {
+		return
+	}
+	provider := "openai"
+	if r.Format == pleat.FormatAnthropic {
+		provider = "anthropic"
+	}
+	_, span := t.tracer.Start(context.Background(), "chat "+r.Model, trace.WithTimestamp(r.Began), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.provider.name", provider),
+		attribute.String("gen_ai.request.model", r.Model),
+		attribute.String("gen_ai.conversation.id", r.Session.Session),
+		attribute.Int("gen_ai.usage.input_tokens", r.Usage.Prompt()),
+		attribute.Int("gen_ai.usage.output_tokens", r.Usage.Output),
+		attribute.Int("gen_ai.usage.cache_read.input_tokens", r.Usage.CacheRead),
+		attribute.Int("http.response.status_code", r.Status),
+		attribute.Bool("pleat.folded", r.Folded),
+		attribute.Int("pleat.tokens.before", max(r.Whole, r.Snapshot.Tokens)),
+		attribute.Int("pleat.tokens.after", r.Snapshot.Tokens),
+		attribute.Int("pleat.hidden_rounds", r.Hidden),
+		attribute.Float64("pleat.added_seconds", r.Added.Seconds()),
+	))
+	if r.Err != nil {
+		span.SetStatus(codes.Error, errorType(r.Err))
+	}
+	span.End(trace.WithTimestamp(r.Began.Add(r.Took)))
 }

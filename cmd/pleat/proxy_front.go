@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/proxy"
+)
+
+// front is what stands before the proxy: the token, and the pages for its operator.
+type front struct {
+	proxy *proxy.Handler
+	tally *tally
+	token string // empty: none is demanded
+	store pleat.Store
+}
+
+const tokenHeader = "X-Pleat-Token"
+
+// ServeHTTP implements [http.Handler].
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" { // says nothing that is worth a token
+		_, _ = w.Write([]byte("ok\n"))
+		return
+	}
+	r, ok := f.admit(r)
+	if !ok {
+		http.Error(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`, http.StatusUnauthorized)
+		return
+	}
+	switch r.URL.Path {
+	case "/readyz":
+		f.ready(w, r)
+	case "/metrics":
+		f.tally.metrics.ServeHTTP(w, r)
+	case "/pleat/status":
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(f.tally.status(f.proxy))
+	case "/pleat/drain":
+		if r.Method != http.MethodPost {
+			http.Error(w, "POST drains", http.StatusMethodNotAllowed)
+			return
+		}
+		f.proxy.Drain()
+		_, _ = w.Write([]byte("draining\n"))
+	default:
+		f.proxy.ServeHTTP(w, r)
+	}
+}
+
+// admit checks the token, and takes it out of the request: it is no provider's business.
+func (f *front) admit(r *http.Request) (*http.Request, bool) {
+	given := r.Header.Get(tokenHeader)
+	rest, inPath := strings.CutPrefix(r.URL.Path, "/t/")
+	if f.token == "" {
+		return r, true
+	}
+	r = r.Clone(r.Context())
+	r.Header.Del(tokenHeader)
+	if inPath {
+		token, path, _ := strings.Cut(rest, "/")
+		given, r.URL.Path, r.URL.RawPath = token, "/"+path, ""
+		r.RequestURI = r.URL.RequestURI()
+	}
+	return r, subtle.ConstantTimeCompare([]byte(given), []byte(f.token)) == 1
+}
+
+// ready reports whether new requests should come here: not while draining, and not while
+// the store cannot be read.
+func (f *front) ready(w http.ResponseWriter, r *http.Request) {
+	if f.proxy.Draining() {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	ctx, stop := context.WithTimeout(r.Context(), 2*time.Second)
+	defer stop()
+	if _, err := f.store.Find(ctx, "", pleat.EntryPrefix, "readyz"); err != nil && !errors.Is(err, pleat.ErrNotFound) {
+		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ready\n"))
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/proxy"
+)
+
+var wrapCommand = command{
+	name:    "wrap",
+	args:    "CLIENT [-- ARGUMENTS]",
+	summary: "run an agent behind a proxy of its own",
+	help: `Starts a proxy on a free port of this machine and CLIENT against it, with ARGUMENTS, and ends
+with it. CLIENT is claude, codex, opencode, or any other program: that one finds the proxy in
+ANTHROPIC_BASE_URL and OPENAI_BASE_URL. The client's own keys and logins are used as ever.
+At the end it says what was folded; the exit code is the client's.`,
+	examples: `pleat wrap claude
+pleat wrap codex -- exec 'Mend the build.'
+pleat wrap --window 100k opencode -- run 'Mend the build.'
+pleat wrap -- python agent.py`,
+	flags: func(fs *flag.FlagSet) runFunc {
+		f := &proxyFlags{store: declareStore(fs)}
+		f.declare(fs)
+		return f.wrap
+	},
+}
+
+// exitError is the exit code of a program that was run for somebody.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err error) {
+	if len(args) == 0 {
+		return usageError{"wrap needs a program to run"}
+	}
+	// The terminal's Ctrl-C is the client's to answer.
+	signal.Ignore(os.Interrupt)
+	ctx = context.WithoutCancel(ctx)
+	t := newTally()
+	o, done, err := f.options(ctx, p, slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelError})), t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	h, err := proxy.NewHandler(o)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{Handler: &front{proxy: h, tally: t, store: o.Store}, ReadHeaderTimeout: 20 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // ends when it is closed below
+	}()
+	defer func() {
+		err = errors.Join(err, server.Close())
+		<-ended
+	}()
+	err = p.client(ctx, "http://"+l.Addr().String(), args)
+	if s := t.status(h); s.All.Epochs > 0 {
+		fmt.Fprintf(p.stderr, "pleat: %s, %s of %s went out; what was folded is in the store (\"pleat stored\")\n",
+			plural(s.All.Epochs, "epoch"), byteSize(s.All.BytesOut), byteSize(s.All.BytesIn))
+	}
+	return err
+}
+
+// client runs a program against the proxy at base.
+func (p *program) client(ctx context.Context, base string, args []string) error {
+	name, args := args[0], args[1:]
+	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1"}
+	switch name {
+	case "codex":
+		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)
+	case "opencode":
+		config, err := opencodeConfig(p.getenv("OPENCODE_CONFIG_CONTENT"), base)
+		if err != nil {
+			return err
+		}
+		extra = append(extra, "OPENCODE_CONFIG_CONTENT="+config)
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Env = append(os.Environ(), extra...)
+	err := cmd.Run()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exitError{max(e.ExitCode(), 1)}
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("run %s: it is not on your PATH: %w", name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", name, err)
+	}
+	return nil
+}
+
+// opencodeConfig adds the proxy's address for both providers to a configuration.
+func opencodeConfig(had, base string) (string, error) {
+	config := make(map[string]any)
+	if strings.TrimSpace(had) != "" {
+		if err := json.Unmarshal([]byte(had), &config); err != nil {
+			return "", fmt.Errorf("read OPENCODE_CONFIG_CONTENT: %w", err)
+		}
+	}
+	child := func(m map[string]any, key string) map[string]any {
+		c, ok := m[key].(map[string]any)
+		if !ok {
+			c = make(map[string]any)
+			m[key] = c
+		}
+		return c
+	}
+	providers := child(config, "provider")
+	for _, name := range []string{"anthropic", "openai"} {
+		child(child(providers, name), "options")["baseURL"] = base + "/v1"
+	}
+	out, err := json.Marshal(config)
+	return string(out), err
+}
