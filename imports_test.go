@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},
 	"internal/pgtest":      {},
-	"cmd/pleat":            {"", "agent", "anthropic", "eval", "openai", "postgres", "sessionlog", "sqlite"},
+	"cmd/pleat":            {"", "agent", "anthropic", "eval", "openai", "postgres", "proxy", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed
@@ -46,6 +46,7 @@ var imports = map[string][]string{
 var modules = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml",
+		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
 		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace",

@@ -81,5 +81,5 @@ func (r *running) digestBy(g pleat.Generator, m pleat.Model) { digestWith(&r.o.S
 
 // digestWith has a session's digests written by a model.
 func digestWith(o *pleat.Options, g pleat.Generator, m pleat.Model) {
-	_, _, _ = o, g, m
+	o.Digest.Generator, o.Digest.Model = g, m
 }
