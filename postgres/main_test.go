@@ -40,12 +40,18 @@ func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
 // run runs a statement in the database of a URL.
 func run(t testing.TB, url, text string, args ...any) {
 	t.Helper()
+	if err := tryRun(t, url, text, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryRun(t testing.TB, url, text string, args ...any) error {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), text, args...); err != nil {
-		t.Fatal(err)
-	}
+	_, err = conn.Exec(t.Context(), text, args...)
+	return err
 }
