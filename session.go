@@ -238,6 +238,11 @@ func (s *Session) begin(ctx context.Context) func() {
 // error is an [*AppendError], which says how many were added before it.
 func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 	defer s.begin(ctx)()
+	return s.append(ctx, msgs)
+}
+
+// append adds messages and, in the same write as the last of them, further entries.
+func (s *Session) append(ctx context.Context, msgs []Message, more ...Entry) error {
 	done := 0
 	var b appendBatch
 	flush := func() error {
@@ -259,6 +264,7 @@ func (s *Session) Append(ctx context.Context, msgs ...Message) error {
 			return &AppendError{s.key, done, len(msgs), err}
 		}
 	}
+	b.entries = append(b.entries, more...)
 	if err := flush(); err != nil {
 		return &AppendError{s.key, done, len(msgs), err}
 	}
@@ -296,7 +302,7 @@ func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
 }
 
 func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
-	if len(b.fresh) == 0 {
+	if len(b.entries) == 0 {
 		return nil
 	}
 	s.fresh = b.fresh

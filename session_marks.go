@@ -23,14 +23,14 @@ func (s *Session) Last() uint64 {
 	return s.last
 }
 
-// Mark records a place in the session under a label, as an entry of kind [EntryPrefix]
-// with data of the caller's own; [Store.Find] finds it again, and [Fork] can begin there.
-// It returns the entry's number. If another process wrote meanwhile the place is no
-// longer where the caller thinks: the session takes in what was written and returns
-// [ErrConflict].
-func (s *Session) Mark(ctx context.Context, label string, data []byte) (uint64, error) {
+// Mark adds messages, if any, and records the place behind them under a label, as an
+// entry of kind [EntryPrefix] with data of the caller's own; [Store.Find] finds it again,
+// and [Fork] can begin there. It returns the entry's number. If another process wrote
+// meanwhile the place is no longer where the caller thinks: the session takes in what was
+// written and returns [ErrConflict], as [Session.Append] does.
+func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...Message) (uint64, error) {
 	defer s.begin(ctx)()
-	if err := s.write(ctx, Entry{Kind: EntryPrefix, Label: label, Data: data}); err != nil {
+	if err := s.append(ctx, msgs, Entry{Kind: EntryPrefix, Label: label, Data: data}); err != nil {
 		return 0, fmt.Errorf("mark session %s: %w", s.key, err)
 	}
 	return s.last, nil

@@ -19,7 +19,7 @@ type conversation struct {
 	mu    sync.Mutex
 	sess  *pleat.Session
 	setup setup
-	seen  uint64 // marks up to this entry are known
+	seen  uint64 // entries up to this one were looked at for marks
 	marks map[pleat.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
@@ -76,6 +76,37 @@ type reply struct {
 	Words string `json:"words"` // hash of what the client saw of it
 }
 
+// refresh takes in what other replicas wrote. Entries of our own, unless somebody else's
+// came between them, need not be read again to know their marks.
+func (c *conversation) refresh(ctx context.Context, store pleat.Store) error {
+	if err := c.sess.Refresh(ctx); err != nil {
+		return err
+	}
+	if c.sess.Last() == c.seen {
+		return nil
+	}
+	if err := c.load(ctx, store); err != nil {
+		return err
+	}
+	c.seen = c.sess.Last()
+	return nil
+}
+
+// wrote says that all entries since one are ours and known: the session would have said
+// that there is a conflict.
+func (c *conversation) wrote(since uint64) {
+	if c.seen == since {
+		c.seen = c.sess.Last()
+	}
+}
+
+// wroteOne says that one entry of ours was written, perhaps behind others.
+func (c *conversation) wroteOne() {
+	if c.sess.Last() == c.seen+1 {
+		c.seen++
+	}
+}
+
 // load reads the marks that were written since it last looked.
 func (c *conversation) load(ctx context.Context, store pleat.Store) error {
 	for e, err := range store.Scan(ctx, c.key, c.seen+1, pleat.EntryPrefix) {
@@ -87,6 +118,7 @@ func (c *conversation) load(ctx context.Context, store pleat.Store) error {
 			return fmt.Errorf("read mark %d of session %s: %w", e.Seq, c.key, err)
 		}
 		m.seq = e.Seq
+		c.seen = e.Seq
 		c.take(m, e.Time)
 	}
 	return nil
@@ -94,7 +126,6 @@ func (c *conversation) load(ctx context.Context, store pleat.Store) error {
 
 // take adds a mark.
 func (c *conversation) take(m mark, at time.Time) {
-	c.seen = m.seq
 	if m.Recall != "" {
 		c.mode = m.mode
 	}

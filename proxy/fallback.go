@@ -25,10 +25,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.sess.Refresh(ctx); err != nil {
-		return nil, false, err
-	}
-	if err := c.load(ctx, rw.o.Store); err != nil {
+	if err := c.refresh(ctx, rw.o.Store); err != nil {
 		return nil, false, err
 	}
 	if !c.tools {

@@ -67,10 +67,12 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 		c := t.conv
 		c.mu.Lock()
 		err := errMoved
+		last := c.sess.Last()
 		if c.sess.Len() == t.at {
 			err = c.sess.Append(ctx, msgs...)
 		}
 		if err == nil {
+			c.wrote(last)
 			t.at = c.sess.Len()
 			for range msgs {
 				t.client = append(t.client, -1)
@@ -155,8 +157,12 @@ func (x *exchange) keep(ctx context.Context, replies []pleat.Reply, last pleat.R
 			return err
 		}
 	}
-	if last.Usage.Prompt() > 0 && last.Err == nil {
-		return c.sess.Used(ctx, last.Usage)
+	if last.Usage.Prompt() == 0 || last.Err != nil {
+		return nil
 	}
+	if err := c.sess.Used(ctx, last.Usage); err != nil {
+		return err
+	}
+	c.wroteOne()
 	return nil
 }

@@ -254,24 +254,33 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if err != nil {
 		return nil, p, err
 	}
-	if err := c.sess.Append(ctx, req.messages[p.client:]...); err != nil {
-		return nil, p, err
-	}
-	now := rw.o.Now()
 	idle := time.Duration(0)
 	if !c.last.IsZero() {
-		idle = max(now.Sub(c.last), 0)
+		idle = max(rw.o.Now().Sub(c.last), 0)
+	}
+	t := &turn{req: req, from: from, conv: c, prefixes: prefixes, mark: p.mark}
+	if p.mark.Client < len(req.messages) {
+		news := req.messages[p.client:]
+		t.mark = mark{
+			mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes),
+			At: c.sess.Len() + len(news), Tools: len(req.tools) > 0, Aliases: p.aliases,
+		}
+		if err := rw.mark(ctx, c, t, news...); err != nil {
+			return nil, p, err
+		}
 	}
 	epochs := c.sess.Snapshot().Epoch
 	v, err := c.sess.View(ctx, pleat.Turn{Idle: idle})
 	if err != nil {
 		return nil, p, err
 	}
-	t := &turn{req: req, from: from, conv: c, at: c.sess.Len(), prefixes: prefixes, mark: p.mark, meter: c.sess.Snapshot()}
-	t.epochs = t.meter.Epoch - epochs
-	if p.mark.Client < len(req.messages) || t.epochs > 0 {
-		t.mark = mark{mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes), At: t.at, Tools: len(req.tools) > 0, Aliases: p.aliases}
-		if err := rw.mark(ctx, c, t); err != nil {
+	t.at, t.meter = c.sess.Len(), c.sess.Snapshot()
+	if t.at != t.mark.At {
+		return nil, p, pleat.ErrConflict // somebody wrote while the epoch was made
+	}
+	if t.epochs = t.meter.Epoch - epochs; t.epochs > 0 {
+		c.wroteOne()
+		if err := rw.mark(ctx, c, t); err != nil { // the same place, with what is in force now
 			return nil, p, err
 		}
 	}
@@ -289,27 +298,30 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 		if err := rw.start(ctx, c, req, from); err != nil {
 			return err
 		}
-	} else if err := c.sess.Refresh(ctx); err != nil {
+	}
+	if err := c.refresh(ctx, rw.o.Store); err != nil {
 		return err
 	}
 	if head := req.head(); c.setup.head != head {
 		c.sess.SetHead(req.system, append(slices.Clone(req.tools), c.mode.tools(req)...))
 		c.setup.head = head
 	}
-	return c.load(ctx, rw.o.Store)
+	return nil
 }
 
-// mark records that the request's messages are in the session, with the folds in force.
-func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn) error {
+// mark records that the request's messages are in the session, after adding those that
+// are new, with the folds in force.
+func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...pleat.Message) error {
 	prefix := t.prefixes[len(t.prefixes)-1]
 	data, err := json.Marshal(t.mark)
 	if err != nil {
 		return fmt.Errorf("encode mark: %w", err)
 	}
-	first := len(c.marks) == 0
-	if t.mark.seq, err = c.sess.Mark(ctx, t.from.scope.label(prefix), data); err != nil {
+	first, last := len(c.marks) == 0, c.sess.Last()
+	if t.mark.seq, err = c.sess.Mark(ctx, t.from.scope.label(prefix), data, news...); err != nil {
 		return err
 	}
+	c.wrote(last)
 	c.take(t.mark, rw.o.Now())
 	rw.mu.Lock()
 	rw.index[indexKey{t.from.scope, prefix}] = c.key
@@ -320,6 +332,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn) error {
 	if _, err := c.sess.Mark(ctx, t.from.hintLabel(), data); err != nil && !errors.Is(err, pleat.ErrConflict) {
 		return err
 	}
+	c.wroteOne()
 	return nil
 }
 
@@ -364,10 +377,12 @@ func (c *conversation) replyMark(ctx context.Context, r reply) error {
 	if err != nil {
 		return fmt.Errorf("encode mark: %w", err)
 	}
+	last := c.sess.Last()
 	seq, err := c.sess.Mark(ctx, "", data)
 	if err != nil {
 		return err
 	}
+	c.wrote(last)
 	c.take(mark{mode: c.mode, Reply: &r, seq: seq}, time.Time{})
 	return nil
 }

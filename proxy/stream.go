@@ -25,6 +25,7 @@ type stream struct {
 	ended   bool          // the client has got the end of the answer
 	err     error
 	next    chan sent // another request is under way
+	settle  func()    // to be done before the end of the stream
 	closed  bool
 }
 
@@ -81,6 +82,10 @@ func (s *stream) more() {
 		}
 		return
 	}
+	if s.settle != nil { // the client has its answer: now the books
+		s.settle()
+		s.settle = nil
+	}
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
 		s.rec.Write(s.buf[:n])
@@ -100,7 +105,7 @@ func (s *stream) more() {
 		s.out = append(s.out, s.split.rest()...)
 		s.over()
 	}
-	if s.next == nil {
+	if s.next == nil && s.settle == nil {
 		s.err = io.EOF
 	}
 }
@@ -145,7 +150,11 @@ func (s *stream) over() {
 		}
 	}
 	s.ended = true
-	x.settle(x.ctx, s.replies, reply, err == nil && reply.Err == nil)
+	s.settle = func() { x.settle(x.ctx, s.replies, reply, err == nil && reply.Err == nil) }
+	if x.hidden > 0 { // the client must not come back before what it did not see is kept
+		s.settle()
+		s.settle = nil
+	}
 	s.out = append(s.out, s.screen.end()...)
 }
 
@@ -196,6 +205,10 @@ func (s *stream) Close() error {
 		return nil
 	}
 	s.closed = true
+	if s.settle != nil { // a client that knows the end when it sees it
+		s.settle()
+		s.settle = nil
+	}
 	err := s.from.Close()
 	s.x.cancel(context.Canceled)
 	if s.next != nil {
