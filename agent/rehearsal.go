@@ -49,25 +49,21 @@ func RehearsalRules() Rules {
 // RehearsalOptions set an agent up to play the rehearsal in a workspace that
 // [PrepareRehearsal] has filled. Store, key, observer and pace are the caller's to choose.
 func RehearsalOptions(w *Workspace) Options {
+	r := new(Rehearsal)
 	return Options{
-		Generator: new(Rehearsal),
+		Generator: r,
 		Request: pleat.Request{
 			Model:  "rehearsal",
 			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
 		},
-		Session: pleat.Options{Model: RehearsalModel(), Budget: RehearsalBudget(), Policy: rehearsalPolicy()},
-		Tools:   StandardTools(w, ToolOptions{}),
-		Permit:  RehearsalRules().Permit(nil),
+		Session: pleat.Options{
+			Model: RehearsalModel(), Budget: RehearsalBudget(),
+			// It writes its digests itself, and not in the background: each run is the same.
+			Digest: pleat.DigestOptions{Generator: r, NoBackground: true},
+		},
+		Tools:  StandardTools(w, ToolOptions{}),
+		Permit: RehearsalRules().Permit(nil),
 	}
-}
-
-// rehearsalPolicy is the default policy with less kept beside a page of 800 tokens: the
-// newest 2 results and 4 messages, no files. In so small a window there is room for no
-// more.
-func rehearsalPolicy() pleat.Policy {
-	p, _ := pleat.PolicyByName("default") // it is always there
-	p.Mask.Keep, p.Digest.Keep, p.Digest.Tokens, p.Restore.Files = 2, 4, 800, 0
-	return p
 }
 
 // Generate implements [pleat.Generator].

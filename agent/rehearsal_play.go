@@ -48,25 +48,34 @@ func (s *scene) next() (string, []pleat.ToolCall) {
 	case 4:
 		return "What did customers write?", s.calls(5, 0, toolReadFile, `{"path":"support/tickets.md"}`)
 	case 5:
-		return "Payments could not be signed. The checkout's own log is next.", s.calls(6, 0, toolReadFile, `{"path":"logs/checkout.log"}`)
+		return "Payments could not be signed. And the night shift?", s.calls(6, 0, toolReadFile, `{"path":"support/shift.md"}`)
 	case 6:
-		return s.outage() + " I keep the timeline in a file, and look which deploy that was.",
-			s.calls(7, 0, toolWriteFile, s.timeline(), toolReadFile, `{"path":"deploys.csv"}`)
+		return "They restarted nothing. The checkout's own log is next.", s.calls(7, 0, toolReadFile, `{"path":"logs/checkout.log"}`)
 	case 7:
-		return s.deploy() + " Next, how many orders came in.", s.calls(8, 0, toolReadFile, `{"path":"metrics/orders.csv"}`, toolTodoWrite, todoList(2))
+		return s.outage() + " I keep the timeline in a file, and look which deploy that was.",
+			s.calls(8, 0, toolWriteFile, s.timeline(), toolReadFile, `{"path":"deploys.csv"}`)
 	case 8:
-		return s.lost() + " The minutes go into a file too. Now what the services around it saw.",
-			s.calls(9, 0, toolWriteFile, s.losses(), toolReadFile, `{"path":"logs/payments.log"}`)
+		return s.deploy() + " Next, how many orders came in.", s.calls(9, 0, toolReadFile, `{"path":"metrics/orders.csv"}`, toolTodoWrite, todoList(2))
 	case 9:
-		return "Payments waited for the checkout, so the bank is not the cause. And the night shift?", s.calls(10, 0, toolReadFile, `{"path":"support/shift.md"}`)
+		return s.lost() + " The minutes go into a file too. Now what the services around it saw.",
+			s.calls(10, 0, toolWriteFile, s.losses(), toolReadFile, `{"path":"logs/payments.log"}`)
 	case 10:
-		return "They saw the same, and restarted nothing. My window is nearly full, so I make room before the last log.",
-			s.calls(11, 0, pleat.ToolCompact, `{"focus":"cause, length and cost of the outage"}`)
+		return "Payments waited for the checkout, so the bank is not the cause. How often did the gateway fail?",
+			s.calls(11, 0, toolGrep, `{"pattern":" 502 ","path":"logs/gateway.log","files_only":true}`)
 	case 11:
-		return "The gateway is the last.", s.calls(12, 0, toolReadFile, `{"path":"logs/gateway.log"}`)
+		return "Was it perhaps a full disk?", s.calls(12, 0, toolBash, `{"command":"df -h ."}`)
 	case 12:
-		return "That log is too large for my window: I see its beginning and its end. I count instead, and look at the disk.",
-			s.calls(13, 0, toolGrep, `{"pattern":" 502 ","path":"logs/gateway.log","files_only":true}`, toolBash, `{"command":"df -h ."}`)
+		return "Not that I see. What have I written so far?", s.calls(13, 0, toolGlob, `{"pattern":"*.md"}`)
+	case 13:
+		return "And how much does each file have?", s.calls(14, 0, toolBash, `{"command":"wc -l timeline.md losses.md"}`)
+	case 14:
+		return "The reading is nearly done and my window is nearly full. Before I put things together I make room.",
+			s.calls(15, 0, pleat.ToolCompact, `{"focus":"cause, length and cost of the outage"}`)
+	case 15:
+		return "One log is left.", s.calls(16, 0, toolReadFile, `{"path":"logs/gateway.log"}`)
+	case 16:
+		return "It is too large for my window: I see its beginning and its end, and the rest by its handle. I have counted its errors already.",
+			s.calls(17, 0, toolTodoWrite, todoList(3))
 	}
 	return s.conclude()
 }
@@ -192,13 +201,13 @@ func (s *scene) conclude() (string, []pleat.ToolCall) {
 	}
 	total := find(s.last, sumLine)
 	switch {
-	case s.step < 16 || total == nil && s.step == 16:
+	case s.step < 20 || total == nil && s.step == 20:
 		return "I have the rule back word for word. What does that come to?",
-			s.calls(16, s.try+1, toolCalc, fmt.Sprintf(`{"expression":"%s * %s"}`, lost[1], rule[1]))
-	case s.step == 16:
+			s.calls(20, s.try+1, toolCalc, fmt.Sprintf(`{"expression":"%s * %s"}`, lost[1], rule[1]))
+	case s.step == 20:
 		report := fmt.Sprintf("# Checkout outage\n\n- down from %s to %s (%s minutes), since deploy %s by %s: %s\n- owner: %s\n- lost orders: %s\n- cost: %s EUR\n\n> %s\n",
 			o[1], o[2], o[3], d[1], d[2], d[4], own[1], lost[1], total[1], rule[0])
-		return "Finding, cost: " + total[1] + " EUR. Now the report.", s.calls(17, 0, toolWriteFile, fileInput("report.md", report), toolTodoWrite, todoList(5))
+		return "Finding, cost: " + total[1] + " EUR. Now the report.", s.calls(21, 0, toolWriteFile, fileInput("report.md", report), toolTodoWrite, todoList(5))
 	}
 	cost := find(s.texts, foundCost)
 	if cost == nil {
@@ -212,11 +221,11 @@ func (s *scene) conclude() (string, []pleat.ToolCall) {
 
 // getBack asks for what the answer needs and the view does not show.
 func (s *scene) getBack() (string, []pleat.ToolCall) {
-	if s.step >= 16 {
+	if s.step >= 20 {
 		return "", nil
 	}
 	try := 0
-	if s.step >= 14 {
+	if s.step >= 18 {
 		try = s.try + 1
 	}
 	if try > 4 {
@@ -238,17 +247,17 @@ func (s *scene) getBack() (string, []pleat.ToolCall) {
 	}
 	if len(queries) > 0 && try < 2 {
 		input, _ := json.Marshal(map[string][]string{"queries": queries}) // strings cannot fail
-		return "Some of what I found out is folded away. I search for it.", s.calls(14, try, pleat.ToolSearch, string(input))
+		return "Some of what I found out is folded away. I search for it.", s.calls(18, try, pleat.ToolSearch, string(input))
 	}
 	if find(s.recalled, refundRule) != nil {
 		return "", nil
 	}
 	if ref := find(s.texts, runbookRef); ref != nil {
 		return "I read the runbook at the beginning; it was folded since. The rule has to be word for word, so I get that place back exactly.",
-			s.calls(15, try, pleat.ToolUnfold, fmt.Sprintf(`{"handle":%q,"pattern":"refunded"}`, ref[1]))
+			s.calls(19, try, pleat.ToolUnfold, fmt.Sprintf(`{"handle":%q,"pattern":"refunded"}`, ref[1]))
 	}
 	return "I read the runbook at the beginning; it was folded since. The ledger knows its handle.",
-		s.calls(15, try, pleat.ToolLedger, `{"path":"runbook.md","kind":["read"]}`)
+		s.calls(19, try, pleat.ToolLedger, `{"path":"runbook.md","kind":["read"]}`)
 }
 
 // digest answers a request for a digest: what was found out, as far as what it is shown

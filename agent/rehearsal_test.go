@@ -54,7 +54,7 @@ func TestRehearsal(t *testing.T) {
 		t.Errorf("the report is %q, %v", report, err)
 	}
 	var red, falls, digests, denied int
-	unfolded := ""
+	unfolded, byModel := "", false
 	for i, e := range events {
 		switch e.Kind {
 		case agent.EventSnapshot:
@@ -67,6 +67,7 @@ func TestRehearsal(t *testing.T) {
 			}
 		case agent.EventDigest:
 			digests++
+			byModel = byModel || strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub, "818 orders were lost")
 		case agent.EventToolCall:
 			if e.Call.Denied != "" {
 				denied++
@@ -84,6 +85,9 @@ func TestRehearsal(t *testing.T) {
 	}
 	if red == 0 || falls == 0 || digests == 0 || !strings.Contains(unfolded, "Ines Okafor") {
 		t.Errorf("red %d times, fell %d times, %d digests, unfolded %q", red, falls, digests, unfolded)
+	}
+	if !byModel {
+		t.Error("no digest was written by the model")
 	}
 	if most := agent.RehearsalBudget().Limits().Max; a.Session().Snapshot().Tokens > most {
 		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
