@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -99,6 +100,9 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	policy, err := loadPolicy(f.policy)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
+		return nil, nil, usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
 	}
 	o := &proxy.Options{
 		Window: int(f.window), Policy: policy, Recall: proxy.RecallMode(f.recall), RecallDir: f.recallDir,

@@ -63,6 +63,7 @@ type runFlags struct {
 	dir, system, skills  string
 	roots, allow, deny   texts
 	yes, secrets, asJSON bool
+	noRecall             bool
 	session, resume      string
 	limits               agent.Limits
 	tokens               tokenCount
@@ -83,6 +84,7 @@ func (f *runFlags) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
+	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
 	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
 	fs.IntVar(&f.limits.Turns, "max-turns", 0, "stop after `N` requests")
@@ -217,7 +219,7 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
-	r.o.Permit = r.permit
+	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { fmt.Fprintln(r.p.stderr, "pleat:", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
@@ -234,6 +236,7 @@ func (r *running) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.ends = append(r.ends, func() error { return r.agent.Close() }) // whichever it is in the end
 	if !f.asJSON {
 		fmt.Fprintf(r.p.stdout, "%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
 	}

@@ -239,9 +239,10 @@ func (r *running) change(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	old := r.agent
 	r.agent, r.o = other, o
 	r.printf("this is session %s now, %s\n", id, plural(other.Session().Len(), "message"))
-	return nil
+	return old.Close()
 }
 
 func (r *running) chatHelp(context.Context, string) error {

@@ -1,19 +1,26 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
 
-// TestRunScripts are stories of "pleat run" with a scripted model server: MODEL names its
-// model, checkupstream fails if a request broke a rule of the wire.
+// TestRunScripts are stories of "pleat run" and "pleat proxy" with a scripted model server:
+// MODEL names its model, UPSTREAM is its address, LISTEN an address that is free,
+// checkupstream fails if a request broke a rule of the wire, waitfor waits until an address
+// answers, get prints what it answers.
 func TestRunScripts(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skip("no awk to run the script's commands with")
@@ -30,10 +37,21 @@ func TestRunScripts(t *testing.T) {
 			servers[env.WorkDir] = s
 			mu.Unlock()
 			env.Setenv("MODEL", server.URL+"/v1#scripted")
+			env.Setenv("UPSTREAM", server.URL)
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Setenv("LISTEN", free.Addr().String())
+			if err := free.Close(); err != nil {
+				return err
+			}
 			env.Setenv("PLEAT_STORE", env.WorkDir+"/pleat.db")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"waitfor": waitFor,
+			"get":     get,
 			"checkupstream": func(ts *testscript.TestScript, _ bool, _ []string) {
 				mu.Lock()
 				s := servers[ts.Getenv("WORK")]
@@ -53,4 +71,29 @@ func TestRunScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+func waitFor(ts *testscript.TestScript, _ bool, args []string) {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for range 3000 {
+		if resp, err := http.Get(args[0]); err == nil {
+			ts.Check(resp.Body.Close())
+			return
+		}
+		<-again.C
+	}
+	ts.Fatalf("%s does not answer", args[0])
+}
+
+func get(ts *testscript.TestScript, neg bool, args []string) {
+	resp, err := http.Get(args[0])
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%s", body)
+	if neg != (resp.StatusCode >= 400) {
+		ts.Fatalf("%s: %s: %s", args[0], resp.Status, body)
+	}
 }

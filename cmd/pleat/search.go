@@ -114,10 +114,11 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 		}
 		keys = append(keys, info.Key)
 	} else {
-		for info, err := range store.Sessions(ctx, flags.tenant) {
-			if err != nil {
-				return err
-			}
+		list, err := shownSessions(ctx, store, flags.tenant)
+		if err != nil {
+			return err
+		}
+		for _, info := range list {
 			keys = append(keys, info.Key)
 		}
 	}

@@ -30,7 +30,7 @@ type storeFlags struct {
 func declareStore(fs *flag.FlagSet) *storeFlags {
 	f := &storeFlags{}
 	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
-	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME` of a shared store")
+	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME`; else new ones have none, and those of all tenants are looked into")
 	return f
 }
 
@@ -193,10 +193,11 @@ func codecs() map[pleat.Format]pleat.Codec {
 // one begins like that.
 func storedSession(ctx context.Context, store pleat.Keeper, f *storeFlags, name string) (pleat.SessionInfo, error) {
 	var begin []pleat.SessionInfo
-	for info, err := range store.Sessions(ctx, f.tenant) {
-		if err != nil {
-			return pleat.SessionInfo{}, err
-		}
+	list, err := shownSessions(ctx, store, f.tenant)
+	if err != nil {
+		return pleat.SessionInfo{}, err
+	}
+	for _, info := range list {
 		if info.Key.Session == name {
 			return info, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ pleat stored --names`,
 				return err
 			}
 			defer store.Close()
-			list, err := allSessions(ctx, store, f.tenant)
+			list, err := shownSessions(ctx, store, f.tenant)
 			switch {
 			case err != nil:
 				return err
@@ -125,6 +126,32 @@ func allSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]plea
 		}
 		list = append(list, info)
 	}
+	return list, nil
+}
+
+// shownSessions lists the sessions that a command looks into, newest first: the tenant's,
+// or everybody's when no tenant is named. A proxy keeps sessions under the principal of the
+// client; whoever has the store may see them all.
+func shownSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]pleat.SessionInfo, error) {
+	all, ok := store.(interface {
+		Tenants(ctx context.Context) ([]string, error)
+	})
+	if tenant != "" || !ok {
+		return allSessions(ctx, store, tenant)
+	}
+	tenants, err := all.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []pleat.SessionInfo
+	for _, t := range tenants {
+		more, err := allSessions(ctx, store, t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	slices.SortStableFunc(list, func(a, b pleat.SessionInfo) int { return b.Last.Compare(a.Last) })
 	return list, nil
 }
 

@@ -152,7 +152,7 @@ func findHandle(ctx context.Context, p *program, store pleat.Store, f *unfoldFla
 		}
 		return askSessions(ctx, p, store, []pleat.SessionInfo{info}, req)
 	}
-	all, err := allSessions(ctx, keeper, f.tenant)
+	all, err := shownSessions(ctx, keeper, f.tenant)
 	if err != nil {
 		return foundHandle{}, err
 	}
