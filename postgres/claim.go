@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // schema2 adds the claims. They are found by a hash over the names and the work; token
@@ -42,7 +43,7 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q: for %v, which is no time", what, key, ttl)
 	}
-	work, token := workHash(key, what), make([]byte, 16)
+	work, token := packed.KeyOf("claim", key.Tenant, key.Session, what), make([]byte, 16)
 	rand.Read(token) // never fails
 	ok := false
 	if s.opts.ReadOnly {
@@ -70,14 +71,4 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 		return s.fail(ctx, err, "release %s of session %q", what, key)
 	}
 	return release, true, nil
-}
-
-// workHash is how a piece of work is found.
-func workHash(key pleat.SessionKey, what string) []byte {
-	var s summer
-	s.string("claim")
-	s.string(key.Tenant)
-	s.string(key.Session)
-	s.string(what)
-	return s.sum()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // findBatch is how many labels one statement asks for.
@@ -26,7 +27,7 @@ func (s *Store) Find(ctx context.Context, tenant string, kind pleat.EntryKind, l
 	}
 	defer s.work.Done()
 	var found []pleat.Found
-	for batch := range slices.Chunk(distinct(labels), findBatch) {
+	for batch := range slices.Chunk(packed.Distinct(labels), findBatch) {
 		var some []pleat.Found
 		err := s.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 			some, err = s.findSome(ctx, conn, tenant, kind, batch)
@@ -38,17 +39,6 @@ func (s *Store) Find(ctx context.Context, tenant string, kind pleat.EntryKind, l
 		found = append(found, some...)
 	}
 	return found, nil
-}
-
-// distinct returns the labels without repeats and without the empty one, which no entry
-// is found by.
-func distinct(labels []string) []string {
-	labels = slices.Sorted(slices.Values(labels))
-	labels = slices.Compact(labels)
-	if len(labels) > 0 && labels[0] == "" {
-		labels = labels[1:]
-	}
-	return labels
 }
 
 // findSome reads the entries and checks that they are what was asked for.

@@ -124,9 +124,9 @@ func (v *verifier) entries(x *session) error {
 		}
 		return c, err
 	}
-	due := newDue(x, 1, nil)
-	for due.from <= x.head {
-		page, err := collect(v, row, selectChecked, x.id, due.from, verifyRows, ownerOf(x.key.Tenant))
+	due := packed.NewDue(x.head, x.kinds, 1, nil)
+	for due.From <= x.head {
+		page, err := collect(v, row, selectChecked, x.id, due.From, verifyRows, ownerOf(x.key.Tenant))
 		if err != nil {
 			return err
 		}
@@ -135,10 +135,10 @@ func (v *verifier) entries(x *session) error {
 				break
 			}
 			what := r.what
-			if gap := due.check(r.record); gap != "" && what == "" {
+			if gap := due.Check(&r.Entry, r.prev); gap != "" && what == "" {
 				what = gap
 			}
-			due.from = r.Seq + 1
+			due.From = r.Seq + 1
 			if r.BodySize > 0 && what == "" && (r.body == nil || *r.body != int64(r.BodySize)) {
 				what = fmt.Sprintf("body %v is missing", r.BodyHash)
 			}
@@ -160,7 +160,7 @@ func (v *verifier) entries(x *session) error {
 			break
 		}
 	}
-	if what := due.missing(); what != "" {
+	if what := due.Missing(); what != "" {
 		if gone, err := v.forgotten(x); gone || err != nil {
 			return err
 		}

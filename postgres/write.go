@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // One statement writes many rows, from arrays; these bound one array.
@@ -63,7 +64,7 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 	if len(pending) > 0 {
 		batch.Queue(insertPending, x.id, pending)
 	}
-	batch.Queue(updateSession, int64(x.head), encodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id, int64(a.last))
+	batch.Queue(updateSession, int64(x.head), packed.EncodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id, int64(a.last))
 	batch.Queue("COMMIT")
 	return conn.SendBatch(ctx, batch).Close()
 }

@@ -94,7 +94,7 @@ func (s *Store) appendDrafts(ctx context.Context, key pleat.SessionKey, last uin
 			return 0, fmt.Errorf("entry %d: %w", x.head, err)
 		}
 	}
-	_, err = s.write.setSession.ExecContext(ctx, x.head, encodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id)
+	_, err = s.write.setSession.ExecContext(ctx, x.head, packed.EncodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id)
 	return x.head, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // schema2 adds the claims. They are found by a hash over the names and the work; token
@@ -29,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 		return nil, false, fmt.Errorf("claim %s of session %q: %w", what, key, err)
 	}
 	defer s.work.Done()
-	work, token := workHash(key, what), make([]byte, 16)
+	work, token := packed.KeyOf("claim", key.Tenant, key.Session, what), make([]byte, 16)
 	rand.Read(token) // never fails
 	ok := false
 	err := s.update(ctx, func(ctx context.Context) error {
@@ -62,14 +63,4 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 		return s.fail(ctx, err, "release %s of session %q", what, key)
 	}
 	return release, true, nil
-}
-
-// workHash is how a piece of work is found.
-func workHash(key pleat.SessionKey, what string) []byte {
-	var s summer
-	s.string("claim")
-	s.string(key.Tenant)
-	s.string(key.Session)
-	s.string(what)
-	return s.sum()
 }

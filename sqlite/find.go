@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // findBatch is how many labels one statement asks for.
@@ -21,7 +22,7 @@ func (s *Store) Find(ctx context.Context, tenant string, kind pleat.EntryKind, l
 	}
 	defer s.work.Done()
 	var found []pleat.Found
-	for batch := range slices.Chunk(distinct(labels), findBatch) {
+	for batch := range slices.Chunk(packed.Distinct(labels), findBatch) {
 		some, err := s.findSome(ctx, tenant, kind, batch)
 		if err != nil {
 			return nil, s.fail(ctx, err, "find %s entries", kind)
@@ -29,17 +30,6 @@ func (s *Store) Find(ctx context.Context, tenant string, kind pleat.EntryKind, l
 		found = append(found, some...)
 	}
 	return found, nil
-}
-
-// distinct returns the labels without repeats and without the empty one, which no entry
-// is found by.
-func distinct(labels []string) []string {
-	labels = slices.Sorted(slices.Values(labels))
-	labels = slices.Compact(labels)
-	if len(labels) > 0 && labels[0] == "" {
-		labels = labels[1:]
-	}
-	return labels
 }
 
 // findSome asks both indexes at one moment. They must agree on what is there and on

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -85,14 +84,14 @@ func (s *Store) scan(ctx context.Context, key pleat.SessionKey, from uint64, kin
 		if x == nil {
 			return
 		}
-		due := newDue(x, from, kinds)
-		for due.from <= x.head {
-			page, err := s.page(ctx, x, due.from, kinds)
+		due := packed.NewDue(x.head, x.kinds, from, kinds)
+		for due.From <= x.head {
+			page, err := s.page(ctx, x, due.From, kinds)
 			for _, r := range page {
 				if r.Seq > x.head {
 					break
 				}
-				if what := due.check(r); what != "" {
+				if what := due.Check(&r.Entry, r.prev); what != "" {
 					yield(nil, s.corrupt("session %q: %s", key, what))
 					return
 				}
@@ -108,7 +107,7 @@ func (s *Store) scan(ctx context.Context, key pleat.SessionKey, from uint64, kin
 				break
 			}
 		}
-		if what := due.missing(); what != "" {
+		if what := due.Missing(); what != "" {
 			yield(nil, s.lost(ctx, x, what))
 		}
 	}
@@ -171,66 +170,6 @@ func (s *Store) page(ctx context.Context, x *session, from uint64, kinds []pleat
 		size += len(r.Data)
 	}
 	return page, rows.Err()
-}
-
-// due knows which entries a scan must meet. Without kinds they are numbered without
-// gaps. With kinds, each entry names the one of its kind before it, and the session
-// the newest of each kind: so a missing one is noticed there too.
-type due struct {
-	from uint64            // the next page begins here
-	all  bool              // every kind is wanted
-	head uint64            // the newest entry, with all
-	tail map[string]uint64 // else the newest of each wanted kind that is due
-	seen map[string]uint64 // and the newest one met; 0 before the first
-	low  uint64            // where the scan began
-}
-
-func newDue(x *session, from uint64, kinds []pleat.EntryKind) *due {
-	d := &due{from: max(from, 1), low: max(from, 1), all: len(kinds) == 0, head: x.head}
-	if !d.all {
-		d.tail, d.seen = make(map[string]uint64), make(map[string]uint64)
-		for kind, newest := range x.kinds {
-			if newest >= d.from && slices.Contains(kinds, kind) {
-				d.tail[string(kind)] = newest
-			}
-		}
-	}
-	return d
-}
-
-// check says what is wrong with r being the next entry.
-func (d *due) check(r *record) string {
-	if d.all {
-		if r.Seq != d.from {
-			return fmt.Sprintf("entry %d is missing", d.from)
-		}
-		d.from++
-		return ""
-	}
-	kind := string(r.Kind)
-	before, met := d.seen[kind]
-	if met && r.prev != before || !met && r.prev >= d.low || r.Seq < d.from {
-		return fmt.Sprintf("a %s entry before entry %d is missing", kind, r.Seq)
-	}
-	d.seen[kind] = r.Seq
-	d.from = r.Seq + 1
-	return ""
-}
-
-// missing says what should have come and did not.
-func (d *due) missing() string {
-	if d.all {
-		if d.from <= d.head {
-			return fmt.Sprintf("entry %d is missing", d.from)
-		}
-		return ""
-	}
-	for kind, newest := range d.tail {
-		if d.seen[kind] < newest {
-			return fmt.Sprintf("%s entry %d is missing", kind, newest)
-		}
-	}
-	return ""
 }
 
 // Body implements [pleat.Store].

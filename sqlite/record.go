@@ -2,16 +2,14 @@ package sqlite
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // session is a row of the table of that name.
@@ -40,76 +38,49 @@ const (
 	entryColumns   = "e.id, e.seq, e.prev, e.kind, e.label, e.time, e.size, e.body, e.text, e.sum, e.data"
 )
 
-// summer hashes fields so that no two different lists of fields look the same.
-type summer struct{ buf []byte }
-
-func (s *summer) bytes(b []byte) {
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(b)))
-	s.buf = append(s.buf, b...)
-}
-
-func (s *summer) string(v string) {
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(v)))
-	s.buf = append(s.buf, v...)
-}
-func (s *summer) number(n uint64) { s.buf = binary.BigEndian.AppendUint64(s.buf, n) }
-func (s *summer) sum() []byte {
-	h := sha256.Sum256(s.buf)
-	return h[:]
-}
-
 // sum is the checksum of a session row.
 func (x *session) sum() []byte {
-	var s summer
-	s.string("session")
-	s.number(uint64(x.id))
-	s.string(x.key.Tenant)
-	s.string(x.key.Session)
-	s.number(x.head)
-	s.bytes(encodeKinds(x.kinds))
+	var s packed.Summer
+	s.Text("session")
+	s.Number(uint64(x.id))
+	s.Text(x.key.Tenant)
+	s.Text(x.key.Session)
+	s.Number(x.head)
+	s.Bytes(packed.EncodeKinds(x.kinds))
 	for _, n := range []int64{x.bytes, x.first, x.last, x.newest} {
-		s.number(uint64(n))
+		s.Number(uint64(n))
 	}
-	return s.sum()
+	return s.Sum()
 }
 
 // sum is the checksum of an entry row. It holds the session's name, so that an entry
 // that turns up in another session does not check.
 func (r *record) sum(key pleat.SessionKey) []byte {
-	var s summer
-	s.buf = make([]byte, 0, 256+len(r.Data))
-	s.string("entry")
-	s.string(key.Tenant)
-	s.string(key.Session)
-	s.number(r.Seq)
-	s.number(r.prev)
-	s.string(string(r.Kind))
-	s.string(r.Label)
-	s.number(uint64(r.Time.UnixMilli()))
-	s.number(uint64(r.BodySize))
-	s.bytes(hashColumn(r.BodyHash))
-	s.bytes(hashColumn(r.textHash))
-	s.bytes(r.Data)
-	return s.sum()
+	var s packed.Summer
+	s.Grow(256 + len(r.Data))
+	s.Text("entry")
+	s.Text(key.Tenant)
+	s.Text(key.Session)
+	s.Number(r.Seq)
+	s.Number(r.prev)
+	s.Text(string(r.Kind))
+	s.Text(r.Label)
+	s.Number(uint64(r.Time.UnixMilli()))
+	s.Number(uint64(r.BodySize))
+	s.Bytes(hashColumn(r.BodyHash))
+	s.Bytes(hashColumn(r.textHash))
+	s.Bytes(r.Data)
+	return s.Sum()
 }
 
 // sessionHash is the second way to find a session.
 func sessionHash(key pleat.SessionKey) []byte {
-	var s summer
-	s.string("key")
-	s.string(key.Tenant)
-	s.string(key.Session)
-	return s.sum()
+	return packed.KeyOf("key", key.Tenant, key.Session)
 }
 
 // findKeys are the two ways to find an entry by its label.
 func findKeys(tenant string, kind pleat.EntryKind, label string) (find1, find2 int64) {
-	var s summer
-	s.string("find")
-	s.string(tenant)
-	s.string(string(kind))
-	s.string(label)
-	h := s.sum()
+	h := packed.KeyOf("find", tenant, string(kind), label)
 	return int64(binary.BigEndian.Uint64(h)), int64(binary.BigEndian.Uint64(h[8:]))
 }
 
@@ -123,30 +94,6 @@ func hashColumn(h pleat.Hash) []byte {
 
 // column keeps an empty value from becoming NULL.
 func column[T ~string | ~[]byte](v T) []byte { return append([]byte{}, v...) }
-
-// encodeKinds writes the newest number of each kind, sorted by kind.
-func encodeKinds(kinds map[pleat.EntryKind]uint64) []byte {
-	s := summer{buf: []byte{}}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		s.string(string(kind))
-		s.number(kinds[kind])
-	}
-	return s.buf
-}
-
-func decodeKinds(b []byte) (map[pleat.EntryKind]uint64, error) {
-	kinds := make(map[pleat.EntryKind]uint64)
-	for len(b) > 0 {
-		n, k := binary.Uvarint(b)
-		if k <= 0 || n > uint64(len(b)) || uint64(len(b)) < uint64(k)+n+8 {
-			return nil, errors.New("list of kinds is cut short")
-		}
-		kind, rest := b[k:k+int(n)], b[k+int(n):]
-		kinds[pleat.EntryKind(kind)] = binary.BigEndian.Uint64(rest)
-		b = rest[8:]
-	}
-	return kinds, nil
-}
 
 // scanner is what both a row and rows are.
 type scanner interface{ Scan(dest ...any) error }
@@ -167,7 +114,7 @@ func readSession(row scanner) (*session, error) {
 		return nil, asDamage(err)
 	}
 	x.key = pleat.SessionKey{Tenant: string(tenant), Session: string(name)}
-	if x.kinds, err = decodeKinds(kinds); err != nil {
+	if x.kinds, err = packed.DecodeKinds(kinds); err != nil {
 		return &x, errDamaged{err.Error()}
 	}
 	if !bytes.Equal(sum, x.sum()) {

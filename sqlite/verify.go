@@ -119,7 +119,7 @@ func (v *verifier) sessions() error {
 // entries checks the entries of a session: their checksums, that none is missing, and
 // that their bodies and texts are there.
 func (v *verifier) entries(x *session) error {
-	due := newDue(x, 1, nil)
+	due := packed.NewDue(x.head, x.kinds, 1, nil)
 	err := v.each(v.read, func(rows *sql.Rows) error {
 		var bodySize, textSize sql.NullInt64
 		r, err := readEntry(rows, x.key, &bodySize, &textSize)
@@ -127,15 +127,15 @@ func (v *verifier) entries(x *session) error {
 			seq := uint64(0)
 			if r != nil {
 				seq = r.Seq
-				due.from = r.Seq + 1
+				due.From = r.Seq + 1
 			}
 			return v.report(x.key, seq, "%s", damaged.what)
 		}
 		if err != nil || r.Seq > x.head { // appended since
 			return err
 		}
-		if what := due.check(r); what != "" {
-			due.from = r.Seq + 1
+		if what := due.Check(&r.Entry, r.prev); what != "" {
+			due.From = r.Seq + 1
 			if err := v.report(x.key, 0, "%s", what); err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func (v *verifier) entries(x *session) error {
 	if err != nil {
 		return err
 	}
-	if what := due.missing(); what != "" {
+	if what := due.Missing(); what != "" {
 		if now, err := v.session(v.ctx, x.key); err == nil && (now == nil || now.id != x.id) {
 			return nil // forgotten meanwhile
 		}

@@ -1,0 +1,75 @@
+package packed
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Summer makes checksums and keys of fields, so that no two different lists of fields
+// look the same. An entry has the same checksum in every kind of store. The zero value
+// is ready for the first field.
+type Summer struct{ buf []byte }
+
+// Grow makes room for n bytes.
+func (s *Summer) Grow(n int) { s.buf = slices.Grow(s.buf, n) }
+
+// Bytes adds a field of bytes, with its length before it.
+func (s *Summer) Bytes(b []byte) {
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(b)))
+	s.buf = append(s.buf, b...)
+}
+
+// Text adds a field of text, as Bytes does.
+func (s *Summer) Text(v string) {
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(v)))
+	s.buf = append(s.buf, v...)
+}
+
+// Number adds a field of eight bytes.
+func (s *Summer) Number(n uint64) { s.buf = binary.BigEndian.AppendUint64(s.buf, n) }
+
+// Sum is SHA-256 over the fields.
+func (s *Summer) Sum() []byte {
+	h := sha256.Sum256(s.buf)
+	return h[:]
+}
+
+// KeyOf is the sum over texts: what rows are found by whose names may be longer than an
+// index takes.
+func KeyOf(texts ...string) []byte {
+	var s Summer
+	for _, t := range texts {
+		s.Text(t)
+	}
+	return s.Sum()
+}
+
+// EncodeKinds writes the newest number of each kind, sorted by kind.
+func EncodeKinds(kinds map[pleat.EntryKind]uint64) []byte {
+	s := Summer{buf: []byte{}}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		s.Text(string(kind))
+		s.Number(kinds[kind])
+	}
+	return s.buf
+}
+
+// DecodeKinds reads what EncodeKinds wrote.
+func DecodeKinds(b []byte) (map[pleat.EntryKind]uint64, error) {
+	kinds := make(map[pleat.EntryKind]uint64)
+	for len(b) > 0 {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)) || uint64(len(b)) < uint64(k)+n+8 {
+			return nil, errors.New("list of kinds is cut short")
+		}
+		kind, rest := b[k:k+int(n)], b[k+int(n):]
+		kinds[pleat.EntryKind(kind)] = binary.BigEndian.Uint64(rest)
+		b = rest[8:]
+	}
+	return kinds, nil
+}
