@@ -40,7 +40,7 @@ func (d *draft) pageTokens() int {
 	}
 	free := goal - d.s.head.Total() - d.tokensIn(0, d.head())
 	share := free / 2
-	if d.model || len(d.s.told) > 0 { // a model's text beside what code keeps
+	if d.digested() { // a model's text beside what code keeps
 		share = free * 3 / 5
 	}
 	room := max(min(share, maxPage), 300)

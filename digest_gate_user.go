@@ -82,27 +82,26 @@ func flatText(s string) string {
 var (
 	consentWords = wordSet("approved approves approve approval agreed agrees agree agreement confirmed confirms confirm confirmation consented consents consent authorized authorised authorizes authorization permission permitted permits allowed allows accepted accepts okayed ok'd greenlit greenlighted granted grants go-ahead signed blessed endorsed")
 	saidWords    = wordSet("said says asked asks wants wanted want requested requests request prefers preferred preference decided decides chose chooses told tells insisted insists instructed instructs wrote writes stated states mentioned specified specifies demanded demands requires required rejected rejects refused refuses declined declines forbids forbade wishes explained clarified reported reports pointed picked selected suggested suggests proposed likes dislikes expects noted")
-	openWords    = wordSet("not never no awaiting await awaits waiting wait until unless pending before ask asking whether if needs need without must should may might could can would unclear unconfirmed unapproved hasn't haven't didn't doesn't don't pending")
+	openBefore   = wordSet("not never no awaiting await awaits waiting wait until unless pending before ask asks asked asking whether if needs need needed without must should may might could can would unclear hasn't haven't didn't doesn't don't get getting seek request")
+	openAfter    = wordSet("pending needed required outstanding missing first before needs unclear")
 )
 
 // putInMouth finds words or wishes that a sentence attributes to the user and that no
 // message of theirs bears out.
 func (g *gateSource) putInMouth(s string) (Finding, bool) {
 	words := plainWords(s)
-	about, consent, says, open := false, false, false, false
+	about, consent, says := false, false, false
 	for i, w := range words {
 		switch {
 		case w == "user" || w == "user's" || w == "users'":
 			about = true
 		case consentWords[w]:
-			consent = true
+			consent = consent || !isOpen(words, i)
 		case saidWords[w] && saidByUser(words, i):
 			says = true
-		case openWords[w]:
-			open = true
 		}
 	}
-	if !about || !consent && !says || consent && open {
+	if !about || !consent && !says {
 		return Finding{}, false
 	}
 	var content []string
@@ -115,6 +114,21 @@ func (g *gateSource) putInMouth(s string) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{FoundNotSaid, clip(strings.TrimSpace(s), 140)}, true
+}
+
+// isOpen reports whether consent is only spoken of: awaited, asked for, not given.
+func isOpen(words []string, i int) bool {
+	for k := max(0, i-4); k < i; k++ {
+		if openBefore[words[k]] {
+			return true
+		}
+	}
+	for k := i + 1; k < min(len(words), i+4); k++ {
+		if openAfter[words[k]] {
+			return true
+		}
+	}
+	return false
 }
 
 // saidByUser reports whether the user stands close before a word, or "by the user" after it.

@@ -41,6 +41,12 @@ func (j *digestJob) run(ctx context.Context) (string, error) {
 	j.report = DigestReport{
 		Start: j.src.need.start, End: j.src.need.end, By: "code", Model: j.o.Model.ID, Focus: j.src.need.focus,
 	}
+	if w := j.o.Model.Window; w > 0 {
+		j.src.need.room = min(j.src.need.room, w/4) // a small summarizer must be able to read it again
+	}
+	if n := j.o.Tokens; n > 0 {
+		j.src.need.room = min(j.src.need.room, n)
+	}
 	j.from, j.room = j.src.first, j.turnsRoom()
 	if j.src.prev != nil {
 		j.prev = j.src.prev.text
@@ -140,6 +146,7 @@ func (j *digestJob) try(ctx context.Context, r rung, wrong []Finding) (string, [
 		w.room = max(w.room*2/3, 100)
 	}
 	if j.forked {
+		w.prev = j.prev != ""
 		return j.ask(ctx, w, j.request(w, "", ""))
 	}
 	var groups []group

@@ -107,6 +107,11 @@ func (s *state) reportOf(f *Fold) DigestReport {
 	return DigestReport{Start: f.Start, End: f.End, By: "code"}
 }
 
+// digested reports whether a model's digest is there or can be asked for.
+func (d *draft) digested() bool {
+	return d.model || d.s.narrativeFor(d.s.t.Len(), d.focus) != nil
+}
+
 // ask notes that a model should write the digest of the stretch just folded.
 func (d *draft) ask(f *Fold, room int) {
 	if !d.model || d.fresh(d.s.narrativeFor(f.End, d.focus), f.End) {

@@ -49,6 +49,9 @@ func (j *digestJob) digestText(w wanted) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&rules, "- "+format+"\n", args...) }
 	if w.prev {
 		about = "The turns above are about to be folded away. They go on from an earlier digest, which is given before them and will be replaced by yours."
+		if j.forked {
+			about = "The conversation above is about to be folded away. Its first part was folded before: the page that stands for it has an earlier digest, which will be replaced by yours."
+		}
 		line("The earlier digest is the base. A fact of it that still holds keeps its wording, word for word: do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or proved wrong; put what is new beside it.")
 	}
 	if w.parts > 1 {

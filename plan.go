@@ -227,7 +227,9 @@ func (d *draft) barred(l Lever, o planOptions) bool {
 	case LeverMask, LeverSupersede:
 		return d.p.Mask.ByProvider
 	case LeverSnip:
-		return d.p.Snip.Main && o.child
+		// A digest says the same and more, and keeps as many of the newest turns as fit.
+		byModel := d.p.Snip.Format == "" && slices.Contains(d.p.Levers, LeverDigest) && o.levers == nil && d.digested()
+		return d.p.Snip.Main && o.child || byModel
 	case LeverDigest: // collapse takes the place of the automatic digest
 		return d.p.Collapse.Only && d.p.Collapse.Rounds > 0 && o.trigger != TriggerAsked && o.trigger != TriggerRefused
 	}

@@ -99,6 +99,10 @@ func (s *Session) digestAhead(o planOptions) {
 		s.dig.flight = nil
 		if need := s.st.needAhead(&s.o.Policy, o); need != nil {
 			s.digest(ctx, *need, true)
+			if s.newestTold() > s.st.epochSeq { // what a page is written from is looked through now, not at red
+				o.trigger, o.model = TriggerRed, false
+				makePlan(s.st, &s.o.Policy, o)
+			}
 		}
 		close(done)
 	})
@@ -238,17 +242,21 @@ func (s *state) needAhead(p *Policy, o planOptions) *digestNeed {
 		d.goal = max(d.goal, d.attainable(2*maxPage))
 	}
 	d.model, d.recall = o.model, o.recall
+	page := d.pageTokens()
+	ahead := max(o.limits.Red-s.parts.Total(), 0)
+	goal := d.goal
+	d.goal = 0 // as far as they go
 	for _, l := range p.Levers {
 		if l == LeverDigest {
 			break
 		}
 		d.pull([]Lever{l}, o)
 	}
-	if d.enough() || d.barred(LeverDigest, o) {
+	d.goal = goal
+	// What comes until red will shrink as much as what there is.
+	if total := s.parts.Total(); d.total+ahead*d.total/max(total, 1) <= d.goal || d.barred(LeverDigest, o) {
 		return nil
 	}
-	page := d.pageTokens()
-	ahead := max(o.limits.Red-s.parts.Total(), 0)
 	start := d.head()
 	end := d.digestEnd(start, d.tail(p.Digest.Keep), page+d.restoreRoom()+ahead)
 	if end <= start || d.fresh(s.narrativeFor(end, ""), end) {

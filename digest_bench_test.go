@@ -1,0 +1,76 @@
+package pleat_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// BenchmarkReadyDigest measures how long a caller waits for the view at red when a digest
+// was prepared in the background.
+func BenchmarkReadyDigest(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("<digest>\n### Findings\n")
+	for i := range 120 {
+		fmt.Fprintf(&text, "- Finding %d: the session store folds a view whenever the budget of a line is spent on retries.\n", i%90)
+	}
+	text.WriteString("</digest>")
+	for _, window := range []int{200_000} {
+		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
+			var msgs []pleat.Message
+			for i, m := range longSession(window) {
+				msgs = append(msgs, m)
+				if m.Role() == pleat.RoleTool { // what masking cannot fold
+					msgs = append(msgs, pleat.Assistant(pleat.Say(fmt.Sprintf("%d: ", i)+strings.Repeat("The store folds a view because the retry budget of session_line is spent. ", 300))), pleat.User("Go on."))
+				}
+			}
+			for b.Loop() {
+				b.StopTimer()
+				ready := make(chan *pleat.DigestReport, 100)
+				s := open(b, pleat.NewMemStore(), &pleat.Options{
+					Observe: func(e pleat.Event) {
+						if e.Kind == pleat.EventDigest {
+							ready <- e.Digest
+						}
+					},
+					Budget: pleat.Budget{Window: window}, Model: pleat.Model{ID: "m", Window: window},
+					Digest: pleat.DigestOptions{Generator: always(text.String())},
+				})
+				n := 0
+				for ; s.Snapshot().State != pleat.Red; n++ {
+					if err := s.Append(b.Context(), msgs[n]); err != nil {
+						b.Fatal(err)
+					}
+					if s.Snapshot().State != pleat.Red {
+						view(b, s)
+					}
+				}
+				select {
+				case d := <-ready:
+					if d.By != "model" {
+						b.Fatalf("nothing is prepared: %v", d)
+					}
+				case <-time.After(10 * time.Second):
+					b.Fatalf("nothing is prepared: %v", s.Report())
+				}
+				runtime.GC()
+				b.StartTimer()
+				if _, err := s.View(b.Context(), pleat.Turn{}); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if f := s.Report().Folds; f[0].By != "model" {
+					b.Fatalf("the digest is not used: %v", s.Report())
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}

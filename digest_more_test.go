@@ -1,0 +1,397 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// always answers every request with the same text.
+func always(text string) *pleattest.Script {
+	return &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) { return pleattest.Say(text).Reply, nil }}
+}
+
+// The behavioural test: a constraint in turn 2, forty turns of filler, compaction, then a
+// request that would break it. Whatever the model's digest says, the constraint is in
+// what the model gets next, word for word.
+func TestConstraintSurvivesForgetfulModel(t *testing.T) {
+	const rule = "We're refactoring billing. Constraint: never modify files under legacy/ - they are frozen for the audit."
+	for _, name := range []string{"says nothing of it", "contradicts it"} {
+		text := "<digest>\n### State\n- Billing is being refactored.\n</digest>"
+		if name == "contradicts it" {
+			text = "<digest>\n### State\n- Billing is being refactored.\n- The user agreed that files under legacy/ may be modified.\n</digest>"
+		}
+		t.Run(name, func(t *testing.T) {
+			s := open(t, pleat.NewMemStore(), &pleat.Options{
+				Budget: pleat.Budget{Window: 12_000}, Model: pleat.Model{ID: "m", Window: 64_000},
+				Digest: pleat.DigestOptions{Generator: always(text), NoBackground: true},
+			})
+			add := func(m ...pleat.Message) {
+				t.Helper()
+				if err := s.Append(t.Context(), m...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			add(pleat.User("Hello, we work on billing today."), pleat.Assistant(pleat.Say("Fine.")), pleat.User(rule), pleat.Assistant(pleat.Say("Noted: legacy/ is frozen.")))
+			talk(t, s, 0, 40)
+			view(t, s)
+			if s.Snapshot().Epoch == 0 {
+				t.Fatal("forty turns and no epoch")
+			}
+			add(pleat.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
+			got := allText(view(t, s))
+			if !strings.Contains(got, rule) {
+				t.Error("the constraint is not in the request")
+			}
+			if strings.Contains(got, "may be modified") {
+				t.Error("invented consent is in the request")
+			}
+			if !strings.Contains(got, "written by a model") {
+				t.Error("the model's digest is not used")
+			}
+			if !strings.HasSuffix(got, "legacy/utils.py?") && !strings.Contains(got, "legacy/utils.py?") {
+				t.Error("the newest words are gone")
+			}
+		})
+	}
+}
+
+// Ten digests in a row by a model that paraphrases: what code keeps is still exact.
+func TestChainedDigests(t *testing.T) {
+	m := &pleattest.Script{Then: func(n int, req *pleat.Request) (pleat.Reply, error) {
+		return pleattest.Say(fmt.Sprintf("<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n- Things take their locks early, it seems.\n</digest>", n%10)).Reply, nil
+	}}
+	s := open(t, pleat.NewMemStore(), &pleat.Options{
+		Budget: pleat.Budget{Window: 16_000}, Model: pleat.Model{ID: "m", Window: 64_000},
+		Digest: pleat.DigestOptions{Generator: m, NoBackground: true},
+	})
+	add := func(m ...pleat.Message) {
+		t.Helper()
+		if err := s.Append(t.Context(), m...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(pleat.User("Goal: move the billing database to port 6543. Never touch legacy/."))
+	if err := s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"); err != nil {
+		t.Fatal(err)
+	}
+	add(pleat.Assistant(pleat.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)), pleat.Results(pleat.Result("w", "ok")))
+	add(pleat.Assistant(pleat.Call("x", "bash", `{"command":"git push origin billing-port"}`)), pleat.Results(pleat.Result("x", "branch billing-port -> billing-port")))
+	for i := range 10 {
+		talk(t, s, 30*i, 30)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		view(t, s)
+	}
+	got := allText(view(t, s))
+	for _, want := range []string{
+		"move the billing database to port 6543", "Never touch legacy/.", "conf/billing.toml", "git push origin billing-port",
+		"checksum 9f86d081884c7d65 of release 4.17.2", "written by a model",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("after ten digests the view lacks %q", want)
+		}
+	}
+	r := s.Report()
+	if n := len(r.Digests); n < 10 {
+		t.Errorf("%d digests", n)
+	}
+	for i, req := range m.Requests() {
+		if text := allText(req.Messages); i > 0 && (!strings.Contains(text, "The earlier digest is the base") || !strings.Contains(text, "handlers were looked at")) {
+			t.Errorf("request %d does not merge the earlier digest", i)
+		}
+	}
+}
+
+// A merged digest that drops a fact of the earlier one gets it back, in its own words.
+func TestMergedDigestKeepsFacts(t *testing.T) {
+	m := &pleattest.Script{Steps: []pleattest.Step{
+		pleattest.Say(goodDigest),
+		pleattest.Say("<digest>\n### State\n- More handlers take their locks early.\n</digest>"),
+	}}
+	var events []pleat.Event
+	s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+	digestible(t, s, 24)
+	for i := range 2 {
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		talk(t, s, 100*(i+1), 24)
+	}
+	got := allText(view(t, s))
+	if !strings.Contains(got, "Sessions are dropped in src/file3.go because sessionCache evicts after 300 entries.") {
+		t.Error("the earlier digest's finding is lost")
+	}
+	if d := s.Report().Digests; len(d) < 2 || len(d[1].Findings) == 0 || d[1].Findings[0].Kind != pleat.FoundCarried {
+		t.Errorf("the report does not say that it was put back: %+v", d)
+	}
+}
+
+// What does not fit the summarizer is read in groups, none of which cuts a round, and
+// each goes on from the digest of those before it.
+func TestDigestInGroups(t *testing.T) {
+	m := always(goodDigest)
+	s := open(t, pleat.NewMemStore(), &pleat.Options{
+		Budget: pleat.Budget{Window: 32_000}, Model: pleat.Model{ID: "big", Window: 32_000},
+		Digest: pleat.DigestOptions{Generator: m, Model: pleat.Model{ID: "small", Window: 12_000}, NoBackground: true},
+	})
+	digestible(t, s, 40)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	reqs := m.Requests()
+	if len(reqs) < 3 {
+		t.Fatalf("%d requests for a source of several windows", len(reqs))
+	}
+	counter := pleat.NewTokenizer(pleat.Model{}, nil)
+	for i, r := range reqs {
+		text := allText(r.Messages)
+		if n := counter.CountText(text) + r.MaxTokens; n > 12_000 {
+			t.Errorf("request %d has %d tokens with its answer", i, n)
+		}
+		if i > 0 && !strings.Contains(text, "<earlier-digest>") {
+			t.Errorf("request %d does not go on from the one before", i)
+		}
+		if calls, results := strings.Count(text, "(call)"), strings.Count(text, "(result ["); calls != results {
+			t.Errorf("request %d cuts a round: %d calls, %d results", i, calls, results)
+		}
+		if r.Model != "small" {
+			t.Errorf("request %d goes to %q", i, r.Model)
+		}
+	}
+	if d := s.Report().Digests[0]; d.By != "model" || d.Calls != len(reqs) {
+		t.Errorf("report = %+v", d)
+	}
+}
+
+// Forked, the request is the live one's prefix with the instruction at its end.
+func TestDigestForked(t *testing.T) {
+	m := always(goodDigest)
+	tools := []pleat.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
+	s := open(t, pleat.NewMemStore(), &pleat.Options{
+		Budget: pleat.Budget{Window: 16_000}, Model: pleat.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
+		Digest: pleat.DigestOptions{Generator: m, NoBackground: true, Fork: pleat.ForkAlways},
+	})
+	digestible(t, s, 24)
+	live := allText(view(t, s)) // the epoch opens here
+	_ = live
+	req := m.Requests()[0]
+	if req.System != "You are an agent." || len(req.Tools) != 1 || !req.NoTools {
+		t.Errorf("not the live request's head: %+v", req)
+	}
+	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != s.Message(0).Text() || req.Messages[n-2].Text() != s.Message(n-2).Text() {
+		t.Errorf("not the live request's messages")
+	}
+	if d := s.Report().Digests[0]; !d.Forked || d.By != "model" {
+		t.Errorf("report = %+v", d)
+	}
+}
+
+// From yellow on a digest is prepared while the agent works, and at red nobody waits.
+func TestDigestInBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
+			time.Sleep(20 * time.Second)
+			return pleattest.Say(goodDigest).Reply, nil
+		}}
+		var events []pleat.Event
+		o := digestOptions(m, &events)
+		o.Budget.Window = 20_000
+		o.Digest.NoBackground = false
+		s := open(t, pleat.NewMemStore(), o)
+		defer s.Close()
+		digestible(t, s, 20)
+		if st := s.Snapshot(); st.State != pleat.Yellow {
+			t.Fatalf("the session is %v: %d of %v", st.State, st.Tokens, st.Limits)
+		}
+		start := time.Now()
+		view(t, s)
+		// Meanwhile turns go on, and a call gets its result late.
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("late", "bash", `{"command":"sleep 9"}`)), pleat.User("Wait, and look at port 9191 too.")); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > 0 {
+			t.Errorf("the caller waited %v", d)
+		}
+		synctest.Wait()
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		if d := s.Report().Digests; len(d) != 1 || d[0].By != "model" || !d[0].Background {
+			t.Fatalf("nothing was prepared: %+v", d)
+		}
+		if s.Snapshot().Epoch != 0 {
+			t.Error("a digest was used before it was needed")
+		}
+		if err := s.Append(t.Context(), pleat.Results(pleat.Result("late", "slept well"))); err != nil {
+			t.Fatal(err)
+		}
+		talk(t, s, 100, 12)
+		start = time.Now()
+		got := allText(view(t, s))
+		if d := time.Since(start); d > 0 {
+			t.Errorf("the caller waited %v at red", d)
+		}
+		for _, want := range []string{"written by a model", "An LRU was chosen over a ring buffer", "look at port 9191 too", "Never modify files under legacy/."} {
+			if !strings.Contains(got, want) {
+				t.Errorf("the view lacks %q", want)
+			}
+		}
+		if len(m.Requests()) != 1 {
+			t.Errorf("%d requests", len(m.Requests()))
+		}
+		for _, e := range events {
+			if e.Kind == pleat.EventDigest {
+				t.Log(e.Digest, e.Fold != nil)
+			}
+		}
+	})
+}
+
+// An undo says that the digest is not wanted: the next epoch asks for another.
+func TestUndoDropsTheDigest(t *testing.T) {
+	m := always(goodDigest)
+	var events []pleat.Event
+	o := digestOptions(m, &events)
+	o.Budget.Window = 64_000
+	s := open(t, pleat.NewMemStore(), o)
+	digestible(t, s, 24)
+	for range 2 {
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(m.Requests()); n != 2 {
+		t.Errorf("%d requests, want one for each epoch", n)
+	}
+}
+
+// While one caller waits for a digest the others go on.
+func TestDigestHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
+			time.Sleep(10 * time.Second)
+			return pleattest.Say(goodDigest).Reply, nil
+		}}
+		var events []pleat.Event
+		s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+		digestible(t, s, 24)
+		done := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := s.View(context.Background(), pleat.Turn{})
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := s.Append(t.Context(), pleat.User("One more thing: port 7171.")); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > 0 {
+			t.Errorf("Append waited %v", d)
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := len(m.Requests()); n != 1 {
+			t.Errorf("%d requests at the same time", n)
+		}
+		if got := allText(view(t, s)); !strings.Contains(got, "written by a model") || !strings.Contains(got, "port 7171") {
+			t.Error("the view lacks the digest or the newest words")
+		}
+	})
+}
+
+func TestDigestGuards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("connection refused")
+		bad := true
+		m := &pleattest.Script{}
+		m.Then = func(int, *pleat.Request) (pleat.Reply, error) {
+			if bad {
+				return pleat.Reply{}, broken
+			}
+			return pleattest.Say(goodDigest).Reply, nil
+		}
+		var events []pleat.Event
+		o := digestOptions(m, &events)
+		s := open(t, pleat.NewMemStore(), o)
+		n := 0
+		next := func() {
+			t.Helper()
+			digestible(t, s, 24)
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			n = len(m.Requests())
+		}
+		next()
+		next()
+		next()
+		three := n
+		next()
+		if n != three {
+			t.Errorf("the breaker is not open after three failures: %d more calls", n-three)
+		}
+		time.Sleep(6 * time.Minute)
+		next()
+		if n == three {
+			t.Error("the breaker does not close again")
+		}
+		half := n
+		next()
+		if n != half {
+			t.Error("one more failure does not open it again")
+		}
+		time.Sleep(6 * time.Minute)
+		bad = false
+		for range 2 {
+			next()
+		}
+		if n-half != 2 {
+			t.Errorf("%d calls for 2 digests", n-half)
+		}
+		if r := s.Report().Digests; r[len(r)-1].By != "model" {
+			t.Errorf("the last digest: %v", r[len(r)-1])
+		}
+	})
+}
+
+func TestDigestSpendGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := always(goodDigest)
+		var events []pleat.Event
+		o := digestOptions(m, &events)
+		o.Digest.Calls = 3
+		s := open(t, pleat.NewMemStore(), o)
+		ask := func(want int) {
+			t.Helper()
+			digestible(t, s, 24)
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(m.Requests()); n != want {
+				t.Errorf("%d calls, want %d", n, want)
+			}
+		}
+		ask(1)
+		ask(2)
+		ask(3)
+		ask(3)
+		time.Sleep(11 * time.Minute)
+		ask(4)
+	})
+}
