@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What "pleat sessions --json" says is right to the last member: agents in their order,
+// sessions newest first, tokens estimated or counted, and what cannot be read.
+func TestSessionsJSON(t *testing.T) {
+	home := t.TempDir()
+	day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	long := longSession(20)
+	put := func(name string, content []byte, at time.Time) foundSession {
+		file := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeTest(t, file, content)
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+		return foundSession{File: file, Modified: at, Bytes: int64(len(content))}
+	}
+	older := put(".claude/projects/p/old.jsonl", long, day)
+	newer := put(".claude/projects/p/new.jsonl", long, day.Add(time.Hour))
+	broken := put(".pi/agent/sessions/x.jsonl", []byte("not a session\n"), day)
+	list := func(args ...string) (out sessionsJSON) {
+		text, stderr, code := cli(t, "", append([]string{"sessions", "--json", "--home", home}, args...)...)
+		if code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(args, "--count") { // with it every member is there
+			checkShape(t, "sessions", []byte(text))
+		}
+		return out
+	}
+	got := list("--count")
+	for _, a := range got.Agents {
+		for i, s := range a.Sessions {
+			if a.Agent == "claude-code" && (!s.Counted || s.Tokens < 100 || s.Messages < 20) {
+				t.Errorf("%s: %d tokens in %d messages, counted %v", s.File, s.Tokens, s.Messages, s.Counted)
+			}
+			if a.Agent == "pi" && s.Problem == "" {
+				t.Errorf("%s: nothing is said of what cannot be read", s.File)
+			}
+			a.Sessions[i] = foundSession{File: s.File, Modified: s.Modified, Bytes: s.Bytes}
+		}
+	}
+	want := sessionsJSON{Format: formatSessions, Agents: []agentJSON{
+		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
+		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
+	}
+	one := list("--agent", "claude-code", "--limit", "1")
+	if len(one.Agents) != 1 || one.Agents[0].Found != 2 || len(one.Agents[0].Sessions) != 1 || one.Agents[0].Sessions[0].File != newer.File {
+		t.Errorf("the newest of one agent: %+v", one)
+	}
+	if s := one.Agents[0].Sessions[0]; s.Counted || s.Tokens <= 0 {
+		t.Errorf("without --count: %d tokens, counted %v", s.Tokens, s.Counted)
+	}
+}
