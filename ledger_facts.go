@@ -168,6 +168,8 @@ type ResultFacts struct {
 	ExitCode  *int    `json:"exit_code,omitempty"`
 	Lines     int     `json:"lines"`
 	Bytes     int     `json:"bytes"`
+	// Unchanged: it shows nothing, it says that an earlier result still holds.
+	Unchanged bool `json:"unchanged,omitempty"`
 
 	// Touched holds paths that only the result tells about, or tells better than the
 	// call: a file that was created rather than overwritten.

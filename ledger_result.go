@@ -42,8 +42,15 @@ func DescribeResult(call CallFacts, r ToolResult) ResultFacts {
 		f.ErrorLine = tellingLine(call, head, tail, len(text))
 	} else {
 		f.Touched = touched(call, head)
+		f.Unchanged = call.Kind == CallRead && saysUnchanged(text)
 	}
 	return f.own()
+}
+
+// saysUnchanged recognizes the notes with which agents answer the reading of a file that
+// they have shown already: Claude Code's, and pleat's own.
+func saysUnchanged(text string) bool {
+	return len(text) < 600 && (strings.HasPrefix(text, "[unchanged ") || strings.HasPrefix(text, "File unchanged since last read."))
 }
 
 // isPatchEnvelope recognizes {"output":…,"metadata":{"exit_code":…}}.

@@ -23,6 +23,9 @@ const maxLiveReads = 64
 // answered before it, but made after it, makes it stale itself.
 func (l *Ledger) supersede(i int) {
 	e := &l.entries[i]
+	if e.Unchanged { // what it points to must stay
+		return
+	}
 	for _, p := range e.Paths {
 		id := l.paths.file(e.Dir, p.Path)
 		switch {

@@ -71,6 +71,8 @@ func TestLedgerSupersede(t *testing.T) {
 		want  string // superseded_by of each call
 	}{
 		{"read again", []callStep{readCall("a", ""), readCall("a", "")}, "2 0"},
+		{"read again, unchanged", []callStep{readCall("a", ""), {"read_file", `{"path":"a"}`, "[unchanged a: it is as you read it]"}}, "0 0"},
+		{"unchanged, then edited", []callStep{readCall("a", ""), {"Read", `{"file_path":"a"}`, "File unchanged since last read. The content is still current."}, editCall("a")}, "3 0 0"},
 		{"edited after", []callStep{readCall("a", ""), editCall("a")}, "2 0"},
 		{"deleted after", []callStep{readCall("a", ""), bashCall("rm a", "")}, "2 0"},
 		{"overwritten after", []callStep{readCall("a", part(5, 5)), writeCall("a")}, "2 0"},

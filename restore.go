@@ -99,7 +99,7 @@ func (in *pageInput) touched() []seenFile {
 // touch takes a call into account that reads or changes the file.
 func (f *seenFile) touch(e *LedgerEntry, p PathChange, live bool) {
 	f.touched = e.Seq
-	switch shows := len(e.Paths) == 1 && !p.Some; {
+	switch shows := len(e.Paths) == 1 && !p.Some && !e.Unchanged; {
 	case p.Change == CallDelete:
 		f.gone = true
 	case p.Change == CallRead && e.Kind == CallRead && shows:

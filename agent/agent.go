@@ -40,7 +40,8 @@ type Options struct {
 	// Parallel is how many tools run at the same time; 0: 8.
 	Parallel int
 	// Retries is how often a request is sent again after an error that may pass, such as
-	// an overloaded server; 0: 2, negative: never.
+	// an overloaded server. 0: never, because the clients of the wire packages do so
+	// themselves.
 	Retries int
 
 	// Permit is asked before a tool with an effect runs; nil: such tools are refused. See
@@ -156,9 +157,6 @@ func (a *Agent) fill() error {
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 8
-	}
-	if o.Retries == 0 {
-		o.Retries = 2
 	}
 	if o.Redact == nil {
 		o.Redact = RedactSecrets

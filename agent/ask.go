@@ -44,7 +44,7 @@ func (r *run) idle() time.Duration {
 // generate asks until there is an answer: again after a pause when the error may pass,
 // and once with a harder fold when the request was too long.
 func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error) {
-	refused, tries := 0, 0
+	refused, empty, tries := 0, 0, 0
 	for {
 		req, err := r.request(view)
 		if err != nil {
@@ -70,7 +70,10 @@ func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error
 			if view, err = r.session.Refused(ctx, api); err != nil {
 				return pleat.Reply{}, err
 			}
-		case tries < r.o.Retries && (isAPI && api.Retryable() || errors.Is(err, errNothing)):
+		case errors.Is(err, errNothing) && empty == 0:
+			empty++
+			r.tellError(err)
+		case tries < r.o.Retries && isAPI && api.Retryable():
 			r.tellError(err)
 			if err := r.wait(ctx, api, tries); err != nil {
 				return pleat.Reply{}, err

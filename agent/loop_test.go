@@ -265,8 +265,8 @@ func TestTimeLimitAndRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := pleat.ClassifyError(529, "", []byte(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))
-		script := &pleattest.Script{Steps: []pleattest.Step{pleattest.Fail(busy), pleattest.Say("hello"), {Hang: true}}}
-		a, err := agent.New(t.Context(), agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
+		script := &pleattest.Script{Steps: []pleattest.Step{pleattest.Fail(busy), {}, pleattest.Say("hello"), {Hang: true}}}
+		a, err := agent.New(t.Context(), agent.Options{Generator: script, Retries: 2, Limits: agent.Limits{Time: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}
