@@ -19,7 +19,9 @@ type Arm struct {
 	// Unbounded marks arms that are measured without a budget: they show what is there
 	// to be had, and are not ranked.
 	Unbounded bool
-	Open      func(ctx context.Context, o Setup) (Method, error)
+	// Weighs marks arms that act by prices: they are replayed once for each price list.
+	Weighs bool
+	Open   func(ctx context.Context, o Setup) (Method, error)
 }
 
 // Setup is what a method is told before a session begins.

@@ -18,7 +18,7 @@ func policyArm(name string, recall bool) Arm {
 	if err != nil {
 		panic(err) // the names are those of this module
 	}
-	return Arm{Name: name, Doc: p.Doc, Open: func(ctx context.Context, o Setup) (Method, error) {
+	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Open: func(ctx context.Context, o Setup) (Method, error) {
 		return openPolicy(ctx, p, recall, o)
 	}}
 }

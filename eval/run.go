@@ -22,7 +22,7 @@ type Options struct {
 	// second of the budgets, or the only one.
 	ChainBudget int
 	Workers     int              // sessions at a time; 0: one for each processor
-	Rates       []pleat.Rates    // of the money simulation; nil: writing 1.25, reading 0.1 and 0.05
+	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
 	NoMoney     bool             // leave the money simulation out
 	Timings     bool             // report times; they differ from run to run
 	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
@@ -50,8 +50,8 @@ func (o Options) withDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if o.Rates == nil {
-		o.Rates = []pleat.Rates{{Write: 1.25, Read: 0.1}, {Write: 1.25, Read: 0.05}}
+	if o.Prices == nil {
+		o.Prices = DefaultPrices()
 	}
 	return o
 }

@@ -1,0 +1,4 @@
+package eval
+
+// Answered is what a model could answer.
+type Answered struct{}
