@@ -3,6 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -43,6 +45,7 @@ func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Meth
 		if p.Budget.Window == 0 {
 			opts.Budget.Window = o.Budget
 		}
+		opts.System = systemPrompt()
 		p.Pays = p.Guaranteed // what an agent that knows its prices turns on
 	} else {
 		e.budget = o.Budget
@@ -106,3 +109,6 @@ func (r *recalling) Unfold(ctx context.Context, handle string) (string, error) {
 	}
 	return u.Text(), nil
 }
+
+// systemPrompt stands for the system prompt and the tools of a replay.
+var systemPrompt = sync.OnceValue(func() string { return strings.Repeat(" word", fixedTokens) })

@@ -160,34 +160,31 @@ func (p *printer) money(list []Money) {
 	if len(list) == 0 {
 		return
 	}
-	prices := ""
-	var rows [][]string
-	flush := func() {
-		if len(rows) > 1 {
-			p.rows(rows)
-		}
-	}
 	for _, name := range priceNames(list) {
-		prices = name
-		rows = [][]string{{"arm", "total", "with recalls", "bound", "worst", "short", "epochs/100", "recalls/100", "unchanged"}}
-		n, short := 0, 0
+		rows := [][]string{moneyHead}
+		long, short := 0, 0
 		for _, m := range list {
-			if m.Prices != prices {
-				continue
+			if m.Prices == name {
+				long, short = m.Sessions, m.Short
+				rows = append(rows, m.row())
 			}
-			n, short = m.Sessions, m.Short
-			bound := "–"
-			if m.Bound > 0 {
-				bound = fmt.Sprintf("%.3f", m.Bound)
-			}
-			rows = append(rows, []string{
-				m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
-				fmt.Sprintf("%.3f", m.ShortWorst), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
-			})
 		}
 		p.line("")
-		p.line("Cost against no compaction: %s (%d long sessions, %d short)", prices, n, short)
-		flush()
+		p.line("Cost against no compaction: %s (%d long sessions, %d short)", name, long, short)
+		p.rows(rows)
+	}
+}
+
+var moneyHead = []string{"arm", "total", "with recalls", "bound", "worst", "short", "epochs/100", "recalls/100", "unchanged"}
+
+func (m Money) row() []string {
+	bound := "–"
+	if m.Bound > 0 {
+		bound = fmt.Sprintf("%.3f", m.Bound)
+	}
+	return []string{
+		m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
+		fmt.Sprintf("%.3f", m.ShortWorst), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
 	}
 }
 

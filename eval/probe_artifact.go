@@ -201,7 +201,7 @@ var (
 	statement = regexp.MustCompile(`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`)
 	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(created|new|added|edited|modified|changed|updated|deleted|removed)\\b")
 	failure   = regexp.MustCompile(`: failed\b`)
-	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.\w{1,5}\b`)
+	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
 
 // changes are the changed files that a view states: calls of editing tools that it shows,

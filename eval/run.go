@@ -253,7 +253,7 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 	for _, m := range msgs {
 		cell.Tokens += c.tokens.CountMessage(m)
 	}
-	if cell.Tokens > k.budget && !arm.Unbounded {
+	if cell.Tokens > k.budget+k.budget/tolerance && !arm.Unbounded {
 		cell.Over = 1
 	}
 	s := seeView(v, msgs)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,8 +19,12 @@ func small(t *testing.T) []Session {
 // TestReproducible runs the bench twice, with different numbers of workers: the reports
 // are the same bytes.
 func TestReproducible(t *testing.T) {
+	arms, err := ArmsByName("default", "four-layer", "clear-3", "summarize-85")
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := func(workers int) string {
-		r, err := Run(t.Context(), small(t), Options{Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
+		r, err := Run(t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,5 +65,42 @@ func TestArmsByName(t *testing.T) {
 	}
 	if _, err := ArmsByName("best"); err == nil {
 		t.Error("an arm that is not there was found")
+	}
+}
+
+// TestWriteReport writes a report in all its forms.
+func TestWriteReport(t *testing.T) {
+	arms, err := ArmsByName("default", "tail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), small(t)[:1], Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, page strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteHTML(&page, About{Title: "A <bench>", Date: "2026-01-02", Commit: "abc"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q", want)
+		}
+	}
+	for _, want := range []string{"A &lt;bench&gt;", "width=device-width", "<svg ", "after several compactions", "commit abc"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page.String(), "<svg "); n != 3 {
+		t.Errorf("the page has %d plots, want 3", n)
+	}
+	for _, outside := range []string{"http://", "https://", "<script"} {
+		if strings.Contains(page.String(), outside) {
+			t.Errorf("the page is not self-contained: %q", outside)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func shorten(v pleat.View, source func(int) pleat.Message, budget int, tokens *p
 	for _, m := range msgs {
 		total += tokens.CountMessage(m)
 	}
-	if total <= budget {
+	if total <= budget+budget/tolerance {
 		return v, nil
 	}
 	for at > 0 {
@@ -39,6 +39,10 @@ func shorten(v pleat.View, source func(int) pleat.Message, budget int, tokens *p
 	}
 	return cutNewest(v, shown, budget-tokens.CountMessage(removed), tokens), nil
 }
+
+// tolerance: a fiftieth more than the budget is the same size, counted in another way. A
+// message that was edited is counted without the bytes that it came in.
+const tolerance = 50
 
 // removed says where messages were.
 var removed = pleat.User("[earlier messages removed]").WithOrigin(pleat.OriginInjected)

@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/eval"
 )
@@ -29,7 +31,9 @@ pleat bench
 # your own sessions, two arms, two budgets
 pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
 # everything into one page
-pleat bench --corpus data --synthetic 100k --html bench.html --json bench.json`,
+pleat bench --corpus data --synthetic 100k --html bench.html --json bench.json
+# the public sessions that the published table is from
+pleat bench --fetch data`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		b := new(benchFlags)
 		b.declare(fs)
@@ -50,6 +54,7 @@ type benchFlags struct {
 	timings   bool
 	jsonOut   string
 	htmlOut   string
+	fetch     string
 }
 
 func (b *benchFlags) declare(fs *flag.FlagSet) {
@@ -62,12 +67,17 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
 	fs.BoolVar(&b.timings, "timings", false, "report times too; they differ from run to run")
+	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
+	fs.StringVar(&b.fetch, "fetch", "", "get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
 	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }
 
 func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	if len(args) > 0 {
 		return usageError{"bench takes no arguments; name a folder with --corpus"}
+	}
+	if b.fetch != "" {
+		return fetchCorpus(ctx, p, b.fetch)
 	}
 	o, err := b.options()
 	if err != nil {
@@ -96,10 +106,49 @@ func (b *benchFlags) write(p *program, report *eval.Report) error {
 			return err
 		}
 	}
+	if b.htmlOut != "" {
+		err := p.writeTo(b.htmlOut, func(w io.Writer) error {
+			return report.WriteHTML(w, eval.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
+		})
+		if err != nil {
+			return err
+		}
+	}
 	if b.jsonOut == "-" {
 		return nil
 	}
 	return p.writeTo("", report.WriteText)
+}
+
+// fetchCorpus gets the public sessions.
+func fetchCorpus(ctx context.Context, p *program, dir string) error {
+	files := eval.PublicCorpus()
+	f := eval.Fetcher{Base: p.getenv("PLEAT_GITHUB_API"), Progress: func(file eval.PublicFile, had bool) {
+		state := "fetched"
+		if had {
+			state = "there"
+		}
+		fmt.Fprintf(p.stdout, "%-8s %9s  %s  %s  (%s, %s)\n", state, byteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
+	}}
+	if err := f.Fetch(ctx, dir, files); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", plural(len(files), "file"), dir, dir)
+	return nil
+}
+
+// commit is the revision that the program was built from, if it knows.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return ""
 }
 
 // options turns the flags into those of the bench.
