@@ -326,6 +326,9 @@ func TestManySessions(t *testing.T) {
 	wg.Wait()
 	client.CloseIdleConnections()
 	front.Close()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
 	transport.CloseIdleConnections()
 	up.Close()
 	for i := 0; runtime.NumGoroutine() > before+2; i++ {
@@ -336,5 +339,45 @@ func TestManySessions(t *testing.T) {
 		if i > 1000 {
 			runtime.GC()
 		}
+	}
+}
+
+// A server that is shut down ends its streams first.
+func TestShutdown(t *testing.T) {
+	release := make(chan struct{})
+	begun := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+		w.(http.Flusher).Flush()
+		close(begun)
+		<-release
+		fmt.Fprintf(w, benchReply, 10)
+	}))
+	defer up.Close()
+	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(h)
+	a := newAgent(messages, front.URL, "Hello.")
+	answered := make(chan error, 1)
+	go func() {
+		_, err := a.send()
+		answered <- err
+	}()
+	<-begun
+	down := make(chan error, 1)
+	go func() { down <- front.Config.Shutdown(context.Background()) }()
+	close(release)
+	if err := <-answered; err != nil {
+		t.Errorf("the answer that was under way: %v", err)
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -36,6 +36,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.rw.roundTrip(r)
 }
 
+// Close ends what sessions do in the background and waits for it. It is for after the
+// last request; the store is not closed.
+func (t *Transport) Close() error { return t.rw.close() }
+
 // ours reports whether requests to a host are rewritten.
 func (t *Transport) ours(u *url.URL) bool {
 	o := &t.rw.o
@@ -72,6 +76,10 @@ func NewHandler(o *Options) (*Handler, error) {
 	}
 	return h, nil
 }
+
+// Close ends what sessions do in the background and waits for it. It is for after the
+// server has been shut down; the store is not closed.
+func (h *Handler) Close() error { return h.rw.close() }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 

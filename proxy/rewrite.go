@@ -20,6 +20,7 @@ type rewriter struct {
 	o        Options
 	memo     *memo
 	draining atomic.Bool
+	closing  sync.WaitGroup // sessions that are let go end what they do in the background
 
 	mu       sync.Mutex
 	sessions map[pleat.SessionKey]*list.Element // of *conversation
@@ -191,6 +192,9 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if err != nil {
 		return err
 	}
+	if old := c.sess; old != nil { // the client has changed the model
+		rw.closing.Go(func() { _ = old.Close() })
+	}
 	c.sess, c.setup = sess, setup{req.model, req.head(), from.child}
 	return nil
 }
@@ -221,7 +225,7 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
 	if e, ok := rw.sessions[c.key]; ok { // somebody else was faster; both work
-		rw.recent.Remove(e)
+		rw.release(rw.recent.Remove(e).(*conversation))
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
 	for h := range c.marks {
@@ -234,12 +238,35 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 
 func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
+	rw.release(old)
 	delete(rw.sessions, old.key)
 	for k, key := range rw.index {
 		if key == old.key {
 			delete(rw.index, k)
 		}
 	}
+}
+
+// release ends what a conversation's session does in the background, without waiting for
+// it. Requests that are under way can still use it.
+func (rw *rewriter) release(c *conversation) {
+	rw.closing.Go(func() {
+		c.mu.Lock()
+		sess := c.sess
+		c.mu.Unlock()
+		_ = sess.Close() // it only waits
+	})
+}
+
+// close lets all sessions go and waits for what they do in the background.
+func (rw *rewriter) close() error {
+	rw.mu.Lock()
+	for e := rw.recent.Front(); e != nil; e = rw.recent.Front() {
+		rw.drop(e)
+	}
+	rw.mu.Unlock()
+	rw.closing.Wait()
+	return nil
 }
 
 // advance appends what is new to the conversation's session, lets it fold, and writes
