@@ -106,6 +106,10 @@ func hidePassword(value string) string {
 	if err != nil {
 		return "(a URL that cannot be read)"
 	}
+	if q := u.Query(); q.Has("password") {
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+	}
 	return u.Redacted()
 }
 

@@ -52,7 +52,7 @@ func commands() []command {
 		sessionsCommand, policiesCommand, pricesCommand,
 		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, storeCommand, gcCommand, forgetCommand,
 		benchCommand,
-		demoCommand, configCommand(), completionCommand(), manCommand(), versionCommand,
+		configCommand(), completionCommand(), manCommand(), versionCommand,
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // runScreen shows a run to people: what the model says, what the tools do, every fold,
-// and on a terminal a meter of the window in the last line that is drawn again and again.
-// Elsewhere the meter is a line of its own whenever its colour changes.
+// and a meter of the window: a line of its own whenever its colour changes, and on a
+// terminal also the last line, drawn again and again.
 type runScreen struct {
 	w        io.Writer
 	s        screen
@@ -177,14 +177,12 @@ func (r *runScreen) wipe() {
 
 func (r *runScreen) meter(s pleat.Snapshot) {
 	r.snap, r.known = s, true
-	if r.live {
-		r.draw()
-		return
-	}
 	if !r.toldOnce || s.State != r.told {
 		r.toldOnce, r.told = true, s.State
 		r.line(r.meterText(20))
+		return
 	}
+	r.draw()
 }
 
 func (r *runScreen) draw() {
