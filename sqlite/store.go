@@ -30,6 +30,10 @@ type Options struct {
 	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
 	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
 	ReadOnly bool
+
+	// IndexOnSearch leaves texts alone until somebody searches their session: right for
+	// a command that stores much and is done. False: they are indexed in the background.
+	IndexOnSearch bool
 }
 
 func (o *Options) readOnly() bool { return o != nil && o.ReadOnly }
@@ -104,7 +108,7 @@ func Open(path string, opts *Options) (*Store, error) {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.explain(err))
 	}
-	if !s.readOnly {
+	if !s.readOnly && (opts == nil || !opts.IndexOnSearch) {
 		s.work.Go(s.indexLoop)
 		s.wakeIndexer() // for what an earlier process left behind
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime/debug"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -50,6 +51,13 @@ type sessionFile struct {
 // keptFile is the size up to which a file's messages are kept in memory between reading
 // what it is and doing something with it.
 const keptFile = 48 << 20
+
+// How much garbage there may be beside what is in use, in per cent: much while that is
+// little, because commands are short; little where a session is large.
+const (
+	usualGC = 400
+	largeGC = 40
+)
 
 // oneFile is the only argument of a command that reads a session file.
 func oneFile(command string, args []string) (string, error) {
@@ -104,6 +112,7 @@ func (f *sessionFile) open(ctx context.Context, p *program, in io.Reader, flags 
 		return f.explain(err)
 	}
 	sum.Sum(f.hash[:0])
+	p.collectFor(f.size)
 	if err := f.take(ctx, p); err != nil {
 		return err
 	}
@@ -111,6 +120,17 @@ func (f *sessionFile) open(ctx context.Context, p *program, in io.Reader, flags 
 		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", f.name, told-maxDamage)
 	}
 	return nil
+}
+
+// collectFor sets garbage collection up for a session of so many bytes, unless the user did.
+func (p *program) collectFor(size int64) {
+	switch {
+	case p.getenv("GOGC") != "":
+	case size > keptFile:
+		debug.SetGCPercent(largeGC)
+	default:
+		debug.SetGCPercent(usualGC)
+	}
 }
 
 // Close lets go of the file. It can be called again.

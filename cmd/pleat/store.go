@@ -117,7 +117,8 @@ const (
 )
 
 // openStoreAt opens the store that a user named: the URL of a PostgreSQL database, or
-// a file.
+// a file. Texts are indexed when somebody searches their session: a command that lists or
+// stores sessions has no business building search indexes.
 func openStoreAt(ctx context.Context, path string, how access) (anyStore, error) {
 	switch scheme := urlScheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
@@ -130,15 +131,14 @@ func openStoreAt(ctx context.Context, path string, how access) (anyStore, error)
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, pleat.ErrNotFound)
 		}
 	}
-	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly})
+	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly, IndexOnSearch: true})
 	if err != nil { // a nil pointer in an interface is not nil
 		return nil, err
 	}
 	return store, nil
 }
 
-// openShared opens a store in a database. Texts are indexed when somebody searches their
-// session: a command that lists sessions has no business building search indexes.
+// openShared opens a store in a database.
 func openShared(ctx context.Context, url string, how access) (anyStore, error) {
 	store, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
 	if errors.Is(err, pleat.ErrNotFound) {

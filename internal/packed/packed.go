@@ -29,8 +29,9 @@ type Blob struct {
 // for concurrent use. The hash of the content makes zstd's own checksum superfluous.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedDefault),
-			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+		// The fastest level: half the time of the next one, for a tenth more space.
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(1<<20))
 		if err != nil {
 			panic(err) // options are constants
 		}
