@@ -194,7 +194,7 @@ type Snapshot struct {
 	Utilization float64 `json:"utilization"` // Tokens over the window
 	State       State   `json:"state"`
 	Messages    int     `json:"messages"` // in the view
-	Epoch       int     `json:"epoch"`    // 0: no fold was ever made
+	Epoch       int     `json:"epoch"`    // number of the epoch in force, an older one after an undo; 0: none
 }
 
 func (l Limits) state(tokens int) State {

@@ -2,6 +2,7 @@ package pleat
 
 import (
 	"strings"
+	"unsafe"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
@@ -39,8 +40,9 @@ func (c Content) String() string {
 	if strings.IndexByte(c.s, '\\') < 0 {
 		return c.s[1 : len(c.s)-1]
 	}
-	text, _ := jsonspan.Unquote([]byte(c.s))
-	return text
+	// Text is never longer than its literal, so that one piece of memory is enough.
+	text, _ := jsonspan.AppendUnquote(make([]byte, 0, len(c.s)-2), stringBytes(c.s))
+	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
 // read returns the content with its text beside the literal, for content that is about to

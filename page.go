@@ -167,11 +167,18 @@ func (in *pageInput) story(room int) (said, lines string) {
 	return in.narrate(room)
 }
 
+// closing says what the reader can do about what is folded. The recall tools are named only
+// where stubs say to use them; a command or a file is a way to the content, and no more.
 func (in *pageInput) closing() string {
+	const done = "Side effects above happened; do not repeat them."
 	if in.recall == nil {
-		return "Side effects above happened; do not repeat them."
+		return done
 	}
-	return fmt.Sprintf("Side effects above happened; do not repeat them. Nothing is lost: search(\"words\") finds lines in what is folded, unfold(\"handle\") shows it exactly, ledger() lists every call; the whole stretch is %s.", in.recall(in.handle))
+	way := in.recall(in.handle)
+	if way != UnfoldCall(in.handle) {
+		return done + " Nothing is lost: the whole stretch is " + way + "."
+	}
+	return done + ` Nothing is lost: search("words") finds lines in what is folded, unfold("handle") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
 }
 
 // messageHandle is the address of a message's longest block, which for what a person

@@ -420,7 +420,7 @@ func (s *Session) Snapshot() Snapshot {
 
 func (s *Session) snapshot() Snapshot {
 	l := s.levels()
-	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Limits: l, Messages: len(s.st.view), Epoch: s.st.epochs}
+	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Limits: l, Messages: len(s.st.view), Epoch: s.st.epoch}
 	if s.cal.Samples() > 0 {
 		snap.Tokens = s.cal.Correct(snap.Tokens)
 	}

@@ -43,15 +43,24 @@ func TestUndo(t *testing.T) {
 	work(t, s, 10, 10, 4_000)
 	before := dump(t, view(t, s))
 	compact(t, s)
+	epoch := func(want int) {
+		t.Helper()
+		if got := s.Snapshot().Epoch; got != want {
+			t.Errorf("epoch %d is in force, want %d", got, want)
+		}
+	}
+	epoch(2)
 	if err := s.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	epoch(1)
 	if diff := cmp.Diff(before, dump(t, view(t, s))); diff != "" {
 		t.Errorf("after undoing the second epoch:\n%s", diff)
 	}
 	if err := s.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	epoch(0)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
 		t.Errorf("after undoing both the view is not whole: %v", err)
@@ -414,4 +423,28 @@ func TestBookWords(t *testing.T) {
 		return
 	}
 	t.Error("no summary")
+}
+
+// A page tells its reader what they can do: it names the recall tools only where stubs say
+// to call them.
+func TestPageNamesWhatThereIs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		recall     func(string) string
+		want, miss string
+	}{
+		"tools":   {nil, `search("words")`, "pleat unfold"},
+		"command": {func(h string) string { return "pleat unfold " + h }, "the whole stretch is pleat unfold ", "search("},
+		"nothing": {func(string) string { return "" }, "do not repeat them.", "Nothing is lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := busy(t, 20, &pleat.Options{Recall: tt.recall})
+			if _, err := s.Pull(t.Context(), pleat.LeverDigest); err != nil {
+				t.Fatal(err)
+			}
+			got := allText(view(t, s))
+			if !strings.Contains(got, tt.want) || strings.Contains(got, tt.miss) {
+				t.Errorf("want %q and no %q in:\n%s", tt.want, tt.miss, got)
+			}
+		})
+	}
 }

@@ -47,6 +47,7 @@ type state struct {
 	folds  []*Fold // every fold ever made; number i+1
 	inUse  folded
 	epochs int // number of the newest epoch
+	epoch  int // number of the epoch in force, which is an older one after an undo; 0: none
 	view   []ViewMessage
 	parts  Parts // of the view, head included
 

@@ -54,6 +54,10 @@ func (s *state) enter(d epochData) error {
 	s.inUse = s.setOf(d.InForce, d.Bare)
 	s.epochs = max(s.epochs, d.Epoch)
 	s.history = append(s.history, d)
+	s.epoch = 0
+	if at := s.inEffect(); len(at) > 0 {
+		s.epoch = s.history[at[len(at)-1]].Epoch
+	}
 	if d.Undo {
 		s.told = nil // the fold that showed it is not wanted
 	}

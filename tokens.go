@@ -253,6 +253,9 @@ func (t *Tokenizer) compute(as reading, s string) int {
 	switch as {
 	case asLiteral:
 		buf := unquoteBuffers.Get().(*[]byte)
+		if cap(*buf) < len(s) {
+			*buf = make([]byte, 0, len(s))
+		}
 		text, _ := jsonspan.AppendUnquote((*buf)[:0], stringBytes(s))
 		n := t.scale(t.counter.Count(unsafe.String(unsafe.SliceData(text), len(text))))
 		if *buf = text; cap(text) <= maxPooled {

@@ -143,6 +143,9 @@ func (r *claudeReader) message(nodes []int) error {
 		content = value{b: append(append([]byte{'['}, r.parts.Bytes()...), ']')}
 	}
 	blocks := r.assemble(content)
+	if cap(r.buf) > longLine || r.parts.Cap() > longLine {
+		r.buf, r.parts = nil, bytes.Buffer{} // the message has its own copy
+	}
 	for _, c := range r.changes {
 		r.sink.change(c)
 	}

@@ -68,8 +68,8 @@ func piRecords(l *Log, s *sink, t *tree) error {
 
 // again reads the line of a node for the second time, into a buffer that the value uses.
 func (l *Log) again(n node, buf *[]byte) (value, error) {
-	if int64(cap(*buf)) < n.size {
-		*buf = nil
+	if c := int64(cap(*buf)); c < n.size || c > longLine && n.size < c/2 {
+		*buf = nil // let go of the old one first
 		*buf = make([]byte, n.size)
 	}
 	text := (*buf)[:n.size]

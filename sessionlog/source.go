@@ -83,7 +83,10 @@ type lineReader struct {
 	long []byte
 }
 
-const readSize = 256 << 10
+const (
+	readSize = 256 << 10
+	longLine = 4 << 20 // memory for a line longer than this is not kept for the next one
+)
 
 func newLineReader(src *source, maxLine int64) *lineReader {
 	return &lineReader{src: src, max: maxLine, buf: make([]byte, min(readSize, src.size))}
@@ -139,9 +142,12 @@ func (lr *lineReader) find(off int64) (int64, error) {
 
 func (lr *lineReader) text(off, size int64) ([]byte, error) {
 	if off >= lr.from && off+size <= lr.from+int64(lr.fill) {
+		if cap(lr.long) > longLine {
+			lr.long = nil
+		}
 		return lr.buf[off-lr.from:][:size], nil
 	}
-	if int64(cap(lr.long)) < size {
+	if c := int64(cap(lr.long)); c < size || c > longLine && size < c/2 {
 		lr.long = nil // let go of the old one first
 		lr.long = make([]byte, size)
 	}
