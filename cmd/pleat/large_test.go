@@ -70,7 +70,9 @@ func writeLarge(w io.Writer, size int64) error {
 // sourceText is text that looks like code.
 func sourceText(r *rand.Rand, size int) string {
 	words := strings.Fields("parse token session store fold view ledger budget line handle retry wire upload limit error result")
-	name := func() string { return fmt.Sprintf("%s%s%d", words[r.IntN(len(words))], "Of"+words[r.IntN(len(words))], r.IntN(900)) }
+	name := func() string {
+		return fmt.Sprintf("%s%s%d", words[r.IntN(len(words))], "Of"+words[r.IntN(len(words))], r.IntN(900))
+	}
 	var b strings.Builder
 	for b.Len() < size {
 		fmt.Fprintf(&b, "\tif %s, err := %s(ctx, %s); err != nil {\n\t\treturn fmt.Errorf(\"%s %s: %%w\", err)\n\t}\n", name(), name(), name(), words[r.IntN(len(words))], name())
