@@ -388,7 +388,7 @@ func (n *sourceNames) word(t string, beginning bool) bool {
 		}
 		at := from + i
 		end := at + len(t)
-		if (at == 0 || byteClass[n.lower[at-1]]&byteWord == 0) && (beginning || end == len(n.lower) || byteClass[n.lower[end]]&byteWord == 0) {
+		if (at == 0 || t[0] == '_' || byteClass[n.lower[at-1]]&byteWord == 0) && (beginning || end == len(n.lower) || byteClass[n.lower[end]]&byteWord == 0) {
 			return true
 		}
 		from = at + 1
@@ -397,7 +397,7 @@ func (n *sourceNames) word(t string, beginning bool) bool {
 
 // name reports whether a name occurs, whole or, joined by dots and dashes, in its parts.
 func (n *sourceNames) name(t string) bool {
-	if n.word(t, false) {
+	if n.word(t, false) || isFileName(t) && n.word("_"+t, false) { // the end of a long name is enough to know a file
 		return true
 	}
 	parts := strings.FieldsFunc(t, func(r rune) bool { return r == '.' || r == '-' })

@@ -71,10 +71,10 @@ func stemOf(w string) string {
 	return strings.TrimSuffix(w, "s")
 }
 
-// flatText is a text in the form in which quotations are compared: lower case, plain
-// quotes, one space between words.
+// flatText is a text in the form in which quotations are compared: lower case, no quotes
+// inside of quotes, one space between words.
 func flatText(s string) string {
-	s = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "`", "", "*", "").Replace(strings.ToLower(s))
+	s = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "").Replace(strings.ToLower(s))
 	return strings.Join(strings.Fields(s), " ")
 }
 
@@ -101,8 +101,8 @@ func (g *gateSource) putInMouth(s string) (Finding, bool) {
 			says = true
 		}
 	}
-	if !about || !consent && !says {
-		return Finding{}, false
+	if !about || !consent && (!says || strings.HasSuffix(strings.TrimRight(s, " *\n"), ":")) {
+		return Finding{}, false // a line that only leads to others says nothing itself
 	}
 	var content []string
 	for _, w := range words {

@@ -107,6 +107,20 @@ func (s *state) reportOf(f *Fold) DigestReport {
 	return DigestReport{Start: f.Start, End: f.End, By: "code"}
 }
 
+// missed is what a model's digest of messages start ≤ i < end does not tell and should:
+// lines, word for word, that hold names which are likely to be needed again.
+func (s *state) missed(start, end int, text string, room int, recall func(string) string) string {
+	in := pageInput{s: s, start: start, end: end, recall: recall, named: text, small: true}
+	said, lines := in.narrate(room)
+	if said != "" {
+		said = "#" + said // one level down
+	}
+	if lines != "" {
+		lines = "#" + lines
+	}
+	return joinSections(said, lines)
+}
+
 // digested reports whether a model's digest is there or can be asked for.
 func (d *draft) digested() bool {
 	return d.model || d.s.narrativeFor(d.s.t.Len(), d.focus) != nil

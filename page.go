@@ -162,8 +162,16 @@ func (in *pageInput) ledgerPart(room int, count func(string) int) string {
 }
 
 // story is what the turns found out, decided and produced, and lines that show it. Beside a
-// model's digest it is what that does not tell: newer turns, exact values.
+// model's digest, to which code has added what it misses, it is that of newer turns.
 func (in *pageInput) story(room int) (said, lines string) {
+	if n := in.narrative; n != nil && n.End > in.start {
+		if n.End >= in.end {
+			return "", ""
+		}
+		newer := *in
+		newer.start = n.End
+		return newer.narrate(room)
+	}
 	return in.narrate(room)
 }
 

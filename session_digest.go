@@ -146,6 +146,12 @@ func (s *Session) digest(ctx context.Context, need digestNeed, background bool) 
 			s.dig.guard.ended(err == nil)
 		}
 	}
+	if err == nil && !j.policy.Trust {
+		if more := s.st.missed(need.start, need.end, text, src.need.room/6, s.st.recall); more != "" {
+			text += "\n\n" + more
+			j.report.Tokens = j.count(text)
+		}
+	}
 	j.report.Background = background
 	s.keepDigest(context.WithoutCancel(ctx), j.report, src.hash, text)
 }
