@@ -146,7 +146,7 @@ func (d *draft) page(f *Fold, room pageRoom) page {
 	pg := writePage(pageInput{
 		s: d.s, start: f.Start, end: f.End, pins: d.s.pins(), notes: d.s.notes,
 		focus: d.focus, narrative: d.narrative(f, room), recall: d.recall, handle: f.Handle,
-		room: room, restore: d.p.Restore,
+		room: room, restore: d.p.Restore, thrash: d.thrash,
 	})
 	if w := d.p.Digest.Words; w > 0 {
 		if text := firstWords(pg.Text, w); text != pg.Text {

@@ -395,3 +395,38 @@ func TestDigestSpendGuard(t *testing.T) {
 		ask(4)
 	})
 }
+
+// A file that the agent reads again after every epoch is kept instead of being folded
+// once more, and the report says so.
+func TestThrashingIsNoticed(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 12_000}})
+	read := func(id string) {
+		t.Helper()
+		err := s.Append(t.Context(),
+			pleat.Assistant(pleat.Call(id, "read_file", `{"path":"src/schema.go"}`)),
+			pleat.Results(pleat.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Append(t.Context(), pleat.User("Go on until it works.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		read(fmt.Sprintf("again_%d", i))
+		work(t, s, 10*i, 10, 3_000)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := allText(view(t, s)); !strings.Contains(got, "the schema itself") {
+		t.Errorf("the file that is read again and again is folded:\n%s", s.Report())
+	}
+	e := s.Report().Epochs
+	if k := e[len(e)-1].Kept; len(k) != 1 || k[0] != "src/schema.go" {
+		t.Errorf("the report does not say that it is kept: %+v", e)
+	}
+	if len(e[0].Kept) != 0 {
+		t.Errorf("kept at first sight: %v", e[0].Kept)
+	}
+}

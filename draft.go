@@ -15,10 +15,12 @@ type draft struct {
 	goal   int // levers stop at or under it
 	focus  string
 	recall func(handle string) string
-	safe   []bool      // places where cutting splits no round; see state.safe
-	whole  []bool      // the same for the transcript without folds
-	model  bool        // a model can be asked for a digest
-	need   *digestNeed // what it should be asked for
+	safe   []bool            // places where cutting splits no round; see state.safe
+	whole  []bool            // the same for the transcript without folds
+	model  bool              // a model can be asked for a digest
+	need   *digestNeed       // what it should be asked for
+	thrash []string          // files that were read again after each of the newest epochs
+	kept   map[BlockRef]bool // the newest reads of them
 
 	spans map[Place]Fold // what span found out
 	in    folded

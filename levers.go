@@ -42,7 +42,7 @@ func (e LedgerEntry) outcomeText() string {
 }
 
 // maskable reports whether a result may be folded by the levers that fold results.
-func (d *draft) maskable(ref BlockRef) bool { return d.s.maskable(ref, d.p, d.in) }
+func (d *draft) maskable(ref BlockRef) bool { return !d.kept[ref] && d.s.maskable(ref, d.p, d.in) }
 
 func (s *state) maskable(ref BlockRef, p *Policy, in folded) bool {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
@@ -195,7 +195,7 @@ func (d *draft) quiet(r Round) bool {
 		}
 		for b := range f.blocks {
 			bf := &f.blocks[b]
-			if bf.fixed && bf.kind != KindThinking || f.role != RoleAssistant && bf.kind == KindText {
+			if d.kept[BlockRef{i, b}] || bf.fixed && bf.kind != KindThinking || f.role != RoleAssistant && bf.kind == KindText {
 				return false
 			}
 		}

@@ -38,6 +38,7 @@ type pageInput struct {
 	handle     string // of the whole stretch
 	room       pageRoom
 	restore    Restore
+	thrash     []string // files that come back first
 	small      bool     // few tokens: no old files
 	elsewhere  []string // sections of the page that are written already
 	named      string   // the ledger's section: names in it need not be told again
@@ -63,7 +64,11 @@ func writePage(in pageInput) page {
 	count := in.s.count.CountText
 	in.room.plain = in.room.plain && in.room.total < plainRoom
 	if in.room.small() {
-		in.room.total, in.room.files = in.room.total+in.room.files*7/8, in.room.files/8
+		files := in.room.files / 8
+		if len(in.thrash) > 0 { // these are worth it
+			files = in.room.files
+		}
+		in.room.total, in.room.files = in.room.total+in.room.files-files, files
 		in.small = true
 	}
 	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.start+1, in.end)

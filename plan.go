@@ -46,6 +46,9 @@ type Plan struct {
 	// it to ask for the blocks that no longer verify to be dropped.
 	DropThinking bool   `json:"drop_thinking,omitempty"`
 	Warning      string `json:"warning,omitempty"`
+	// Kept are files that were read again after each of the newest epochs: they are kept in
+	// view instead of being folded once more.
+	Kept []string `json:"kept,omitempty"`
 
 	in    folded
 	bares bool        // it takes thinking away
@@ -70,6 +73,9 @@ func (p *Plan) String() string {
 	b.WriteString("\n")
 	if p.Warning != "" {
 		fmt.Fprintf(&b, "warning: %s\n", p.Warning)
+	}
+	if len(p.Kept) > 0 {
+		fmt.Fprintf(&b, "kept, because it was read again after each of the last epochs: %s\n", strings.Join(p.Kept, ", "))
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LEVER\tMESSAGES\tBEFORE\tAFTER\tHANDLE\tWHY")
@@ -116,6 +122,7 @@ func makePlan(s *state, p *Policy, o planOptions) *Plan {
 		d.goal = min(d.goal, max(d.total/2, d.attainable(maxPage/2))) // who asks wants room, however much there is
 	}
 	d.focus, d.model, d.recall = o.focus, o.model, o.recall
+	d.keepThrashed()
 	switch o.trigger {
 	case TriggerPays:
 		d.maskFrom(o.from)
@@ -276,7 +283,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		}
 	}
 	parts := d.s.renderedParts(d.in)
-	p.in, p.After, p.need = d.in, parts.Total(), d.need
+	p.in, p.After, p.need, p.Kept = d.in, parts.Total(), d.need, d.thrash
 	if d.in.bare != d.s.inUse.bare {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)

@@ -22,7 +22,7 @@ func (in *pageInput) files(room int) string {
 		if shown == in.restore.Files {
 			break
 		}
-		if in.small && (len(f.changed) > 0 || in.s.ledger.Entry(f.seen).Call.Message < newest) {
+		if in.small && !slices.Contains(in.thrash, f.path) && (len(f.changed) > 0 || in.s.ledger.Entry(f.seen).Call.Message < newest) {
 			continue
 		}
 		text := in.fileText(&f, min(in.restore.PerFile, room))
@@ -92,7 +92,13 @@ func (in *pageInput) touched() []seenFile {
 			out = append(out, *f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b seenFile) int { return b.touched - a.touched })
+	first := func(f seenFile) int { // what was read again and again comes first
+		if slices.Contains(in.thrash, f.path) {
+			return f.touched + in.s.ledger.Len()
+		}
+		return f.touched
+	}
+	slices.SortStableFunc(out, func(a, b seenFile) int { return first(b) - first(a) })
 	return out
 }
 

@@ -56,6 +56,7 @@ type epochData struct {
 	After        int       `json:"tokens_after"`
 	Cache        CacheCost `json:"cache"`
 	Warning      string    `json:"warning,omitempty"`
+	Kept         []string  `json:"kept,omitempty"` // files kept because they were read again after each epoch
 }
 
 type pinData struct {

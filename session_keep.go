@@ -216,6 +216,9 @@ type Epoch struct {
 	Before  int     `json:"tokens_before"`
 	After   int     `json:"tokens_after"`
 	Warning string  `json:"warning,omitempty"`
+	// Kept are files that stay in view because they were read again after each of the
+	// epochs before.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Report says what was folded so far.
@@ -228,7 +231,7 @@ func (s *Session) Report() Report {
 func (s *Session) report() Report {
 	r := Report{Session: s.key.Session, Messages: s.st.t.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*Fold{}}
 	for _, d := range s.st.history {
-		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning})
+		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
 		r.Cache = d.Cache
 	}
 	for _, id := range s.st.inUse.inForce() {
@@ -251,6 +254,9 @@ func (r Report) String() string {
 			what = fmt.Sprintf("epoch %d undone", e.Number)
 		}
 		fmt.Fprintf(&b, "%s, %s → %s tokens\n", what, thousands(e.Before), thousands(e.After))
+		if len(e.Kept) > 0 {
+			fmt.Fprintf(&b, "  kept, because read again after each epoch: %s\n", strings.Join(e.Kept, ", "))
+		}
 	}
 	for _, d := range r.Digests {
 		fmt.Fprintln(&b, d)

@@ -315,7 +315,7 @@ func (s *Session) store1(ctx context.Context, p *Plan) error {
 	}
 	data, err := json.Marshal(epochData{
 		Epoch: p.Epoch, Messages: s.st.t.Len(), Trigger: p.Trigger, Focus: p.Focus, Folds: p.Folds, InForce: p.in.inForce(), Bare: p.in.bare,
-		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning,
+		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning, Kept: p.Kept,
 	})
 	if err != nil {
 		return fmt.Errorf("encode epoch: %w", err)

@@ -1,0 +1,81 @@
+package pleat
+
+import "slices"
+
+// Thrash: an agent that reads the same files again after every epoch needs them. Folding
+// them once more costs a round each time, so they are kept instead.
+
+// thrashEpochs is after how many epochs in a row a file has to be read again.
+const thrashEpochs = 2
+
+// thrashed is a file that was read again after each of the newest epochs.
+type thrashed struct {
+	path string
+	read int // number of the newest call that read it
+}
+
+// thrashedFiles finds the files that were known before each of the newest epochs and read
+// again after it, oldest first. Its cost grows with the ledger, so it is for planning only.
+func (s *state) thrashedFiles() []thrashed {
+	at := s.inEffect()
+	if len(at) < thrashEpochs {
+		return nil
+	}
+	var starts []int // lengths of the transcript at the newest epochs
+	for _, k := range at[len(at)-thrashEpochs:] {
+		starts = append(starts, s.history[k].Messages)
+	}
+	type seen struct {
+		thrashed
+		known bool
+		again [thrashEpochs]bool
+	}
+	var table pathTable
+	files := make(map[int]*seen)
+	var order []*seen
+	for seq := 1; seq <= s.ledger.Len(); seq++ {
+		e := s.ledger.Entry(seq)
+		if e.Outcome == Failed || e.Kind != CallRead || len(e.Paths) != 1 {
+			continue
+		}
+		id := table.file(e.Dir, e.Paths[0].Path)
+		f := files[id]
+		if f == nil {
+			f = &seen{thrashed: thrashed{path: e.Paths[0].Path}, known: e.Call.Message < starts[0]}
+			files[id] = f
+			order = append(order, f)
+		}
+		f.read = seq
+		for k := len(starts) - 1; k >= 0; k-- {
+			if e.Call.Message >= starts[k] {
+				f.again[k] = true
+				break
+			}
+		}
+	}
+	var out []thrashed
+	for _, f := range order {
+		if f.known && !slices.Contains(f.again[:], false) {
+			out = append(out, f.thrashed)
+		}
+	}
+	return out
+}
+
+// keepThrashed makes the newest reads of such files stay when results are folded, as long
+// as they are few.
+func (d *draft) keepThrashed() {
+	if !d.p.Guaranteed {
+		return // other policies mean what they say
+	}
+	files := d.s.thrashedFiles()
+	for _, f := range files[max(0, len(files)-max(d.p.Restore.Files, 1)):] {
+		d.thrash = append(d.thrash, f.path)
+		if e := d.s.ledger.Entry(f.read); e.Outcome == Succeeded && d.s.facts[e.Result.Message].blocks[e.Result.Block].tokens <= max(d.p.Restore.PerFile, 1) {
+			if d.kept == nil {
+				d.kept = make(map[BlockRef]bool)
+			}
+			d.kept[e.Result] = true
+		}
+	}
+}
