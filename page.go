@@ -82,6 +82,8 @@ func writePage(in pageInput) page {
 	ledger := count(led)
 	files, state, changes := "", "", ""
 	left := room - pins - ledger
+	newest := in.newest(left/2, count)
+	left -= count(newest)
 	if in.room.files > 0 {
 		files = in.files(in.room.files)
 		left = min(left+in.room.files-count(files), maxPage)
@@ -107,7 +109,7 @@ func writePage(in pageInput) page {
 	if in.small && changes != "" && left > room/20 { // nothing more to say: then to show
 		changes = in.changes(min(count(changes)+left, room/2))
 	}
-	text := joinSections(opening, words, told, said, led, changes, state, lines, files, closing)
+	text := joinSections(opening, words, told, said, led, changes, state, lines, files, newest, closing)
 	total := count(text)
 	by := "code"
 	if told != "" {
