@@ -44,6 +44,9 @@ func TestClients(t *testing.T) {
 				if !c.Installed(dir) {
 					t.Skipf("%s is not installed in the folder", c.Name)
 				}
+				if slow := strings.HasPrefix(c.Name, "opencode"); slow && testing.Short() && tt.script.RecallAt == 0 {
+					t.Skip("opencode takes long to start: in short it only recalls")
+				}
 				d := drive{Client: c, dir: dir, window: tt.window}
 				s, out, reports := d.run(t, tt.script)
 				if want := fmt.Sprintf("All %d steps are done", tt.script.Calls); !strings.Contains(out, want) {
