@@ -13,8 +13,9 @@ import (
 // conversation is a session with what the proxy knows of it: which prefixes of the
 // client's conversation it has seen, and where they lie in the transcript.
 type conversation struct {
-	key  pleat.SessionKey
-	mode mode
+	key     pleat.SessionKey
+	mode    mode
+	indexed []indexKey // in the rewriter's index; guarded by its lock
 
 	mu    sync.Mutex
 	sess  *pleat.Session

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -111,11 +112,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no upstream is set up for this request", http.StatusNotFound)
 		return
 	}
-	// A client that sends its request drop by drop must not hold us for ever.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(h.rw.o.Timeout)) // not all writers can
+	if r.Body != nil && r.Body != http.NoBody {
+		body := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w)}
+		body.deadline(time.Now().Add(h.rw.o.Timeout))
+		r.Body = body
+	}
 	h.forward.ServeHTTP(w, r)
-	_ = control.SetReadDeadline(time.Time{})
+}
+
+// timedBody is a request's body with a time by which it must have come: a client that
+// sends it drop by drop must not hold us for ever. The answer may take as long as it likes.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (b *timedBody) deadline(t time.Time) { _ = b.control.SetReadDeadline(t) } // not all writers can
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.deadline(time.Time{})
+	}
+	return n, err
 }
 
 // knows reports whether a client may call us by that name. Pages in a browser can make a

@@ -229,7 +229,7 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
 	for h := range c.marks {
-		rw.index[indexKey{s, h}] = c.key
+		rw.remember(c, indexKey{s, h})
 	}
 	for rw.recent.Len() > rw.o.Sessions {
 		rw.drop(rw.recent.Back())
@@ -240,11 +240,17 @@ func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
 	rw.release(old)
 	delete(rw.sessions, old.key)
-	for k, key := range rw.index {
-		if key == old.key {
+	for _, k := range old.indexed {
+		if rw.index[k] == old.key {
 			delete(rw.index, k)
 		}
 	}
+}
+
+// remember puts a prefix of a conversation into the index. The caller has the lock.
+func (rw *rewriter) remember(c *conversation, k indexKey) {
+	rw.index[k] = c.key
+	c.indexed = append(c.indexed, k)
 }
 
 // release ends what a conversation's session does in the background, without waiting for
@@ -351,7 +357,9 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	c.wrote(last)
 	c.take(t.mark, rw.o.Now())
 	rw.mu.Lock()
-	rw.index[indexKey{t.from.scope, prefix}] = c.key
+	if _, held := rw.sessions[c.key]; held { // else it was let go meanwhile
+		rw.remember(c, indexKey{t.from.scope, prefix})
+	}
 	rw.mu.Unlock()
 	if t.from.hint == "" || !first {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -14,6 +15,7 @@ import (
 // stream is the reply that a client reads while the provider writes it: passed on as it
 // comes, without our own calls, which are answered on the way.
 type stream struct {
+	mu      sync.Mutex // Close may be called while Read waits
 	x       *exchange
 	from    io.ReadCloser
 	split   splitter
@@ -53,6 +55,11 @@ func (x *exchange) own() func(name string) bool {
 
 // Read gives the client what there is.
 func (s *stream) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	for len(s.out) == 0 {
 		if s.err != nil {
 			s.x.finish(notEOF(s.err))
@@ -150,7 +157,8 @@ func (s *stream) over() {
 		}
 	}
 	s.ended = true
-	s.settle = func() { x.settle(x.ctx, s.replies, reply, err == nil && reply.Err == nil) }
+	ctx := context.WithoutCancel(x.ctx) // the client has its answer and may go
+	s.settle = func() { x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil) }
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.settle()
 		s.settle = nil
@@ -201,6 +209,9 @@ func (s *stream) resume(got sent) {
 
 // Close ends the exchange: what is under way is cancelled and waited for.
 func (s *stream) Close() error {
+	s.x.cancel(context.Canceled)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
 		return nil
 	}
@@ -210,7 +221,6 @@ func (s *stream) Close() error {
 		s.settle = nil
 	}
 	err := s.from.Close()
-	s.x.cancel(context.Canceled)
 	if s.next != nil {
 		if got := <-s.next; got.resp != nil {
 			got.resp.Body.Close()
