@@ -70,6 +70,9 @@ func (d *draft) digest() {
 	}
 	more := d.mark()
 	if !d.foldPage(start, end, LeverDigest, why, room) {
+		f := d.span(d.widened(start), end, LeverDigest, why)
+		f.Before = d.tokensIn(f.Start, f.End)
+		d.ask(f, room.total) // code cannot say it in less; a model may
 		return
 	}
 	if d.ask(d.added[len(d.added)-1], room.total); d.need != nil || told != nil || !d.p.Digest.Fill || d.goal-d.total < d.goal/10 {

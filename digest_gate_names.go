@@ -404,6 +404,9 @@ func (n *sourceNames) name(t string) bool {
 	if len(parts) < 2 || isFileName(t) {
 		return false
 	}
+	if isNumber(t) {
+		return n.word("v"+t, false)
+	}
 	for _, p := range parts {
 		if len(p) > 2 && !n.word(p, false) {
 			return false

@@ -107,6 +107,51 @@ func (s *state) reportOf(f *Fold) DigestReport {
 	return DigestReport{Start: f.Start, End: f.End, By: "code"}
 }
 
+// notesSayEnough reports whether the agent's notes, the user's words and the ledger name
+// nearly everything that the assistant spoke of more than once in a stretch: then a
+// summary would say the same again.
+func (s *state) notesSayEnough(start, end int) bool {
+	if len(s.notes) == 0 {
+		return false
+	}
+	told := make(map[uint64]bool)
+	tell := func(text string) {
+		for _, a := range appendAnchors(nil, text) {
+			told[a.hash] = true
+		}
+	}
+	size := 0
+	for _, n := range s.notes {
+		tell(n.Text)
+		size += len(n.Text)
+	}
+	for _, w := range s.words.Said() {
+		tell(w.Text)
+	}
+	tell(s.ledger.render(ledgerRender{upTo: end, budget: 2_000, count: s.count.CountText}))
+	spoken := make(map[uint64]int)
+	for i := start; i < end; i++ {
+		if s.facts[i].role == RoleAssistant {
+			for _, a := range appendAnchors(nil, s.t.At(i).Text()) {
+				spoken[a.hash]++
+			}
+		}
+	}
+	names, known := 0, 0
+	for h, n := range spoken {
+		if n > 1 {
+			names++
+			if told[h] {
+				known++
+			}
+		}
+	}
+	return size >= leastNotes && known*10 >= names*9
+}
+
+// leastNotes is the least number of bytes of notes that can stand for a digest.
+const leastNotes = 400
+
 // missed is what a model's digest of messages start ≤ i < end does not tell and should:
 // lines, word for word, that hold names which are likely to be needed again.
 func (s *state) missed(start, end int, text string, room int, recall func(string) string) string {
@@ -131,8 +176,12 @@ func (d *draft) ask(f *Fold, room int) {
 	if !d.model || d.fresh(d.s.narrativeFor(f.End, d.focus), f.End) {
 		return
 	}
-	if d.need = (&digestNeed{f.Start, f.End, min(d.narrativeRoom(room), f.Before*2/3), d.focus}); f.Before < leastUpdate {
-		d.need = nil // the turns themselves are as short as a digest
+	if f.Before < leastUpdate {
+		return // the turns themselves are as short as a digest
+	}
+	d.need = &digestNeed{f.Start, f.End, d.narrativeRoom(room), d.focus}
+	if !d.p.Digest.Trust {
+		d.need.room = min(d.need.room, f.Before*2/3)
 	}
 }
 

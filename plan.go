@@ -259,7 +259,7 @@ func (d *draft) maskFrom(i int) {
 // plan turns the draft into a plan: folds that a later lever of the same planning made
 // moot are left out, and the view's tokens are counted once more from scratch.
 func (d *draft) plan(o planOptions) *Plan {
-	p := &Plan{Epoch: d.s.epochs + 1, Trigger: o.trigger, Focus: o.focus, Before: d.s.parts.Total(), Limits: o.limits}
+	p := &Plan{Epoch: d.s.epochs + 1, Trigger: o.trigger, Focus: o.focus, Before: d.s.parts.Total(), Limits: o.limits, need: d.need}
 	if len(d.added) == 0 && d.in.bare == d.s.inUse.bare {
 		p.After = p.Before
 		return p
@@ -283,7 +283,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		}
 	}
 	parts := d.s.renderedParts(d.in)
-	p.in, p.After, p.need, p.Kept = d.in, parts.Total(), d.need, d.thrash
+	p.in, p.After, p.Kept = d.in, parts.Total(), d.thrash
 	if d.in.bare != d.s.inUse.bare {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)

@@ -47,6 +47,11 @@ func (s *Session) answer(ctx context.Context, need digestNeed) {
 	if err := s.refresh(ctx); err == nil && s.newestTold() != newest {
 		return // another process has just stored one
 	}
+	if s.o.Policy.Digest.Notes && len(s.st.notes) > 0 || !s.o.Policy.Digest.Trust && s.st.notesSayEnough(need.start, need.end) {
+		s.keepDigest(ctx, DigestReport{Start: need.start, End: need.end, By: "code", Why: "the notes and the ledger say enough", Focus: need.focus},
+			s.st.sourceHash(need.start, need.end), "")
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Digest.Deadline)
 	defer cancel()
 	if wait := s.dig.flight; wait != nil {

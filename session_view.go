@@ -233,14 +233,14 @@ func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
 		if err := s.st.msgs.fault(); err != nil {
 			return nil, err
 		}
-		if p.IsEmpty() {
-			return p, nil
-		}
 		if p.need != nil { // the plan is complete without; with it, it is better
 			s.answer(ctx, *p.need)
 			o.model = false // whatever came of it: it was asked for once
 			try--
 			continue
+		}
+		if p.IsEmpty() {
+			return p, nil
 		}
 		go_, err := s.before(ctx, &p, o)
 		if err != nil || !go_ {

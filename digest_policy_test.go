@@ -1,0 +1,69 @@
+package pleat_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// With a model at hand the source texts' policies show its summary as it came, in their
+// own form, and ask for it as they say.
+func TestPoliciesWithModel(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		max        int
+		zero       bool
+	}{
+		{"book", "[session summary — ", 0, false},
+		{"threshold", "<conversation_summary>\nThe model's own words.\n</conversation_summary>", 1_500, true},
+		{"three-layer", "[Compressed]\n\nThe model's own words.", 2_000, false},
+		{"four-lever", "[Compressed]\n\nThe model's own words.", 2_000, false},
+		{"four-layer", "[Compacted]\n\nThe model's own words.", 20_000, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := always("The model's own words.")
+			s := open(t, pleat.NewMemStore(), &pleat.Options{
+				Policy: policy(t, tt.name), Model: pleat.Model{ID: "m", Window: 200_000},
+				Digest: pleat.DigestOptions{Generator: m},
+			})
+			digestible(t, s, 24)
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			if got := allText(view(t, s)); !strings.Contains(got, tt.want) || !strings.Contains(got, "The model's own words.") || strings.Contains(got, "[pleat:") {
+				t.Errorf("the view is\n%.400s", got)
+			}
+			req := m.Requests()
+			if len(req) != 1 || tt.max > 0 && req[0].MaxTokens != tt.max || (req[0].Temperature != nil) != tt.zero {
+				t.Errorf("%d requests; at most %d tokens", len(req), req[0].MaxTokens)
+			}
+			if n := len([]rune(req[0].Messages[0].Text())); tt.max == 2_000 && n > 80_100 {
+				t.Errorf("the summarizer reads %d characters", n)
+			}
+		})
+	}
+}
+
+// Where the agent's notes name everything, no model is asked.
+func TestNotesSayEnough(t *testing.T) {
+	m := always(goodDigest)
+	var events []pleat.Event
+	s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+	for range 60 {
+		err := s.Append(t.Context(), pleat.User("Go on."), pleat.Assistant(pleat.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Note(t.Context(), "state", strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	d := s.Report().Digests
+	if len(m.Requests()) != 0 || len(d) != 1 || !strings.Contains(d[0].Why, "notes") {
+		t.Errorf("%d requests, report %v", len(m.Requests()), d)
+	}
+}
