@@ -190,6 +190,7 @@ func (p *Parts) add(q Parts, sign int) {
 type Snapshot struct {
 	Parts       Parts   `json:"parts"`
 	Tokens      int     `json:"tokens"` // the parts' sum, corrected by what the provider reported so far
+	Whole       int     `json:"whole"`  // what the whole transcript would take, likewise
 	Limits      Limits  `json:"limits"`
 	Utilization float64 `json:"utilization"` // Tokens over the window
 	State       State   `json:"state"`

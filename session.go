@@ -420,9 +420,9 @@ func (s *Session) Snapshot() Snapshot {
 
 func (s *Session) snapshot() Snapshot {
 	l := s.levels()
-	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Limits: l, Messages: len(s.st.view), Epoch: s.st.epoch}
+	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Whole: s.st.head.Total() + s.st.whole, Limits: l, Messages: len(s.st.view), Epoch: s.st.epoch}
 	if s.cal.Samples() > 0 {
-		snap.Tokens = s.cal.Correct(snap.Tokens)
+		snap.Tokens, snap.Whole = s.cal.Correct(snap.Tokens), s.cal.Correct(snap.Whole)
 	}
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
 	snap.State = l.state(snap.Tokens)

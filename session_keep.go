@@ -238,8 +238,7 @@ func (s *Session) report() Report {
 		r.Folds = append(r.Folds, s.st.folds[id-1])
 	}
 	r.Digests = slices.Clone(s.st.digests)
-	parts := s.st.renderedParts(folded{})
-	r.Whole = parts.Total()
+	r.Whole = s.st.head.Total() + s.st.whole
 	return r
 }
 

@@ -50,6 +50,7 @@ type state struct {
 	epoch  int // number of the epoch in force, which is an older one after an undo; 0: none
 	view   []ViewMessage
 	parts  Parts // of the view, head included
+	whole  int   // tokens of the whole transcript
 
 	unbound   int                // thinking in messages before this one may no longer verify
 	lastParts Parts              // of the newest message
@@ -97,6 +98,10 @@ func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
 	s.t.Append(m)
 	s.msgs.add(m, at)
 	s.facts = append(s.facts, f)
+	s.whole += f.extra
+	for b := range f.blocks {
+		s.whole += f.blocks[b].tokens
+	}
 	s.words.Add(i, m)
 	s.show(i, s.inUse)
 }

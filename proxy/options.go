@@ -151,7 +151,6 @@ type Report struct {
 	Retried  bool          // the provider refused the first view as too long
 	Forked   bool          // the conversation left the one it was known by
 	Snapshot pleat.Snapshot
-	Whole    int // tokens of the whole conversation; 0: not folded
 	Usage    pleat.Usage
 	Err      error
 }

@@ -165,7 +165,7 @@ func logExchange(log *slog.Logger, r proxy.Report) {
 		"added", r.Added.Round(10 * time.Microsecond), "took", r.Took.Round(time.Millisecond),
 	}
 	if r.Folded {
-		attrs = append(attrs, "whole", r.Whole, "epochs", r.Epochs)
+		attrs = append(attrs, "whole", r.Snapshot.Whole, "epochs", r.Epochs)
 	}
 	if r.Hidden > 0 {
 		attrs = append(attrs, "hidden", r.Hidden)

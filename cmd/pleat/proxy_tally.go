@@ -91,10 +91,10 @@ func (t *tally) add(r proxy.Report) {
 	m, _ := pleat.DefaultModels().Lookup(r.Model)
 	usd, _ := m.Cost(r.Usage)
 	without := usd
-	if r.Whole > 0 {
+	if r.Folded {
 		without, _ = m.Cost(s.unfolded(r))
 	}
-	s.whole = max(r.Whole, r.Snapshot.Tokens)
+	s.whole = r.Snapshot.Whole
 	for _, x := range []*sessionTally{s, &t.all} {
 		x.take(r, usd, without)
 	}
@@ -114,8 +114,8 @@ func (t *tally) add(r proxy.Report) {
 // unfolded is what the request would have used unfolded: what was there before is read
 // from a warm cache, what is new is written to it.
 func (s *sessionTally) unfolded(r proxy.Report) pleat.Usage {
-	fresh := max(r.Whole-s.whole, 0)
-	return pleat.Usage{CacheRead: max(r.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}
+	fresh := max(r.Snapshot.Whole-s.whole, 0)
+	return pleat.Usage{CacheRead: max(r.Snapshot.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}
 }
 
 func (s *sessionTally) take(r proxy.Report, usd, without float64) {

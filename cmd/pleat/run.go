@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -216,7 +217,7 @@ func (r *running) make(ctx context.Context) error {
 		}
 	}
 	r.o.Request.SessionKey = key.Session
-	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills})
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Spill: r.outputs(key)}})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
 	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
@@ -241,6 +242,23 @@ func (r *running) make(ctx context.Context) error {
 		fmt.Fprintf(r.p.stdout, "%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
 	}
 	return nil
+}
+
+// outputs is the folder for command output that is too long to be recorded: beside the
+// store, so that a resumed session still has it. Empty: a temporary one.
+func (r *running) outputs(key pleat.SessionKey) string {
+	path, err := r.p.storePath(r.f.store.path)
+	if err != nil || r.f.model == "rehearsal" {
+		return ""
+	}
+	if urlScheme(path) != "" {
+		dir := dataFolder(runtime.GOOS, r.p.getenv)
+		if dir == "" {
+			return ""
+		}
+		path = filepath.Join(dir, "pleat", "pleat.db")
+	}
+	return filepath.Join(filepath.Dir(path), "outputs", filepath.Base(filepath.Clean("/"+key.Session)))
 }
 
 // key names the session.

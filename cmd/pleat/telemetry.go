@@ -163,7 +163,7 @@ func (t *telemetry) exchange(r proxy.Report) {
 		attribute.Int("gen_ai.usage.cache_read.input_tokens", r.Usage.CacheRead),
 		attribute.Int("http.response.status_code", r.Status),
 		attribute.Bool("pleat.folded", r.Folded),
-		attribute.Int("pleat.tokens.before", max(r.Whole, r.Snapshot.Tokens)),
+		attribute.Int("pleat.tokens.before", r.Snapshot.Whole),
 		attribute.Int("pleat.tokens.after", r.Snapshot.Tokens),
 		attribute.Int("pleat.hidden_rounds", r.Hidden),
 		attribute.Float64("pleat.added_seconds", r.Added.Seconds()),

@@ -1,0 +1,37 @@
+package pleat_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// The meter knows what the whole transcript would take, as a session without folds shows.
+func TestSnapshotWhole(t *testing.T) {
+	msgs := pleattest.Transcripts{}.Make(7)
+	whole := func(policy string) pleat.Snapshot {
+		p, err := pleat.PolicyByName(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "s"}, &pleat.Options{
+			Policy: p, Budget: pleat.Budget{Window: 3000}, System: "You are careful.",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), msgs...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, pleat.ErrCannotFit) {
+			t.Fatal(err)
+		}
+		return s.Snapshot()
+	}
+	none, folded := whole("none"), whole("default")
+	if none.Tokens != none.Whole || folded.Whole != none.Whole {
+		t.Errorf("without folds %d tokens, whole %d; folded: whole %d", none.Tokens, none.Whole, folded.Whole)
+	}
+}
