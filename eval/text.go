@@ -61,6 +61,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.money(r.Money)
 	p.times(r.Timings)
 	p.line("")
+	if p.answers(r.Answers); len(r.Answers) > 0 {
+		return p.err
+	}
 	p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
 	p.line("understanding; for that, questions have to be answered by a model (--answerer).")
 	return p.err
@@ -146,6 +149,23 @@ func (p *printer) rows(rows [][]string) {
 		}
 		p.line("%s", strings.TrimRight(b.String(), " "))
 	}
+}
+
+// answers writes what a model could answer.
+func (p *printer) answers(list []Answered) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("Questions answered by a model from the view; a full answer is 1, half an answer 0.5")
+	rows := [][]string{{"arm", "recall", "type", "questions", "score", "wrong", "recalls"}}
+	for _, a := range list {
+		recall := "no"
+		if a.Recall {
+			recall = "yes"
+		}
+		rows = append(rows, []string{a.Arm, recall, a.Type, fmt.Sprint(a.Questions), fmt.Sprintf("%.2f", a.Score()), fmt.Sprint(a.Wrong), fmt.Sprint(a.Recalls)})
+	}
+	p.rows(rows)
 }
 
 func (p *printer) times(list []Timing) {

@@ -24,8 +24,12 @@ the real agent used afterwards, changed files, newest outcomes, exact strings, p
 and rules, the task list. Whole sessions are then replayed against a simulated prompt cache.
 
 Sessions come from a folder (--corpus), or are made up with known truth (--synthetic, and when
-no folder is given). No model is asked. The same sessions give the same JSON, times aside.
-docs/bench.md explains every figure.`,
+no folder is given). The same sessions give the same JSON, times aside. docs/bench.md explains
+every figure.
+
+No model is asked unless --answerer names one: then it writes questions about each session,
+answers them from every arm's view, alone and with up to two recalls, and they are graded
+blind. What that costs at most is said first.`,
 	examples: `# made-up sessions, a minute
 pleat bench
 # your own sessions, two arms, two budgets
@@ -55,6 +59,11 @@ type benchFlags struct {
 	jsonOut   string
 	htmlOut   string
 	fetch     string
+
+	answerer, grader, cache string
+	questions               int
+	answerBudget            tokenCount
+	yes                     bool
 }
 
 func (b *benchFlags) declare(fs *flag.FlagSet) {
@@ -69,6 +78,13 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&b.timings, "timings", false, "report times too; they differ from run to run")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
+	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
+	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
+	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
+	b.answerBudget = 8_000
+	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
+	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and models' answers in `FOLDER`; what is there is not asked again")
+	fs.BoolVar(&b.yes, "yes", false, "ask the models, whatever it costs")
 	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }
 
@@ -87,12 +103,22 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
+	var asking *eval.Asking
+	if b.answerer != "" {
+		if asking, err = b.asking(ctx, p, sessions, o.Arms); err != nil || asking == nil {
+			return err
+		}
+	}
 	tell := p.progress()
 	tell.phase("%s", plural(len(sessions), "session"))
 	o.Progress = func(pr eval.Progress) {
 		tell.say("%d of %s: %s", pr.Done, plural(pr.All, "session"), pr.Session)
 	}
 	report, err := eval.Run(ctx, sessions, o)
+	if err == nil && asking != nil {
+		asking.Progress = func(done, all int) { tell.say("asked about %d of %s", done, plural(all, "session")) }
+		report.Answers, err = asking.Run(ctx, sessions, armsOf(o))
+	}
 	tell.done()
 	if err != nil {
 		return err
@@ -118,6 +144,50 @@ func (b *benchFlags) write(p *program, report *eval.Report) error {
 		return nil
 	}
 	return p.writeTo("", report.WriteText)
+}
+
+func armsOf(o eval.Options) []eval.Arm {
+	if o.Arms == nil {
+		return eval.Arms()
+	}
+	return o.Arms
+}
+
+// asking opens the models and says what asking them costs. It is nil if they are not to
+// be asked yet.
+func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Session, arms []eval.Arm) (*eval.Asking, error) {
+	open := func(spec string) (eval.Asked, error) {
+		m, err := openProvider(ctx, spec, p.getenv)
+		if err != nil {
+			return eval.Asked{}, err
+		}
+		return eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
+	}
+	a := &eval.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget)}
+	var err error
+	if a.Answerer, err = open(b.answerer); err != nil {
+		return nil, err
+	}
+	if b.grader != "" {
+		if a.Grader, err = open(b.grader); err != nil {
+			return nil, err
+		}
+	}
+	if arms == nil {
+		arms = eval.Arms()
+	}
+	e := a.Estimate(sessions, arms)
+	price := "the table has no price for it"
+	if e.Known {
+		price = fmt.Sprintf("at most %.2f USD by the price table", e.USD)
+	}
+	fmt.Fprintf(p.stderr, "asking: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
+		plural(e.Requests, "request"), thousands(e.Input), thousands(e.Output), price, b.cache)
+	if !b.yes {
+		fmt.Fprintln(p.stderr, "nothing was asked; say --yes to go on")
+		return nil, nil
+	}
+	return a, nil
 }
 
 // fetchCorpus gets the public sessions.
