@@ -233,3 +233,29 @@ func TestPrincipal(t *testing.T) {
 		t.Error("a key's principal depends on what the client says")
 	}
 }
+
+// A model that asks for recall without end is stopped; its client gets an answer that ends.
+func TestRecallWithoutEnd(t *testing.T) {
+	for _, on := range []*protocol{messages, chat, responses} {
+		n := 0
+		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n++
+			call := map[*protocol]string{
+				messages:  `{"id":"m%d","type":"message","role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t%d","name":"ledger","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}`,
+				chat:      `{"id":"c%d","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","tool_calls":[{"id":"t%d","type":"function","function":{"name":"ledger","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`,
+				responses: `{"id":"r%d","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t%d","name":"ledger","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3,"total_tokens":12}}`,
+			}[on]
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, call, n, n)
+		})
+		a := newAgent(on, start(t, up, Options{Rounds: 2}), "Hello.")
+		a.streams = false
+		reply, err := a.send()
+		if err != nil || reply.Stop == pleat.StopToolUse {
+			t.Errorf("the answer ends with %v, %v", reply.Stop, err)
+		}
+		if n != 5 || reply.Usage.Output != 15 || reply.Usage.Input != 9 {
+			t.Errorf("%d requests went out; usage %+v", n, reply.Usage)
+		}
+	}
+}

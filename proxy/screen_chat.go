@@ -9,6 +9,7 @@ type chatScreen struct {
 	own    func(name string) bool
 	calls  map[int]int // number of a call of this answer → number the client knows it by; negative: hidden
 	count  int         // calls that the client got
+	moved  bool        // numbers differ from the provider's
 	answer int         // answers before this one
 	id     []byte      // of the first answer
 	any    bool        // content went to the client
@@ -85,10 +86,7 @@ func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
 		at := number(get(call, "index"))
 		n, known := s.calls[at]
 		if !known {
-			if n = -1; !s.own(text(get(call, "function", "name"))) {
-				n = s.count
-				s.count++
-			}
+			n = s.number(at, text(get(call, "function", "name")))
 			s.calls[at] = n
 		}
 		if n < 0 {
@@ -111,20 +109,46 @@ func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
 	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
 }
 
+// number is the one that the client gets to know a call by: the provider's own, as long as
+// nothing was hidden.
+func (s *chatScreen) number(at int, name string) int {
+	if s.own(name) {
+		s.moved = true
+		return -1
+	}
+	n := s.count
+	if !s.moved {
+		n = at
+	}
+	s.count = max(s.count, n+1)
+	return n
+}
+
 func (s *chatScreen) next() {
 	s.answer++
 	s.output += s.tokens
-	s.calls, s.tokens, s.held = nil, 0, nil
+	s.calls, s.moved, s.tokens, s.held = nil, true, 0, nil
 }
 
 func (s *chatScreen) begun() bool { return s.any || s.answer > 0 }
 
 func (s *chatScreen) end() []byte {
 	var out []byte
+	hid, uses := false, false
+	for _, n := range s.calls {
+		hid, uses = hid || n < 0, uses || n >= 0
+	}
 	for _, raw := range s.held {
 		data := dataOf(raw)
+		changed := data
 		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {
-			raw = withData(raw, chatUsage(data, s.output+s.tokens))
+			changed = chatUsage(changed, s.output+s.tokens)
+		}
+		if hid && !uses && text(get(data, "choices", 0, "finish_reason")) == "tool_calls" {
+			changed = set(changed, []byte(`"stop"`), "choices", 0, "finish_reason") // nobody answers a call that the client does not see
+		}
+		if !same(changed, data) {
+			raw = withData(raw, changed)
 		}
 		out = append(out, raw...)
 	}
@@ -170,6 +194,7 @@ func joinChat(bodies [][]byte, own func(name string) bool) ([]byte, error) {
 		out = set(out, arrayOf(kept), "choices", 0, "message", "tool_calls")
 	case len(calls) > 0:
 		out = without(out, "tool_calls", "choices", 0, "message")
+		out = set(out, []byte(`"stop"`), "choices", 0, "finish_reason") // nobody answers a call that the client does not see
 	}
 	if said != nil {
 		out = set(out, said, "choices", 0, "message", "content")

@@ -10,13 +10,14 @@ type messagesScreen struct {
 	blocks map[int]int // number of a block of this answer → number the client knows it by; negative: hidden
 	count  int         // blocks that the client got
 	moved  bool        // numbers differ from the provider's
+	uses   int         // calls of this answer that the client got
+	hid    bool        // calls of this answer are hidden
 	answer int         // answers before this one
 
-	usage  []byte // of the answer's start
-	output int    // tokens of the answers before
-	tokens int    // of this answer
-	delta  []byte // the event that ends the answer
-	stop   []byte
+	usage  []byte   // of the answer's start
+	output int      // tokens of the answers before
+	tokens int      // of this answer
+	held   [][]byte // the events that end the answer
 }
 
 func (s *messagesScreen) event(raw, data []byte) ([]byte, bool) {
@@ -39,10 +40,10 @@ func (s *messagesScreen) event(raw, data []byte) ([]byte, bool) {
 		if n := get(data, "usage", "output_tokens"); n != nil {
 			s.tokens = number(n)
 		}
-		s.delta = bytes.Clone(raw)
+		s.held = append(s.held, bytes.Clone(raw))
 		return nil, false
 	case "message_stop", "error":
-		s.stop = bytes.Clone(raw)
+		s.held = append(s.held, bytes.Clone(raw))
 		return nil, true
 	}
 	return raw, false
@@ -53,9 +54,12 @@ func (s *messagesScreen) start(raw, data []byte) []byte {
 		s.blocks = make(map[int]int)
 	}
 	at := number(get(data, "index"))
-	if text(get(data, "content_block", "type")) == "tool_use" && s.own(text(get(data, "content_block", "name"))) {
-		s.blocks[at], s.moved = -1, true
-		return nil
+	if text(get(data, "content_block", "type")) == "tool_use" {
+		if s.own(text(get(data, "content_block", "name"))) {
+			s.blocks[at], s.moved, s.hid = -1, true, true
+			return nil
+		}
+		s.uses++
 	}
 	s.blocks[at] = s.count
 	s.count++
@@ -76,7 +80,7 @@ func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
 func (s *messagesScreen) next() {
 	s.answer++
 	s.output += s.tokens
-	s.blocks, s.moved, s.tokens, s.delta, s.stop = nil, true, 0, nil, nil
+	s.blocks, s.moved, s.tokens, s.held, s.uses, s.hid = nil, true, 0, nil, 0, false
 }
 
 func (s *messagesScreen) begun() bool { return s.count > 0 || s.answer > 0 }
@@ -84,12 +88,24 @@ func (s *messagesScreen) begun() bool { return s.count > 0 || s.answer > 0 }
 // end sends the usage of the last request with all output tokens: clients decide about
 // their own compaction from it.
 func (s *messagesScreen) end() []byte {
-	delta := s.delta
-	if s.answer > 0 && delta != nil {
-		delta = withData(delta, joinedUsage(dataOf(delta), s.usage, s.output+s.tokens))
+	var out []byte
+	for _, raw := range s.held {
+		data := dataOf(raw)
+		if text(get(data, "type")) == "message_delta" {
+			changed := data
+			if s.answer > 0 {
+				changed = joinedUsage(changed, s.usage, s.output+s.tokens)
+			}
+			if s.hid && s.uses == 0 { // nobody answers a call that the client does not see
+				changed = set(changed, []byte(`"end_turn"`), "delta", "stop_reason")
+			}
+			if !same(changed, data) {
+				raw = withData(raw, changed)
+			}
+		}
+		out = append(out, raw...)
 	}
-	out := append(bytes.Clone(delta), s.stop...)
-	s.delta, s.stop = nil, nil
+	s.held = nil
 	return out
 }
 
@@ -110,12 +126,15 @@ func joinedUsage(data, start []byte, output int) []byte {
 func joinMessages(bodies [][]byte, own func(name string) bool) ([]byte, error) {
 	last := bodies[len(bodies)-1]
 	var content [][]byte
-	output, hid := 0, false
+	output, hid, uses := 0, false, 0
 	for _, b := range bodies {
 		for _, block := range elements(get(b, "content")) {
-			if text(get(block, "type")) == "tool_use" && own(text(get(block, "name"))) {
-				hid = true
-				continue
+			if text(get(block, "type")) == "tool_use" {
+				if own(text(get(block, "name"))) {
+					hid = true
+					continue
+				}
+				uses++
 			}
 			content = append(content, block)
 		}
@@ -125,6 +144,9 @@ func joinMessages(bodies [][]byte, own func(name string) bool) ([]byte, error) {
 		return last, nil
 	}
 	out := set(last, arrayOf(content), "content")
+	if uses == 0 && text(get(out, "stop_reason")) == "tool_use" {
+		out = set(out, []byte(`"end_turn"`), "stop_reason") // nobody answers a call that the client does not see
+	}
 	if id := get(bodies[0], "id"); id != nil {
 		out = set(out, id, "id")
 	}
