@@ -48,13 +48,13 @@ func (f *synthFile) content() string {
 
 // synthLanguage is how a project's files look and how its tests run.
 type synthLanguage struct {
-	ext, testDir string
-	body         []string
-	fn           func(verb, noun, noun2 string) string
-	constant     func(noun, noun2 string) string
-	testName     func(fn string) string
-	file         func(noun, noun2 string) string
-	testFile     func(base string) string
+	ext      string
+	body     []string
+	fn       func(verb, noun, noun2 string) string
+	constant func(noun, noun2 string) string
+	testName func(fn string) string
+	file     func(noun, noun2 string) string
+	testFile func(base string) string
 }
 
 var synthLanguages = []*synthLanguage{

@@ -41,7 +41,6 @@ type synth struct {
 	thought phrase
 	said    []phrase
 	pending []pendingCall
-	ids     int
 
 	facts  []synthFact // what will be needed again, by due
 	rules  []synthRule
