@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/pleat-dev/pleat/proxy"
@@ -24,8 +26,10 @@ var wrapCommand = command{
 	summary: "run an agent behind a proxy of its own",
 	help: `Starts a proxy on a free port of this machine and CLIENT against it, with ARGUMENTS, and ends
 with it. CLIENT is claude, codex, opencode, or any other program: that one finds the proxy in
-ANTHROPIC_BASE_URL and OPENAI_BASE_URL. The client's own keys and logins are used as ever.
-At the end it says what was folded; the exit code is the client's.`,
+ANTHROPIC_BASE_URL and OPENAI_BASE_URL. The client's own keys and logins are used as ever; if
+these variables are set already, that is where the proxy forwards to, unless --upstream-anthropic
+or --upstream-openai says otherwise. At the end it says what was folded, or that nothing came
+through the proxy; the exit code is the client's.`,
 	examples: `pleat wrap claude
 pleat wrap codex -- exec 'Mend the build.'
 pleat wrap --window 100k opencode -- run 'Mend the build.'
@@ -33,7 +37,12 @@ pleat wrap -- python agent.py`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := &proxyFlags{store: declareStore(fs)}
 		f.declare(fs)
-		return f.wrap
+		return func(ctx context.Context, p *program, args []string) error {
+			given := make(map[string]bool)
+			fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+			f.keepUpstreams(p.getenv, given)
+			return f.wrap(ctx, p, args)
+		}
 	},
 }
 
@@ -42,12 +51,26 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
+// keepUpstreams forwards to where the client would have sent its requests by itself, if
+// no setting says otherwise: its keys are for that server and nobody else.
+func (f *proxyFlags) keepUpstreams(getenv func(string) string, given map[string]bool) {
+	if base := getenv("ANTHROPIC_BASE_URL"); base != "" && !given["upstream-anthropic"] {
+		f.anthropic = base
+	}
+	if base := getenv("OPENAI_BASE_URL"); base != "" && !given["upstream-openai"] {
+		f.openai = base
+	}
+}
+
 func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err error) {
 	if len(args) == 0 {
 		return usageError{"wrap needs a program to run"}
 	}
-	// The terminal's Ctrl-C is the client's to answer.
-	signal.Ignore(os.Interrupt)
+	// Signals are the client's to answer. They are caught and not ignored, because a program
+	// that is started inherits what is ignored.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	ctx = context.WithoutCancel(ctx)
 	t := newTally()
 	o, done, err := f.options(ctx, p, slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelError})), t)
@@ -63,7 +86,13 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	server := &http.Server{Handler: &front{proxy: h, tally: t, store: o.Store}, ReadHeaderTimeout: 20 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	var came atomic.Int64
+	front := &front{proxy: h, tally: t, store: o.Store}
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came.Add(1)
+		front.ServeHTTP(w, r)
+	})
+	server := &http.Server{Handler: counted, ReadHeaderTimeout: 20 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -73,16 +102,19 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 		err = errors.Join(err, server.Close())
 		<-ended
 	}()
-	err = p.client(ctx, "http://"+l.Addr().String(), args)
-	if s := t.status(h); s.All.Epochs > 0 {
+	err = p.client(ctx, "http://"+l.Addr().String(), args, signals)
+	if s := t.status(h); came.Load() == 0 {
+		fmt.Fprintf(p.stderr, "pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
+	} else if s.All.Epochs > 0 {
 		fmt.Fprintf(p.stderr, "pleat: %s, %s of %s went out; what was folded is in the store (\"pleat stored\")\n",
 			plural(s.All.Epochs, "epoch"), byteSize(s.All.BytesOut), byteSize(s.All.BytesIn))
 	}
 	return err
 }
 
-// client runs a program against the proxy at base.
-func (p *program) client(ctx context.Context, base string, args []string) error {
+// client runs a program against the proxy at base and passes on signals that a terminal
+// does not send to it anyway.
+func (p *program) client(ctx context.Context, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1"}
 	switch name {
@@ -98,17 +130,38 @@ func (p *program) client(ctx context.Context, base string, args []string) error 
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	cmd.Env = append(os.Environ(), extra...)
-	err := cmd.Run()
-	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exitError{max(e.ExitCode(), 1)}
-	}
-	if errors.Is(err, exec.ErrNotFound) {
+	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("run %s: it is not on your PATH: %w", name, err)
-	}
-	if err != nil {
+	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
-	return nil
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case sig := <-signals:
+			if sig != os.Interrupt {
+				_ = cmd.Process.Signal(sig) // it may have ended meanwhile
+			}
+		case err := <-ended:
+			if e, ok := errors.AsType[*exec.ExitError](err); ok {
+				return exitError{exitCode(e)}
+			}
+			if err != nil {
+				return fmt.Errorf("run %s: %w", name, err)
+			}
+			return nil
+		}
+	}
+}
+
+// exitCode is the code of a program that failed, as shells have it: 128 and the signal's
+// number for one that was killed.
+func exitCode(e *exec.ExitError) int {
+	if s, ok := e.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return max(e.ExitCode(), 1)
 }
 
 // opencodeConfig adds the proxy's address for both providers to a configuration.
