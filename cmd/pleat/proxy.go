@@ -101,6 +101,9 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.policy == "default" {
+		policy = pleat.Policy{} // the proxy's own default, which also folds when that pays
+	}
 	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
 		return nil, nil, usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
 	}
