@@ -381,6 +381,9 @@ func (n *sourceNames) hasNumber(a gateName) bool {
 // word reports whether a word occurs with no letter or digit before it, nor, unless it may
 // be a beginning, after it.
 func (n *sourceNames) word(t string, beginning bool) bool {
+	if t == "" { // between two slashes, behind the last: nothing to be invented
+		return true
+	}
 	for from := 0; ; {
 		i := strings.Index(n.lower[from:], t)
 		if i < 0 {

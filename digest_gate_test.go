@@ -71,6 +71,7 @@ func FuzzGate(f *testing.F) {
 	f.Add("- Port 8081 and `src/api/router.go`: \"a quotation of four words\" by the user, 12.5% of v1.2.3, https://x.y/z.")
 	f.Add("### A\n```\ncode 123456\n```\n- The user's approval, “not said at all” … ' \" `")
 	f.Add("/ . ~ ./ ../ //// :: @@ 1,234,567 -5 0x1f a_b_c")
+	f.Add("A//")
 	f.Fuzz(func(t *testing.T, text string) {
 		clean, _, ok := pleat.CheckDigest(gated(), text)
 		if !ok {
