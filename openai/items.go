@@ -139,7 +139,7 @@ func opaqueRole(typ string) pleat.Role {
 	switch typ {
 	case "mcp_approval_response", "compaction_trigger":
 		return pleat.RoleUser
-	case "additional_tools", "configuration_update":
+	case typeAdditionalTools, "configuration_update":
 		return pleat.RoleDeveloper
 	case "program_output": // runs at the provider
 		return pleat.RoleAssistant

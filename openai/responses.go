@@ -80,6 +80,45 @@ func (r *ResponsesRequest) Partial() bool {
 	return r.p.previous.given() || r.p.conversation.given()
 }
 
+// InputTools lists the tools that stand in the input instead of in the list of tools: the
+// definitions of additional_tools items, which is where newer clients put all of theirs.
+// Those of a namespace are listed one by one. Their tokens are those of the items.
+func (r *ResponsesRequest) InputTools() []pleat.Tool {
+	var out []pleat.Tool
+	for i, n := range r.items {
+		if n.typ != typeAdditionalTools {
+			continue
+		}
+		for _, t := range toolsIn(r.Messages[i].Raw()) {
+			if in := toolsIn(t.Raw); len(in) > 0 { // a namespace
+				out = append(out, in...)
+			} else {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+const typeAdditionalTools = "additional_tools"
+
+// toolsIn reads the definitions in an object's member tools.
+func toolsIn(raw string) (list []pleat.Tool) {
+	var s scanner
+	s.reset([]byte(raw))
+	if !s.object() {
+		return nil
+	}
+	for key, ok := s.next(); ok; key, ok = s.next() {
+		if key == "tools" {
+			_, list = s.tools(nil)
+		} else {
+			s.c.Skip()
+		}
+	}
+	return list
+}
+
 func (r *ResponsesRequest) instructions(s *scanner) {
 	v := s.value()
 	r.System = nil

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -24,7 +26,8 @@ import (
 func (r *ResponsesRequest) Splice(v pleat.View) ([]byte, error) { return r.SpliceWith(v, nil) }
 
 // SpliceWith is [ResponsesRequest.Splice] with tools added behind the request's own. A
-// request without a list of tools gets none.
+// request without a list of tools gets one if its tools stand in its input, see
+// [ResponsesRequest.InputTools], else none.
 func (r *ResponsesRequest) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
 		return nil, fmt.Errorf("splice responses request: input is a string: %w", pleat.ErrBadView)
@@ -41,11 +44,33 @@ func (r *ResponsesRequest) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte,
 		enc.out = nil
 		err := enc.message(m)
 		return joined(enc.out, err)
-	}, r.moreTools(tools, (*writer).responsesTool)...)
+	}, r.addTools(tools)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)
 	}
 	return out, nil
+}
+
+// addTools adds tools to the list of tools, or the list itself where the request's tools
+// stand in its input.
+func (r *ResponsesRequest) addTools(tools []pleat.Tool) []jsonspan.Edit {
+	listed := r.p.tools.kind == jsonspan.Array
+	inInput := slices.ContainsFunc(r.items, func(n itemNote) bool { return n.typ == typeAdditionalTools })
+	if listed || !inInput || len(tools) == 0 {
+		return r.moreTools(tools, (*writer).responsesTool)
+	}
+	var w writer
+	w.raw("[")
+	for _, t := range tools {
+		w.responsesTool(t)
+	}
+	w.end("]")
+	if r.p.tools.Len() > 0 { // null
+		return []jsonspan.Edit{{Span: r.p.tools.Span, With: w.b}}
+	}
+	begin := bytes.IndexByte(r.body.Data, '{') + 1
+	with := append(append([]byte(`"tools":`), w.b...), ',') // the input stands somewhere behind
+	return []jsonspan.Edit{{Span: jsonspan.Span{Start: begin, End: begin}, With: with}}
 }
 
 // callTypes tells an encoder which calls of the request are not functions.

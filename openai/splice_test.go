@@ -122,3 +122,32 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Tools that stand in the input are found, and others can be added beside them.
+func TestInputTools(t *testing.T) {
+	const input = `"input":[{"type":"additional_tools","role":"developer","tools":[{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]},{"type":"web_search"}]},{"role":"user","content":"Go."}]`
+	more := []pleat.Tool{{Name: "look", Schema: `{"type":"object"}`}}
+	const list = `[{"type":"function","name":"look","parameters":{"type":"object"},"strict":false}]`
+	for _, tt := range []struct{ body, want string }{
+		{`{"model":"m",` + input + `}`, `{"tools":` + list + `,"model":"m",` + input + `}`},
+		{` { ` + input + `,"tools":null}`, ` { ` + input + `,"tools":` + list + `}`},
+		{`{` + input + `,"tools":[]}`, `{` + input + `,"tools":` + list + `}`},
+		{`{"input":"Go."}`, `{"input":"Go."}`},
+	} {
+		r, err := DecodeResponses([]byte(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range r.InputTools() {
+			names = append(names, tool.Name)
+		}
+		if got := strings.Join(names, " "); got != "exec web_search" && len(r.Messages) > 1 {
+			t.Errorf("tools of %s: %s", tt.body, got)
+		}
+		got, err := r.SpliceWith(pleat.Whole(len(r.Messages)), more)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s\nbecomes %s\nwant    %s\nerror   %v", tt.body, got, tt.want, err)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 	}
 	from := x.rw.caller(x.in, x.req)
 	switch {
-	case counts, len(x.req.tools) == 0: // titles, summaries and suggestions have no tools
+	case counts, !x.req.hasTools(): // titles, summaries and suggestions have no tools
 		var begin bool
 		x.turn, begin, err = x.rw.beside(x.ctx, x.req, from)
 		if err == nil && begin && !counts {

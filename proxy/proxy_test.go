@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -41,5 +42,37 @@ func TestLongConversation(t *testing.T) {
 				t.Errorf("the client knows of a hidden call")
 			}
 		})
+	}
+}
+
+// Codex has no list of tools: they stand in the input. Its conversations are folded and
+// get the recall tools like others, in a list of their own.
+func TestToolsInInput(t *testing.T) {
+	for _, name := range []string{"search", "wait"} {
+		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12})
+		seen := &capture{to: up}
+		a := newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.")
+		a.tools = "none"
+		a.history = append([]string{`{"type":"additional_tools","id":"at_1","role":"developer","tools":[{"type":"namespace","name":"functions","description":"","tools":[` +
+			`{"type":"function","name":"bash","parameters":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}},` +
+			`{"type":"function","name":"` + name + `","parameters":{"type":"object"}}]}]}`}, a.history...)
+		a.run(t)
+		log := up.Log()
+		wellBehaved(t, log)
+		folded, recalled := false, ""
+		for _, x := range log {
+			folded = folded || x.Folded
+			recalled = cmp.Or(recalled, x.Recalled)
+		}
+		prefix, want := "", "exact"
+		if name == "search" { // one of ours: the script does not know the other names
+			prefix, want = ToolPrefix, ""
+		}
+		if !folded || recalled != want {
+			t.Errorf("%s: folded %t, recalled %q, want %q", name, folded, recalled, want)
+		}
+		if first := string(seen.all()[0]); !strings.HasPrefix(first, `{"tools":[{"type":"function","name":"`+prefix+`unfold"`) {
+			t.Errorf("%s: the first request begins with %.80s", name, first)
+		}
 	}
 }

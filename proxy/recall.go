@@ -24,7 +24,7 @@ func (o *Options) newMode(req *request, before *mode) mode {
 		return mode{Recall: RecallOff}
 	case o.Recall == RecallFile:
 		return mode{Recall: RecallFile}
-	case len(req.tools) == 0:
+	case !req.hasTools():
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
 		return *before
@@ -32,7 +32,7 @@ func (o *Options) newMode(req *request, before *mode) mode {
 		return mode{Recall: RecallOff}
 	}
 	m := mode{Recall: RecallTools}
-	if slices.ContainsFunc(req.tools, func(t pleat.Tool) bool { return m.own(t.Name) }) {
+	if taken := func(t pleat.Tool) bool { return m.own(t.Name) }; slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
 		m.Prefix = ToolPrefix
 	}
 	return m
@@ -51,7 +51,7 @@ var recallTools = pleat.RecallTools()
 
 // tools are the definitions to add to a request.
 func (m mode) tools(req *request) []pleat.Tool {
-	if m.Recall != RecallTools || len(req.tools) == 0 {
+	if m.Recall != RecallTools || !req.hasTools() {
 		return nil
 	}
 	if m.Prefix == "" {

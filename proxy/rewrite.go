@@ -296,7 +296,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		news := req.messages[p.client:]
 		t.mark = mark{
 			mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes),
-			At: c.sess.Len() + len(news), Tools: len(req.tools) > 0, Aliases: p.aliases,
+			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases,
 		}
 		if err := rw.mark(ctx, c, t, news...); err != nil {
 			return nil, p, err

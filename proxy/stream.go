@@ -47,7 +47,7 @@ func (x *exchange) stream(resp *http.Response) *http.Response {
 
 // own says which tools are ours in this exchange.
 func (x *exchange) own() func(name string) bool {
-	if x.turn == nil || x.turn.conv == nil || len(x.req.tools) == 0 || x.rw.o.ObserveOnly {
+	if x.turn == nil || x.turn.conv == nil || !x.req.hasTools() || x.rw.o.ObserveOnly {
 		return func(string) bool { return false }
 	}
 	return x.turn.conv.mode.own

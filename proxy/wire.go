@@ -42,6 +42,7 @@ type request struct {
 	partial  bool // part of the conversation lies with the provider
 	system   string
 	tools    []pleat.Tool
+	inInput  []pleat.Tool // tools that are defined among the messages
 	messages []pleat.Message
 	head     func() pleat.Hash
 	splice   func(v pleat.View, tools []pleat.Tool) ([]byte, error)
@@ -137,9 +138,12 @@ func decodeResponses(body []byte) (*request, error) {
 	}
 	return &request{
 		body: body, model: r.Model, streams: r.Stream, partial: r.Partial(), system: textOf(r.System), tools: r.Tools,
-		messages: r.Messages, head: r.HeadHash, splice: r.SpliceWith, check: r.Check,
+		inInput: r.InputTools(), messages: r.Messages, head: r.HeadHash, splice: r.SpliceWith, check: r.Check,
 	}, nil
 }
+
+// hasTools reports whether the model may call anything.
+func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 }
 
 func textOf(blocks []pleat.Block) string {
 	return pleat.NewMessage(pleat.RoleSystem, blocks...).Text()

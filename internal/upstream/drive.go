@@ -33,7 +33,8 @@ type Drive struct {
 // Clients are the programs that can be driven.
 var Clients = []Client{
 	{"claude", setupClaude},
-	{"codex", setupCodex},
+	{"codex", setupCodex(`model = "gpt-5.5"`)},
+	{"codex-default", setupCodex("")}, // its newest model, whose tools stand in the input
 	{"opencode-messages", setupOpencode("@ai-sdk/anthropic")},
 	{"opencode-chat", setupOpencode("@ai-sdk/openai-compatible")},
 	{"opencode-responses", setupOpencode("@ai-sdk/openai")},
@@ -94,8 +95,9 @@ func setupClaude(o Drive) (argv, env []string, err error) {
 	}, nil
 }
 
-func setupCodex(o Drive) (argv, env []string, err error) {
-	config := fmt.Sprintf(`model = "gpt-5.5"
+func setupCodex(model string) func(Drive) (argv, env []string, err error) {
+	return func(o Drive) ([]string, []string, error) {
+		config := fmt.Sprintf(`%s
 model_provider = "scripted"
 model_context_window = %d
 check_for_update_on_startup = false
@@ -108,11 +110,12 @@ wire_api = "responses"
 plugins = false
 [analytics]
 enabled = false
-`, o.Window, o.Base)
-	program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
-	home := filepath.Join(o.Home, ".codex")
-	return []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", o.Prompt},
-		[]string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml", config)
+`, model, o.Window, o.Base)
+		program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
+		home := filepath.Join(o.Home, ".codex")
+		return []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", o.Prompt},
+			[]string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml", config)
+	}
 }
 
 func setupOpencode(provider string) func(Drive) (argv, env []string, err error) {

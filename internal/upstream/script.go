@@ -25,7 +25,10 @@ type request struct {
 }
 
 // call is one tool call of an answer.
-type call struct{ id, name, input string }
+type call struct {
+	id, name, input string
+	script          bool // the input is no JSON but a script: Codex's exec
+}
 
 // answer is what the model says.
 type answer struct {
@@ -100,7 +103,7 @@ func (r *request) recall() (call, bool) {
 			continue
 		}
 		input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
-		return call{recallID, pleat.ToolUnfold, string(input)}, true
+		return call{id: recallID, name: pleat.ToolUnfold, input: string(input)}, true
 	}
 	return call{}, false
 }
@@ -140,7 +143,12 @@ func (r *request) shell(n, bytes int) (call, error) {
 			continue
 		}
 		input, err := fill(r.tools[i].Schema, command)
-		return call{fmt.Sprintf("call_%03d", n), name, input}, err
+		return call{id: fmt.Sprintf("call_%03d", n), name: name, input: input}, err
+	}
+	if slices.ContainsFunc(r.tools, func(t pleat.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
+		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
+		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) + ");\ntext(r.output ?? r);"
+		return call{id: fmt.Sprintf("call_%03d", n), name: "exec", input: script, script: true}, err
 	}
 	return call{}, fmt.Errorf("the client offers no shell tool")
 }

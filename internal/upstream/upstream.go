@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,9 @@ type Options struct {
 
 	Model pleat.Model // whose rules requests are checked by
 }
+
+// showsFold finds a page, or a stub in the place of a result.
+var showsFold = regexp.MustCompile(`\[(?:pleat|folded): `)
 
 // Exchange is one request as the server saw it.
 type Exchange struct {
@@ -134,7 +138,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	x := Exchange{
 		Wire: on.name, Side: len(req.tools) == 0, Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: req.violations,
-		Folded: strings.Contains(string(body), "[pleat: "), Recalled: a.recalled,
+		Folded: showsFold.Match(body), Recalled: a.recalled,
 	}
 	fail := s.failure(req)
 	if fail != "" && fail != "stream" {

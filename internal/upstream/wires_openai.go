@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/openai"
@@ -72,7 +73,7 @@ func decodeResponses(body []byte, m pleat.Model) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		model: r.Model, stream: r.Stream, tools: r.Tools, messages: r.Messages,
+		model: r.Model, stream: r.Stream, tools: append(slices.Clip(r.Tools), r.InputTools()...), messages: r.Messages,
 		body: string(body), violations: texts(r.Check(m)),
 	}, nil
 }
@@ -89,6 +90,13 @@ func responseItems(a answer) []object {
 		})
 	}
 	for i, c := range a.calls {
+		if c.script {
+			out = append(out, object{
+				"type": "custom_tool_call", "id": fmt.Sprintf("ctc_%s_%d", a.id, i), "status": "completed",
+				"call_id": c.id, "name": c.name, "namespace": "functions", "input": c.input,
+			})
+			continue
+		}
 		out = append(out, object{
 			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "status": "completed",
 			"call_id": c.id, "name": c.name, "arguments": c.input,
@@ -141,6 +149,12 @@ func streamResponse(s *stream, a answer, _ *request) {
 			send("response.output_item.added", object{"output_index": i, "item": bare})
 			send("response.function_call_arguments.delta", merge(at, object{"delta": item["arguments"]}))
 			send("response.function_call_arguments.done", merge(at, object{"arguments": item["arguments"]}))
+		case "custom_tool_call":
+			bare["status"], bare["input"] = "in_progress", ""
+			at := object{"item_id": id, "output_index": i}
+			send("response.output_item.added", object{"output_index": i, "item": bare})
+			send("response.custom_tool_call_input.delta", merge(at, object{"delta": item["input"]}))
+			send("response.custom_tool_call_input.done", merge(at, object{"input": item["input"]}))
 		default:
 			send("response.output_item.added", object{"output_index": i, "item": bare})
 		}
