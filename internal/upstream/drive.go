@@ -57,6 +57,15 @@ func (c Client) Installed(dir string) bool {
 	return err == nil
 }
 
+// Program is the client's program in the folder.
+func (c Client) Program(dir string) string {
+	argv, _, err := c.setup(Drive{Dir: dir})
+	if err != nil {
+		return ""
+	}
+	return argv[0]
+}
+
 // Run runs the client on a prompt, without a terminal and with nothing of the caller's
 // environment but PATH, and returns what it printed.
 func (c Client) Run(ctx context.Context, o Drive) (string, error) {
