@@ -82,7 +82,7 @@ func writePage(in pageInput) page {
 	ledger := count(led)
 	files, state, changes := "", "", ""
 	left := room - pins - ledger
-	newest := in.newest(left/2, count)
+	newest := in.newest(min(left/3, newestRoom), count)
 	left -= count(newest)
 	if in.room.files > 0 {
 		files = in.files(in.room.files)

@@ -8,6 +8,9 @@ import (
 // newestRounds is how many rounds a page shows the end of that stands for the newest too.
 const newestRounds = 3
 
+// newestRoom is the most tokens that are spent on that: enough to see how they went.
+const newestRoom = 900
+
 // newest shows what the newest calls answered, where the page stands for them too: the
 // model has not seen the last of those answers yet, and without them it would make the
 // same calls again.

@@ -142,7 +142,9 @@ func TestPoolExhausted(t *testing.T) {
 	store := open(t, url, &postgres.Options{MaxConns: 2})
 	startWriters(t, 20, store).finishAfter(t, 200)
 
-	impatient := open(t, url, &postgres.Options{MaxConns: 2, PoolTimeout: 50 * time.Millisecond})
+	// Long enough for two connections to be made on a busy machine, so that only those
+	// wait for whom there is none.
+	impatient := open(t, url, &postgres.Options{MaxConns: 2, PoolTimeout: time.Second})
 	key := pleat.SessionKey{Session: "held"}
 	if _, err := impatient.Append(t.Context(), key, 0, pleat.Entry{Kind: "k"}); err != nil {
 		t.Fatal(err)

@@ -203,11 +203,11 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen: %w (choose another address with --listen)", err), done())
+		return errors.Join(fmt.Errorf("listen: %w (choose another address with --listen)", err), h.Close(), done())
 	}
 	fmt.Fprintf(p.stderr, "pleat: listening on http://%s\n", l.Addr())
 	err = serveUntilDone(ctx, l, &front{proxy: h, tally: t, token: token, store: o.Store}, o.Logger)
-	return errors.Join(err, done())
+	return errors.Join(err, h.Close(), done())
 }
 
 // drainTime is how long streams may go on after the proxy was told to stop.

@@ -101,6 +101,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	defer func() {
 		err = errors.Join(err, server.Close())
 		<-ended
+		err = errors.Join(err, h.Close())
 	}()
 	err = p.client(ctx, "http://"+l.Addr().String(), args, signals)
 	if s := t.status(h); came.Load() == 0 {
