@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -89,7 +91,7 @@ func (f *proxyFlags) declare(fs *flag.FlagSet) {
 	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not know, and a bound for those it does")
 	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
-	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
+	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
 	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: they are written by code")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", otelUsage)
@@ -110,6 +112,11 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	o := &proxy.Options{
 		Window: int(f.window), Policy: policy, Recall: proxy.RecallMode(f.recall), RecallDir: f.recallDir,
 		ObserveOnly: f.observe, Logger: log,
+	}
+	if f.recall == "file" {
+		if o.RecallDir, err = recallFolder(f.recallDir, p.getenv); err != nil {
+			return nil, nil, err
+		}
 	}
 	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
 		return nil, nil, err
@@ -143,6 +150,23 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	}
 	o.Store = store
 	return o, func() error { return errors.Join(tel.close(), store.Close()) }, nil
+}
+
+// recallFolder is where the files of recall by file are written. It is absolute: stubs
+// name them to clients that work elsewhere.
+func recallFolder(named string, getenv func(string) string) (string, error) {
+	if named == "" {
+		data := dataFolder(runtime.GOOS, getenv)
+		if data == "" {
+			return "", usageError{"--recall file: there is no home folder to keep the files in: name one with --recall-dir"}
+		}
+		named = filepath.Join(data, "pleat", "recall")
+	}
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return "", fmt.Errorf("find the folder of --recall-dir: %w", err)
+	}
+	return dir, nil
 }
 
 func upstreamURL(s string) (*url.URL, error) {
