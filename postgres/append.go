@@ -75,7 +75,7 @@ func newDraft(e pleat.Entry) draft {
 	}
 	if e.Text != "" {
 		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = packed.Pack([]byte(e.Text))
+			d.text = packed.PackText(e.Text)
 		}
 	}
 	return d

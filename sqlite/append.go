@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -62,7 +63,7 @@ func newDraft(e pleat.Entry) draft {
 	}
 	if e.Text != "" {
 		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = packed.Pack([]byte(e.Text))
+			d.text = packed.PackText(e.Text)
 		}
 	}
 	return d
@@ -89,10 +90,17 @@ func (s *Store) appendDrafts(ctx context.Context, key pleat.SessionKey, last uin
 			return 0, err
 		}
 	}
+	var pending []int64 // entries to index
 	for i := range drafts {
 		if err := s.addEntry(ctx, x, &drafts[i]); err != nil {
 			return 0, fmt.Errorf("entry %d: %w", x.head, err)
 		}
+		if !drafts[i].textHash.IsZero() {
+			pending = append(pending, x.newest)
+		}
+	}
+	if err := s.addPending(ctx, x, pending); err != nil {
+		return 0, err
 	}
 	_, err = s.write.setSession.ExecContext(ctx, x.head, packed.EncodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id)
 	return x.head, err
@@ -145,15 +153,23 @@ func (s *Store) addEntry(ctx context.Context, x *session, d *draft) error {
 	x.kinds[d.Kind] = d.Seq
 	x.bytes += int64(d.BodySize)
 	x.last = d.Time.UnixMilli()
-	if d.textHash.IsZero() {
+	if d.textHash.IsZero() || d.textHash == d.BodyHash {
 		return nil
 	}
-	if d.textHash != d.BodyHash {
-		if _, err := s.write.addText.ExecContext(ctx, x.newest, d.text.Size, d.text.Codec, d.text.Data); err != nil {
-			return err
-		}
+	_, err = s.write.addText.ExecContext(ctx, x.newest, d.text.Size, d.text.Codec, d.text.Data)
+	return err
+}
+
+// addPending notes entries whose texts are to be indexed, all in one statement.
+func (s *Store) addPending(ctx context.Context, x *session, entries []int64) error {
+	if len(entries) == 0 {
+		return nil
 	}
-	_, err = s.write.addPending.ExecContext(ctx, x.id, x.newest)
+	list, err := json.Marshal(entries)
+	if err != nil {
+		return err
+	}
+	_, err = s.write.addPending.ExecContext(ctx, x.id, string(list))
 	return err
 }
 

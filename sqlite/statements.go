@@ -54,7 +54,7 @@ func (w *statements) prepare(ctx context.Context, conn preparer) (err error) {
 		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
 		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
 		{&w.addText, "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"},
-		{&w.addPending, "INSERT INTO pending(session, entry, done) VALUES(?, ?, 0)"},
+		{&w.addPending, "INSERT INTO pending(session, entry, done) SELECT ?, value, 0 FROM json_each(?)"},
 		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
 		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},
 		{&w.addWords, "INSERT INTO word(rowid, words) VALUES(?, ?)"},

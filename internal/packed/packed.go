@@ -37,6 +37,14 @@ var (
 		}
 		return e
 	})
+	textEncoder = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(1<<20), zstd.WithNoEntropyCompression(true))
+		if err != nil {
+			panic(err)
+		}
+		return e
+	})
 	decoder = sync.OnceValue(func() *zstd.Decoder {
 		// The capacity of the destination is the limit: no bombs.
 		d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
@@ -48,10 +56,17 @@ var (
 )
 
 // Pack compresses if that helps.
-func Pack(content []byte) Blob {
+func Pack(content []byte) Blob { return pack(encoder(), content) }
+
+// PackText packs what is kept for search. Most of it is in a body too, and few texts are
+// ever read again, so time counts for more than space: matches are found, letters are not
+// coded anew, which takes three fifths of the time for a quarter more space.
+func PackText(text string) Blob { return pack(textEncoder(), []byte(text)) }
+
+func pack(e *zstd.Encoder, content []byte) Blob {
 	const least = 96 // below this a frame saves nothing
 	if len(content) >= least {
-		if z := encoder().EncodeAll(content, make([]byte, 0, len(content)/2)); len(z) < len(content)-len(content)/16 {
+		if z := e.EncodeAll(content, make([]byte, 0, len(content)/2)); len(z) < len(content)-len(content)/16 {
 			return Blob{len(content), codecZstd, z}
 		}
 	}

@@ -11,13 +11,14 @@ import (
 
 func TestPack(t *testing.T) {
 	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), "\x00\xff" + strings.Repeat("x", 90)} {
-		b := packed.Pack([]byte(content))
-		got, err := b.Unpack(len(content), pleat.HashOf(content))
-		if err != nil || string(got) != content {
-			t.Errorf("round trip of %d bytes: %v", len(content), err)
-		}
-		if len(content) > 1_000 && len(b.Data) >= len(content)/2 {
-			t.Errorf("%d bytes packed to %d", len(content), len(b.Data))
+		for _, b := range []packed.Blob{packed.Pack([]byte(content)), packed.PackText(content)} {
+			got, err := b.Unpack(len(content), pleat.HashOf(content))
+			if err != nil || string(got) != content {
+				t.Errorf("round trip of %d bytes: %v", len(content), err)
+			}
+			if len(content) > 1_000 && len(b.Data) >= len(content)/2 {
+				t.Errorf("%d bytes packed to %d", len(content), len(b.Data))
+			}
 		}
 	}
 }
