@@ -86,7 +86,9 @@ func handleFor(content Hash, p Place, n int) string {
 	binary.BigEndian.PutUint64(b[len(content)+8:], uint64(p.End))
 	binary.BigEndian.PutUint64(b[len(content)+16:], uint64(int64(p.Block)))
 	sum := sha256.Sum256(b[:])
-	return handleText.EncodeToString(sum[:])[:n]
+	var text [52]byte
+	handleText.Encode(text[:], sum[:])
+	return string(text[:n])
 }
 
 // Place is what a handle stands for: a block, or messages Start ≤ i < End if Block is

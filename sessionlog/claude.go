@@ -15,12 +15,20 @@ func readClaude(l *Log, s *sink) error {
 		return err
 	}
 	r := &claudeReader{log: l, sink: s, index: x}
-	for _, step := range x.steps() {
+	steps := x.steps()
+	x.release()
+	for _, step := range steps {
 		if err := r.step(step); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// release lets go of what only building the index and the steps needs: of a large log that
+// is most of the index, and messages are about to need the memory.
+func (x *claudeIndex) release() {
+	x.ids, x.links, x.answers, x.calls, x.results, x.about, x.logged = nil, nil, nil, nil, nil, nil, nil
 }
 
 // steps puts the nodes that make one message together, in the order of the file: the
