@@ -104,6 +104,7 @@ type running struct {
 	screen *runScreen
 	tel    *telemetry
 	lines  *lineReader
+	stop   func()     // cancels what the model is doing
 	asking sync.Mutex // guards rules, which answers may extend
 	rules  agent.Rules
 	work   *agent.Workspace
@@ -290,6 +291,7 @@ func (r *running) key(ctx context.Context) (pleat.SessionKey, error) {
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	r.stop = stop
 	res, err := run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)
@@ -330,9 +332,12 @@ func (r *running) closing(res agent.Result) {
 }
 
 // permit asks the rules, then the person at the terminal.
-func (r *running) permit(_ context.Context, c agent.Call) (agent.Decision, error) {
+func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, error) {
 	r.asking.Lock() // several calls of one answer wait for one another
 	defer r.asking.Unlock()
+	if ctx.Err() != nil { // at the question before
+		return agent.Decision{Reason: "the run was stopped"}, nil
+	}
 	d, known := r.rules.Decide(c)
 	switch {
 	case known:

@@ -21,9 +21,13 @@ func (r *running) chat(ctx context.Context) error {
 	if r.task != "" {
 		fmt.Fprintln(r.p.stdout, r.task)
 	}
-	fmt.Fprintln(r.p.stdout, r.screen.s.dim("Type what you want done; /help lists the commands, a line ends with \\ to go on in the next."))
+	fmt.Fprintln(r.p.stdout, r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
 		text, err := r.lines.read("› ")
+		if errors.Is(err, errInterrupted) {
+			fmt.Fprintln(r.p.stdout, r.screen.s.dim("/quit or Ctrl-D ends the chat"))
+			continue
+		}
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(r.p.stdout, r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
 			return nil
@@ -52,6 +56,7 @@ func (r *running) chat(ctx context.Context) error {
 func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	r.stop = stop
 	res, err := run(ctx)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
@@ -265,8 +270,9 @@ func (r *running) askPerson(c agent.Call) agent.Decision {
 	}
 	r.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing(c.Effect), indentBy("  ", about))
 	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
-	if err != nil {
-		return agent.Decision{Reason: "the user did not answer"}
+	if err != nil { // Ctrl-C, or the terminal is gone: whoever sits there wants no more of this
+		r.stop()
+		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
 	word, reason, _ := strings.Cut(strings.TrimSpace(answer), " ")
 	switch strings.ToLower(word) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,22 +18,37 @@ type lineReader struct {
 	terminal bool
 	in       *os.File
 	out      io.Writer
+	keys     *keyboard
 	editor   *term.Terminal
 	scanner  *bufio.Scanner
 }
 
-// readWriter joins the two ends of a terminal.
-type readWriter struct {
+// errInterrupted: Ctrl-C was pressed instead of an answer.
+var errInterrupted = errors.New("interrupted")
+
+// keyboard joins the two ends of a terminal and notes whether Ctrl-C was pressed: the
+// editor says the same of it as of the end of input.
+type keyboard struct {
 	io.Reader
 	io.Writer
+	interrupted bool
 }
+
+func (k *keyboard) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p)
+	k.interrupted = bytes.IndexByte(p[:n], ctrlC) >= 0
+	return n, err
+}
+
+const ctrlC = 3
 
 func (p *program) lineReader() *lineReader {
 	l := &lineReader{out: p.stdout}
 	_, screen := terminalFile(p.stdout)
 	if f, ok := p.stdin.(*os.File); ok && screen && term.IsTerminal(int(f.Fd())) {
 		l.terminal, l.in = true, f
-		l.editor = term.NewTerminal(readWriter{f, p.stdout}, "")
+		l.keys = &keyboard{Reader: f, Writer: p.stdout}
+		l.editor = term.NewTerminal(l.keys, "")
 		return l
 	}
 	l.scanner = bufio.NewScanner(p.stdin)
@@ -87,15 +103,29 @@ func (l *lineReader) line(prompt string) (string, error) {
 		_ = l.editor.SetSize(w, h)
 	}
 	l.editor.SetBracketedPasteMode(true)
-	defer l.editor.SetBracketedPasteMode(false)
+	defer func() { l.editor.SetBracketedPasteMode(false) }()
+	return l.edit(prompt)
+}
+
+// edit reads a line with the editor.
+func (l *lineReader) edit(prompt string) (string, error) {
 	l.editor.SetPrompt(prompt)
 	var pasted strings.Builder
 	for {
 		text, err := l.editor.ReadLine()
-		if errors.Is(err, term.ErrPasteIndicator) { // a line of a paste: the rest follows
+		switch {
+		case errors.Is(err, term.ErrPasteIndicator): // a line of a paste: the rest follows
 			pasted.WriteString(text + "\n")
 			l.editor.SetPrompt("… ")
 			continue
+		case errors.Is(err, io.EOF): // an editor that has said so once says nothing else any more
+			fmt.Fprint(l.keys, "\r\n")
+			before := l.editor.History
+			l.editor = term.NewTerminal(l.keys, "")
+			l.editor.History = before
+			if l.keys.interrupted {
+				err = errInterrupted
+			}
 		}
 		return pasted.String() + text, err
 	}
