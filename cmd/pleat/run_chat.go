@@ -23,6 +23,7 @@ func (r *running) chat(ctx context.Context) error {
 	}
 	fmt.Fprintln(r.p.stdout, r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
+		r.screen.settle()
 		text, err := r.lines.read("› ")
 		if errors.Is(err, errInterrupted) {
 			fmt.Fprintln(r.p.stdout, r.screen.s.dim("/quit or Ctrl-D ends the chat"))
@@ -181,7 +182,11 @@ func (r *running) search(ctx context.Context, words string) error {
 func (r *running) pin(ctx context.Context, text string) error {
 	s := r.agent.Session()
 	if text != "" {
-		return s.Pin(ctx, text)
+		if err := s.Pin(ctx, text); err != nil {
+			return err
+		}
+		r.printf("pinned: every view shows it from now on\n")
+		return nil
 	}
 	for _, p := range s.Pins() {
 		r.printf("  %s\n", p)
@@ -193,7 +198,11 @@ func (r *running) pin(ctx context.Context, text string) error {
 }
 
 func (r *running) undo(ctx context.Context, _ string) error {
-	if err := r.agent.Session().Undo(ctx); err != nil {
+	err := r.agent.Session().Undo(ctx)
+	if errors.Is(err, pleat.ErrNotFound) {
+		return errors.New("there is no compaction to take back")
+	}
+	if err != nil {
 		return err
 	}
 	return r.context(ctx, "")

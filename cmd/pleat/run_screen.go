@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -66,6 +68,9 @@ func (r *runScreen) observe(e agent.Event) {
 		r.tokens += e.Usage.Tokens()
 		r.draw()
 	case agent.EventError:
+		if errors.Is(e.Err, context.Canceled) {
+			return // somebody stopped it and is told so
+		}
 		r.line(indent + r.s.style("31", "  ✗ "+clip(oneLine(e.Error), 300)))
 	case agent.EventDone:
 		if e.Depth == 0 {
@@ -73,6 +78,14 @@ func (r *runScreen) observe(e agent.Event) {
 			r.wipe()
 		}
 	}
+}
+
+// settle ends what was being written, so that something else can be.
+func (r *runScreen) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endLine()
+	r.wipe()
 }
 
 func why(t pleat.Trigger) string {
