@@ -234,6 +234,9 @@ func (r *running) make(ctx context.Context) error {
 		r.o.Observe = jsonObserver(r.p.stdout)
 	}
 	r.lines = r.p.lineReader()
+	if f.limits.USD > 0 && len(r.o.Session.Model.Prices) == 0 {
+		return usageError{"--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead"}
+	}
 	r.agent, err = agent.New(ctx, r.o)
 	if err != nil {
 		return err
