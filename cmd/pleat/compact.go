@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,36 +94,6 @@ var viewFormats = map[string]func(io.Writer, *program, *folded) error{
 	"anthropic":        writeAnthropic,
 	"openai-chat":      writeOpenAIChat,
 	"openai-responses": writeOpenAIResponses,
-}
-
-// writeTo writes to a file that appears only when it is complete, or to standard output.
-func (p *program) writeTo(name string, write func(io.Writer) error) error {
-	if name == "" || name == "-" {
-		w := bufio.NewWriter(p.stdout)
-		if err := write(w); err != nil {
-			return err
-		}
-		if err := w.Flush(); err != nil {
-			return fmt.Errorf("write output: %w", err)
-		}
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".pleat-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	defer os.Remove(f.Name())
-	w := bufio.NewWriter(f)
-	err = write(w)
-	err = cmp.Or(err, w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
 }
 
 // leverShare is what one lever did.

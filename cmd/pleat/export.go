@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/pleat-dev/pleat"
 )
@@ -89,34 +85,4 @@ func export(ctx context.Context, p *program, store pleat.Store, info pleat.Sessi
 		return err
 	}
 	return w.w.Flush()
-}
-
-// writeNewFile writes a file that only its owner can read. It gets its name when it is
-// complete, so that nobody takes half of one for the whole.
-func writeNewFile(name string, replace bool, write func(io.Writer) error) (err error) {
-	if _, e := os.Stat(name); e == nil && !replace {
-		return fmt.Errorf("%s is there already (--force replaces it)", name)
-	} else if e != nil && !errors.Is(e, fs.ErrNotExist) {
-		return e
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if err := write(file); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
 }
