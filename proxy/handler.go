@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -100,8 +101,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect || r.URL.IsAbs():
 		http.Error(w, "pleat forwards to its own upstreams only", http.StatusForbidden)
 		return
-	case !h.knows(r.Host):
-		http.Error(w, "pleat does not know this host name; see Options.Hosts", http.StatusForbidden)
+	case !h.Knows(r.Host):
+		http.Error(w, "pleat does not know the host name "+strconv.Quote(r.Host)+": call it by its address, or tell it the name (pleat proxy --host NAME)", http.StatusForbidden)
 		return
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		// Clients of the Responses wire then use HTTP at once.
@@ -137,9 +138,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// knows reports whether a client may call us by that name. Pages in a browser can make a
-// name of their own point here; they cannot do that with addresses.
-func (h *Handler) knows(host string) bool {
+// Knows reports whether a client may call the handler by that host, see [Options.Hosts].
+// Pages in a browser can make a name of their own point here; they cannot do that with
+// addresses. What serves other pages beside the handler should ask too.
+func (h *Handler) Knows(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {
 		name = n

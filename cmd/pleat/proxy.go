@@ -53,6 +53,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 		f.declare(fs)
 		fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 		fs.StringVar(&f.tokenFile, "token-file", "", "demand the token in `FILE` of every client")
+		fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, beside addresses and localhost; with a token any name will do")
 		fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 		fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 		fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
@@ -82,6 +83,7 @@ type proxyFlags struct {
 	otel              string
 
 	listen, tokenFile   string
+	hosts               texts
 	open, quiet, asJSON bool
 }
 
@@ -220,6 +222,10 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	o, done, err := f.options(ctx, p, f.logger(p), t)
 	if err != nil {
 		return err
+	}
+	o.Hosts = f.hosts
+	if token != "" { // a page in somebody's browser does not have it
+		o.Hosts = []string{"*"}
 	}
 	h, err := proxy.NewHandler(o)
 	if err != nil {

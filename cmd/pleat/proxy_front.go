@@ -34,6 +34,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`, http.StatusUnauthorized)
 		return
 	}
+	if !f.proxy.Knows(r.Host) || r.Header.Get("Origin") != "" && strings.HasPrefix(r.URL.Path, "/pleat/") {
+		f.proxy.ServeHTTP(w, r) // a page in a browser, perhaps: it is refused there, or has no such path
+		return
+	}
 	switch r.URL.Path {
 	case "/readyz":
 		f.ready(w, r)

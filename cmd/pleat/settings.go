@@ -35,7 +35,7 @@ const settingsName = "pleat.toml"
 var trustedOnly = []string{
 	"allow", "yes", "root", "no-redact",
 	"before-tool", "after-tool", "before-epoch", "after-epoch",
-	"listen", "open", "token-file", "recall-dir", "upstream-anthropic", "upstream-openai",
+	"listen", "host", "open", "token-file", "recall-dir", "upstream-anthropic", "upstream-openai",
 	"store", "tenant", "answerer", "grader", "model", "digest-model", "otel",
 }
 
