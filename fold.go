@@ -121,7 +121,8 @@ func (h *handles) add(content Hash, p Place) string {
 // stub is what a folded block's placeholder is made from.
 type stub struct {
 	tool, args string
-	outcome    string // "ok", "exit 1", "failed: first error line"
+	outcome    string // "exit 1", "failed: first error line"
+	ok         bool   // it went well, which is said where there is room
 	lines      int
 	bytes      int
 	handle     string
@@ -131,6 +132,8 @@ type stub struct {
 
 // stubTokens is the most a stub may take, its preview aside.
 const stubTokens = 60
+
+const saidOK = "It ended: ok. "
 
 // text renders the stub. It says that the call happened and was used, what it was, how
 // large the result, how it ended, how to get it back, and that the call must not be
@@ -148,6 +151,9 @@ func (s stub) text(count func(string) int) string {
 		if out := clip(s.outcome, room); out != "" {
 			b.WriteString("It ended: " + out + ". ")
 		}
+		if s.ok {
+			b.WriteString(saidOK)
+		}
 		if s.note != "" {
 			b.WriteString(s.note + ". ")
 		}
@@ -157,6 +163,9 @@ func (s stub) text(count func(string) int) string {
 		}
 		b.WriteString("]")
 		text := b.String()
+		if s.ok && count(text) > stubTokens {
+			text = strings.Replace(text, ". "+saidOK, ". ", 1)
+		}
 		if room <= 0 || count(text) <= stubTokens {
 			return text
 		}

@@ -2,6 +2,7 @@ package pleat
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -83,6 +84,42 @@ func (t *pathTable) namesake(p string) (id int, ok bool) {
 		t.root = strings.TrimSuffix(long, "/"+short)
 	}
 	return id, true
+}
+
+// resolved are the paths of all files as far as they are known in the end.
+func (t *pathTable) resolved() []string {
+	out := slices.Clone(t.clean)
+	for i, p := range out {
+		if t.root != "" && !isAbs(p) {
+			out[i] = path.Join(t.root, p)
+		}
+	}
+	return out
+}
+
+// below returns those of the files whose paths are below a directory. A relative one, if
+// the root never came to be known, is taken for a part of absolute paths where only one
+// place can be meant.
+func below(dir string, files []int, paths []string) []int {
+	dir = strings.TrimSuffix(dir, "/*")
+	var out, part []int
+	above := ""
+	for _, id := range files {
+		p := paths[id]
+		if strings.HasPrefix(p, dir) && strings.HasPrefix(p[len(dir):], "/") {
+			out = append(out, id)
+		} else if isAbs(p) && !isAbs(dir) {
+			before, _, ok := strings.Cut(p, "/"+dir+"/")
+			if !ok {
+				continue
+			}
+			if len(part) > 0 && before != above {
+				return out
+			}
+			part, above = append(part, id), before
+		}
+	}
+	return append(out, part...)
 }
 
 // sameFile reports whether two spellings can mean one file: they are equal, or the one

@@ -146,13 +146,16 @@ func (l *Ledger) trail() (changed, read []PathState) {
 	var table pathTable
 	var all []PathState // by file
 	var order []int     // files in the order of their first change
+	var last []int      // by file: number of its last change among all changes
+	var gone []removal
 	existed := map[int]bool{}
+	at := 0
 	for i := range l.entries {
 		e := &l.entries[i]
 		for _, p := range e.Paths {
 			id := table.file(e.Dir, p.Path)
 			for len(all) <= id {
-				all = append(all, PathState{})
+				all, last = append(all, PathState{}), append(last, 0)
 			}
 			s := &all[id]
 			if s.Path == "" {
@@ -171,6 +174,18 @@ func (l *Ledger) trail() (changed, read []PathState) {
 					order = append(order, id)
 				}
 				s.apply(p, e.Seq, existed[id])
+				at++
+				if last[id] = at; p.Change == CallDelete {
+					gone = append(gone, removal{file: id, at: at, seq: e.Seq})
+				}
+			}
+		}
+	}
+	paths := table.resolved()
+	for _, r := range gone {
+		for _, id := range below(paths[r.file], order, paths) {
+			if s := &all[id]; last[id] < r.at && s.State != CallDelete {
+				s.State, s.Last, last[id] = CallDelete, r.seq, r.at
 			}
 		}
 	}
@@ -182,8 +197,12 @@ func (l *Ledger) trail() (changed, read []PathState) {
 			read = append(read, s)
 		}
 	}
-	return withDeletedDirs(changed), read
+	return changed, read
 }
+
+// removal is a deletion of something that may have been a directory: whatever was below
+// it and was not changed since is gone too, also if the directory is made anew.
+type removal struct{ file, at, seq int }
 
 // apply takes one change into the state; existed says that the file was there before.
 func (s *PathState) apply(p PathChange, seq int, existed bool) {
@@ -204,21 +223,4 @@ func (s *PathState) apply(p PathChange, seq int, existed bool) {
 	case fresh:
 		s.State = CallOther
 	}
-}
-
-// withDeletedDirs marks files as deleted whose directory was deleted after their last
-// change.
-func withDeletedDirs(list []PathState) []PathState {
-	for _, d := range list {
-		if d.State != CallDelete {
-			continue
-		}
-		dir := strings.TrimSuffix(cleanPath(d.Path), "/*") + "/"
-		for i := range list {
-			if f := &list[i]; f.State != CallDelete && f.Last < d.Last && strings.HasPrefix(cleanPath(f.Path), dir) {
-				f.State, f.Last = CallDelete, d.Last
-			}
-		}
-	}
-	return list
 }

@@ -22,7 +22,7 @@ func (d *draft) stubFor(ref BlockRef, format, note string) (string, Parts) {
 		return text, Parts{Stubs: d.count(text)}
 	}
 	text := stub{
-		tool: tool, args: e.Args, outcome: e.outcomeText(), lines: bf.lines, bytes: bf.bytes,
+		tool: tool, args: e.Args, outcome: e.outcomeText(), ok: e.wentWell(), lines: bf.lines, bytes: bf.bytes,
 		handle: bf.handle, recall: d.recall, note: note,
 	}.text(d.count)
 	return text, Parts{Stubs: d.count(text)}
@@ -39,6 +39,12 @@ func (e LedgerEntry) outcomeText() string {
 		return "failed"
 	}
 	return ""
+}
+
+// wentWell reports whether the call ran something that ended well by its own exit code:
+// a state that the work goes on from, unlike that of a file that could be read.
+func (e LedgerEntry) wentWell() bool {
+	return e.Kind == CallRun && e.Outcome == Succeeded && !e.Filtered
 }
 
 // maskable reports whether a result may be folded by the levers that fold results.

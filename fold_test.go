@@ -1,0 +1,77 @@
+package pleat
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStubText says of a run that it went well where the stub has room for it, and takes
+// none of its room from what was run.
+func TestStubText(t *testing.T) {
+	words := func(s string) int { return len(strings.Fields(s)) }
+	long := strings.TrimSpace(strings.Repeat("x ", 44)) // 44 words, 87 bytes
+	tests := []struct {
+		name string
+		stub stub
+		want string
+	}{
+		{
+			"read",
+			stub{tool: "read_file", args: "a.go", lines: 2, bytes: 1204},
+			"[folded: read_file a.go, 2 lines, 1,204 bytes. Done and seen; do not repeat it to see it]",
+		},
+		{
+			"run",
+			stub{tool: "bash", args: "go test", ok: true, lines: 1, bytes: 3, handle: "h", recall: UnfoldCall},
+			`[folded: bash go test, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it: unfold("h")]`,
+		},
+		{
+			"failed",
+			stub{tool: "bash", args: "go test", outcome: "exit 1", lines: 1, bytes: 3},
+			"[folded: bash go test, 1 line, 3 bytes. It ended: exit 1. Done and seen; do not repeat it to see it]",
+		},
+		{
+			"stale",
+			stub{tool: "bash", args: "go test", ok: true, note: "Call 4 made it stale", lines: 1, bytes: 3},
+			"[folded: bash go test, 1 line, 3 bytes. It ended: ok. Call 4 made it stale. Done and seen; do not repeat it to see it]",
+		},
+		{
+			"no room",
+			stub{tool: "bash", args: long, ok: true, lines: 1, bytes: 3},
+			"[folded: bash " + long + ", 1 line, 3 bytes. Done and seen; do not repeat it to see it]",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.stub.text(words)
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if n := words(got); n > stubTokens {
+				t.Errorf("%d tokens", n)
+			}
+		})
+	}
+}
+
+func TestWentWell(t *testing.T) {
+	run := func(o Outcome, filtered bool) LedgerEntry {
+		return LedgerEntry{CallFacts: CallFacts{Kind: CallRun, Filtered: filtered}, ResultFacts: ResultFacts{Outcome: o}}
+	}
+	read := run(Succeeded, false)
+	read.Kind = CallRead
+	for _, tt := range []struct {
+		name string
+		call LedgerEntry
+		want bool
+	}{
+		{"run", run(Succeeded, false), true},
+		{"failed", run(Failed, false), false},
+		{"filtered: the exit code is the filter's", run(Succeeded, true), false},
+		{"read", read, false},
+	} {
+		if got := tt.call.wentWell(); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+}
