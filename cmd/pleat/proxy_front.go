@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -31,7 +32,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r, ok := f.admit(r)
 	if !ok {
-		http.Error(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`, http.StatusUnauthorized)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`)
 		return
 	}
 	if !f.proxy.Knows(r.Host) || r.Header.Get("Origin") != "" && strings.HasPrefix(r.URL.Path, "/pleat/") {
