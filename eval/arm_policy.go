@@ -34,6 +34,7 @@ var codecs = map[pleat.Format]pleat.Codec{
 // engine is a session of the engine at work.
 type engine struct {
 	s      *pleat.Session
+	store  pleat.Store
 	budget int // 0: in a replay the policy's own levels hold
 	tokens *pleat.Tokenizer
 }
@@ -59,7 +60,8 @@ func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Meth
 	if p.Guaranteed {
 		opts.Check = anthropic.Checker(pleat.Model{})
 	}
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "bench"}, opts)
+	e.store = pleat.NewMemStore()
+	s, err := pleat.OpenSession(ctx, e.store, pleat.SessionKey{Session: "bench"}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("open arm %s: %w", p.Name, err)
 	}

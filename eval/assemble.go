@@ -19,6 +19,9 @@ func (c Cell) plus(o Cell) Cell {
 	o.Over += c.Over
 	o.Refused += c.Refused
 	o.Illegal += c.Illegal
+	o.Folds += c.Folds
+	o.Inexact += c.Inexact
+	o.Leaks += c.Leaks
 	o.Named += c.Named
 	o.Invented += c.Invented
 	o.Stated += c.Stated

@@ -41,6 +41,11 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, c := range r.Cells {
+		if c.Folds == 0 {
+			t.Errorf("at %d tokens, %s: no fold was put to the test", c.Budget, times(c.Chain))
+		}
+	}
 	file := filepath.Join("testdata", name)
 	if *record {
 		data, err := json.MarshalIndent(FiguresOf(r, "recorded with go test ./eval -run Gate -record; a drop is a decision"), "", "  ")
@@ -75,6 +80,8 @@ func TestGateFails(t *testing.T) {
 	}{
 		{"good", func(*Report) {}, ""},
 		{"illegal", func(r *Report) { r.Cells[0].Illegal = 1 }, "1 illegal"},
+		{"inexact", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Inexact = 7, 1 }, "of 7 folds 1 not exact"},
+		{"leak", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Leaks = 7, 2 }, "2 handles that worked elsewhere"},
 		{"invented", func(r *Report) { r.Cells[0].Invented = 2 }, "2 inventions"},
 		{"drop", func(r *Report) { r.Cells[0].Means = map[Family]Shares{Artifacts: {Context: 0.98, Recall: 1}} }, "artifacts 0.980"},
 		{"precision", func(r *Report) { r.Cells[0].Right = 9 }, "precision 0.900"},

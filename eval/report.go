@@ -37,6 +37,9 @@ type Cell struct {
 	Over     int              `json:"over"`    // views that are larger than the budget
 	Refused  int              `json:"refused"` // times that the method found nothing to send
 	Illegal  int              `json:"illegal"`
+	Folds    int              `json:"folds"`    // that were unfolded again, where the method has recall
+	Inexact  int              `json:"inexact"`  // those that did not come back as the bytes they were made from
+	Leaks    int              `json:"leaks"`    // times that a handle worked in another session or for another tenant
 	Named    int              `json:"named"`    // names, paths and digests in the method's own words
 	Invented int              `json:"invented"` // those that the session does not have
 	Stated   int              `json:"stated"`   // files stated as changed, as far as structure can judge

@@ -260,7 +260,9 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 	if err := c.look(ctx, &cell, m, s); err != nil {
 		return cell, 0, err
 	}
-	c.faults(ctx, &cell, m, v, s)
+	if err := c.faults(ctx, &cell, m, v, s); err != nil {
+		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	}
 	return cell, took, nil
 }
 
@@ -381,8 +383,8 @@ func bestStub(stubs []stub, query string) string {
 }
 
 // faults counts what a view may not have: what is illegal, what nobody said, files that
-// were not changed.
-func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v pleat.View, s *seen) {
+// were not changed, folds that do not come back or come back to others.
+func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v pleat.View, s *seen) error {
 	note := func(kind string, list []string) {
 		for _, f := range list {
 			cell.Faults = append(cell.Faults, kind+" in "+c.s.Name+": "+f)
@@ -400,4 +402,14 @@ func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v pleat.View, s 
 	note("invented", inv)
 	cell.Right, cell.Stated, wrongly = precision(c.gold, c.shell, s)
 	note("not changed", wrongly)
+	if m, ok := m.(prover); ok {
+		p, err := m.prove(ctx)
+		if err != nil {
+			return err
+		}
+		cell.Folds, cell.Inexact, cell.Leaks = p.folds, len(p.inexact), len(p.leaks)
+		note("inexact", p.inexact)
+		note("leak", p.leaks)
+	}
+	return nil
 }
