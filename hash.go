@@ -4,13 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"unsafe"
 )
 
 // Hash is the SHA-256 of something: a blob, a message, a prefix of a conversation.
 type Hash [sha256.Size]byte
 
 // HashOf hashes bytes.
-func HashOf[T ~string | ~[]byte](data T) Hash { return sha256.Sum256([]byte(data)) }
+func HashOf[T ~string | ~[]byte](data T) Hash {
+	if unsafe.Sizeof(data) == unsafe.Sizeof("") { // a string, which a conversion would copy
+		return hashOfString(string(data))
+	}
+	return sha256.Sum256([]byte(data))
+}
 
 // String is the hash in lower-case hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }

@@ -100,12 +100,15 @@ func (s *Session) prepare(m Message) (newMessage, error) {
 	n := newMessage{m: m}
 	d := messageData{Form: formWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
 	codec := s.o.Codecs[m.Format()]
-	body := []byte(m.Raw())
+	var body []byte
 	wire := false
-	if codec != nil && len(body) > 0 {
-		own, err := d.form().message(body, s.o.Codecs)
+	if codec != nil && m.Raw() != "" {
+		own, err := d.form().message(stringBytes(m.Raw()), s.o.Codecs)
 		if wire = err == nil && own.Blocks().Len() == m.Blocks().Len(); wire {
 			n.m = own
+			if body = stringBytes(own.Raw()); own.Raw() != m.Raw() {
+				body = []byte(m.Raw())
+			}
 		}
 	}
 	if !wire {
@@ -157,10 +160,15 @@ func shapesOf(m Message) []blockShape {
 // each beginning on a line of its own. starts has the first line of each block.
 func searchText(m Message) (text string, starts []int) {
 	var b strings.Builder
+	texts, size := make([]string, m.blocks.Len()), 0
+	for i, blk := range m.blocks.list {
+		texts[i] = blockText(blk)
+		size += len(texts[i]) + 1
+	}
+	b.Grow(size)
 	line := 0
-	for _, blk := range m.Blocks().All() {
+	for _, t := range texts {
 		starts = append(starts, line)
-		t := blockText(blk)
 		if t == "" {
 			continue
 		}
