@@ -41,6 +41,10 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 		data.Tables = append(data.Tables, tableOf(fmt.Sprintf("Where the real agents compacted, against their own summaries: views of %s tokens", thousands(g[0].Budget)), g))
 	}
 	data.Tables = append(data.Tables, moneyTables(r.Money)...)
+	if len(r.Scaling) > 0 {
+		rows := scaleRows(r.Scaling)
+		data.Tables = append(data.Tables, htmlTable{Title: scaleTitle(r.Scaling[0]), Head: rows[0], Rows: rows[1:]})
+	}
 	data.Plots = []plot{r.keptPlot(), r.moneyPlot(), r.decayPlot()}
 	if err := page.Execute(w, data); err != nil {
 		return fmt.Errorf("write page: %w", err)

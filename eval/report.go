@@ -3,7 +3,7 @@ package eval
 import "time"
 
 // Report is what a run found. Its JSON form is a documented contract; two runs over the
-// same sessions give the same bytes, Timings aside.
+// same sessions give the same bytes, Timings and Scaling aside.
 type Report struct {
 	Format   string       `json:"format"` // "pleat/bench/1"
 	Sessions []SessionRow `json:"sessions"`
@@ -14,6 +14,7 @@ type Report struct {
 	Money   []Money    `json:"money"`
 	Answers []Answered `json:"answers,omitempty"`
 	Timings []Timing   `json:"timings,omitempty"`
+	Scaling []Scaling  `json:"timings_by_size,omitempty"` // timings too: other bytes at every run
 }
 
 // SessionRow is a session that took part.
@@ -113,7 +114,5 @@ func share(part, whole int) float64 {
 type Timing struct {
 	Arm    string        `json:"arm"`
 	Budget int           `json:"budget"`
-	Tokens int           `json:"tokens"` // of the session; 0: mean over the bench's sessions
-	Took   time.Duration `json:"took_ns"`
-	Bytes  uint64        `json:"allocated_bytes,omitempty"`
+	Took   time.Duration `json:"took_ns"` // mean over the bench's sessions
 }

@@ -24,7 +24,8 @@ type Options struct {
 	Workers     int              // sessions at a time; 0: one for each processor
 	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
 	NoMoney     bool             // leave the money simulation out
-	Timings     bool             // report times; they differ from run to run
+	Timings     bool             // report times and memory; they differ from run to run
+	TimingSizes []int            // tokens of the made-up sessions that show how they grow; nil: 10,000, 100,000, 300,000 and 1,000,000
 	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
 }
 
@@ -46,6 +47,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ChainBudget == 0 {
 		o.ChainBudget = o.Budgets[min(1, len(o.Budgets)-1)]
+	}
+	if o.TimingSizes == nil {
+		o.TimingSizes = []int{10_000, 100_000, 300_000, 1_000_000}
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -96,7 +100,14 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("run bench: %w", err)
 	}
-	return assemble(o, results), nil
+	r := assemble(o, results)
+	if o.Timings {
+		var err error
+		if r.Scaling, err = scale(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // sessionResult is what one session gives.

@@ -60,6 +60,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	p.money(r.Money)
 	p.times(r.Timings)
+	if len(r.Scaling) > 0 {
+		p.line("")
+		p.line("%s", scaleTitle(r.Scaling[0]))
+		p.rows(scaleRows(r.Scaling))
+	}
 	p.line("")
 	if p.answers(r.Answers); len(r.Answers) > 0 {
 		return p.err

@@ -56,6 +56,7 @@ type benchFlags struct {
 	workers   int
 	noMoney   bool
 	timings   bool
+	sizes     string
 	jsonOut   string
 	htmlOut   string
 	fetch     string
@@ -75,7 +76,8 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions after one another, `N`s separated by commas; more than one at the second budget only")
 	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
-	fs.BoolVar(&b.timings, "timings", false, "report times too; they differ from run to run")
+	fs.BoolVar(&b.timings, "timings", false, "report time and memory too, also how they grow with the session; they differ from run to run")
+	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the made-up sessions that --timings compacts, separated by commas")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
 	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
@@ -231,12 +233,12 @@ func (b *benchFlags) options() (eval.Options, error) {
 		}
 		o.Arms = arms
 	}
-	for s := range strings.SplitSeq(b.budgets, ",") {
-		var n tokenCount
-		if err := n.Set(s); err != nil {
-			return o, usageError{fmt.Sprintf("--budget %q: %v", s, err)}
-		}
-		o.Budgets = append(o.Budgets, int(n))
+	var err error
+	if o.Budgets, err = tokenList("--budget", b.budgets); err != nil {
+		return o, err
+	}
+	if o.TimingSizes, err = tokenList("--timing-sizes", b.sizes); err != nil {
+		return o, err
 	}
 	for s := range strings.SplitSeq(b.chains, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
@@ -246,6 +248,19 @@ func (b *benchFlags) options() (eval.Options, error) {
 		o.Chains = append(o.Chains, n)
 	}
 	return o, nil
+}
+
+// tokenList reads numbers of tokens, separated by commas.
+func tokenList(flag, list string) ([]int, error) {
+	var out []int
+	for s := range strings.SplitSeq(list, ",") {
+		var n tokenCount
+		if err := n.Set(s); err != nil {
+			return nil, usageError{fmt.Sprintf("%s %q: %v", flag, s, err)}
+		}
+		out = append(out, int(n))
+	}
+	return out, nil
 }
 
 // sessions are what is measured on.
