@@ -40,7 +40,9 @@ type Asking struct {
 	Dir      string // of the cache and of questions.json
 	Count    int    // questions for each session; 0: 18
 	Budget   int    // tokens of a view; 0: 8,000
-	Progress func(done, all int)
+	// Summarizer writes the summaries in the views; nil: code does.
+	Summarizer *Summarizer
+	Progress   func(done, all int)
 }
 
 // Answered is how an arm did on the questions of one type.
@@ -127,7 +129,7 @@ func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answ
 	sum := make(map[Answered]Answered) // by arm, recall and type
 	var all []Question
 	for i := range sessions {
-		w := &worker{s: &sessions[i], tokens: tokens, o: Options{Arms: arms}}
+		w := &worker{s: &sessions[i], tokens: tokens, o: Options{Arms: arms, Summarizer: a.Summarizer}}
 		c := w.newCut(sessions[i].futureSpan())
 		if !a.takes(c.size) {
 			continue

@@ -21,7 +21,9 @@ type Arm struct {
 	Unbounded bool
 	// Weighs marks arms that act by prices: they are replayed once for each price list.
 	Weighs bool
-	Open   func(ctx context.Context, o Setup) (Method, error)
+	// Summarizes marks arms that write summaries: by code, or by the model of [Setup].
+	Summarizes bool
+	Open       func(ctx context.Context, o Setup) (Method, error)
 }
 
 // Setup is what a method is told before a session begins.
@@ -33,8 +35,9 @@ type Setup struct {
 	Replay bool
 
 	Tokens *pleat.Tokenizer
-	Model  pleat.Model // prices and cache rules, for methods that weigh them
-	Own    string      // the summary of the session's own agent at this cut, if there is one
+	Model  pleat.Model         // prices and cache rules, for methods that weigh them
+	Digest pleat.DigestOptions // who writes summaries; zero: code
+	Own    string              // the summary of the session's own agent at this cut, if there is one
 }
 
 // Method is an arm at work on one session.
@@ -68,7 +71,7 @@ func Arms() []Arm {
 		Arm{Name: "tail", Doc: "the newest messages that fit", Open: openRule(tail)},
 		Arm{Name: "clear-3", Doc: "above half of the window (100,000 of 200,000 tokens) all but the newest 3 results become \"[cleared]\": the rule of the Anthropic API and of LangChain", Open: openRule(clear3)},
 		Arm{Name: "mask-10", Doc: "results before the newest 10 become one line, always: observation masking as JetBrains measured it", Open: openRule(mask10)},
-		Arm{Name: "summarize-85", Doc: "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents", Open: openSummarize},
+		Arm{Name: "summarize-85", Doc: "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents", Summarizes: true, Open: openSummarize},
 		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openOwn},
 		Arm{Name: "none", Doc: "everything, whatever the budget: what there is to be had", Unbounded: true, Open: openRule(none)},
 	)

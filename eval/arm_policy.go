@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ func policyArm(name string, recall bool) Arm {
 	if err != nil {
 		panic(err) // the names are those of this module
 	}
-	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Open: func(ctx context.Context, o Setup) (Method, error) {
+	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Summarizes: slices.Contains(p.Levers, pleat.LeverDigest), Open: func(ctx context.Context, o Setup) (Method, error) {
 		return openPolicy(ctx, p, recall, o)
 	}}
 }
@@ -40,7 +41,7 @@ type engine struct {
 }
 
 func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Method, error) {
-	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs}
+	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest}
 	e := engine{tokens: o.Tokens}
 	if o.Replay {
 		if p.Budget.Window == 0 {

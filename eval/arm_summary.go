@@ -69,7 +69,7 @@ func (s *summarizing) compact(ctx context.Context) error {
 	for i := s.cutoff; i < at; i++ {
 		old = append(old, s.t.At(i))
 	}
-	text, err := digestOf(ctx, old, s.summaryRoom(), s.setup.Tokens)
+	text, err := digestOf(ctx, old, s.summaryRoom(), s.setup)
 	if err != nil {
 		return err
 	}
@@ -81,15 +81,15 @@ func (s *summarizing) compact(ctx context.Context) error {
 // summaryRoom is generous: half of a view, and no more than models write.
 func (s *summarizing) summaryRoom() int { return min(s.setup.Budget/2, 8_000) }
 
-// digestOf is the deterministic digest of some messages: what stands for a model's
-// summary in every arm alike, as long as no model is given.
-func digestOf(ctx context.Context, msgs []pleat.Message, room int, tokens *pleat.Tokenizer) (string, error) {
+// digestOf is the digest of some messages, written as in every other arm: by code as long
+// as no model is given.
+func digestOf(ctx context.Context, msgs []pleat.Message, room int, o Setup) (string, error) {
 	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "digest"}, &pleat.Options{
 		Policy: pleat.Policy{
 			Name: "digest", Levers: []pleat.Lever{pleat.LeverDigest}, UntilGreen: true,
 			Digest: pleat.DigestBy{Whole: true, NoHead: true, Tokens: room, Format: "{summary}"},
 		},
-		Budget: pleat.Budget{Window: 1 << 30}, Tokens: tokens,
+		Budget: pleat.Budget{Window: 1 << 30}, Tokens: o.Tokens, Digest: o.Digest,
 		Recall: func(string) string { return "" },
 	})
 	if err == nil {

@@ -7,7 +7,9 @@ import "time"
 type Report struct {
 	Format   string       `json:"format"` // "pleat/bench/1"
 	Sessions []SessionRow `json:"sessions"`
-	Cells    []Cell       `json:"cells"`
+	// Summaries is the model that wrote them; empty: code did.
+	Summaries string `json:"summaries,omitempty"`
+	Cells     []Cell `json:"cells"`
 	// Own compares the arms with the real agents' own summaries, at the places where
 	// those were made.
 	Own     []Cell     `json:"own"`

@@ -24,6 +24,7 @@ type Options struct {
 	Workers     int              // sessions at a time; 0: one for each processor
 	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
 	NoMoney     bool             // leave the money simulation out
+	Summarizer  *Summarizer      // writes the summaries that are scored; nil: code. Replays for money and timings are by code always
 	Timings     bool             // report times and memory; they differ from run to run
 	TimingSizes []int            // tokens of the made-up sessions that show how they grow; nil: 10,000, 100,000, 300,000 and 1,000,000
 	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
@@ -101,6 +102,9 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 		return nil, fmt.Errorf("run bench: %w", err)
 	}
 	r := assemble(o, results)
+	if o.Summarizer != nil {
+		r.Summaries = o.Summarizer.Name
+	}
 	if o.Timings {
 		var err error
 		if r.Scaling, err = scale(ctx, o); err != nil {
@@ -279,7 +283,7 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 
 // compact feeds the arm in as many parts as there are compactions.
 func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, pleat.View, error) {
-	m, err := arm.Open(ctx, Setup{Budget: k.budget, Tokens: c.tokens, Own: c.sp.own})
+	m, err := arm.Open(ctx, Setup{Budget: k.budget, Tokens: c.tokens, Digest: c.o.Summarizer.digest(), Own: c.sp.own})
 	if err != nil {
 		return nil, pleat.View{}, err
 	}
@@ -295,6 +299,9 @@ func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, pleat.View, 
 		}
 	}
 	v, err := m.View(ctx, 0)
+	if failed := c.o.Summarizer.failed(); failed != nil {
+		return nil, pleat.View{}, failed
+	}
 	return m, v, err
 }
 

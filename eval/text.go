@@ -48,6 +48,9 @@ func columns() []column {
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions), thousands(r.tokens()))
+	if r.Summaries != "" {
+		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
+	}
 	for _, g := range groups(r.Cells) {
 		p.line("")
 		p.line("Views of %s tokens after %s (%d views)", thousands(g[0].Budget), times(g[0].Chain), g[0].Views)

@@ -29,7 +29,8 @@ every figure.
 
 No model is asked unless --answerer names one: then it writes questions about each session,
 answers them from every arm's view, alone and with up to two recalls, and they are graded
-blind. What that costs at most is said first.`,
+blind. One that --summarizer names writes the summaries of all arms. What that costs at most
+is said first.`,
 	examples: `# made-up sessions, a minute
 pleat bench
 # your own sessions, two arms, two budgets
@@ -61,10 +62,11 @@ type benchFlags struct {
 	htmlOut   string
 	fetch     string
 
-	answerer, grader, cache string
-	questions               int
-	answerBudget            tokenCount
-	yes                     bool
+	summarizer, answerer, grader, cache string
+
+	questions    int
+	answerBudget tokenCount
+	yes          bool
 }
 
 func (b *benchFlags) declare(fs *flag.FlagSet) {
@@ -80,6 +82,7 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the made-up sessions that --timings compacts, separated by commas")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
+	fs.StringVar(&b.summarizer, "summarizer", "", "have this `MODEL` write the summaries of every arm that makes any (default: code does); without --yes it is only said what that would cost")
 	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
@@ -105,6 +108,11 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
+	if b.summarizer != "" {
+		if o.Summarizer, err = b.summaries(ctx, p, sessions, o); err != nil || !b.yes {
+			return err
+		}
+	}
 	var asking *eval.Asking
 	if b.answerer != "" {
 		if asking, err = b.asking(ctx, p, sessions, o.Arms); err != nil || asking == nil {
@@ -118,6 +126,7 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	}
 	report, err := eval.Run(ctx, sessions, o)
 	if err == nil && asking != nil {
+		asking.Summarizer = o.Summarizer
 		asking.Progress = func(done, all int) { tell.say("asked about %d of %s", done, plural(all, "session")) }
 		report.Answers, err = asking.Run(ctx, sessions, armsOf(o))
 	}
@@ -178,18 +187,34 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Ses
 	if arms == nil {
 		arms = eval.Arms()
 	}
-	e := a.Estimate(sessions, arms)
+	if b.sayCost(p, "asking", a.Estimate(sessions, arms)); !b.yes {
+		return nil, nil
+	}
+	return a, nil
+}
+
+// summaries opens the model that summarizes and says what that costs.
+func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []eval.Session, o eval.Options) (*eval.Summarizer, error) {
+	m, err := openProvider(ctx, b.summarizer, p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	s := &eval.Summarizer{Asked: eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
+	b.sayCost(p, "summarizing", s.Estimate(sessions, o))
+	return s, nil
+}
+
+// sayCost says what a model will be asked at most, and that it is not yet.
+func (b *benchFlags) sayCost(p *program, what string, e eval.Estimate) {
 	price := "the table has no price for it"
 	if e.Known {
 		price = fmt.Sprintf("at most %.2f USD by the price table", e.USD)
 	}
-	fmt.Fprintf(p.stderr, "asking: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
-		plural(e.Requests, "request"), thousands(e.Input), thousands(e.Output), price, b.cache)
+	fmt.Fprintf(p.stderr, "%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
+		what, plural(e.Requests, "request"), thousands(e.Input), thousands(e.Output), price, b.cache)
 	if !b.yes {
 		fmt.Fprintln(p.stderr, "nothing was asked; say --yes to go on")
-		return nil, nil
 	}
-	return a, nil
 }
 
 // fetchCorpus gets the public sessions.
