@@ -56,7 +56,7 @@ func scale(ctx context.Context, o Options) ([]Scaling, error) {
 			if a.Own {
 				continue
 			}
-			p, err := scalePoint(ctx, a, &session)
+			p, err := quickest(ctx, a, &session)
 			if err != nil {
 				return nil, fmt.Errorf("time arm %s at %d tokens: %w", a.Name, size, err)
 			}
@@ -70,6 +70,28 @@ func scale(ctx context.Context, o Options) ([]Scaling, error) {
 		s.Memory = growth(s.Points, func(p ScalePoint) float64 { return float64(p.Allocated) })
 	}
 	return out, nil
+}
+
+// scaleRuns is how often each point is measured.
+const scaleRuns = 3
+
+// quickest is the run that was disturbed least by whatever else the machine does.
+func quickest(ctx context.Context, a Arm, s *Session) (ScalePoint, error) {
+	best, err := scalePoint(ctx, a, s)
+	for range scaleRuns - 1 {
+		var p ScalePoint
+		if err == nil {
+			p, err = scalePoint(ctx, a, s)
+		}
+		if err == nil {
+			p.Allocated = min(p.Allocated, best.Allocated)
+			best.Allocated = p.Allocated
+		}
+		if err == nil && p.Taking+p.Folding < best.Taking+best.Folding {
+			best = p
+		}
+	}
+	return best, err
 }
 
 // scalePoint has an arm fold a session once. The tokenizer is a new one, because what it

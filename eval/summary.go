@@ -60,6 +60,9 @@ func (s *Summarizer) Generate(ctx context.Context, req *pleat.Request, _ func(pl
 	if err == nil && reply.Stop == pleat.StopEnd {
 		err = keepText(name, replyText(reply))
 	}
+	if e, ok := errors.AsType[*pleat.APIError](err); ok && e.Overflow() {
+		return reply, err // the engine asks for less
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.mu.Lock()
 		if s.err == nil {
