@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -200,6 +201,10 @@ func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []eval.
 		return nil, err
 	}
 	s := &eval.Summarizer{Asked: eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
+	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
+		o.ChainBudget = o.Budgets[min(1, len(o.Budgets)-1)]
+		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
+	}
 	b.sayCost(p, "summarizing", s.Estimate(sessions, o))
 	return s, nil
 }
