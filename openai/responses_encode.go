@@ -82,18 +82,23 @@ func (w *writer) responsesTool(t pleat.Tool) {
 }
 
 // itemEncoder turns messages into items. An output's type has to be its call's, so it
-// remembers the types of the calls that were not functions.
+// remembers the types of the calls that were not functions, or are functions only here.
 type itemEncoder struct {
 	out   [][]byte
 	calls map[string]string // call id → type
 }
 
-// sawCall remembers the type of a call.
+// sawCall remembers the type of a call that goes out as it came.
 func (e *itemEncoder) sawCall(id, typ string) {
 	if typ == "function_call" {
 		delete(e.calls, id)
 		return
 	}
+	e.madeCall(id, typ)
+}
+
+// madeCall remembers the type that a call was written as.
+func (e *itemEncoder) madeCall(id, typ string) {
 	if e.calls == nil {
 		e.calls = make(map[string]string)
 	}
@@ -101,7 +106,7 @@ func (e *itemEncoder) sawCall(id, typ string) {
 }
 
 func (e *itemEncoder) message(m pleat.Message) error {
-	if m.Format() == pleat.FormatResponses && m.Raw() != "" {
+	if m.Format() == pleat.FormatResponses && m.Raw() != "" && e.fits(m) {
 		e.raw(m)
 		return nil
 	}
@@ -131,6 +136,23 @@ func (e *itemEncoder) message(m pleat.Message) error {
 		}
 	}
 	return e.said(m.Role(), said)
+}
+
+// fits reports whether a message's results are of the type that their calls were written
+// as. A custom tool's call that was edited has become a function's.
+func (e *itemEncoder) fits(m pleat.Message) bool {
+	for _, b := range m.Blocks().All() {
+		if r, ok := b.(pleat.ToolResult); ok && !e.answers(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// answers reports whether a result, as it came, is one for its call as it was written.
+func (e *itemEncoder) answers(r pleat.ToolResult) bool {
+	call, typ := e.calls[r.CallID], rawItemType(r.Raw)
+	return itemTypes[typ] == itemOutput && (call == "" || typ == call+"_output")
 }
 
 // raw adds a message of this wire as it came.
@@ -203,7 +225,7 @@ func (e *itemEncoder) block(b pleat.Block) error {
 			w.raw(b.Raw)
 			break
 		}
-		e.sawCall(b.ID, "function_call")
+		e.madeCall(b.ID, "function_call")
 		w.raw("{").key("type").str("function_call").key("call_id").str(b.ID)
 		w.key("name").str(b.Name).key("arguments").text(arguments(b)).end("}")
 	case pleat.ToolResult:
@@ -219,7 +241,7 @@ func (e *itemEncoder) block(b pleat.Block) error {
 }
 
 func (e *itemEncoder) result(w *writer, r pleat.ToolResult) error {
-	if itemTypes[rawItemType(r.Raw)] == itemOutput {
+	if e.answers(r) {
 		w.raw(r.Raw)
 		return nil
 	}
