@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 // Every file in testdata is a story told on the command line. With PLEAT_UPDATE set the
 // expected outputs in them are written anew.
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of short programs: not in short")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"checkfolds": checkFolds},
@@ -44,6 +47,9 @@ func TestScripts(t *testing.T) {
 // TestSharedStoreScripts are stories with a database: DATABASE has the URL of an empty one,
 // HOST what the program may call it.
 func TestSharedStoreScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many short programs: not in short")
+	}
 	cluster := pgtest.Shared(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/postgres", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
