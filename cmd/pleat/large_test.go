@@ -122,9 +122,6 @@ func TestLargeSession(t *testing.T) {
 		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		t.Logf("pleat %s of %d MB: %.1f s, %.1f s of processor time, peak memory %d MB", args[0], size, time.Since(start).Seconds(), cpu.Seconds(), peak>>20)
 		limit := int64(256<<20) + size<<20*6/10 // what is known of each message
-		if size > 400 {
-			limit += 400 << 20 // copies of the long line while it is taken in
-		}
 		if peak > limit {
 			t.Errorf("pleat %s took %d MB of memory, want at most %d", args[0], peak>>20, limit>>20)
 		}
