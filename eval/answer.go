@@ -3,24 +3,15 @@ package eval
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pleat-dev/pleat"
 )
-
-// Question is something that a continuing agent could want to know, with the answer.
-type Question struct {
-	Session string `json:"session"`
-	Type    string `json:"type"` // fact, artifact, decision, constraint or state
-	Text    string `json:"question"`
-	Gold    string `json:"answer"`
-}
 
 // Asked is a model that answers or grades.
 type Asked struct {
@@ -40,6 +31,7 @@ type Asking struct {
 	Dir      string // of the cache and of questions.json
 	Count    int    // questions for each session; 0: 18
 	Budget   int    // tokens of a view; 0: 8,000
+	AtATime  int    // questions asked at the same time; 0: 8
 	// Summarizer writes the summaries in the views; nil: code does.
 	Summarizer *Summarizer
 	Progress   func(done, all int)
@@ -70,6 +62,9 @@ func (a Asking) withDefaults() Asking {
 	}
 	if a.Budget == 0 {
 		a.Budget = 8_000
+	}
+	if a.AtATime < 1 {
+		a.AtATime = 8
 	}
 	return a
 }
@@ -125,34 +120,28 @@ func (a Asking) takes(size int) bool { return float64(size) >= slack*float64(a.B
 // Run asks. The results are in the order of the arms, then of the types.
 func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answered, error) {
 	a = a.withDefaults()
+	book, err := openQuestions(a.Dir)
+	if err != nil {
+		return nil, err
+	}
 	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
 	sum := make(map[Answered]Answered) // by arm, recall and type
-	var all []Question
 	for i := range sessions {
 		w := &worker{s: &sessions[i], tokens: tokens, o: Options{Arms: arms, Summarizer: a.Summarizer}}
 		c := w.newCut(sessions[i].futureSpan())
 		if !a.takes(c.size) {
 			continue
 		}
-		questions, err := a.questions(ctx, c)
+		questions, err := a.questions(ctx, c, book)
 		if err != nil {
 			return nil, fmt.Errorf("ask about %s: %w", c.s.Name, err)
 		}
-		all = append(all, questions...)
-		for k, arm := range arms {
-			if arm.Own || arm.Unbounded {
-				continue
-			}
-			if err := a.arm(ctx, c, k, questions, sum); err != nil {
-				return nil, fmt.Errorf("ask about %s, arm %s: %w", c.s.Name, arm.Name, err)
-			}
+		if err := a.session(ctx, c, questions, sum); err != nil {
+			return nil, fmt.Errorf("ask about %s: %w", c.s.Name, err)
 		}
 		if a.Progress != nil {
 			a.Progress(i+1, len(sessions))
 		}
-	}
-	if err := a.keepQuestions(all); err != nil {
-		return nil, err
 	}
 	out := []Answered{}
 	for _, arm := range arms {
@@ -167,76 +156,104 @@ func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answ
 	return out, nil
 }
 
-var questionTypes = []string{"fact", "artifact", "decision", "constraint", "state"}
+// try is one question put to one arm's view.
+type try struct {
+	arm  string
+	view string
+	with Recaller // nil: the view alone
+	q    Question
 
-// keepQuestions writes the questions down, for people and for other benches.
-func (a Asking) keepQuestions(list []Question) error {
-	data, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode questions: %w", err)
+	recalls int
+	grade   grade
+}
+
+// session has the questions about a session answered from every arm's view.
+func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum map[Answered]Answered) error {
+	var tries []try
+	for k, arm := range c.o.Arms {
+		if arm.Own || arm.Unbounded {
+			continue
+		}
+		m, v, err := c.compact(ctx, arm, key{k, a.Budget, 1})
+		if err != nil {
+			return fmt.Errorf("arm %s: %w", arm.Name, err)
+		}
+		msgs, err := v.Resolve(c.whole.At)
+		if err != nil {
+			return fmt.Errorf("arm %s: %w", arm.Name, err)
+		}
+		view := plainText(msgs)
+		rec, has := m.(Recaller)
+		for _, q := range questions {
+			if tries = append(tries, try{arm: arm.Name, view: view, q: q}); has {
+				tries = append(tries, try{arm: arm.Name, view: view, q: q, with: rec})
+			}
+		}
 	}
-	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
-		return fmt.Errorf("keep questions: %w", err)
+	if err := a.all(ctx, tries); err != nil {
+		return err
 	}
-	if err := os.WriteFile(filepath.Join(a.Dir, "questions.json"), append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("keep questions: %w", err)
+	for _, t := range tries {
+		id := Answered{Arm: t.arm, Budget: a.Budget, Recall: t.with != nil, Type: t.q.Type}
+		n, ok := sum[id]
+		if !ok {
+			n = id
+		}
+		sum[id] = n.plus(t)
 	}
 	return nil
 }
 
-const askForQuestions = `Below is the beginning of a working session of a coding agent. Write %d questions that the agent could need to answer when it goes on with the work: facts found, files made or changed, decisions with their reasons, rules that the user gave, the state of the work. Each must have one short, certain answer in the text. Answer with a JSON array and nothing else: [{"type": "fact|artifact|decision|constraint|state", "question": "…", "answer": "…"}]`
-
-// questions has a model write the questions about what is before the cut.
-func (a Asking) questions(ctx context.Context, c *cut) ([]Question, error) {
-	text, err := a.ask(ctx, a.Answerer, fmt.Sprintf(askForQuestions, a.Count), plainText(c.before), 200*a.Count)
-	if err != nil {
-		return nil, err
+// all asks some at a time. The first error ends it.
+func (a Asking) all(ctx context.Context, tries []try) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan *try)
+	var wg sync.WaitGroup
+	for range min(a.AtATime, len(tries)) {
+		wg.Go(func() {
+			for t := range next {
+				if err := a.put(ctx, t); err != nil {
+					cancel(fmt.Errorf("arm %s: %w", t.arm, err))
+				}
+			}
+		})
 	}
-	from, to := strings.IndexByte(text, '['), strings.LastIndexByte(text, ']')
-	if from < 0 || to < from {
-		return nil, errors.New("the model wrote no list of questions")
-	}
-	var list []Question
-	if err := json.Unmarshal([]byte(text[from:to+1]), &list); err != nil {
-		return nil, fmt.Errorf("read the model's questions: %w", err)
-	}
-	var out []Question
-	for _, q := range list {
-		if q.Session = c.s.Name; q.Text != "" && q.Gold != "" && slices.Contains(questionTypes, q.Type) {
-			out = append(out, q)
+	for i := range tries {
+		if ctx.Err() != nil {
+			break
 		}
+		next <- &tries[i]
 	}
-	return out, nil
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
 }
 
-// arm has the questions answered from one arm's view.
-func (a Asking) arm(ctx context.Context, c *cut, k int, questions []Question, sum map[Answered]Answered) error {
-	m, v, err := c.compact(ctx, c.o.Arms[k], key{k, a.Budget, 1})
+// put has one question answered and graded.
+func (a Asking) put(ctx context.Context, t *try) error {
+	text, recalls, err := a.answer(ctx, t.view, t.q, t.with)
 	if err != nil {
 		return err
 	}
-	msgs, err := v.Resolve(c.whole.At)
-	if err != nil {
-		return err
+	t.recalls = recalls
+	t.grade, err = a.grade(ctx, t.q, text)
+	return err
+}
+
+func (a Answered) plus(t try) Answered {
+	a.Questions++
+	a.Recalls += t.recalls
+	switch {
+	case t.grade.Score >= 2:
+		a.Full++
+	case t.grade.Score == 1:
+		a.Half++
 	}
-	view := plainText(msgs)
-	rec, _ := m.(Recaller)
-	ways := []Recaller{nil}
-	if rec != nil {
-		ways = append(ways, rec)
+	if t.grade.Wrong {
+		a.Wrong++
 	}
-	for _, q := range questions {
-		for _, with := range ways {
-			answer, recalls, err := a.answer(ctx, view, q, with)
-			if err != nil {
-				return err
-			}
-			if err := a.grade(ctx, c.o.Arms[k].Name, q, answer, with != nil, recalls, sum); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return a
 }
 
 const (
@@ -281,38 +298,24 @@ func (a Asking) answer(ctx context.Context, view string, q Question, rec Recalle
 
 const askGrade = "Grade an answer against the right one. 2: it has all that the right answer says; 1: a part of it; 0: nothing of it, or it says that it does not know. Wrong is true if it asserts something that contradicts the right answer. Reply with JSON and nothing else: {\"score\": 0, \"wrong\": false}"
 
+// grade is what a grader thinks of an answer.
+type grade struct {
+	Score int
+	Wrong bool
+}
+
 // grade has the answer graded by somebody who does not know whose it is.
-func (a Asking) grade(ctx context.Context, arm string, q Question, answer string, recall bool, recalls int, sum map[Answered]Answered) error {
+func (a Asking) grade(ctx context.Context, q Question, answer string) (grade, error) {
 	text, err := a.ask(ctx, a.Grader, askGrade, "Question: "+q.Text+"\nRight answer: "+q.Gold+"\nAnswer to grade: "+answer, 50)
 	if err != nil {
-		return err
+		return grade{}, err
 	}
-	var g struct {
-		Score int
-		Wrong bool
-	}
+	var g grade
 	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if from < 0 || to < from || json.Unmarshal([]byte(text[from:to+1]), &g) != nil {
-		return fmt.Errorf("read the grade of %q: the grader said %q", q.Text, text)
+		return g, fmt.Errorf("read the grade of %q: the grader said %q", q.Text, text)
 	}
-	id := Answered{Arm: arm, Budget: a.Budget, Recall: recall, Type: q.Type}
-	n, ok := sum[id]
-	if !ok {
-		n = id
-	}
-	n.Questions++
-	n.Recalls += recalls
-	switch {
-	case g.Score >= 2:
-		n.Full++
-	case g.Score == 1:
-		n.Half++
-	}
-	if g.Wrong {
-		n.Wrong++
-	}
-	sum[id] = n
-	return nil
+	return g, nil
 }
 
 // ask asks a model, or the cache.
@@ -327,19 +330,12 @@ func (a Asking) ask(ctx context.Context, who Asked, system, text string, most in
 	if err != nil {
 		return "", fmt.Errorf("ask %s: %w", who.Name, err)
 	}
-	var out []string
-	for _, m := range reply.Messages {
-		out = append(out, m.Text())
-	}
-	answer := strings.TrimSpace(strings.Join(out, "\n"))
+	answer := strings.TrimSpace(replyText(reply))
 	if answer == "" {
 		return "", fmt.Errorf("ask %s: the answer is empty (%s)", who.Name, reply.Stop)
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return "", fmt.Errorf("keep answer: %w", err)
-	}
-	if err := os.WriteFile(name, []byte(answer), 0o644); err != nil {
-		return "", fmt.Errorf("keep answer: %w", err)
+	if err := keepText(name, answer); err != nil {
+		return "", err
 	}
 	return answer, nil
 }

@@ -41,6 +41,10 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 		data.Tables = append(data.Tables, tableOf(fmt.Sprintf("Where the real agents compacted, against their own summaries: views of %s tokens", thousands(g[0].Budget)), g))
 	}
 	data.Tables = append(data.Tables, moneyTables(r.Money)...)
+	if len(r.Answers) > 0 {
+		rows := answerRows(r.Answers)
+		data.Tables = slices.Insert(data.Tables, 0, htmlTable{Title: answerTitle(r.Answers[0]), Head: rows[0], Rows: rows[1:]})
+	}
 	if len(r.Scaling) > 0 {
 		rows := scaleRows(r.Scaling)
 		data.Tables = append(data.Tables, htmlTable{Title: scaleTitle(r.Scaling[0]), Head: rows[0], Rows: rows[1:]})
@@ -143,8 +147,8 @@ func (r *Report) moneyPlot() plot {
 
 func (r *Report) decayPlot() plot {
 	budget := 0
-	for _, c := range r.Cells {
-		if c.Chain > 1 {
+	for _, c := range r.Cells { // the smallest, where there is most to lose
+		if c.Chain > 1 && (budget == 0 || c.Budget < budget) {
 			budget = c.Budget
 		}
 	}
@@ -154,7 +158,7 @@ func (r *Report) decayPlot() plot {
 			list = put(list, c.Arm, float64(c.Chain), c.Score())
 		}
 	}
-	return drawn(plot{Title: "The mean mark after several compactions", X: "compactions", Y: "mark, 0 to 5", Series: list})
+	return drawn(plot{Title: fmt.Sprintf("The mean mark after several compactions, views of %s tokens", thousands(budget)), X: "compactions", Y: "mark, 0 to 5", Series: list})
 }
 
 func put(list []series, name string, x, y float64) []series {

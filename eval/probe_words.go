@@ -131,26 +131,35 @@ var planTools = []string{"todowrite", "todo_write", "write_todos", "update_plan"
 
 // planState asks for every item of the newest task list, with its state.
 func planState(s *Session, sp span) []probe {
-	var items []planItem
-	for _, m := range s.Messages[:sp.cut] {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok && slices.Contains(planTools, strings.ToLower(c.Name)) {
-				if list := planOf(c.Input.String()); len(list) > 0 {
-					items = list
-				}
-			}
-		}
-	}
 	var out []probe
-	for _, it := range items {
+	for _, it := range newestPlan(s.Messages[:sp.cut]) {
 		out = append(out, planProbe(it))
 	}
 	return out
 }
 
+// newestPlan is the newest task list that the calls of messages hold.
+func newestPlan(msgs []pleat.Message) []planItem {
+	for _, m := range slices.Backward(msgs) {
+		for i := m.Blocks().Len() - 1; i >= 0; i-- {
+			c, ok := m.Blocks().At(i).(pleat.ToolCall)
+			if !ok || !slices.Contains(planTools, strings.ToLower(c.Name)) {
+				continue
+			}
+			if list := planOf(c.Input.String()); len(list) > 0 {
+				return list
+			}
+		}
+	}
+	return nil
+}
+
 func planProbe(it planItem) probe {
 	words := wordSet(it.text)
 	return probe{family: PlanState, what: it.status + ": " + it.text, query: "task list " + firstWords(it.text), look: func(s *seen) verdict {
+		if slices.Contains(newestPlan(s.msgs), it) {
+			return stated
+		}
 		v := absent
 		for _, at := range s.candidates(words) {
 			if covered(s.words[at], words) < 0.9 {

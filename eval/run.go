@@ -18,8 +18,7 @@ type Options struct {
 	Arms    []Arm // nil: Arms()
 	Budgets []int // tokens of a view; nil: 49,000, 20,000 and 8,000
 	Chains  []int // numbers of compactions; nil: 1, 2, 3, 5 and 10
-	// ChainBudget is the budget at which more than one compaction is tried; 0: the
-	// second of the budgets, or the only one.
+	// ChainBudget is the only budget at which more than one compaction is tried; 0: all.
 	ChainBudget int
 	Workers     int              // sessions at a time; 0: one for each processor
 	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
@@ -45,9 +44,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Chains == nil {
 		o.Chains = []int{1, 2, 3, 5, 10}
-	}
-	if o.ChainBudget == 0 {
-		o.ChainBudget = o.Budgets[min(1, len(o.Budgets)-1)]
 	}
 	if o.TimingSizes == nil {
 		o.TimingSizes = []int{10_000, 100_000, 300_000, 1_000_000}
@@ -138,7 +134,7 @@ func (o Options) keys() []key {
 	var out []key
 	for _, budget := range o.Budgets {
 		for _, chain := range o.Chains {
-			if chain > 1 && budget != o.ChainBudget {
+			if chain > 1 && o.ChainBudget != 0 && budget != o.ChainBudget {
 				continue
 			}
 			for a, arm := range o.Arms {
@@ -287,9 +283,12 @@ func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, pleat.View, 
 	if err != nil {
 		return nil, pleat.View{}, err
 	}
+	from := 0
 	for i := range k.chain {
-		from, to := len(c.before)*i/k.chain, len(c.before)*(i+1)/k.chain
-		if err := m.Append(ctx, c.before[from:to]...); err != nil {
+		to := c.s.request(len(c.before)*(i+1)/k.chain, len(c.before))
+		part := c.before[from:to]
+		from = to
+		if err := m.Append(ctx, part...); err != nil {
 			return nil, pleat.View{}, err
 		}
 		if i < k.chain-1 {
@@ -372,13 +371,19 @@ func stubsIn(ctx context.Context, s *seen, rec Recaller) []stub {
 	return out
 }
 
-// isHandle reports whether a method can give something back for a word. Words without a
-// digit are words.
-func isHandle(ctx context.Context, rec Recaller, word string) bool {
-	if rec == nil || !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
+// isHandle reports whether a method gave a word out as a handle, also one whose recall
+// does not count. Words without a digit are words.
+func isHandle(ctx context.Context, m any, word string) bool {
+	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
 		return false
 	}
-	_, err := rec.Unfold(ctx, word)
+	err := pleat.ErrNotFound
+	switch m := m.(type) {
+	case Recaller:
+		_, err = m.Unfold(ctx, word)
+	case *engine:
+		_, err = m.s.Unfold(ctx, pleat.UnfoldRequest{Handle: word, Budget: unfoldTokens})
+	}
 	return err == nil
 }
 
@@ -413,9 +418,8 @@ func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v pleat.View, s 
 		cell.Illegal = 1
 		note("illegal", bad[:1])
 	}
-	rec, _ := m.(Recaller)
 	var inv, wrongly []string
-	cell.Named, inv = invented(s, c.source, func(word string) bool { return isHandle(ctx, rec, word) })
+	cell.Named, inv = invented(s, c.source, func(word string) bool { return isHandle(ctx, m, word) })
 	cell.Invented = len(inv)
 	note("invented", inv)
 	cell.Right, cell.Stated, wrongly = precision(c.gold, c.shell, s)

@@ -174,10 +174,16 @@ func (s *Session) futureSpan() span {
 	for part := 0; cut < to && part < best*7/10; cut++ {
 		part += s.chars(cut, cut+1)
 	}
-	for cut < to && s.Messages[cut].Role() != pleat.RoleAssistant {
-		cut++
+	return span{cut: s.request(cut, to), end: to}
+}
+
+// request is the first message from i on, before end, that is the beginning of an answer:
+// what is before it was sent as a request. Without one it is end.
+func (s *Session) request(i, end int) int {
+	for i < end && (s.Messages[i].Role() != pleat.RoleAssistant || i > 0 && s.Messages[i-1].Role() == pleat.RoleAssistant) {
+		i++
 	}
-	return span{cut: cut, end: to}
+	return i
 }
 
 // ownSpans are the cuts that the session's own agent made and whose summaries can be read.

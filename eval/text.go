@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -51,7 +52,14 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Summaries != "" {
 		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
 	}
+	most := 0
+	for _, c := range r.Cells {
+		most = max(most, c.Chain)
+	}
 	for _, g := range groups(r.Cells) {
+		if n := g[0].Chain; n > 1 && n < most {
+			continue // in the JSON and on the page
+		}
 		p.line("")
 		p.line("Views of %s tokens after %s (%d views)", thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
 		p.table(g)
@@ -164,16 +172,40 @@ func (p *printer) answers(list []Answered) {
 	if len(list) == 0 {
 		return
 	}
-	p.line("Questions answered by a model from the view; a full answer is 1, half an answer 0.5")
-	rows := [][]string{{"arm", "recall", "type", "questions", "score", "wrong", "recalls"}}
-	for _, a := range list {
-		recall := "no"
-		if a.Recall {
-			recall = "yes"
+	p.line("%s", answerTitle(list[0]))
+	p.rows(answerRows(list))
+}
+
+func answerTitle(a Answered) string {
+	return fmt.Sprintf("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5", thousands(a.Budget))
+}
+
+// answerRows are the lines of the table of answers: an arm without and with recall.
+func answerRows(list []Answered) [][]string {
+	rows := [][]string{append(append([]string{"arm", "questions", "score"}, questionTypes...), "wrong", "recalls")}
+	for len(list) > 0 {
+		n := 0
+		all := Answered{Arm: list[0].Arm, Recall: list[0].Recall}
+		score := make(map[string]string)
+		for n < len(list) && list[n].Arm == all.Arm && list[n].Recall == all.Recall {
+			a := list[n]
+			score[a.Type] = fmt.Sprintf("%.2f", a.Score())
+			all.Questions, all.Full, all.Half = all.Questions+a.Questions, all.Full+a.Full, all.Half+a.Half
+			all.Wrong, all.Recalls = all.Wrong+a.Wrong, all.Recalls+a.Recalls
+			n++
 		}
-		rows = append(rows, []string{a.Arm, recall, a.Type, fmt.Sprint(a.Questions), fmt.Sprintf("%.2f", a.Score()), fmt.Sprint(a.Wrong), fmt.Sprint(a.Recalls)})
+		list = list[n:]
+		name, recalls := all.Arm, "–"
+		if all.Recall {
+			name, recalls = all.Arm+", recall", fmt.Sprint(all.Recalls)
+		}
+		row := []string{name, fmt.Sprint(all.Questions), fmt.Sprintf("%.2f", all.Score())}
+		for _, typ := range questionTypes {
+			row = append(row, cmp.Or(score[typ], "–"))
+		}
+		rows = append(rows, append(row, fmt.Sprint(all.Wrong), recalls))
 	}
-	p.rows(rows)
+	return rows
 }
 
 func (p *printer) times(list []Timing) {

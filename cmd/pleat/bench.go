@@ -66,6 +66,7 @@ type benchFlags struct {
 	summarizer, answerer, grader, cache string
 
 	questions    int
+	atATime      int
 	answerBudget tokenCount
 	yes          bool
 }
@@ -76,7 +77,7 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
 	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
-	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions after one another, `N`s separated by commas; more than one at the second budget only")
+	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions after one another, `N`s separated by commas")
 	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
 	fs.BoolVar(&b.timings, "timings", false, "report time and memory too, also how they grow with the session; they differ from run to run")
@@ -87,6 +88,7 @@ func (b *benchFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
+	fs.IntVar(&b.atATime, "ask-at-a-time", 8, "ask the models `N` questions at the same time")
 	b.answerBudget = 8_000
 	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
 	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and models' answers in `FOLDER`; what is there is not asked again")
@@ -175,7 +177,7 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Ses
 		}
 		return eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
 	}
-	a := &eval.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget)}
+	a := &eval.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: b.atATime}
 	var err error
 	if a.Answerer, err = open(b.answerer); err != nil {
 		return nil, err
@@ -202,7 +204,6 @@ func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []eval.
 	}
 	s := &eval.Summarizer{Asked: eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
 	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
-		o.ChainBudget = o.Budgets[min(1, len(o.Budgets)-1)]
 		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
 	}
 	b.sayCost(p, "summarizing", s.Estimate(sessions, o))
