@@ -25,6 +25,9 @@ type contents struct {
 	order *list.List            // of *heldMessage, the one used last in front
 	bytes int
 
+	// leaving is told of a message before it goes from memory; nil: nobody is.
+	leaving func(i int)
+
 	// ctx is that of the call under way. Planning is pure and passes none; where it needs
 	// words, reading them ends with the call that it is done for.
 	ctx context.Context
@@ -82,7 +85,12 @@ func (c *contents) hold(i int, m Message) {
 	c.held[i] = c.order.PushFront(h)
 	c.bytes += h.bytes
 	for c.bytes > c.limit && c.order.Len() > 1 {
-		last := c.order.Remove(c.order.Back()).(*heldMessage)
+		back := c.order.Back()
+		last := back.Value.(*heldMessage)
+		if c.leaving != nil {
+			c.leaving(last.i)
+		}
+		c.order.Remove(back)
 		delete(c.held, last.i)
 		c.bytes -= last.bytes
 	}

@@ -16,13 +16,15 @@ func (d *draft) head() int {
 
 // prompt is the number of system and developer messages that the conversation begins
 // with: on some wires they are the system prompt, which is never touched.
-func (d *draft) prompt() int {
-	for i := range d.s.facts {
-		if r := d.s.facts[i].role; r != RoleSystem && r != RoleDeveloper {
+func (d *draft) prompt() int { return d.s.prompt() }
+
+func (s *state) prompt() int {
+	for i := range s.facts {
+		if r := s.facts[i].role; r != RoleSystem && r != RoleDeveloper {
 			return i
 		}
 	}
-	return len(d.s.facts)
+	return len(s.facts)
 }
 
 // maxPage is the most tokens that a page written by code earns: beyond it the newest

@@ -1,9 +1,7 @@
 package pleat
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"hash"
 	"io"
 	"strconv"
 	"strings"
@@ -230,42 +228,15 @@ func (s *state) renderText(start, end int) string {
 // renderTo writes what renderText returns, message by message.
 func (s *state) renderTo(w io.StringWriter, start, end int) {
 	for i := start; i < end; i++ {
-		m := s.t.At(i)
-		w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
-		for _, blk := range m.Blocks().All() {
-			renderBlock(w, blk)
-		}
+		renderMessage(w, i, s.t.At(i))
 	}
 }
 
-// textMeter takes a text's measure: it may be larger than memory.
-type textMeter struct {
-	sum   hash.Hash
-	bytes int
-	lines int // line feeds
-	open  bool
-}
-
-// WriteString implements [io.StringWriter].
-func (t *textMeter) WriteString(s string) (int, error) {
-	if s != "" {
-		t.sum.Write(stringBytes(s))
-		t.bytes += len(s)
-		t.lines += strings.Count(s, "\n")
-		t.open = s[len(s)-1] != '\n'
+func renderMessage(w io.StringWriter, i int, m Message) {
+	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
+	for _, blk := range m.Blocks().All() {
+		renderBlock(w, blk)
 	}
-	return len(s), nil
-}
-
-// measure returns hash, bytes and lines of what renderText returns.
-func (s *state) measure(start, end int) (h Hash, bytes, lines int) {
-	t := textMeter{sum: sha256.New()}
-	s.renderTo(&t, start, end)
-	if t.open {
-		t.lines++
-	}
-	t.sum.Sum(h[:0])
-	return h, t.bytes, t.lines
 }
 
 func renderBlock(b io.StringWriter, blk Block) {

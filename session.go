@@ -97,7 +97,7 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = NewCalibration(s.o.Model)
 	s.st = newState(s.o.Tokens, newContents(store, key, &s.o))
-	s.st.recall = s.recall()
+	s.st.recall, s.st.policy = s.recall(), &s.o.Policy
 	s.st.head = s.o.headParts()
 	s.st.rebuild()
 	if err := s.refresh(ctx); err != nil {

@@ -41,6 +41,7 @@ type state struct {
 	recall func(handle string) string // how stubs say to get content back; nil: they do not
 	head   Parts                      // system and tools
 	first  int                        // number of messages before the first assistant message
+	policy *Policy                    // which stretches will be measured; nil: not known
 
 	answers int // runs of assistant messages: requests that were answered
 
@@ -63,6 +64,8 @@ type state struct {
 	told      []narrative              // digests by a model that can be used, newest last
 	digests   []DigestReport           // how every digest came to be
 	epochSeq  uint64                   // number of the newest epoch's entry
+	meters    []*stretchMeter          // of stretches that begin where levers begin them
+	left      bool                     // messages behind the head were let go of
 }
 
 // folded is a set of folds in force.
@@ -82,6 +85,7 @@ type TokenCounter interface {
 func newState(count TokenCounter, msgs *contents) *state {
 	s := &state{count: count, msgs: msgs, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
 	s.t.read = msgs.at
+	msgs.leaving = s.leaving
 	return s
 }
 
