@@ -59,11 +59,11 @@ func newDraft(e pleat.Entry) draft {
 	}
 	if len(e.Body) > 0 {
 		d.BodyHash = pleat.HashOf(e.Body)
-		d.body = packed.Pack(e.Body)
+		d.body = packed.PackQuick(e.Body)
 	}
 	if e.Text != "" {
 		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = packed.PackText(e.Text)
+			d.text = packed.PackPlaces(e.Text, e.Body)
 		}
 	}
 	return d

@@ -171,11 +171,12 @@ func (s *Store) cut(ctx context.Context, job *indexJob, room int) (used int, err
 	return used, nil
 }
 
-// entryText reads the text of an entry, from where it is: by itself, or as the body.
+// entryText reads the text of an entry, from where it is: by itself, in the body, or as
+// the body.
 func (s *Store) entryText(ctx context.Context, entry int64) (seq uint64, text string, err error) {
 	row := s.read.QueryRowContext(ctx, "SELECT "+entryColumns+", s.tenant, s.name, t.size, t.codec, t.data, b.size, b.codec, b.data "+
 		"FROM entry e JOIN session s ON s.id = e.session LEFT JOIN text t ON t.entry = e.id "+
-		"LEFT JOIN blob b ON e.text = e.body AND b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?", entry)
+		"LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?", entry)
 	var tenant, name, textData, blobData []byte
 	var textSize, textForm, blobSize, blobForm sql.NullInt64
 	r, err := scanEntry(row, &tenant, &name, &textSize, &textForm, &textData, &blobSize, &blobForm, &blobData)
@@ -190,16 +191,28 @@ func (s *Store) entryText(ctx context.Context, entry int64) (seq uint64, text st
 		return 0, "", s.corrupt("session %q: checksum of entry %d does not fit", key, r.Seq)
 	}
 	p, size := packed.Blob{Size: int(textSize.Int64), Codec: int(textForm.Int64), Data: textData}, int(textSize.Int64)
+	body := packed.Blob{Size: int(blobSize.Int64), Codec: int(blobForm.Int64), Data: blobData}
 	if r.textHash == r.BodyHash {
-		p, size = packed.Blob{Size: int(blobSize.Int64), Codec: int(blobForm.Int64), Data: blobData}, r.BodySize
+		p, size = body, r.BodySize
 	} else if size < 0 || size > maxTextSize {
 		return 0, "", s.corrupt("session %q: text of entry %d says that it has %d bytes", key, r.Seq, size)
 	}
-	content, err := p.Unpack(size, r.textHash)
+	content, err := unpackText(p, size, body, r)
 	if err != nil {
 		return 0, "", s.corrupt("session %q: text of entry %d %v", key, r.Seq, err)
 	}
 	return r.Seq, string(content), nil
+}
+
+func unpackText(p packed.Blob, size int, body packed.Blob, r *record) ([]byte, error) {
+	if !p.InBody() {
+		return p.Unpack(size, r.textHash)
+	}
+	content, err := body.Unpack(r.BodySize, r.BodyHash)
+	if err != nil {
+		return nil, fmt.Errorf("is in a body that %w", err)
+	}
+	return p.UnpackFrom(content, size, r.textHash)
 }
 
 // maxTextSize bounds what a damaged size can make the decompressor allocate. SQLite

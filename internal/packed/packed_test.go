@@ -10,8 +10,8 @@ import (
 )
 
 func TestPack(t *testing.T) {
-	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), "\x00\xff" + strings.Repeat("x", 90)} {
-		for _, b := range []packed.Blob{packed.Pack([]byte(content)), packed.PackText(content)} {
+	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000), "\x00\xff" + strings.Repeat("x", 90)} {
+		for _, b := range []packed.Blob{packed.Pack([]byte(content)), packed.PackText(content), packed.PackQuick([]byte(content))} {
 			got, err := b.Unpack(len(content), pleat.HashOf(content))
 			if err != nil || string(got) != content {
 				t.Errorf("round trip of %d bytes: %v", len(content), err)
@@ -26,7 +26,12 @@ func TestPack(t *testing.T) {
 // Whatever is wrong with stored bytes is an error, never content.
 func TestUnpackRefuses(t *testing.T) {
 	content := []byte(strings.Repeat("the same line again\n", 500))
-	good := packed.Pack(content)
+	refuses(t, content, packed.Pack(content))
+	refuses(t, content, packed.PackQuick(content))
+}
+
+func refuses(t *testing.T, content []byte, good packed.Blob) {
+	t.Helper()
 	hash := pleat.HashOf(content)
 	flipped := bytes.Clone(good.Data)
 	flipped[len(flipped)/2] ^= 1
