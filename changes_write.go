@@ -232,7 +232,7 @@ func (w *changeWriter) head(f *fileChange) string {
 	}
 	fmt.Fprintf(&b, "#%d", f.last)
 	ref := w.in.s.ledger.entries[f.last-1].Call
-	if h := w.in.s.facts[ref.Message].blocks[ref.Block].handle; h != "" && w.in.recall != nil {
+	if h := w.in.s.facts[ref.Message].blocks[ref.Block].name.String(); h != "" && w.in.recall != nil {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // DefaultMemory is how many bytes of messages a session keeps in memory; see
@@ -20,7 +21,8 @@ type contents struct {
 	codecs map[Format]Codec
 	limit  int
 
-	kept  []keptMessage
+	kept  []keptAt
+	forms []messageForm // that occur
 	held  map[int]*list.Element // of recent
 	order *list.List            // of *heldMessage, the one used last in front
 	bytes int
@@ -41,6 +43,13 @@ type keptMessage struct {
 	form messageForm
 }
 
+// keptAt is a keptMessage as it is remembered.
+type keptAt struct {
+	body Hash
+	seq  uint64
+	form int32 // in the list of forms, of which a session has a few
+}
+
 type heldMessage struct {
 	i, bytes int
 	m        Message
@@ -59,8 +68,19 @@ func newContents(store Store, key SessionKey, o *Options) *contents {
 
 // add takes the next message in.
 func (c *contents) add(m Message, k keptMessage) {
-	c.kept = append(c.kept, k)
+	form := slices.Index(c.forms, k.form)
+	if form < 0 {
+		form = len(c.forms)
+		c.forms = append(c.forms, k.form)
+	}
+	c.kept = append(c.kept, keptAt{k.body, k.seq, int32(form)})
 	c.hold(len(c.kept)-1, m)
+}
+
+// where says where message i is.
+func (c *contents) where(i int) keptMessage {
+	k := c.kept[i]
+	return keptMessage{k.seq, k.body, c.forms[k.form]}
 }
 
 // at returns message i. What stands for a message that cannot be read says so.
@@ -98,9 +118,10 @@ func (c *contents) hold(i int, m Message) {
 
 // load reads message i from the store. Along with an error comes what stands for it.
 func (c *contents) load(i int) (Message, error) {
-	m, err := c.read(c.ctx, c.kept[i])
+	k := c.where(i)
+	m, err := c.read(c.ctx, k)
 	if err != nil {
-		return c.standIn(c.kept[i]), fmt.Errorf("read message %d: %w", i+1, err)
+		return c.standIn(k), fmt.Errorf("read message %d: %w", i+1, err)
 	}
 	return m, nil
 }

@@ -74,8 +74,8 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 				keep--
 				continue
 			}
-			if ref := (BlockRef{i, b}); s.maskable(ref, p, s.inUse) && f.blocks[b].chars >= p.Mask.Min {
-				tokens := f.blocks[b].tokens
+			if ref := (BlockRef{i, b}); s.maskable(ref, p, s.inUse) && int(f.blocks[b].chars) >= p.Mask.Min {
+				tokens := int(f.blocks[b].tokens)
 				if old := s.inUse.blocks[ref]; old != nil {
 					tokens = old.After
 				}
@@ -83,7 +83,7 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 				found = true
 			}
 		}
-		parts := s.partsShown(i, s.inUse)
+		parts, _ := s.partsShown(i, s.inUse)
 		suffix += parts.Total()
 		if !found {
 			continue

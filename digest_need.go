@@ -84,7 +84,7 @@ func (d *draft) fresh(n *narrative, end int) bool {
 	missing := 0
 	for i := n.End; i < end; i++ {
 		for b := range d.s.facts[i].blocks {
-			missing += d.s.facts[i].blocks[b].tokens
+			missing += int(d.s.facts[i].blocks[b].tokens)
 		}
 	}
 	return missing < leastUpdate

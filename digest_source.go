@@ -65,15 +65,15 @@ func (s *Session) digestSource(need digestNeed) (*digestSource, error) {
 			bf := &st.facts[i].blocks[b]
 			stale := 0
 			if bf.kind == KindToolResult && bf.call > 0 {
-				stale = st.ledger.Entry(bf.call).SupersededBy
+				stale = st.ledger.Entry(int(bf.call)).SupersededBy
 			}
-			m.handles, m.stale = append(m.handles, bf.handle), append(m.stale, stale)
+			m.handles, m.stale = append(m.handles, bf.name.String()), append(m.stale, stale)
 		}
 		src.msgs = append(src.msgs, m)
 	}
 	var err error
 	v := View{}
-	for _, vm := range st.view {
+	for _, vm := range st.view() {
 		if vm.Source >= need.end {
 			break
 		}
@@ -88,7 +88,7 @@ func (s *Session) digestSource(need digestNeed) (*digestSource, error) {
 	}
 	for i := need.start; i < need.end; i++ {
 		for b := range st.facts[i].blocks {
-			src.replaces += st.facts[i].blocks[b].tokens
+			src.replaces += int(st.facts[i].blocks[b].tokens)
 		}
 	}
 	return src, errors.Join(err, st.msgs.fault())

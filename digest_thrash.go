@@ -71,7 +71,7 @@ func (d *draft) keepThrashed() {
 	files := d.s.thrashedFiles()
 	for _, f := range files[max(0, len(files)-max(d.p.Restore.Files, 1)):] {
 		d.thrash = append(d.thrash, f.path)
-		if e := d.s.ledger.Entry(f.read); e.Outcome == Succeeded && d.s.facts[e.Result.Message].blocks[e.Result.Block].tokens <= max(d.p.Restore.PerFile, 1) {
+		if e := d.s.ledger.Entry(f.read); e.Outcome == Succeeded && int(d.s.facts[e.Result.Message].blocks[e.Result.Block].tokens) <= max(d.p.Restore.PerFile, 1) {
 			if d.kept == nil {
 				d.kept = make(map[BlockRef]bool)
 			}

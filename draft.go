@@ -91,7 +91,7 @@ func (d *draft) tokensOf(i int) int {
 	if d.covered(i) {
 		return 0
 	}
-	parts := d.s.partsShown(i, d.in)
+	parts, _ := d.s.partsShown(i, d.in)
 	return parts.Total()
 }
 
@@ -112,7 +112,7 @@ func (d *draft) tokensIn(start, end int) int {
 // foldBlock replaces a block by a stub, if that makes the view smaller.
 func (d *draft) foldBlock(ref BlockRef, lever Lever, reason, stub string, parts Parts) bool {
 	bf := &d.s.facts[ref.Message].blocks[ref.Block]
-	before := bf.tokens
+	before := int(bf.tokens)
 	old := d.in.blocks[ref]
 	if old != nil {
 		before = old.After
@@ -122,9 +122,9 @@ func (d *draft) foldBlock(ref BlockRef, lever Lever, reason, stub string, parts 
 		return false
 	}
 	d.in.blocks[ref] = d.add(&Fold{
-		Handle: bf.handle, Lever: lever, Reason: reason,
+		Handle: bf.name.String(), Lever: lever, Reason: reason,
 		Start: ref.Message, End: ref.Message + 1, Block: ref.Block, Stub: stub,
-		Before: before, After: after, Hash: bf.hash, Bytes: bf.bytes, Lines: bf.lines, Parts: parts,
+		Before: before, After: after, Hash: bf.hash, Bytes: int(bf.bytes), Lines: int(bf.lines), Parts: parts,
 	})
 	d.total += after - before
 	return true
@@ -148,7 +148,7 @@ func (d *draft) foldSpan(f *Fold) bool {
 	slices.SortFunc(d.in.spans, byPlace)
 	d.total += f.After - f.Before
 	if !d.whole[f.End] { // a result behind the stretch has just become late
-		parts := d.s.renderedParts(d.in)
+		parts, _ := d.s.renderedParts(d.in)
 		d.total = parts.Total()
 	}
 	return true
@@ -178,7 +178,7 @@ func (d *draft) span(start, end int, lever Lever, reason string) *Fold {
 	if !known {
 		f = Fold{Start: start, End: end, Block: -1}
 		f.Hash, f.Bytes, f.Lines = d.s.measure(start, end)
-		f.Handle = d.s.index.name(f.Hash, p)
+		f.Handle = d.s.index.name(f.Hash, p).String()
 		d.spans[p] = f
 	}
 	f.Lever, f.Reason = lever, reason

@@ -1,9 +1,6 @@
 package pleat
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -70,52 +67,6 @@ func (h *Hash) UnmarshalText(text []byte) error {
 		*h = parsed
 	}
 	return err
-}
-
-// handleText has no letters that are easily taken for others, and no upper case.
-var handleText = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
-
-const handleLen = 8
-
-// handleFor makes the address of some content at a place: n characters, the same in
-// every session that shares the conversation up to there.
-func handleFor(content Hash, p Place, n int) string {
-	var b [len(content) + 24]byte
-	copy(b[:], content[:])
-	binary.BigEndian.PutUint64(b[len(content):], uint64(p.Start))
-	binary.BigEndian.PutUint64(b[len(content)+8:], uint64(p.End))
-	binary.BigEndian.PutUint64(b[len(content)+16:], uint64(int64(p.Block)))
-	sum := sha256.Sum256(b[:])
-	var text [52]byte
-	handleText.Encode(text[:], sum[:])
-	return string(text[:n])
-}
-
-// Place is what a handle stands for: a block, or messages Start ≤ i < End if Block is
-// negative.
-type Place struct{ Start, End, Block int }
-
-// handles finds places by their handles. Two places with the same first characters are
-// told apart by more of them, in the order they came.
-type handles struct{ at map[string]Place }
-
-// name is the handle that a place has or would get. It changes nothing.
-func (h *handles) name(content Hash, p Place) string {
-	for n := handleLen; ; n += 2 {
-		name := handleFor(content, p, n)
-		if old, taken := h.at[name]; !taken || old == p {
-			return name
-		}
-	}
-}
-
-func (h *handles) add(content Hash, p Place) string {
-	if h.at == nil {
-		h.at = make(map[string]Place)
-	}
-	name := h.name(content, p)
-	h.at[name] = p
-	return name
 }
 
 // stub is what a folded block's placeholder is made from.

@@ -13,17 +13,17 @@ func (d *draft) stubFor(ref BlockRef, format, note string) (string, Parts) {
 	var e LedgerEntry
 	tool := "tool"
 	if bf.call > 0 {
-		e = d.s.ledger.Entry(bf.call)
+		e = d.s.ledger.Entry(int(bf.call))
 		tool = e.Tool
 	}
 	if format != "" {
 		r, _ := d.s.t.Block(ref).(ToolResult)
-		text := expand(format, "{tool}", tool, "{call_id}", r.CallID, "{tokens}", strconv.Itoa(bf.tokens), "{handle}", bf.handle)
+		text := expand(format, "{tool}", tool, "{call_id}", r.CallID, "{tokens}", strconv.Itoa(int(bf.tokens)), "{handle}", bf.name.String())
 		return text, Parts{Stubs: d.count(text)}
 	}
 	text := stub{
-		tool: tool, args: e.Args, outcome: e.outcomeText(), ok: e.wentWell(), lines: bf.lines, bytes: bf.bytes,
-		handle: bf.handle, recall: d.recall, note: note,
+		tool: tool, args: e.Args, outcome: e.outcomeText(), ok: e.wentWell(), lines: int(bf.lines), bytes: int(bf.bytes),
+		handle: bf.name.String(), recall: d.recall, note: note,
 	}.text(d.count)
 	return text, Parts{Stubs: d.count(text)}
 }
@@ -55,7 +55,7 @@ func (s *state) maskable(ref BlockRef, p *Policy, in folded) bool {
 	if old := in.blocks[ref]; bf.fixed || old != nil && old.After <= stubTokens {
 		return false // what was spilled or shortened may still lose its preview
 	}
-	return bf.call == 0 || !slices.Contains(p.Mask.Exempt, s.ledger.Entry(bf.call).Tool)
+	return bf.call == 0 || !slices.Contains(p.Mask.Exempt, s.ledger.Entry(int(bf.call)).Tool)
 }
 
 // supersede folds results that a later result made stale: files read or changed again,
@@ -67,7 +67,7 @@ func (d *draft) supersede() {
 		if bf.call == 0 || !d.maskable(ref) {
 			continue
 		}
-		by := d.s.ledger.Entry(bf.call).SupersededBy
+		by := d.s.ledger.Entry(int(bf.call)).SupersededBy
 		if by == 0 {
 			continue
 		}
@@ -85,7 +85,7 @@ func (d *draft) mask() {
 			return
 		}
 		bf := &d.s.facts[ref.Message].blocks[ref.Block]
-		if bf.chars < d.p.Mask.Min || !d.maskable(ref) {
+		if int(bf.chars) < d.p.Mask.Min || !d.maskable(ref) {
 			continue
 		}
 		text, parts := d.stubFor(ref, d.p.Mask.Format, "")
@@ -213,7 +213,7 @@ func (d *draft) quiet(r Round) bool {
 func (d *draft) roundSubject(r Round) (reads bool, about []string) {
 	reads = true
 	for _, c := range r.Calls {
-		n := d.s.facts[c.Call.Message].blocks[c.Call.Block].call
+		n := int(d.s.facts[c.Call.Message].blocks[c.Call.Block].call)
 		e := d.s.ledger.Entry(n)
 		if e.CallFacts.Kind != CallRead {
 			reads = false

@@ -48,7 +48,7 @@ func (s *state) minedFrom(start, end int) int {
 	total := 0
 	for i := end; i > start; i-- {
 		for _, bf := range s.facts[i-1].blocks {
-			total += min(bf.bytes, minedBytes)
+			total += min(int(bf.bytes), minedBytes)
 		}
 		if total > minedTotal {
 			return i
@@ -77,7 +77,7 @@ func (s *state) mine(ref BlockRef) []minedPart {
 		}
 		parts = append(parts, p)
 	}
-	if n := s.facts[ref.Message].blocks[ref.Block].call; n > 0 && s.ledger.Entry(n).Outcome == Unanswered {
+	if n := int(s.facts[ref.Message].blocks[ref.Block].call); n > 0 && s.ledger.Entry(n).Outcome == Unanswered {
 		return parts // a late result may tell more about the call
 	}
 	if s.mines == nil || s.mined+size > minedTotal { // whoever uses parts still has them
@@ -118,7 +118,7 @@ func (s *state) textsOf(ref BlockRef) []blockPart {
 		if bf.call == 0 {
 			return nil
 		}
-		if e := s.ledger.Entry(bf.call); isFileCall(&e) {
+		if e := s.ledger.Entry(int(bf.call)); isFileCall(&e) {
 			return changeParts(&e, blk)
 		}
 	case ToolResult:
@@ -126,7 +126,7 @@ func (s *state) textsOf(ref BlockRef) []blockPart {
 			return nil
 		}
 		kind = fromResult
-		if e := s.ledger.Entry(bf.call); isChild(e.Tool) {
+		if e := s.ledger.Entry(int(bf.call)); isChild(e.Tool) {
 			kind = fromAgent
 		} else if isQuiet(e.Tool) {
 			return nil

@@ -48,7 +48,7 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 	last := 0
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.",
-		"message 8 [" + s.facts[7].blocks[0].handle + "], answering 1:",
+		"message 8 [" + s.facts[7].blocks[0].name.String() + "], answering 1:",
 		"I used a mutex instead of atomics because `burst_size` and the window change together.",
 		"which is wrong since 4dc9e56",
 		"## What was done (tool calls)",

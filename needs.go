@@ -82,7 +82,7 @@ func (in *pageInput) needsOf(srcs []source) *needs {
 	for i := in.start; i < in.end; i++ { // files at work, and what went wrong
 		for b := range in.s.facts[i].blocks {
 			if bf := &in.s.facts[i].blocks[b]; bf.call > 0 && bf.kind == KindToolCall {
-				e := in.s.ledger.Entry(bf.call)
+				e := in.s.ledger.Entry(int(bf.call))
 				if e.Outcome == Failed && e.SupersededBy == 0 {
 					n.mention(e.ErrorLine, needFailure)
 				}

@@ -199,14 +199,14 @@ func (in *pageInput) closing() string {
 func (s *state) messageHandle(i int) string {
 	best := -1
 	for b, bf := range s.facts[i].blocks {
-		if bf.handle != "" && (best < 0 || bf.bytes > s.facts[i].blocks[best].bytes) {
+		if bf.name != 0 && (best < 0 || int(bf.bytes) > int(s.facts[i].blocks[best].bytes)) {
 			best = b
 		}
 	}
 	if best < 0 {
 		return ""
 	}
-	return s.facts[i].blocks[best].handle
+	return s.facts[i].blocks[best].name.String()
 }
 
 // renderText writes messages start ≤ i < end as text: what unfolding a stretch shows.
@@ -217,7 +217,7 @@ func (s *state) renderText(start, end int) string {
 	for i := start; i < end; i++ {
 		size += 40
 		for _, bf := range s.facts[i].blocks {
-			size += bf.bytes + 80
+			size += int(bf.bytes) + 80
 		}
 	}
 	b.Grow(size)

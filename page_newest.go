@@ -48,17 +48,17 @@ func (in *pageInput) newestResult(ref BlockRef, room int, count func(string) int
 	bf := &in.s.facts[ref.Message].blocks[ref.Block]
 	what := "call"
 	if bf.call > 0 {
-		e := in.s.ledger.Entry(bf.call)
+		e := in.s.ledger.Entry(int(bf.call))
 		what = strings.TrimSpace(e.Tool + " " + clip(e.Args, 80))
 	}
 	text := strings.TrimRight(blockText(in.s.t.At(ref.Message).Blocks().At(ref.Block)), "\n")
-	if bf.tokens > room {
-		n := len(text) * room / max(bf.tokens, 1)
+	if int(bf.tokens) > room {
+		n := len(text) * room / max(int(bf.tokens), 1)
 		text = clipBytes(text, n/3) + "\n[…]\n" + clipBytesEnd(text, n*2/3)
 	}
 	back := ""
-	if in.recall != nil && bf.handle != "" {
-		back = " (" + in.recall(bf.handle) + ")"
+	if in.recall != nil && bf.name != 0 {
+		back = " (" + in.recall(bf.name.String()) + ")"
 	}
 	return fmt.Sprintf("%s%s:\n%s\n", what, back, text)
 }

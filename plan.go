@@ -161,7 +161,7 @@ func (d *draft) refill() {
 		if f == nil || f.Lever != LeverMask && (f.Lever != LeverSqueeze || f.After > stubTokens) || d.s.isLate(refs[i], d.in) {
 			continue
 		}
-		grow := d.s.facts[f.Start].blocks[f.Block].tokens - f.After
+		grow := int(d.s.facts[f.Start].blocks[f.Block].tokens) - f.After
 		if spilled := d.s.born[refs[i]]; spilled != nil {
 			grow = spilled.After - f.After
 		}
@@ -248,7 +248,7 @@ func (d *draft) maskFrom(i int) {
 	refs := d.results()
 	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
 		bf := &d.s.facts[ref.Message].blocks[ref.Block]
-		if ref.Message < i || bf.chars < d.p.Mask.Min || !d.maskable(ref) {
+		if ref.Message < i || int(bf.chars) < d.p.Mask.Min || !d.maskable(ref) {
 			continue
 		}
 		text, parts := d.stubFor(ref, d.p.Mask.Format, "")
@@ -282,7 +282,7 @@ func (d *draft) plan(o planOptions) *Plan {
 			first = min(first, f.Start)
 		}
 	}
-	parts := d.s.renderedParts(d.in)
+	parts, _ := d.s.renderedParts(d.in)
 	p.in, p.After, p.Kept = d.in, parts.Total(), d.thrash
 	if d.in.bare != d.s.inUse.bare {
 		p.bares = p.After < p.Before

@@ -142,7 +142,7 @@ func (s *state) find(handle string) (Place, string, error) {
 	name := strings.ToLower(strings.Trim(handle, " \t\r\n\"'`()[]<>{}.,:;#"))
 	name = strings.TrimPrefix(name, "unfold(\"")
 	for _, try := range []string{name, confusable.Replace(name)} {
-		if p, ok := s.index.at[try]; ok {
+		if p, ok := s.index.at(parseHandle(try)); ok {
 			return p, try, nil
 		}
 	}
@@ -163,7 +163,7 @@ var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
 // near lists up to three handles that differ from name in one or two characters.
 func (s *state) near(name string) []string {
 	var out []string
-	for h := range s.index.at {
+	for h := range s.index.all() {
 		if len(h) == len(name) && differing(h, name) <= 2 {
 			out = append(out, h)
 		}

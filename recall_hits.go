@@ -9,7 +9,7 @@ import (
 // hit makes a hit of a candidate: its lines with those around them.
 func (x *searcher) hit(c candidate) SearchHit {
 	bf := &x.s.facts[c.ref.Message].blocks[c.ref.Block]
-	h := SearchHit{Source: x.s.source(Place{c.ref.Message, c.ref.Message + 1, c.ref.Block}, bf.handle), Score: c.score, Same: c.same}
+	h := SearchHit{Source: x.s.source(Place{c.ref.Message, c.ref.Message + 1, c.ref.Block}, bf.name.String()), Score: c.score, Same: c.same}
 	t := linesOf(x.text(c.ref))
 	best := x.bestLine(&c)
 	match := func(i int) bool {

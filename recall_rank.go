@@ -92,15 +92,15 @@ func (x *searcher) split(h Hit) []candidate {
 	var out []candidate
 	for b, at := range x.spotsOf(i) {
 		bf := &x.s.facts[i].blocks[b]
-		if len(x.text(BlockRef{i, b})) != bf.bytes {
+		if len(x.text(BlockRef{i, b})) != int(bf.bytes) {
 			continue // what stands for a damaged message
 		}
 		c := candidate{
 			ref: BlockRef{i, b}, score: h.Score,
-			from: max(h.From-at.line, 0), to: min(h.To-at.line, bf.lines),
-			start: max(h.Start-at.start, 0), end: min(h.End-at.start, bf.bytes),
+			from: max(h.From-at.line, 0), to: min(h.To-at.line, int(bf.lines)),
+			start: max(h.Start-at.start, 0), end: min(h.End-at.start, int(bf.bytes)),
 		}
-		if c.from < c.to && c.start < c.end && bf.handle != "" && !x.s.isEcho(bf) {
+		if c.from < c.to && c.start < c.end && bf.name != 0 && !x.s.isEcho(bf) {
 			x.count(&c)
 			out = append(out, c)
 		}
@@ -134,7 +134,7 @@ func (s *state) isEcho(bf *blockFacts) bool {
 	if bf.call == 0 {
 		return false
 	}
-	e := s.ledger.Entry(bf.call)
+	e := s.ledger.Entry(int(bf.call))
 	if !isRecallTool(e.Tool) {
 		return false
 	}
@@ -241,7 +241,7 @@ func (x *searcher) contextOf(ref BlockRef) float64 {
 	}
 	sum := 0.0
 	seen := make([]bool, len(x.words))
-	for w := range Words(x.s.ledger.Entry(bf.call).Args) {
+	for w := range Words(x.s.ledger.Entry(int(bf.call)).Args) {
 		if k, ok := x.index[w]; ok && !seen[k] {
 			seen[k] = true
 			sum += x.rarity[k]

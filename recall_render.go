@@ -14,11 +14,11 @@ func (s *state) source(p Place, handle string) Source {
 		return src
 	}
 	bf := &s.facts[p.Start].blocks[p.Block]
-	src.Call, src.Lines, src.Bytes = bf.call, bf.lines, bf.bytes
+	src.Call, src.Lines, src.Bytes = int(bf.call), int(bf.lines), int(bf.bytes)
 	src.What = s.what(p, bf)
 	src.Visible = s.inView(BlockRef{p.Start, p.Block})
 	if bf.call > 0 && bf.kind == KindToolResult {
-		src.Stale = s.staleness(bf.call)
+		src.Stale = s.staleness(int(bf.call))
 	}
 	return src
 }
@@ -37,7 +37,7 @@ func (s *state) what(p Place, bf *blockFacts) string {
 		if bf.call == 0 {
 			return word + " of an unknown tool"
 		}
-		e := s.ledger.Entry(bf.call)
+		e := s.ledger.Entry(int(bf.call))
 		return strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, clip(e.Args, 120)))
 	case KindText:
 		if f.role == RoleUser && !f.typed {
@@ -56,7 +56,7 @@ func (s *state) staleness(call int) string {
 	by := s.ledger.Entry(e.SupersededBy)
 	text := fmt.Sprintf("superseded by call %d (%s)", by.Seq, strings.TrimSpace(callLabel(&by)+" "+clip(by.Args, 80)))
 	if by.Outcome != Unanswered {
-		if h := s.facts[by.Result.Message].blocks[by.Result.Block].handle; h != "" {
+		if h := s.facts[by.Result.Message].blocks[by.Result.Block].name.String(); h != "" {
 			text += ", result " + h
 		}
 	}

@@ -186,7 +186,7 @@ func (in *pageInput) fileHead(f *seenFile, e *LedgerEntry) string {
 		b.WriteString(", ")
 	}
 	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
-	if h := in.s.facts[ref.Message].blocks[ref.Block].handle; h != "" && in.recall != nil {
+	if h := in.s.facts[ref.Message].blocks[ref.Block].name.String(); h != "" && in.recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
 	if n := len(f.changed); n > 0 {

@@ -188,7 +188,7 @@ func (s *Session) Tokens(start, end int) int {
 	defer s.mu.Unlock()
 	n := 0
 	for i := start; i < end; i++ {
-		parts := s.st.partsShown(i, folded{})
+		parts, _ := s.st.partsShown(i, folded{})
 		n += parts.Total()
 	}
 	return n
@@ -420,7 +420,7 @@ func (s *Session) Snapshot() Snapshot {
 
 func (s *Session) snapshot() Snapshot {
 	l := s.levels()
-	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Whole: s.st.head.Total() + s.st.whole, Limits: l, Messages: len(s.st.view), Epoch: s.st.epoch}
+	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Whole: s.st.head.Total() + s.st.whole, Limits: l, Messages: s.st.shown.count, Epoch: s.st.epoch}
 	if s.cal.Samples() > 0 {
 		snap.Tokens, snap.Whole = s.cal.Correct(snap.Tokens), s.cal.Correct(snap.Whole)
 	}

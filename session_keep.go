@@ -116,7 +116,7 @@ func (s *Session) Undo(ctx context.Context) error {
 	}
 	d.DropThinking = s.o.Model.Thinking.Bound
 	in := s.st.setOf(d.InForce, d.Bare)
-	parts := s.st.renderedParts(in)
+	parts, _ := s.st.renderedParts(in)
 	if total := parts.Total(); total > s.limits().Max {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: s.limits().Max})
 	}
@@ -179,7 +179,7 @@ func (s *state) selectCalls(f LedgerFilter) []LedgerEntry {
 	out := s.ledger.Select(f)
 	for i, e := range out {
 		if e.Outcome != Unanswered {
-			out[i].Handle = s.facts[e.Result.Message].blocks[e.Result.Block].handle
+			out[i].Handle = s.facts[e.Result.Message].blocks[e.Result.Block].name.String()
 		}
 	}
 	return out

@@ -49,7 +49,7 @@ func (s *Session) fitting() (View, error) {
 }
 
 func (s *Session) inForce() View {
-	return View{Messages: s.st.view[:len(s.st.view):len(s.st.view)], DropThinking: s.st.inUse.bare < s.st.unbound}
+	return View{Messages: s.st.view(), DropThinking: s.st.inUse.bare < s.st.unbound}
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.
@@ -290,7 +290,7 @@ func (s *Session) before(ctx context.Context, p **Plan, o planOptions) (bool, er
 
 // check refuses a plan whose view the wire would refuse.
 func (s *Session) check(p *Plan) error {
-	messages, _ := s.st.render(p.in)
+	messages := s.st.render(&shownView{}, p.in)
 	v := View{Messages: messages}
 	if bad := v.Check(&s.st.t); len(bad) > 0 {
 		return fmt.Errorf("check view of epoch %d: %s: %w", p.Epoch, bad[0], ErrIllegal)

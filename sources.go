@@ -126,9 +126,9 @@ func (in *pageInput) working() []bool {
 // be written, and less of what is stale.
 func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 	bf := &in.s.facts[ref.Message].blocks[ref.Block]
-	src := source{ref: ref, handle: bf.handle, call: bf.call, answers: -1, weight: 1}
+	src := source{ref: ref, handle: bf.name.String(), call: int(bf.call), answers: -1, weight: 1}
 	if bf.call > 0 {
-		e := in.s.ledger.Entry(bf.call)
+		e := in.s.ledger.Entry(int(bf.call))
 		switch {
 		case bf.kind == KindToolCall && !e.effective():
 			return list

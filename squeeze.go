@@ -138,7 +138,7 @@ func (d *draft) shortenMessage(i, limit int) {
 	for b := range d.s.facts[i].blocks {
 		bf := &d.s.facts[i].blocks[b]
 		ref := BlockRef{i, b}
-		if bf.fixed || bf.tokens <= limit {
+		if bf.fixed || int(bf.tokens) <= limit {
 			continue
 		}
 		var text string
@@ -161,7 +161,7 @@ func (d *draft) marker(bf *blockFacts) func(cut int) string {
 		if d.recall == nil {
 			return fmt.Sprintf("[… %s folded …]", plural(cut, "byte"))
 		}
-		return fmt.Sprintf("[… %s folded: %s …]", plural(cut, "byte"), d.recall(bf.handle))
+		return fmt.Sprintf("[… %s folded: %s …]", plural(cut, "byte"), d.recall(bf.name.String()))
 	}
 }
 

@@ -2,29 +2,34 @@ package pleat
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
 
-// blockFacts is what planning knows of a block without looking at it again.
+// blockFacts is what planning knows of a block without looking at it again. There is one
+// for every block of a session, so its numbers take 32 bits: a block has less than 4 GB.
 type blockFacts struct {
-	kind   Kind
-	tokens int
-	chars  int
-	bytes  int
-	lines  int
 	hash   Hash
-	handle string
+	name   handle // 0: it has none
+	tokens uint32
+	chars  uint32
+	bytes  uint32
+	lines  uint32
+	call   uint32 // calls and results: number of the ledger's entry, 0 if there is none
+	kind   Kind
 	fixed  bool // never folded: see DESIGN in docs/design.md, "What is never folded"
-	call   int  // calls and results: number of the ledger's entry, 0 if there is none
 }
+
+// counted is a number as facts hold it.
+func counted(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
 // messageFacts is what planning knows of a message.
 type messageFacts struct {
-	role   Role
-	typed  bool // holds words that a person typed
-	extra  int  // tokens of the message beyond those of its blocks
 	blocks []blockFacts
+	role   Role
+	extra  uint32 // tokens of the message beyond those of its blocks
+	typed  bool   // holds words that a person typed
 }
 
 // state is everything that a view is computed from: the transcript with the facts
@@ -49,7 +54,7 @@ type state struct {
 	inUse  folded
 	epochs int // number of the newest epoch
 	epoch  int // number of the epoch in force, which is an older one after an undo; 0: none
-	view   []ViewMessage
+	shown  shownView
 	parts  Parts // of the view, head included
 	whole  int   // tokens of the whole transcript
 
@@ -102,12 +107,12 @@ func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
 	s.t.Append(m)
 	s.msgs.add(m, at)
 	s.facts = append(s.facts, f)
-	s.whole += f.extra
+	s.whole += int(f.extra)
 	for b := range f.blocks {
-		s.whole += f.blocks[b].tokens
+		s.whole += int(f.blocks[b].tokens)
 	}
 	s.words.Add(i, m)
-	s.show(i, s.inUse)
+	s.show(i)
 }
 
 // describe finds the facts. The shapes are the message's own, those that its entry tells if
@@ -122,9 +127,9 @@ func (s *state) describe(i int, m Message, shapes []blockShape) messageFacts {
 			shape = shapes[b]
 		}
 		f.blocks[b] = s.describeBlock(BlockRef{i, b}, blk, shape)
-		sum += f.blocks[b].tokens
+		sum += int(f.blocks[b].tokens)
 	}
-	f.extra = wrapping(s.count, m, sum)
+	f.extra = counted(wrapping(s.count, m, sum))
 	return f
 }
 
@@ -137,15 +142,15 @@ func wrapping(count TokenCounter, m Message, sum int) int {
 }
 
 func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFacts {
-	f := blockFacts{kind: b.Kind(), tokens: s.count.CountBlock(b)}
+	f := blockFacts{kind: b.Kind(), tokens: counted(s.count.CountBlock(b))}
 	switch b := b.(type) {
 	case ToolCall:
 		s.ledger.Call(ref, b.ID, DescribeCall(b))
-		f.call = s.ledger.Len()
+		f.call = counted(s.ledger.Len())
 	case ToolResult:
 		call := s.ledger.waiting(b.CallID)
 		if call > 0 {
-			f.call = call
+			f.call = counted(call)
 			s.ledger.Result(ref, b.CallID, DescribeResult(s.ledger.Entry(call).CallFacts, b))
 		}
 		f.fixed = !foldable(b)
@@ -156,9 +161,9 @@ func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFact
 		f.fixed = true
 		return f
 	}
-	f.bytes, f.lines, f.hash = shape.Bytes, shape.Lines, shape.Hash
-	f.chars = utf8.RuneCountInString(blockText(b))
-	f.handle = s.index.add(f.hash, Place{ref.Message, ref.Message + 1, ref.Block})
+	f.bytes, f.lines, f.hash = counted(shape.Bytes), counted(shape.Lines), shape.Hash
+	f.chars = counted(utf8.RuneCountInString(blockText(b)))
+	f.name = s.index.add(f.hash, Place{ref.Message, ref.Message + 1, ref.Block})
 	return f
 }
 
@@ -197,46 +202,6 @@ func lineCount(s string) int {
 	return n
 }
 
-// show appends message i to the cached view, if the folds leave anything of it.
-func (s *state) show(i int, in folded) {
-	s.view, s.lastParts = s.appendShown(s.view, i, in)
-	s.parts.add(s.lastParts, 1)
-}
-
-// rebuild computes the view anew, as after new folds.
-func (s *state) rebuild() {
-	s.view, s.parts = s.render(s.inUse)
-	if n := s.t.Len(); n > 0 {
-		s.lastParts = s.partsShown(n-1, s.inUse)
-	}
-}
-
-// render is the view: a pure function of transcript and folds.
-func (s *state) render(in folded) ([]ViewMessage, Parts) {
-	view := make([]ViewMessage, 0, s.t.Len())
-	parts := s.head
-	span := 0
-	for i := 0; i < s.t.Len(); i++ {
-		if span < len(in.spans) && in.spans[span].Start == i {
-			f := in.spans[span]
-			span++
-			if f.Stub != "" {
-				view = append(view, ViewMessage{Source: -1, Made: User(f.Stub).WithOrigin(OriginInjected)})
-			}
-			if f.Ack != "" {
-				view = append(view, ViewMessage{Source: -1, Made: Assistant(Say(f.Ack))})
-			}
-			parts.add(f.Parts, 1)
-			i = f.End - 1
-			continue
-		}
-		var p Parts
-		view, p = s.appendShown(view, i, in)
-		parts.add(p, 1)
-	}
-	return view, parts
-}
-
 // appendShown appends what the view shows of message i, which is not part of a folded
 // stretch. Nothing is left of a message whose only blocks are dropped thinking. A result
 // that arrives when its call is already folded cannot stand alone: a message of pleat's
@@ -264,11 +229,11 @@ func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage
 			vm.Edits = append(vm.Edits, BlockEdit{Block: b, Text: fold.Stub})
 			parts.add(fold.Parts, 1)
 		default:
-			*parts.of(bf.kind, f.role) += bf.tokens
+			*parts.of(bf.kind, f.role) += int(bf.tokens)
 		}
 	}
 	if left > 0 || len(f.blocks) == 0 {
-		*parts.of(KindText, f.role) += f.extra
+		*parts.of(KindText, f.role) += int(f.extra)
 		view = append(view, vm)
 	}
 	if len(late) > 0 {
@@ -279,70 +244,26 @@ func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage
 	return view, parts
 }
 
-// partsShown is what the view shows of message i, counted only.
-func (s *state) partsShown(i int, in folded) Parts {
-	f := &s.facts[i]
-	var parts Parts
-	left := len(f.blocks)
-	for b := range f.blocks {
-		bf := &f.blocks[b]
-		ref := BlockRef{i, b}
-		if s.isLate(ref, in) {
-			_, parts := s.appendShown(nil, i, in)
-			return parts
-		}
-		switch fold := in.blocks[ref]; {
-		case bf.kind == KindThinking && i < in.bare:
-			left--
-		case fold != nil:
-			parts.add(fold.Parts, 1)
-		default:
-			*parts.of(bf.kind, f.role) += bf.tokens
-		}
-	}
-	if left > 0 || len(f.blocks) == 0 {
-		*parts.of(KindText, f.role) += f.extra
-	}
-	return parts
-}
-
-// renderedParts is what a view takes, without making it.
-func (s *state) renderedParts(in folded) Parts {
-	parts := s.head
-	span := 0
-	for i := 0; i < s.t.Len(); i++ {
-		if span < len(in.spans) && in.spans[span].Start == i {
-			f := in.spans[span]
-			span++
-			parts.add(f.Parts, 1)
-			i = f.End - 1
-			continue
-		}
-		parts.add(s.partsShown(i, in), 1)
-	}
-	return parts
-}
-
 // isLate reports whether a block is a result whose call is part of a folded stretch.
 func (s *state) isLate(ref BlockRef, in folded) bool {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	if bf.kind != KindToolResult || bf.call == 0 || len(in.spans) == 0 {
 		return false
 	}
-	return in.covered(s.ledger.Entry(bf.call).Call.Message)
+	return in.covered(s.ledger.Entry(int(bf.call)).Call.Message)
 }
 
 // lateStub is what stands for such a result. It is made from facts alone, so that it is
 // the same bytes whenever it is made.
 func (s *state) lateStub(ref BlockRef) string {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
-	e := s.ledger.Entry(bf.call)
+	e := s.ledger.Entry(int(bf.call))
 	how := ""
 	if s.recall != nil {
-		how = ". " + s.recall(bf.handle)
+		how = ". " + s.recall(bf.name.String())
 	}
 	return fmt.Sprintf("[folded: the result of call %d (%s %s), whose call is folded above, came now: %s, %s%s]", e.Seq, e.Tool,
-		clip(e.Args, 60), plural(bf.lines, "line"), plural(bf.bytes, "byte"), how)
+		clip(e.Args, 60), plural(int(bf.lines), "line"), plural(int(bf.bytes), "byte"), how)
 }
 
 // of is the part that a block counts towards.

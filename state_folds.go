@@ -28,18 +28,6 @@ func (s *state) keep(f *Fold) {
 	}
 }
 
-// rebuildLast shows the newest message anew.
-func (s *state) rebuildLast() {
-	n := s.t.Len()
-	if n == 0 || len(s.view) == 0 || s.view[len(s.view)-1].Source != n-1 { // late results, or nothing shown
-		s.rebuild()
-		return
-	}
-	s.view = s.view[: len(s.view)-1 : len(s.view)-1] // views given out keep theirs
-	s.parts.add(s.lastParts, -1)
-	s.show(n-1, s.inUse)
-}
-
 // enter opens an epoch: exactly the folds it lists are in force, and folds made at birth
 // of messages that came after those it knew.
 func (s *state) enter(d epochData) error {
@@ -229,7 +217,7 @@ func (s *state) spill(m Message, at, block int, p *Policy, recall func(string) s
 	hash := HashOf(text)
 	f := &Fold{
 		Lever: LeverSpill, Start: at, End: at + 1, Block: block, Hash: hash,
-		Handle: s.index.name(hash, Place{at, at + 1, block}), Bytes: len(text), Lines: lineCount(text), Before: s.count.CountBlock(r),
+		Handle: s.index.name(hash, Place{at, at + 1, block}).String(), Bytes: len(text), Lines: lineCount(text), Before: s.count.CountBlock(r),
 	}
 	head := clipRunes(text, p.Spill.Preview)
 	if p.Spill.Format != "" {

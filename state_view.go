@@ -1,0 +1,127 @@
+package pleat
+
+// shownView is the view in force. How long it is and what it takes is always known; it is
+// made as far as somebody has asked for it, because that of a long session that is only
+// taken in, and folded then, is never shown.
+type shownView struct {
+	count int // of messages in the view
+	last  int // of those, how many show the newest message
+
+	made  []ViewMessage // what was asked for
+	until int           // messages before this one are in it, or folded by it
+	spans int           // so many folded stretches are in it
+}
+
+// show counts message i, the newest, as a part of the view.
+func (s *state) show(i int) {
+	s.lastParts, s.shown.last = s.partsShown(i, s.inUse)
+	s.shown.count += s.shown.last
+	s.parts.add(s.lastParts, 1)
+}
+
+// rebuild counts the view anew, as after new folds.
+func (s *state) rebuild() {
+	s.shown = shownView{}
+	s.parts, s.shown.count = s.renderedParts(s.inUse)
+	if n := s.t.Len(); n > 0 {
+		s.lastParts, s.shown.last = s.partsShown(n-1, s.inUse)
+	}
+}
+
+// view is what the model is to be sent now.
+func (s *state) view() []ViewMessage { return s.render(&s.shown, s.inUse) }
+
+// render is the view, as far as v does not have it yet: a pure function of transcript and
+// folds.
+func (s *state) render(v *shownView, in folded) []ViewMessage {
+	if v.made == nil {
+		v.made = make([]ViewMessage, 0, v.count)
+	}
+	for v.until < s.t.Len() {
+		if v.spans == len(in.spans) || in.spans[v.spans].Start != v.until {
+			v.made, _ = s.appendShown(v.made, v.until, in)
+			v.until++
+			continue
+		}
+		f := in.spans[v.spans]
+		if f.Stub != "" {
+			v.made = append(v.made, ViewMessage{Source: -1, Made: User(f.Stub).WithOrigin(OriginInjected)})
+		}
+		if f.Ack != "" {
+			v.made = append(v.made, ViewMessage{Source: -1, Made: Assistant(Say(f.Ack))})
+		}
+		v.until = f.End
+		v.spans++
+	}
+	return v.made[:len(v.made):len(v.made)]
+}
+
+// rebuildLast shows the newest message anew.
+func (s *state) rebuildLast() {
+	n := s.t.Len()
+	v := &s.shown
+	if n == 0 || v.last != 1 || v.until == n && v.made[len(v.made)-1].Source != n-1 { // late results, or nothing shown
+		s.rebuild()
+		return
+	}
+	if v.until == n {
+		v.made, v.until = v.made[:len(v.made)-1:len(v.made)-1], n-1 // views given out keep theirs
+	}
+	v.count -= v.last
+	s.parts.add(s.lastParts, -1)
+	s.show(n - 1)
+}
+
+// partsShown is what the view shows of message i, counted only: its parts, and in how many
+// messages.
+func (s *state) partsShown(i int, in folded) (Parts, int) {
+	f := &s.facts[i]
+	var parts Parts
+	left := len(f.blocks)
+	for b := range f.blocks {
+		bf := &f.blocks[b]
+		ref := BlockRef{i, b}
+		if s.isLate(ref, in) {
+			view, parts := s.appendShown(nil, i, in)
+			return parts, len(view)
+		}
+		switch fold := in.blocks[ref]; {
+		case bf.kind == KindThinking && i < in.bare:
+			left--
+		case fold != nil:
+			parts.add(fold.Parts, 1)
+		default:
+			*parts.of(bf.kind, f.role) += int(bf.tokens)
+		}
+	}
+	if left == 0 && len(f.blocks) > 0 {
+		return parts, 0
+	}
+	*parts.of(KindText, f.role) += int(f.extra)
+	return parts, 1
+}
+
+// renderedParts is what a view takes, and of how many messages it is, without making it.
+func (s *state) renderedParts(in folded) (Parts, int) {
+	parts, count := s.head, 0
+	span := 0
+	for i := 0; i < s.t.Len(); i++ {
+		if span < len(in.spans) && in.spans[span].Start == i {
+			f := in.spans[span]
+			span++
+			if f.Stub != "" {
+				count++
+			}
+			if f.Ack != "" {
+				count++
+			}
+			parts.add(f.Parts, 1)
+			i = f.End - 1
+			continue
+		}
+		p, n := s.partsShown(i, in)
+		parts.add(p, 1)
+		count += n
+	}
+	return parts, count
+}
