@@ -22,7 +22,7 @@ type contents struct {
 	limit  int
 
 	kept  []keptAt
-	forms []messageForm // that occur
+	forms []messageForm         // that occur
 	held  map[int]*list.Element // of recent
 	order *list.List            // of *heldMessage, the one used last in front
 	bytes int
