@@ -4,24 +4,25 @@ import "github.com/pleat-dev/pleat"
 
 // lookAhead is what a session would cost with the best schedule of masking that can be
 // found when the whole session is known: dynamic programming over the same folds. At
-// every request it may mask all results from any place on to the newest three; what it
-// passes over it never comes back to. It holds for prices without tiers and a cache that
-// never dies.
+// every request it may mask all results from any place on, but the newest three and those
+// that no model has seen yet. What it passes over it never comes back to: fewer requests
+// would be left to pay for more rewriting. It holds for prices without tiers, a cache that
+// never dies, and sessions that stay below red.
 //
 // Sizes are those with which messages were first shown, so that what is spilled at birth
 // is spilled here too; stub is what a masked result takes.
-func lookAhead(s *Session, sizes map[int]int, count *pleat.Tokenizer, p pleat.Price, keep, least, stub int) float64 {
+func lookAhead(s *Session, first map[int]shown, p pleat.Price, keep, least, stub int) float64 {
 	type result struct{ message, saves int }
 	var all []result
 	known := make([]int, len(s.Messages)+1) // results before each message
 	sum := make([]int, len(s.Messages)+1)   // tokens before each message
 	for i, m := range s.Messages {
-		known[i], sum[i+1] = len(all), sum[i]+sizes[i]
+		known[i], sum[i+1] = len(all), sum[i]+first[i].tokens
 		for _, b := range m.Blocks().All() {
 			if r, ok := b.(pleat.ToolResult); ok {
 				saves := 0
-				if len(r.Text()) >= least {
-					saves = max(min(count.CountBlock(b), sizes[i])-stub, 0)
+				if k := len(all) - known[i]; len(r.Text()) >= least && k < len(first[i].results) {
+					saves = max(first[i].results[k]-stub, 0)
 				}
 				all = append(all, result{i, saves})
 			}
@@ -53,7 +54,7 @@ func lookAhead(s *Session, sizes map[int]int, count *pleat.Tokenizer, p pleat.Pr
 	}
 	best := map[int]float64{0: 0} // what was saved, by the first result that is not behind us
 	for t := 1; t < len(requests); t++ {
-		end := known[requests[t]] - keep
+		end := min(known[requests[t]]-keep, known[requests[t-1]])
 		if end <= 0 {
 			continue
 		}

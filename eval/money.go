@@ -158,8 +158,14 @@ type tape struct {
 	cache []int       // elements before the markers of earlier requests, as far as they still begin the view; ascending
 	edge  int         // where the newest epoch changed the view
 	sizes map[int]int // tokens of messages that are shown as they were
-	first map[int]int // tokens of messages when they were first shown
+	first map[int]shown
 	made  map[string]bool
+}
+
+// shown is a message as it was first shown, large results already spilled.
+type shown struct {
+	tokens  int
+	results []int // tokens of each result in it
 }
 
 // request takes down the request that message next answers.
@@ -259,7 +265,7 @@ func (t *tape) count(vm pleat.ViewMessage) (int, error) {
 			n = t.tokens.CountMessage(t.s.Messages[vm.Source])
 			t.sizes[vm.Source] = n
 		}
-		t.noteFirst(vm.Source, n)
+		t.noteFirst(vm.Source, n, t.s.Messages[vm.Source])
 		return n, nil
 	}
 	msgs, err := pleat.View{Messages: []pleat.ViewMessage{vm}}.Resolve(func(i int) pleat.Message { return t.s.Messages[i] })
@@ -267,17 +273,24 @@ func (t *tape) count(vm pleat.ViewMessage) (int, error) {
 		return 0, fmt.Errorf("count view: %w", err)
 	}
 	n := t.tokens.CountMessage(msgs[0])
-	t.noteFirst(vm.Source, n)
+	t.noteFirst(vm.Source, n, msgs[0])
 	return n, nil
 }
 
-func (t *tape) noteFirst(i, n int) {
+func (t *tape) noteFirst(i, n int, m pleat.Message) {
 	if t.first == nil {
-		t.first = make(map[int]int)
+		t.first = make(map[int]shown)
 	}
-	if _, ok := t.first[i]; !ok && i >= 0 {
-		t.first[i] = n
+	if _, ok := t.first[i]; ok || i < 0 {
+		return
 	}
+	f := shown{tokens: n}
+	for _, b := range m.Blocks().All() {
+		if b.Kind() == pleat.KindToolResult {
+			f.results = append(f.results, t.tokens.CountBlock(b))
+		}
+	}
+	t.first[i] = f
 }
 
 func sameElement(a, b pleat.ViewMessage) bool {

@@ -70,7 +70,7 @@ func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 			m := sum(steps)
 			m.none, m.cost, m.recalled = p.cost(base, false), p.cost(steps, false), p.cost(steps, true)
 			if arm.Weighs && p.TTL == 0 && len(p.Model.Prices) == 1 {
-				m.bound = lookAhead(w.s, t.first, w.tokens, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
+				m.bound = lookAhead(w.s, t.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
 			}
 			out = append(out, m)
 		}
