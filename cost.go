@@ -18,20 +18,51 @@ type Rates struct {
 // DefaultRates hold where the model's prices are not known.
 var DefaultRates = Rates{Write: 1.25, Read: 0.1}
 
-// expected is how many more requests a session is expected to make: three for each that
-// it made beyond the first fourteen, and at most 50. The bound came close to the best
-// schedule known in advance on long sessions. Most sessions are short: with fewer requests
-// an epoch that nothing forces would be paid for by a future that the session does not
-// have. Measured by the bench: with 0 to 10 instead of 14 single short sessions cost up to
-// 1.05 of what they cost without folds, and the long ones hardly less.
+// expected is how many more requests a session is expected to make: half as many again as
+// it has made, and at most 100. Nobody knows; the longer a session has been going on, the
+// longer it still will, and a bet on that is limited by affordable.
 func (s *state) expected() float64 {
-	return float64(min(max(requestsAhead*(s.answers-youngRequests), 0), 50))
+	return min(1.5*float64(s.answers), 100)
 }
 
+// spending is what the answered requests of a session came to, in tokens.
+type spending struct {
+	sent      int // of the whole transcript, in the newest request
+	again     int // what would have been sent again without folds, all requests together
+	saved     int // what was not sent because of folds, all requests together
+	rewritten int // what epochs had written to the cache again
+}
+
+// answered takes down the request that the next message answers: the view as it is now.
+func (s *state) answered() {
+	if s.answers > 0 {
+		s.spent.again += s.head.Total() + s.spent.sent
+	}
+	s.answers++
+	s.asked = s.t.Len()
+	s.spent.sent = s.whole
+	s.spent.saved += s.head.Total() + s.whole - s.parts.Total()
+}
+
+// Most sessions are short, and an epoch that nothing forces is paid for by requests that
+// such a session does not make. Until it has made so many, it may not cost more, were this
+// request its last, than this share above what it would have cost without folds.
 const (
-	requestsAhead = 3
-	youngRequests = 14
+	youngRequests = 40
+	youngLoss     = 0.02
 )
+
+// affordable reports whether the session may take on what an epoch costs.
+func (s *state) affordable(r Rates, c CacheCost) bool {
+	if s.answers >= youngRequests {
+		return true
+	}
+	head := s.head.Total()
+	without := r.Write*float64(head+s.whole) + r.Read*float64(s.spent.again+head+s.spent.sent)
+	paid := (r.Write - r.Read) * float64(s.spent.rewritten+c.Rewritten)
+	saved := r.Read * float64(s.spent.saved+head+s.whole-s.parts.Total()+c.Removed)
+	return paid-saved <= youngLoss*without
+}
 
 // cost weighs removing tokens from a view of which rewritten tokens follow the earliest
 // change. With a warm cache those are paid for at the writing price once instead of the
@@ -54,43 +85,69 @@ func (r Rates) cost(removed, rewritten int, ahead float64, cold bool) CacheCost 
 // must not grow with the history, and further back the rewriting only gets dearer.
 const walkBack = 1024
 
+// patience is how many requests long an epoch waits for the newest results. Those that are
+// kept now will be folded soon: an epoch that comes before that has them written to the
+// cache again for nothing.
+const patience = 2
+
 // payingFrom finds the place from which folding old results pays best: walking from the
 // newest message to the oldest, every starting point has a gain, and the best one wins if
-// it is positive. It returns the first message to fold results in.
+// it is positive and waiting is not cheaper. It returns the first message to fold results
+// in.
+//
+// Only what was sent before can be in the cache: what came after the newest answered
+// request is written in any case.
 func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 	best, at := CacheCost{}, -1
-	keep, suffix, removed := p.Mask.Keep, 0, 0
+	keep, suffix, removed, soon := p.Mask.Keep, 0, 0, 0
 	for i := s.t.Len() - 1; i >= max(s.t.Len()-walkBack, 0); i-- {
 		if s.inUse.covered(i) {
 			break // what is folded as a stretch has no results left to fold
 		}
-		f := &s.facts[i]
 		found := false
-		for b := len(f.blocks) - 1; b >= 0; b-- {
-			if f.blocks[b].kind != KindToolResult {
+		for b := len(s.facts[i].blocks) - 1; b >= 0; b-- {
+			if s.facts[i].blocks[b].kind != KindToolResult {
 				continue
 			}
-			if keep > 0 {
-				keep--
-				continue
-			}
-			if ref := (BlockRef{i, b}); s.maskable(ref, p, s.inUse) && int(f.blocks[b].chars) >= p.Mask.Min {
-				tokens := int(f.blocks[b].tokens)
-				if old := s.inUse.blocks[ref]; old != nil {
-					tokens = old.After
-				}
-				removed += max(tokens-stubTokens, 0)
+			keep--
+			saves := s.maskSaves(BlockRef{i, b}, p)
+			switch {
+			case i >= s.asked || saves == 0:
+			case keep >= 0:
+				soon += saves
+			default:
+				removed += saves
 				found = true
 			}
 		}
-		parts, _ := s.partsShown(i, s.inUse)
-		suffix += parts.Total()
+		if i < s.asked {
+			parts, _ := s.partsShown(i, s.inUse)
+			suffix += parts.Total()
+		}
 		if !found {
 			continue
 		}
-		if c := r.cost(removed, max(suffix-removed, 0), s.expected(), cold); c.Gain > best.Gain {
+		c := r.cost(removed, max(suffix-removed, 0), s.expected(), cold)
+		if c.Gain > best.Gain && (cold || s.affordable(r, c)) {
 			best, at = c, i
 		}
 	}
+	if wait := patience * r.Read * float64(best.Removed); !cold && wait < (r.Write-r.Read)*float64(soon) {
+		return -1, CacheCost{}
+	}
 	return at, best
+}
+
+// maskSaves is how many tokens masking a result takes out of the view; 0: it may not be
+// masked, or is as good as.
+func (s *state) maskSaves(ref BlockRef, p *Policy) int {
+	f := &s.facts[ref.Message].blocks[ref.Block]
+	if int(f.chars) < p.Mask.Min || !s.maskable(ref, p, s.inUse) {
+		return 0
+	}
+	tokens := int(f.tokens)
+	if old := s.inUse.blocks[ref]; old != nil {
+		tokens = old.After
+	}
+	return max(tokens-stubTokens, 0)
 }

@@ -58,11 +58,21 @@ func (s *state) maskable(ref BlockRef, p *Policy, in folded) bool {
 	return bf.call == 0 || !slices.Contains(p.Mask.Exempt, s.ledger.Entry(int(bf.call)).Tool)
 }
 
+// old lists the results that may be folded as old ones, oldest first: all but the newest
+// few, and none that no model has seen yet. Policies with rules of their own mean them.
+func (d *draft) old() []BlockRef {
+	refs := d.results()
+	refs = refs[:max(len(refs)-d.p.Mask.Keep, 0)]
+	for d.p.Guaranteed && len(refs) > 0 && refs[len(refs)-1].Message >= d.s.asked {
+		refs = refs[:len(refs)-1]
+	}
+	return refs
+}
+
 // supersede folds results that a later result made stale: files read or changed again,
 // calls repeated, failures that were mended. The newest results stay.
 func (d *draft) supersede() {
-	refs := d.results()
-	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+	for _, ref := range d.old() {
 		bf := &d.s.facts[ref.Message].blocks[ref.Block]
 		if bf.call == 0 || !d.maskable(ref) {
 			continue
@@ -79,8 +89,7 @@ func (d *draft) supersede() {
 
 // mask folds old results: all but the newest few, the oldest first.
 func (d *draft) mask() {
-	refs := d.results()
-	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+	for _, ref := range d.old() {
 		if !d.p.Mask.All && d.enough() {
 			return
 		}

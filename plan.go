@@ -245,8 +245,7 @@ func (d *draft) barred(l Lever, o planOptions) bool {
 
 // maskFrom folds the old results from message i on: what was found to pay.
 func (d *draft) maskFrom(i int) {
-	refs := d.results()
-	for _, ref := range refs[:max(len(refs)-d.p.Mask.Keep, 0)] {
+	for _, ref := range d.old() {
 		bf := &d.s.facts[ref.Message].blocks[ref.Block]
 		if ref.Message < i || int(bf.chars) < d.p.Mask.Min || !d.maskable(ref) {
 			continue
@@ -288,7 +287,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)
 	}
-	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.t.Len()), d.s.expected(), o.cold)
+	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.asked), d.s.expected(), o.cold)
 	if p.After > o.limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", thousands(p.After), thousands(o.limits.Max))
 	}

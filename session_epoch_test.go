@@ -156,7 +156,7 @@ func TestHooks(t *testing.T) {
 	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
-	work(t, s, 0, 30, 4_000)
+	work(t, s, 0, 40, 4_000)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
 		t.Errorf("a vetoed epoch opened: %v", err)
@@ -381,6 +381,36 @@ func TestStubsWithoutRecall(t *testing.T) {
 	text := allText(view(t, s))
 	if strings.Contains(text, "unfold") || strings.Contains(text, "to see it: ]") {
 		t.Errorf("a way to recall is named:\n%s", text)
+	}
+}
+
+// However many results a turn brought, none is folded as old before a model has seen it.
+func TestUnseenResultsStay(t *testing.T) {
+	p := policy(t, "default")
+	p.Pays = true
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 60, 4_000)
+	var calls []pleat.Block
+	var results []pleat.ToolResult
+	for i := range 8 {
+		id := fmt.Sprint("side_", i)
+		calls = append(calls, pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"side%d.go"}`, i)))
+		results = append(results, pleat.Result(id, strings.Repeat(fmt.Sprintf("unseen %d\n", i), 200)))
+	}
+	if err := s.Append(t.Context(), pleat.Assistant(calls...), pleat.Results(results...)); err != nil {
+		t.Fatal(err)
+	}
+	text := allText(view(t, s))
+	if len(s.Report().Epochs) != 1 {
+		t.Fatalf("%d epochs", len(s.Report().Epochs))
+	}
+	for i := range 8 {
+		if !strings.Contains(text, fmt.Sprintf("unseen %d\n", i)) {
+			t.Errorf("result %d was folded before anybody saw it", i)
+		}
 	}
 }
 

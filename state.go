@@ -49,6 +49,8 @@ type state struct {
 	policy *Policy                    // which stretches will be measured; nil: not known
 
 	answers int // runs of assistant messages: requests that were answered
+	asked   int // number of messages that the newest of them was asked with
+	spent   spending
 
 	folds  []*Fold // every fold ever made; number i+1
 	inUse  folded
@@ -101,7 +103,7 @@ func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
 		s.first++
 	}
 	if m.Role() == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
-		s.answers++
+		s.answered()
 	}
 	f := s.describe(i, m, shapes)
 	s.t.Append(m)

@@ -52,6 +52,9 @@ func (s *state) enter(d epochData) error {
 	if d.DropThinking {
 		s.unbound = d.Messages
 	}
+	if d.Cache.PaysAfter > 0 { // else the cache was cold
+		s.spent.rewritten += d.Cache.Rewritten
+	}
 	s.rebuild()
 	return nil
 }
