@@ -12,6 +12,7 @@ type Request struct {
 	Stream      bool
 	NoTools     bool   // tools are listed but the model must not call them
 	SessionKey  string // hint for the provider's prompt cache, where it takes one; may be empty
+	Marker      int    // with a SessionKey: also keep the prompt up to behind this many messages, as [View] has it; 0: not
 }
 
 // Tool is a tool definition.

@@ -11,6 +11,9 @@ type View struct {
 	// provider binds thinking to the bytes before it, the request must ask it to drop
 	// the blocks that do not verify.
 	DropThinking bool
+	// Marker asks for a cache marker behind this many messages, where the wire has such
+	// and the request uses them; 0: none. See [WarmPrefix].
+	Marker int
 }
 
 // ViewMessage is one message of a view: a message of the transcript, as it came or with

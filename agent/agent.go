@@ -107,6 +107,7 @@ type Agent struct {
 	turn    atomic.Int64
 	depth   int
 	last    time.Time // of the newest request
+	warm    pleat.WarmPrefix
 
 	spentMu sync.Mutex
 	spent   Spent // in this run, without sub-agents

@@ -93,6 +93,20 @@ func (r *run) request(view pleat.View) (*pleat.Request, error) {
 	}
 	req := r.o.Request
 	req.Messages, req.Tools, req.Stream = msgs, r.defs, true
+	req.Marker, _ = r.warm.Next(view, func(i int) (blocks, weight int) {
+		for _, b := range msgs[i].Blocks().All() {
+			blocks++
+			switch b := b.(type) {
+			case pleat.Text:
+				weight += len(b.Text.String())
+			case pleat.ToolCall:
+				weight += len(b.Input.String())
+			case pleat.ToolResult:
+				weight += len(b.Text())
+			}
+		}
+		return blocks, weight
+	})
 	if req.MaxTokens == 0 {
 		l := r.session.Snapshot().Limits
 		req.MaxTokens = l.Window - l.Max

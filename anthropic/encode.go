@@ -32,7 +32,8 @@ const noResult = "No result: the call was interrupted before it finished."
 // With a SessionKey the request asks for prompt caching, unless its tools or messages
 // bring markers of their own: one marker ends the part before the messages, so that it
 // stays cached when the messages are folded, and the automatic one falls on the last
-// block. The key itself has no place on this wire.
+// block, and a third where the request has a Marker. The key itself has no place on this
+// wire.
 func Encode(req *pleat.Request) ([]byte, error) { return encode(req, arrange) }
 
 // encodeAsIs writes the messages one by one in their order and repairs nothing, for
@@ -52,6 +53,11 @@ func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error))
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
 	caching := req.SessionKey != "" && !marked(list) && !markedTool(req.Tools)
+	if caching && req.Marker > 0 {
+		if first, err := arrange(msgs[:min(max(req.Marker-(len(req.Messages)-len(msgs)), 0), len(msgs))]); err == nil {
+			markElement(list, first)
+		}
+	}
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
 	maxTokens := req.MaxTokens
 	if maxTokens == 0 {

@@ -1,8 +1,12 @@
 package anthropic
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 )
@@ -68,6 +72,92 @@ func (m mark) path(s section) string {
 		return fmt.Sprintf("messages.%d.content.%d", m.message, m.block)
 	}
 	return fmt.Sprintf("messages.%d.content.%d.content.%d", m.message, m.block, m.part)
+}
+
+// fiveMinutes is a marker as a member of a block.
+const fiveMinutes = `,"cache_control":{"type":"ephemeral"}`
+
+// maxMarkers is how many a request may have.
+const maxMarkers = 4
+
+// markBack is how many messages before the wanted place a block is looked for that may
+// carry a marker. What is cached is found some blocks back.
+const markBack = 3
+
+// addMarker marks the last block before the view's Marker that may be marked.
+func (r *Request) addMarker(v pleat.View) []jsonspan.Edit {
+	total := 0
+	for _, list := range r.marks {
+		total += len(list)
+	}
+	own := slices.Concat(r.marks[sectionMessages], r.marks[sectionTop])
+	if len(own) == 0 || total >= maxMarkers {
+		return nil
+	}
+	with := fiveMinutes
+	if own[0].ttl != "" {
+		with = `,"cache_control":{"type":"ephemeral","ttl":` + strconv.Quote(own[0].ttl) + `}`
+	}
+	at := min(v.Marker, len(v.Messages))
+	for i := at - 1; i >= max(at-markBack, 0); i-- {
+		m := v.Messages[i]
+		if m.Source < 0 || m.Source >= len(r.body.Elements) {
+			continue
+		}
+		if slices.ContainsFunc(r.marks[sectionMessages], func(mk mark) bool { return mk.message == m.Source }) {
+			return nil
+		}
+		if end := r.markPlace(m); end >= 0 {
+			return []jsonspan.Edit{{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)}}
+		}
+	}
+	return nil
+}
+
+// markPlace is where in the body a marker can be put into the last block of a message
+// that takes one; negative: none does.
+func (r *Request) markPlace(m pleat.ViewMessage) int {
+	for b, place := range slices.Backward(r.body.Elements[m.Source].Places) {
+		if !place.Whole.IsZero() && !drops(m.Edits, b) && markable(r.Messages[m.Source].Blocks().At(b)) {
+			return place.Whole.End - 1
+		}
+	}
+	return -1
+}
+
+// markElement marks the last elements of a list that are also those of its beginning: a
+// message that was put together with the next one is not.
+func markElement(list, first [][]byte) {
+	at := len(first)
+	for i := at - 1; i >= max(at-markBack, 0) && i < len(list); i-- {
+		if !bytes.Equal(list[i], first[i]) {
+			continue
+		}
+		r, err := Decode(slices.Concat([]byte(`{"messages":[`), list[i], []byte("]}")))
+		if err != nil || len(r.Messages) != 1 {
+			return
+		}
+		if end := r.markPlace(pleat.ViewMessage{}); end >= 0 {
+			end -= len(`{"messages":[`)
+			list[i] = slices.Concat(list[i][:end], []byte(fiveMinutes), list[i][end:])
+			return
+		}
+	}
+}
+
+func drops(edits []pleat.BlockEdit, block int) bool {
+	return slices.ContainsFunc(edits, func(e pleat.BlockEdit) bool { return e.Block == block && e.Drop })
+}
+
+// markable reports whether a block may carry a marker.
+func markable(b pleat.Block) bool {
+	switch b := b.(type) {
+	case pleat.Text:
+		return !b.Text.IsEmpty()
+	case pleat.ToolCall, pleat.ToolResult:
+		return true
+	}
+	return false
 }
 
 // marker consumes the value of a cache_control member and notes it for the place where

@@ -55,7 +55,9 @@ func (r *Request) Body() []byte { return r.body.Data }
 // tools they load. Both are [pleat.ErrNotEditable].
 //
 // Of a view with DropThinking the request asks the provider to drop thinking that does
-// not verify, if it thinks at all; the request then needs the header [BindingBeta].
+// not verify, if it thinks at all; the request then needs the header [BindingBeta]. A
+// view with a Marker gets it if the request marks its messages itself and has fewer than
+// four, with the lifetime that its own has.
 func (r *Request) Splice(v pleat.View) ([]byte, error) { return r.SpliceWith(v, nil) }
 
 // SpliceWith is [Request.Splice] with tools added behind the request's own. A request
@@ -74,6 +76,9 @@ func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	}
 	if v.DropThinking {
 		more = append(more, r.askDrop()...)
+	}
+	if v.Marker > 0 {
+		more = append(more, r.addMarker(v)...)
 	}
 	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err != nil {

@@ -154,9 +154,8 @@ type tape struct {
 
 	steps []step
 	view  []pleat.ViewMessage
-	size  []int       // tokens of each element of the view
-	cache []int       // elements before the markers of earlier requests, as far as they still begin the view; ascending
-	edge  int         // where the newest epoch changed the view
+	size  []int // tokens of each element of the view
+	warm  pleat.WarmPrefix
 	sizes map[int]int // tokens of messages that are shown as they were
 	first map[int]shown
 	made  map[string]bool
@@ -192,9 +191,10 @@ func (t *tape) request(v pleat.View, gap time.Duration, next int) error {
 			s.common += n
 		}
 	}
-	t.cache = slices.DeleteFunc(t.cache, func(e int) bool { return e > same })
-	s.found = t.find(v, size, same)
-	t.mark(same, len(v.Messages), s.changed)
+	_, found := t.warm.Next(v, func(i int) (int, int) { return t.blocks(v.Messages[i]), size[i] })
+	for _, n := range size[:found] {
+		s.found += n
+	}
 	if s.changed || t.made == nil {
 		t.made = t.madeNames(v)
 	}
@@ -202,53 +202,6 @@ func (t *tape) request(v pleat.View, gap time.Duration, next int) error {
 	s.recall = t.misses(next)
 	t.steps = append(t.steps, s)
 	return nil
-}
-
-// lookback is how many blocks before a marker a cached prefix is looked for.
-const lookback = 20
-
-// find is how much of the view is found in the cache. A request has markers behind the
-// system prompt, where the newest epoch and this one changed the view, and at its end.
-func (t *tape) find(v pleat.View, size []int, same int) int {
-	best := 0
-	for _, marker := range []int{t.edge, same} {
-		if marker > same {
-			continue
-		}
-		at, exact := slices.BinarySearch(t.cache, marker)
-		if !exact {
-			at--
-		}
-		if at < 0 {
-			continue
-		}
-		blocks := 0
-		for _, vm := range v.Messages[t.cache[at]:marker] {
-			blocks += t.blocks(vm)
-		}
-		if blocks <= lookback {
-			best = max(best, t.cache[at])
-		}
-	}
-	tokens := 0
-	for _, n := range size[:best] {
-		tokens += n
-	}
-	return tokens
-}
-
-// mark notes what the request writes into the cache.
-func (t *tape) mark(same, end int, changed bool) {
-	places := []int{end}
-	if changed {
-		t.edge = same
-		places = append(places, same)
-	}
-	for _, p := range places {
-		if at, ok := slices.BinarySearch(t.cache, p); !ok {
-			t.cache = slices.Insert(t.cache, at, p)
-		}
-	}
 }
 
 func (t *tape) blocks(vm pleat.ViewMessage) int {

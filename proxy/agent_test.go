@@ -32,6 +32,7 @@ type agent struct {
 	key     string
 	header  http.Header
 	tools   string // JSON; empty: a shell
+	extra   string // members of every request, with a comma before each
 	bodies  [][]byte
 }
 
@@ -85,7 +86,7 @@ func (a *agent) body() []byte {
 	if tools != "none" {
 		extra += `,"tools":` + tools
 	}
-	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array, strings.Join(a.history, ","), extra)
+	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array, strings.Join(a.history, ","), extra+a.extra)
 }
 
 func (a *agent) path() string {

@@ -32,6 +32,7 @@ type conversation struct {
 	last    time.Time
 	hidden  map[int]pleat.Message // those of hidden rounds that views have shown
 	written int                   // folds whose files are written
+	warm    pleat.WarmPrefix      // what the provider's cache has
 }
 
 // setup is what a session was opened with that a later request may change.

@@ -383,6 +383,11 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v pleat.View) error {
 		return err
 	}
 	t.drop = v.DropThinking
+	if t.req.on == messages {
+		if marker, _ := t.conv.warm.Next(own, t.req.size(own)); t.folded {
+			own.Marker = marker
+		}
+	}
 	t.out, err = t.req.splice(own, t.conv.mode.tools(t.req))
 	return err
 }

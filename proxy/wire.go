@@ -145,6 +145,28 @@ func decodeResponses(body []byte) (*request, error) {
 // hasTools reports whether the model may call anything.
 func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 }
 
+// size gives the number of blocks and bytes of the messages of a view of the request.
+func (r *request) size(v pleat.View) func(i int) (blocks, bytes int) {
+	return func(i int) (int, int) {
+		vm := v.Messages[i]
+		m := vm.Made
+		if vm.Source >= 0 {
+			m = r.messages[vm.Source]
+		}
+		blocks, n := m.Blocks().Len(), len(m.Raw())
+		if vm.Source < 0 {
+			n = len(m.Text())
+		}
+		if len(vm.Edits) > 0 { // what is folded is most of what such a message holds
+			n = 0
+			for _, e := range vm.Edits {
+				n += len(e.Text)
+			}
+		}
+		return blocks, n
+	}
+}
+
 func textOf(blocks []pleat.Block) string {
 	return pleat.NewMessage(pleat.RoleSystem, blocks...).Text()
 }
