@@ -84,34 +84,56 @@ const maxMarkers = 4
 // carry a marker. What is cached is found some blocks back.
 const markBack = 3
 
-// addMarker marks the last block before the view's Marker that may be marked.
-func (r *Request) addMarker(v pleat.View) []jsonspan.Edit {
+// marker is the message of a view that gets the view's Marker, the last before it that
+// can have one, and the marker. It is empty where the request has no room or no use for
+// one more.
+func (r *Request) marker(v pleat.View) (at int, with string) {
 	total := 0
 	for _, list := range r.marks {
 		total += len(list)
 	}
 	own := slices.Concat(r.marks[sectionMessages], r.marks[sectionTop])
 	if len(own) == 0 || total >= maxMarkers {
-		return nil
+		return 0, ""
 	}
-	with := fiveMinutes
+	with = fiveMinutes
 	if own[0].ttl != "" {
 		with = `,"cache_control":{"type":"ephemeral","ttl":` + strconv.Quote(own[0].ttl) + `}`
 	}
-	at := min(v.Marker, len(v.Messages))
-	for i := at - 1; i >= max(at-markBack, 0); i-- {
-		m := v.Messages[i]
-		if m.Source < 0 || m.Source >= len(r.body.Elements) {
-			continue
-		}
-		if slices.ContainsFunc(r.marks[sectionMessages], func(mk mark) bool { return mk.message == m.Source }) {
-			return nil
-		}
-		if end := r.markPlace(m); end >= 0 {
-			return []jsonspan.Edit{{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)}}
+	end := min(v.Marker, len(v.Messages))
+	for at = end - 1; at >= max(end-markBack, 0); at-- {
+		m := v.Messages[at]
+		switch {
+		case m.Source < 0:
+			if m.Made.Format() != "" || m.Made.Text() != "" {
+				return at, with
+			}
+		case m.Source >= len(r.body.Elements):
+			return 0, ""
+		case slices.ContainsFunc(r.marks[sectionMessages], func(mk mark) bool { return mk.message == m.Source }):
+			return 0, ""
+		case r.markPlace(m) >= 0:
+			return at, with
 		}
 	}
-	return nil
+	return 0, ""
+}
+
+// markMade encodes pleat's own messages, that at one place of the view with a marker.
+func markMade(v pleat.View, at int, with string) func(pleat.Message) ([]byte, error) {
+	before := 0 // own messages before it; they are encoded in their order
+	for _, m := range v.Messages[:at] {
+		if m.Source < 0 {
+			before++
+		}
+	}
+	return func(m pleat.Message) ([]byte, error) {
+		raw, err := EncodeMessage(m)
+		if before--; err == nil && before == -1 {
+			raw, _ = marking(raw, with)
+		}
+		return raw, err
+	}
 }
 
 // markPlace is where in the body a marker can be put into the last block of a message
@@ -133,16 +155,26 @@ func markElement(list, first [][]byte) {
 		if !bytes.Equal(list[i], first[i]) {
 			continue
 		}
-		r, err := Decode(slices.Concat([]byte(`{"messages":[`), list[i], []byte("]}")))
-		if err != nil || len(r.Messages) != 1 {
-			return
-		}
-		if end := r.markPlace(pleat.ViewMessage{}); end >= 0 {
-			end -= len(`{"messages":[`)
-			list[i] = slices.Concat(list[i][:end], []byte(fiveMinutes), list[i][end:])
+		var ok bool
+		if list[i], ok = marking(list[i], fiveMinutes); ok {
 			return
 		}
 	}
+}
+
+// marking puts a marker into the last block of a message that takes one, if any does.
+func marking(raw []byte, with string) ([]byte, bool) {
+	const open = `{"messages":[`
+	r, err := Decode(slices.Concat([]byte(open), raw, []byte("]}")))
+	if err != nil || len(r.Messages) != 1 {
+		return raw, false
+	}
+	end := r.markPlace(pleat.ViewMessage{})
+	if end < 0 {
+		return raw, false
+	}
+	end -= len(open)
+	return slices.Concat(raw[:end], []byte(with), raw[end:]), true
 }
 
 func drops(edits []pleat.BlockEdit, block int) bool {

@@ -77,10 +77,19 @@ func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 	if v.DropThinking {
 		more = append(more, r.askDrop()...)
 	}
+	made := EncodeMessage
 	if v.Marker > 0 {
-		more = append(more, r.addMarker(v)...)
+		at, with := r.marker(v)
+		switch {
+		case with == "":
+		case v.Messages[at].Source < 0:
+			made = markMade(v, at, with)
+		default:
+			end := r.markPlace(v.Messages[at])
+			more = append(more, jsonspan.Edit{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)})
+		}
 	}
-	out, err := r.body.Splice(v, EncodeMessage, more...)
+	out, err := r.body.Splice(v, made, more...)
 	if err != nil {
 		return nil, fmt.Errorf("splice request: %w", err)
 	}

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,7 +75,7 @@ func TestMarkerAtFold(t *testing.T) {
 			t.Errorf("request %d has %d markers", i, markers)
 		}
 	}
-	t.Log(fmt.Sprintf("%d requests, %d with a marker of the proxy: %d messages from the cache, %d without", len(up.all()), marked, read, alone))
+	t.Logf("%d requests, %d with a marker of the proxy: %d messages from the cache, %d without", len(up.all()), marked, read, alone)
 	if marked == 0 || read <= alone {
 		t.Errorf("the markers of %d requests found %d messages, those of the client alone %d", marked, read, alone)
 	}
