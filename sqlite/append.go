@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -37,8 +38,16 @@ func (s *Store) Append(ctx context.Context, key pleat.SessionKey, last uint64, e
 	}
 	var head uint64
 	err := s.update(ctx, func(ctx context.Context) error {
-		var err error
-		head, err = s.appendDrafts(ctx, key, last, drafts)
+		a, err := s.beginAppend(ctx, key, last)
+		if err != nil {
+			return err
+		}
+		for i := range drafts {
+			if err := a.add(ctx, &drafts[i]); err != nil {
+				return err
+			}
+		}
+		head, err = a.end(ctx)
 		return err
 	})
 	if err != nil {
@@ -47,6 +56,43 @@ func (s *Store) Append(ctx context.Context, key pleat.SessionKey, last uint64, e
 	if indexable {
 		s.wakeIndexer()
 	}
+	return head, nil
+}
+
+// AppendSeq is [Store.Append] for entries that are still being made: each is packed and
+// written as it comes, and all become durable together when the sequence ends. If it
+// yields an error, or the store fails, nothing is there afterwards. Writers of other
+// processes wait meanwhile, so the sequence must not take long.
+func (s *Store) AppendSeq(ctx context.Context, key pleat.SessionKey, last uint64, entries iter.Seq2[pleat.Entry, error]) (uint64, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, fmt.Errorf("append to session %q: %w", key, err)
+	}
+	defer s.work.Done()
+	var head uint64
+	err := s.update(ctx, func(ctx context.Context) error {
+		a, err := s.beginAppend(ctx, key, last)
+		if err != nil {
+			return err
+		}
+		for e, err := range entries {
+			if err == nil && e.Kind == "" {
+				err = fmt.Errorf("entry %d has no kind", a.added)
+			}
+			if err != nil {
+				return err
+			}
+			d := newDraft(e)
+			if err := a.add(ctx, &d); err != nil {
+				return err
+			}
+		}
+		head, err = a.end(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, s.fail(ctx, err, "append to session %q", key)
+	}
+	s.wakeIndexer()
 	return head, nil
 }
 
@@ -69,40 +115,58 @@ func newDraft(e pleat.Entry) draft {
 	return d
 }
 
-// appendDrafts runs in a write transaction.
-func (s *Store) appendDrafts(ctx context.Context, key pleat.SessionKey, last uint64, drafts []draft) (uint64, error) {
+// appending is an append under way, in a write transaction.
+type appending struct {
+	*Store
+	key     pleat.SessionKey
+	session *session // nil: it is not there, and nothing was added yet
+	head    uint64
+	added   int
+	pending []int64 // entries to index
+}
+
+func (s *Store) beginAppend(ctx context.Context, key pleat.SessionKey, last uint64) (*appending, error) {
 	x, err := s.sessionForWriting(ctx, key)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	head := uint64(0)
+	a := &appending{Store: s, key: key, session: x}
 	if x != nil {
-		head = x.head
+		a.head = x.head
 	}
-	if head != last {
-		return 0, fmt.Errorf("after entry %d: its last entry is %d: %w", last, head, pleat.ErrConflict)
+	if a.head != last {
+		return nil, fmt.Errorf("after entry %d: its last entry is %d: %w", last, a.head, pleat.ErrConflict)
 	}
-	if len(drafts) == 0 {
-		return head, nil
-	}
-	if x == nil {
-		if x, err = s.addSession(ctx, key, drafts[0].Time); err != nil {
-			return 0, err
+	return a, nil
+}
+
+func (a *appending) add(ctx context.Context, d *draft) error {
+	var err error
+	if a.session == nil {
+		if a.session, err = a.addSession(ctx, a.key, d.Time); err != nil {
+			return err
 		}
 	}
-	var pending []int64 // entries to index
-	for i := range drafts {
-		if err := s.addEntry(ctx, x, &drafts[i]); err != nil {
-			return 0, fmt.Errorf("entry %d: %w", x.head, err)
-		}
-		if !drafts[i].textHash.IsZero() {
-			pending = append(pending, x.newest)
-		}
+	if err := a.addEntry(ctx, a.session, d); err != nil {
+		return fmt.Errorf("entry %d: %w", a.session.head, err)
 	}
-	if err := s.addPending(ctx, x, pending); err != nil {
+	if !d.textHash.IsZero() {
+		a.pending = append(a.pending, a.session.newest)
+	}
+	a.added++
+	return nil
+}
+
+// end brings the session's row up to date and returns the number of its last entry.
+func (a *appending) end(ctx context.Context) (uint64, error) {
+	if a.added == 0 {
+		return a.head, nil
+	}
+	x := a.session
+	if err := a.addPending(ctx, x, a.pending); err != nil {
 		return 0, err
 	}
-	_, err = s.write.setSession.ExecContext(ctx, x.head, packed.EncodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id)
+	_, err := a.write.setSession.ExecContext(ctx, x.head, packed.EncodeKinds(x.kinds), x.bytes, x.first, x.last, x.newest, x.sum(), x.id)
 	return x.head, err
 }
 

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"slices"
 	"sync"
 
 	"github.com/pleat-dev/pleat"
@@ -13,25 +16,26 @@ import (
 type batchStore struct {
 	pleat.Store
 	key     pleat.SessionKey
-	last    uint64 // with what waits
-	waiting []pleat.Entry
-	bytes   int
+	last    uint64 // with what is being written
+	bytes   int    // of the write under way
+	whole   bool   // all until settle is one write, which can be dropped
 	settled bool
 
-	writes  chan batch // to the writer; nil: there is none
+	writes  chan []pleat.Entry // to the writer; nil: there is none
+	before  chan struct{}      // closed when the newest write is over; nil: there was none
 	writing sync.WaitGroup
 	mu      sync.Mutex
+	dropped bool
 	err     error // of the first write that failed
 }
 
-// batch is what one write adds.
-type batch struct {
-	last    uint64 // entry before it
-	entries []pleat.Entry
-}
+// batchBytes is how much is written at once: few writes, and little enough to hold.
+const batchBytes = 4 << 20
 
-// batchBytes is how much is written at once: few writes, and little enough to hold some.
-const batchBytes = 2 << 20
+// seqStore is a store that writes entries as they come.
+type seqStore interface {
+	AppendSeq(ctx context.Context, key pleat.SessionKey, last uint64, entries iter.Seq2[pleat.Entry, error]) (uint64, error)
+}
 
 // Append implements pleat.Store.
 func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
@@ -44,56 +48,95 @@ func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint
 	if err := b.failed(); err != nil {
 		return 0, err
 	}
-	if len(b.waiting) > 0 && last != b.last {
+	if b.writes != nil && last != b.last {
 		return 0, pleat.ErrConflict
 	}
-	b.waiting, b.last = append(b.waiting, entries...), last+uint64(len(entries))
+	if b.writes == nil {
+		b.start(ctx, last)
+	}
+	b.writes <- slices.Clone(entries) // the caller goes on with its own
+	b.last = last + uint64(len(entries))
 	for _, e := range entries {
 		b.bytes += len(e.Body) + len(e.Text)
 	}
-	if b.bytes >= batchBytes {
-		b.flush(ctx)
+	if !b.whole && b.bytes >= batchBytes {
+		b.flush()
 	}
 	return b.last, nil
 }
 
 // Body implements pleat.Store: what is asked for may still have to be written.
 func (b *batchStore) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
-	if !b.settled {
-		b.flush(ctx)
-	}
 	if err := b.wait(); err != nil {
 		return nil, err
 	}
 	return b.Store.Body(ctx, key, hash)
 }
 
-// flush hands what waits to the writer. It waits while the writer is two writes behind.
-func (b *batchStore) flush(ctx context.Context) {
-	if len(b.waiting) == 0 {
-		return
-	}
-	if b.writes == nil {
-		writes := make(chan batch, 1)
-		b.writes = writes
-		b.writing.Go(func() { b.write(ctx, writes) })
-	}
-	b.writes <- batch{b.last - uint64(len(b.waiting)), b.waiting}
-	b.waiting, b.bytes = nil, 0
+// start begins a write, which follows the one before. Whoever appends waits while the
+// writer is some appends behind.
+func (b *batchStore) start(ctx context.Context, last uint64) {
+	const behind = 8
+	writes, before, done := make(chan []pleat.Entry, behind), b.before, make(chan struct{})
+	b.writes, b.before, b.bytes = writes, done, 0
+	b.writing.Go(func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		if b.failed() == nil {
+			b.fail(b.write(ctx, last, writes))
+		}
+		for range writes { // nobody is left waiting
+		}
+	})
 }
 
-// write is the writer.
-func (b *batchStore) write(ctx context.Context, writes <-chan batch) {
-	for w := range writes {
-		if b.failed() != nil {
-			continue // let the others see the error
+// write is one write.
+func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []pleat.Entry) error {
+	entries := func(yield func(pleat.Entry, error) bool) {
+		for list := range writes {
+			for _, e := range list {
+				if !yield(e, nil) {
+					return
+				}
+			}
 		}
-		if _, err := b.Store.Append(ctx, b.key, w.last, w.entries...); err != nil {
-			b.mu.Lock()
-			b.err = err
-			b.mu.Unlock()
+		if b.isDropped() {
+			yield(pleat.Entry{}, errDropped)
 		}
 	}
+	if s, ok := b.Store.(seqStore); ok {
+		_, err := s.AppendSeq(ctx, b.key, last, entries)
+		return err
+	}
+	var all []pleat.Entry
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	_, err := b.Store.Append(ctx, b.key, last, all...)
+	return err
+}
+
+// errDropped ends a write of which nothing shall be stored.
+var errDropped = errors.New("the write was given up")
+
+// drop gives up the write under way and returns when it is undone: all of them, if whole is
+// set.
+func (b *batchStore) drop() {
+	b.mu.Lock()
+	b.dropped = true
+	b.mu.Unlock()
+	_ = b.wait() // errDropped, or what makes no difference any more
+}
+
+func (b *batchStore) isDropped() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dropped
 }
 
 func (b *batchStore) failed() error {
@@ -102,23 +145,32 @@ func (b *batchStore) failed() error {
 	return b.err
 }
 
-// settle begins to write what waits. From then on every append is written at once: it is
-// what folding decides.
-func (b *batchStore) settle(ctx context.Context) {
-	b.settled = true
-	b.flush(ctx)
+func (b *batchStore) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// flush ends the write under way, without waiting for it.
+func (b *batchStore) flush() {
 	if b.writes != nil {
 		close(b.writes)
 		b.writes = nil
 	}
 }
 
-// wait returns when everything that was handed to the writer is stored.
+// settle ends the write of the messages. From then on every append is written at once: it
+// is what folding decides.
+func (b *batchStore) settle() {
+	b.settled = true
+	b.flush()
+}
+
+// wait returns when everything that was appended is stored.
 func (b *batchStore) wait() error {
-	if b.writes != nil { // not settled: the writer is ended and the next write starts another
-		close(b.writes)
-		b.writes = nil
-	}
+	b.flush()
 	b.writing.Wait()
 	return b.failed()
 }

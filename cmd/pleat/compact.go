@@ -60,7 +60,12 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			if *asJSON {
 				write = writeViewJSON
 			}
-			f, err := p.readSession(ctx, name, src)
+			request := !*asJSON && (*format == "anthropic" || strings.HasPrefix(*format, "openai-"))
+			read := p.readSessionAhead
+			if request { // it has the system prompt and the tools, which may come last
+				read = p.readSession
+			}
+			f, err := read(ctx, name, src)
 			if err != nil {
 				return err
 			}
@@ -70,7 +75,6 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 				return err
 			}
 			defer db.Close()
-			request := !*asJSON && (*format == "anthropic" || strings.HasPrefix(*format, "openai-"))
 			r, err := p.foldFile(ctx, db, f, fold, request, *format == "prompt" && !*asJSON)
 			if err != nil {
 				return err

@@ -89,16 +89,19 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 	// folded to another one tomorrow, and results that are too large now may fit then.
 	policy.Spill.Window = 0
 	r := &folded{file: f, policy: policy.Name, budget: int(flags.budget)}
-	opts := f.options()
-	if !request {
-		opts.System, opts.Tools = "", nil
-	}
-	opts.Policy, opts.Budget = policy, fit(r.budget)
-	opts.Tokens = counterFor(policy, f.model)
-	opts.Observe = func(e pleat.Event) {
-		if e.Kind == pleat.EventEpoch {
-			r.plan = e.Plan
+	options := func() pleat.Options {
+		opts := f.options()
+		if !request {
+			opts.System, opts.Tools = "", nil
 		}
+		opts.Policy, opts.Budget = policy, fit(r.budget)
+		opts.Tokens = counterFor(policy, f.model)
+		opts.Observe = func(e pleat.Event) {
+			if e.Kind == pleat.EventEpoch {
+				r.plan = e.Plan
+			}
+		}
+		return opts
 	}
 	tell := p.progress()
 	defer tell.done()
@@ -107,7 +110,7 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 			_ = r.wait() // the writer is not left behind; its error was told below
 		}
 	}()
-	if err := r.open(ctx, tell, store, opts); err != nil {
+	if err := r.open(ctx, tell, store, options); err != nil {
 		return nil, err
 	}
 	for _, text := range flags.pins {
@@ -158,32 +161,59 @@ func counterFor(policy pleat.Policy, m pleat.Model) *pleat.Tokenizer {
 // open opens the file's session in the store and brings it to where folding begins: all
 // messages there, no epoch in force. A run before this one may have folded it already, to
 // another budget.
-func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) error {
-	key := r.file.key()
-	batch := &batchStore{Store: store, key: key}
-	r.wait = batch.wait
-	s, err := pleat.OpenSession(ctx, batch, key, &opts)
+//
+// Of a file that is still being read the model is taken to be the one that it names first.
+// If it names another one last, everything is done again with that: nothing was stored.
+func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, options func() pleat.Options) error {
+	f, first := r.file, ""
+	reading := f.ahead != nil
+	if reading {
+		first = f.firstModel()
+		f.setModel(first)
+	}
+	opts := options()
+	batch, err := r.takeIn(ctx, tell, store, opts)
+	if err == nil && reading && f.flags.model == "" && f.info.Model != first {
+		batch.drop()
+		f.setModel(f.info.Model)
+		opts = options()
+		batch, err = r.takeIn(ctx, tell, store, opts)
+	}
 	if err != nil {
+		batch.drop()
 		return err
 	}
-	r.session, r.stored = s, s.Len() > 0
-	have := s.Len()
-	if have > r.file.count {
-		return fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, r.file.count)
-	}
-	if have < r.file.count {
-		if err := r.file.appendTo(ctx, s, have, tell); err != nil {
-			return err
-		}
-	}
-	batch.settle(ctx)
-	if r.stored && len(s.Report().Epochs) > 0 {
+	r.wait = batch.wait
+	batch.settle()
+	if r.stored && len(r.session.Report().Epochs) > 0 {
 		if err := batch.wait(); err != nil {
 			return err
 		}
 		return r.unfoldAll(ctx, store, opts)
 	}
 	return nil
+}
+
+// takeIn opens the session and appends the messages that it does not have. They are stored
+// when the batch is settled, or never if it is dropped.
+func (r *folded) takeIn(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) (*batchStore, error) {
+	key := r.file.key()
+	batch := &batchStore{Store: store, key: key, whole: r.file.ahead != nil}
+	s, err := pleat.OpenSession(ctx, batch, key, &opts)
+	if err != nil {
+		return batch, err
+	}
+	have := s.Len()
+	r.session, r.stored = s, have > 0
+	if r.file.ahead != nil || have < r.file.count {
+		if err := r.file.appendTo(ctx, s, have, tell); err != nil {
+			return batch, err
+		}
+	}
+	if have > r.file.count {
+		return batch, fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, r.file.count)
+	}
+	return batch, nil
 }
 
 // unfoldAll undoes the epochs of earlier runs, in a session that is wide enough for

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash"
 	"io"
 	"iter"
 	"os"
@@ -36,16 +35,21 @@ type sessionFile struct {
 	name   string // as it was given
 	number int    // which session of the file, from 1
 	size   int64
-	hash   pleat.Hash // of the whole file
+	hash   pleat.Hash   // of the whole file
+	sum    func() error // finds the hash
 	info   sessionlog.Info
 	count  int                 // of messages
 	kept   []sessionlog.Record // all of them, unless the file is large: then it is read again
+	ahead  *ahead              // the file is still being read: the rest comes from here; nil: it was read
 	model  pleat.Model
 	known  bool // the model is in the table
 
-	log   *sessionlog.Log
-	input io.Closer
-	told  bool // damage was reported
+	log     *sessionlog.Log
+	input   io.Closer
+	flags   sourceFlags
+	stderr  io.Writer
+	skipped int  // damaged lines
+	told    bool // they were reported
 }
 
 // keptFile is the size up to which a file's messages are kept in memory between reading
@@ -70,54 +74,90 @@ func oneFile(command string, args []string) (string, error) {
 // readSession reads a session file, "-" being standard input. Damage is told on standard
 // error, line by line.
 func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
-	if flags.number < 1 {
-		return nil, usageError{"--session counts from 1"}
-	}
-	f := &sessionFile{name: name, number: flags.number}
-	in, err := p.openInput(name)
+	f, err := p.openSession(name, flags)
 	if err != nil {
 		return nil, err
 	}
-	f.input = in
-	if err := f.open(ctx, p, in, flags); err != nil {
+	return f.readAll(ctx, p)
+}
+
+// readSessionAhead is readSession for a command that can begin before the file is read, if
+// it is not too large. Then messages come from [sessionFile.records], and all else is known
+// after the last of them.
+func (p *program) readSessionAhead(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
+	f, err := p.openSession(name, flags)
+	if err != nil {
+		return nil, err
+	}
+	if f.size > aheadFile {
+		return f.readAll(ctx, p)
+	}
+	f.readAhead(ctx)
+	if err := f.sum(); err != nil {
 		f.Close()
 		return nil, err
 	}
-	if flags.model == "" {
-		flags.model = f.info.Model
+	return f, nil
+}
+
+func (f *sessionFile) readAll(ctx context.Context, p *program) (*sessionFile, error) {
+	err := f.sum()
+	if err == nil {
+		err = f.take(ctx, p)
 	}
-	f.model, f.known = pleat.DefaultModels().Lookup(flags.model)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.setModel(f.info.Model)
 	if f.kept != nil {
 		f.Close() // nothing more is read
 	}
 	return f, nil
 }
 
-func (f *sessionFile) open(ctx context.Context, p *program, in io.Reader, flags sourceFlags) error {
-	sum := sha256.New()
-	src, err := hashed(in, sum, &f.size)
+// setModel takes the model that the user named, else the file's.
+func (f *sessionFile) setModel(name string) {
+	if f.flags.model != "" {
+		name = f.flags.model
+	}
+	f.model, f.known = pleat.DefaultModels().Lookup(name)
+}
+
+// openSession opens a session file and finds out what it is.
+func (p *program) openSession(name string, flags sourceFlags) (*sessionFile, error) {
+	if flags.number < 1 {
+		return nil, usageError{"--session counts from 1"}
+	}
+	f := &sessionFile{name: name, number: flags.number, flags: flags, stderr: p.stderr}
+	in, err := p.openInput(name)
+	if err != nil {
+		return nil, err
+	}
+	f.input = in
+	if err := f.open(in); err != nil {
+		f.Close()
+		return nil, err
+	}
+	p.collectFor(f.size)
+	return f, nil
+}
+
+func (f *sessionFile) open(in io.Reader) error {
+	src, err := f.hashed(in)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", f.name, err)
 	}
-	told := 0
 	f.log, err = sessionlog.Open(src, &sessionlog.Options{
-		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
+		Session: f.flags.number - 1, Strict: f.flags.strict, Sidechains: f.flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
-			if told++; told <= maxDamage && !flags.strict && !f.told {
-				fmt.Fprintf(p.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+			if f.skipped++; f.skipped <= maxDamage && !f.flags.strict && !f.told {
+				fmt.Fprintf(f.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
 			}
 		},
 	})
 	if err != nil {
 		return f.explain(err)
-	}
-	sum.Sum(f.hash[:0])
-	p.collectFor(f.size)
-	if err := f.take(ctx, p); err != nil {
-		return err
-	}
-	if f.told = true; told > maxDamage && !flags.strict {
-		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", f.name, told-maxDamage)
 	}
 	return nil
 }
@@ -136,6 +176,10 @@ func (p *program) collectFor(size int64) {
 // Close lets go of the file. It can be called again.
 func (f *sessionFile) Close() error {
 	var err error
+	if f.ahead != nil {
+		f.ahead.join()
+		f.ahead = nil
+	}
 	if f.log != nil {
 		err = f.log.Close()
 		f.log = nil
@@ -167,15 +211,26 @@ func (f *sessionFile) take(ctx context.Context, p *program) error {
 		}
 		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
 	}
+	return f.wasRead()
+}
+
+// wasRead takes what is known of the file when all of it was read.
+func (f *sessionFile) wasRead() error {
 	f.info = f.log.Info()
 	if f.count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
+	if f.told = true; f.skipped > maxDamage && !f.flags.strict {
+		fmt.Fprintf(f.stderr, "pleat: %s: %d more lines skipped\n", f.name, f.skipped-maxDamage)
+	}
 	return nil
 }
 
-// records yields the messages with their numbers, from 0. A large file is read again.
+// records yields the messages in order. A large file is read again.
 func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
+	if f.ahead != nil {
+		return f.coming
+	}
 	return func(yield func(sessionlog.Record, error) bool) {
 		if f.kept != nil {
 			for _, rec := range f.kept {
@@ -234,20 +289,37 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// hashed hashes what is read. A file is hashed first and rewound; what cannot be rewound
-// is hashed on its way to the reader, which takes all of it before it yields anything.
-func hashed(in io.Reader, sum hash.Hash, size *int64) (io.Reader, error) {
-	if f, ok := in.(*os.File); ok {
-		if at, err := f.Seek(0, io.SeekCurrent); err == nil {
-			n, err := io.Copy(sum, f)
-			if err == nil {
-				_, err = f.Seek(at, io.SeekStart)
-			}
-			*size = n
-			return f, err
+// hashed prepares hashing what is read. A file is hashed by itself; what cannot be read
+// twice is hashed on its way to the reader, which takes all of it when it is opened.
+func (f *sessionFile) hashed(in io.Reader) (io.Reader, error) {
+	if file, ok := in.(*os.File); ok {
+		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
+			return file, f.hashedFile(file, at)
 		}
 	}
-	return io.TeeReader(in, counted{sum, size}), nil
+	sum := sha256.New()
+	f.sum = func() error {
+		sum.Sum(f.hash[:0])
+		return nil
+	}
+	return io.TeeReader(in, counted{sum, &f.size}), nil
+}
+
+func (f *sessionFile) hashedFile(file *os.File, at int64) error {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = file.Seek(at, io.SeekStart)
+	}
+	f.size = end - at
+	f.sum = func() error {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, io.NewSectionReader(file, at, f.size)); err != nil {
+			return fmt.Errorf("read %s: %w", f.name, err)
+		}
+		sum.Sum(f.hash[:0])
+		return nil
+	}
+	return err
 }
 
 // counted passes bytes on and counts them.
@@ -272,9 +344,9 @@ func (f *sessionFile) key() pleat.SessionKey {
 	return pleat.SessionKey{Session: name}
 }
 
-// appendTo adds the file's messages from number from on to a session, many at a time.
+// appendTo adds the file's messages from number from on to a session, some at a time.
 func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *progress) error {
-	const most, bytes = 256, 1 << 20
+	const most, bytes = 32, 256 << 10
 	batch := make([]pleat.Message, 0, most)
 	size, n := 0, 0
 	flush := func() error {
@@ -299,7 +371,11 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 				return err
 			}
 		}
-		tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
+		if f.ahead != nil {
+			tell.say("taking in %s", plural(n, "message"))
+		} else {
+			tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
+		}
 	}
 	return flush()
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// A file that names another model at its end is counted by that one from the beginning, as
+// if it had been read first.
+func TestAheadOtherModel(t *testing.T) {
+	text := longSession(60)
+	const name = "claude-opus-4-5-20251101"
+	at := bytes.LastIndex(text, []byte(name))
+	text = append(append(bytes.Clone(text[:at]), "gpt-5"...), text[at+len(name):]...)
+	got, store := compactFile(t, text)
+	want, _ := compactFile(t, text, "--model", "gpt-5")
+	if !bytes.Equal(got, want) {
+		t.Errorf("with the file's model:\n%.300s\nwith the same by name:\n%.300s", got, want)
+	}
+	if other, _ := compactFile(t, text, "--model", name); bytes.Equal(other, want) {
+		t.Error("both models count alike: the test shows nothing")
+	}
+	db, err := openStoreAt(t.Context(), store, readOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	list, err := shownSessions(t.Context(), db, "")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d sessions, %v, want 1", len(list), err)
+	}
+	for e, err := range db.Scan(t.Context(), list[0].Key, 1, pleat.EntrySession) {
+		if err != nil || !strings.Contains(string(e.Data), `"model":"gpt-5`) {
+			t.Errorf("the session begins with %s, %v", e.Data, err)
+		}
+	}
+}
+
+// compactFile returns what compacting prints, and the store that it was kept in.
+func compactFile(t *testing.T, text []byte, args ...string) (out []byte, store string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "session.jsonl")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	store = filepath.Join(dir, "pleat.db")
+	var printed, told bytes.Buffer
+	p := &program{stdout: &printed, stderr: &told, getenv: func(string) string { return "" }}
+	args = append([]string{"compact", "--json", "--budget", "4k", "--store", store}, append(args, file)...)
+	if code := p.run(t.Context(), args); code != 0 {
+		t.Fatalf("pleat %v: code %d: %s", args, code, told.String())
+	}
+	return bytes.ReplaceAll(printed.Bytes(), []byte(dir), nil), store
+}
+
+// What cannot be read to its end is not stored in part.
+func TestAheadGivesUp(t *testing.T) {
+	dir := t.TempDir()
+	file, store := filepath.Join(dir, "session.jsonl"), filepath.Join(dir, "pleat.db")
+	var text bytes.Buffer // a Codex rollout, which is read in one pass
+	line := func(kind, payload string) {
+		fmt.Fprintf(&text, `{"timestamp":"2026-01-02T10:00:00.000Z","type":%q,"payload":{%s}}`+"\n", kind, payload)
+	}
+	line("session_meta", `"id":"a","cwd":"/home/dev/shop","cli_version":"0.50.0"`)
+	line("turn_context", `"model":"gpt-5"`)
+	for i := range 400 {
+		line("response_item", fmt.Sprintf(`"type":"message","role":"user","content":[{"type":"input_text","text":"Word %d."}]`, i))
+	}
+	text.WriteString("{\"damaged\n")
+	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		want string
+	}{
+		"damage":    {t.Context(), "session.jsonl:403"},
+		"cancelled": {cancelled, "cancel"},
+	} {
+		var told bytes.Buffer
+		p := &program{stdout: &told, stderr: &told, getenv: func(string) string { return "" }}
+		if code := p.run(c.ctx, []string{"compact", "--strict", "--store", store, file}); code != 1 || !strings.Contains(told.String(), c.want) {
+			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
+		}
+	}
+	db, err := openStoreAt(t.Context(), store, makeMissing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if list, err := shownSessions(t.Context(), db, ""); err != nil || len(list) != 0 {
+		t.Errorf("%d sessions are stored, %v", len(list), err)
+	}
+}
