@@ -128,13 +128,14 @@ func (s *state) meterFrom(start int) *stretchMeter {
 
 // leaving is told that message i is about to be let go of: it is measured while it is there.
 func (s *state) leaving(i int) {
-	if i < s.first {
-		return
-	}
-	if !s.left {
-		s.left = true
+	if !s.metered {
+		s.metered = true
 		for _, start := range s.stretchStarts() {
-			s.meterFrom(start)
+			if start > i { // nothing of it leaves yet, and it may move
+				s.metered = false
+			} else {
+				s.meterFrom(start)
+			}
 		}
 	}
 	s.meters = slices.DeleteFunc(s.meters, func(m *stretchMeter) bool {
@@ -150,26 +151,29 @@ func (s *state) leaving(i int) {
 }
 
 // stretchStarts are the places where the stretches begin that levers fold again and again:
-// behind the head and, where the policy snips, behind the messages that it keeps.
+// behind the system prompt, behind the head and, where the policy snips, behind the messages
+// that it keeps.
 func (s *state) stretchStarts() []int {
-	starts := []int{s.first}
-	if s.policy == nil {
+	starts := []int{s.prompt()}
+	if s.first != starts[0] {
+		starts = append(starts, s.first)
+	}
+	if s.policy == nil || s.policy.Snip.Above <= 0 {
 		return starts
 	}
+	at := s.first
 	if s.policy.Digest.NoHead {
-		starts[0] = s.prompt()
+		at = starts[0]
 	}
-	if s.policy.Snip.Above > 0 {
-		at := max(s.policy.Snip.Head, starts[0])
-		for _, r := range s.t.rounds {
-			if r.Start >= at {
-				break
-			}
-			at = max(at, r.End) // a round at the head stays whole at the head
+	at = max(s.policy.Snip.Head, at)
+	for _, r := range s.t.rounds {
+		if r.Start >= at {
+			break
 		}
-		if at != starts[0] {
-			starts = append(starts, at)
-		}
+		at = max(at, r.End) // a round at the head stays whole at the head
+	}
+	if !slices.Contains(starts, at) {
+		starts = append(starts, at)
 	}
 	return starts
 }

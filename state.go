@@ -72,7 +72,7 @@ type state struct {
 	digests   []DigestReport           // how every digest came to be
 	epochSeq  uint64                   // number of the newest epoch's entry
 	meters    []*stretchMeter          // of stretches that begin where levers begin them
-	left      bool                     // messages behind the head were let go of
+	metered   bool                     // all of them are there
 }
 
 // folded is a set of folds in force.

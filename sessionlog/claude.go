@@ -17,8 +17,9 @@ func readClaude(l *Log, s *sink) error {
 	r := &claudeReader{log: l, sink: s, index: x}
 	steps := x.steps()
 	x.release()
-	for _, step := range steps {
-		if err := r.step(step); err != nil {
+	var nodes []int
+	for _, first := range steps.first {
+		if err := r.step(steps.nodes(nodes[:0], first)); err != nil {
 			return err
 		}
 	}
@@ -31,10 +32,27 @@ func (x *claudeIndex) release() {
 	x.ids, x.links, x.answers, x.calls, x.results, x.about, x.logged = nil, nil, nil, nil, nil, nil, nil
 }
 
+// claudeSteps are the nodes that make one message together, as lists: a large log has as many
+// as it has messages.
+type claudeSteps struct {
+	first []int32 // node of each message, in the order of the file
+	next  []int32 // the node that follows a node in its message, 0: none
+}
+
+// nodes appends the nodes of the message that begins with first.
+func (s *claudeSteps) nodes(list []int, first int32) []int {
+	list = append(list, int(first))
+	for at := s.next[first]; at != 0; at = s.next[at] {
+		list = append(list, int(at))
+	}
+	return list
+}
+
 // steps puts the nodes that make one message together, in the order of the file: the
 // parts of an answer, and the results that answer it.
-func (x *claudeIndex) steps() [][]int {
-	var steps [][]int
+func (x *claudeIndex) steps() claudeSteps {
+	s := claudeSteps{next: make([]int32, len(x.nodes))}
+	var last []int32 // node of each message
 	stepOf := make([]int32, len(x.nodes))
 	answerOf := make(map[int]int32) // the step of an answer's results, by the answer's step
 	for _, nodes := range x.answers {
@@ -55,22 +73,22 @@ func (x *claudeIndex) steps() [][]int {
 		case resultNode:
 			if call, ok := x.calls[x.results[at][0]]; ok && call < at {
 				key := int(stepOf[call])
-				if step, ok := answerOf[key]; ok && x.sameLine(steps[step][0], at) {
+				if step, ok := answerOf[key]; ok && x.sameLine(int(s.first[step]), at) {
 					join = step
 				} else {
-					answerOf[key] = int32(len(steps))
+					answerOf[key] = int32(len(s.first))
 				}
 			}
 		}
 		if join >= 0 {
-			steps[join] = append(steps[join], at)
+			s.next[last[join]], last[join] = int32(at), int32(at)
 			stepOf[at] = join
 			continue
 		}
-		stepOf[at] = int32(len(steps))
-		steps = append(steps, []int{at})
+		stepOf[at] = int32(len(s.first))
+		s.first, last = append(s.first, int32(at)), append(last, int32(at))
 	}
-	return steps
+	return s
 }
 
 func (x *claudeIndex) sameLine(a, b int) bool {
@@ -92,7 +110,7 @@ type claudeReader struct {
 
 func (r *claudeReader) step(nodes []int) error {
 	first := r.index.nodes[nodes[0]]
-	r.rec = Record{Line: first.num, Sidechain: first.side, Abandoned: !first.on && !first.side}
+	r.rec = Record{Line: int(first.num), Sidechain: first.side, Abandoned: !first.on && !first.side}
 	info, opts := &r.log.info, r.log.opts
 	if first.kind != markNode {
 		if r.rec.Sidechain {
@@ -130,7 +148,7 @@ func (r *claudeReader) mark(n node) error {
 	if partial {
 		meta = v.get("microcompactMetadata")
 	}
-	r.sink.compaction(Compaction{Line: n.num, Trigger: meta.get("trigger").str(), PreTokens: meta.get("preTokens").num(), Partial: partial})
+	r.sink.compaction(Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), PreTokens: meta.get("preTokens").num(), Partial: partial})
 	return nil
 }
 
@@ -143,7 +161,7 @@ func (r *claudeReader) message(nodes []int) error {
 		if err != nil {
 			return err
 		}
-		if content = r.part(v, r.index.nodes[at].num); len(nodes) > 1 {
+		if content = r.part(v, int(r.index.nodes[at].num)); len(nodes) > 1 {
 			r.append(content)
 		}
 	}

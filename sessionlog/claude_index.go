@@ -96,7 +96,7 @@ func (x *claudeIndex) line(ln line, v value) error {
 	if x.log.info.SessionID == "" {
 		x.log.info.SessionID = m.session.str()
 	}
-	n := node{off: ln.off, size: ln.size, num: ln.num, side: m.side.isTrue() || m.parentTool.isString()}
+	n := node{off: ln.off, size: ln.size, num: int32(ln.num), side: m.side.isTrue() || m.parentTool.isString()}
 	switch typ := m.typ.str(); typ {
 	case "user", "assistant":
 		if !m.message.isObject() {

@@ -16,7 +16,7 @@ func readPi(l *Log, s *sink) error {
 		if !m.typ.isString() {
 			return damaged(errShape)
 		}
-		n := node{off: ln.off, size: ln.size, num: ln.num, kind: linkNode}
+		n := node{off: ln.off, size: ln.size, num: int32(ln.num), kind: linkNode}
 		switch {
 		case m.typ.is("session"):
 			piSession(&l.info, v)
@@ -46,7 +46,7 @@ func readPi(l *Log, s *sink) error {
 func piRecords(l *Log, s *sink, t *tree) error {
 	var buf []byte
 	for _, n := range t.nodes {
-		rec := Record{Line: n.num, Abandoned: !n.on}
+		rec := Record{Line: int(n.num), Abandoned: !n.on}
 		if !n.on {
 			if n.kind != linkNode {
 				l.info.Abandoned++

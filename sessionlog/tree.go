@@ -3,8 +3,8 @@ package sessionlog
 // node is an entry of a log that is a tree. The index holds nothing else of it.
 type node struct {
 	off, size int64
-	num       int // line
-	parent    int // node, or one of the two below
+	num       int32 // line
+	parent    int32 // node, or one of the two below
 	kind      nodeKind
 	side      bool // of a sidechain
 	on        bool // of the conversation
@@ -48,7 +48,7 @@ func (t *tree) add(id, parent string, n node) (int, bool) {
 	n.parent = root
 	if parent != "" {
 		if p, ok := t.ids[parent]; ok && p != at {
-			n.parent = p
+			n.parent = int32(p)
 		} else {
 			n.parent = broken
 			t.links[at] = parent
@@ -64,12 +64,12 @@ func (t *tree) add(id, parent string, n node) (int, bool) {
 func (t *tree) walk(leaf int) {
 	for at, id := range t.links {
 		if p, ok := t.ids[id]; ok {
-			t.nodes[at].parent = p
+			t.nodes[at].parent = int32(p)
 		}
 	}
 	for at := leaf; at >= 0 && !t.nodes[at].on; {
 		t.nodes[at].on = true
-		next := t.nodes[at].parent
+		next := int(t.nodes[at].parent)
 		if next == broken {
 			next = t.before(at)
 		}

@@ -41,7 +41,7 @@ func resultsFirst(msgs []pleat.Message) []pleat.Message {
 			end++
 		}
 		slices.SortStableFunc(msgs[i+1:end], func(a, b pleat.Message) int {
-			switch x, y := holdsResults(a), holdsResults(b); {
+			switch x, y := holds(a, pleat.KindToolResult), holds(b, pleat.KindToolResult); {
 			case x && !y:
 				return -1
 			case y && !x:

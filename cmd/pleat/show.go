@@ -158,35 +158,17 @@ func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 	if len(f.info.Tools) > 0 {
 		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
 	}
-	t := pleat.NewTranscript()
 	i := 0
 	for rec, err := range f.records() {
 		if err != nil {
 			return nil, err
 		}
-		t.Append(skeleton(rec.Message))
 		b.message(i, rec)
 		i++
 		tell.say("counting %s of %s", thousands(i), plural(f.count, "message"))
 	}
-	b.o.Rounds = t.Rounds()
 	b.finish()
 	return b.o, nil
-}
-
-// skeleton is a message with its calls and results alone, without their words: rounds are
-// made of them, and a session may be larger than memory.
-func skeleton(m pleat.Message) pleat.Message {
-	var blocks []pleat.Block
-	for _, blk := range m.Blocks().All() {
-		switch b := blk.(type) {
-		case pleat.ToolCall:
-			blocks = append(blocks, pleat.ToolCall{ID: strings.Clone(b.ID)})
-		case pleat.ToolResult:
-			blocks = append(blocks, pleat.ToolResult{CallID: strings.Clone(b.CallID)})
-		}
-	}
-	return pleat.NewMessage(m.Role(), blocks...)
 }
 
 type overviewBuilder struct {
@@ -199,6 +181,7 @@ type overviewBuilder struct {
 	calls  map[string]int // number in the ledger by id
 	ledger *pleat.Ledger
 
+	inRound  bool // the messages since the last round's first call are the assistant's
 	running  int // tokens since the last compaction
 	next     int // compaction
 	estimate []int
@@ -223,13 +206,19 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	m, c := rec.Message, &b.o.Messages
 	c.All++
 	answer := m.Role() == pleat.RoleAssistant
+	if called := answer && holds(m, pleat.KindToolCall); !answer || called {
+		if called && !b.inRound {
+			b.o.Rounds++
+		}
+		b.inRound = called
+	}
 	switch m.Role() {
 	case pleat.RoleAssistant:
 		c.Assistant++
 	case pleat.RoleTool:
 		c.Tool++
 	case pleat.RoleUser:
-		if holdsResults(m) {
+		if holds(m, pleat.KindToolResult) {
 			c.Tool++
 		} else {
 			c.User++
@@ -258,9 +247,9 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	}
 }
 
-func holdsResults(m pleat.Message) bool {
+func holds(m pleat.Message, kind pleat.Kind) bool {
 	for _, blk := range m.Blocks().All() {
-		if blk.Kind() == pleat.KindToolResult {
+		if blk.Kind() == kind {
 			return true
 		}
 	}
