@@ -157,13 +157,16 @@ func shapesOf(m Message) []blockShape {
 }
 
 // searchText is the text a message is found by: its blocks' texts, one after the other,
-// each beginning on a line of its own. starts has the first line of each block.
+// each on lines of its own if there are several. starts has the first line of each block.
 func searchText(m Message) (text string, starts []int) {
 	var b strings.Builder
 	texts, size := make([]string, m.blocks.Len()), 0
 	for i, blk := range m.blocks.list {
 		texts[i] = blockText(blk)
 		size += len(texts[i]) + 1
+	}
+	if len(texts) == 1 { // no need to put anything together: it may be large
+		return texts[0], []int{0}
 	}
 	b.Grow(size)
 	line := 0

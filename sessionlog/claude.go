@@ -185,7 +185,9 @@ func (r *claudeReader) message(nodes []int) error {
 	if r.origin == pleat.OriginSummary {
 		r.summarized()
 	}
-	return r.sink.add(r.rec)
+	rec := r.rec
+	r.rec = Record{} // whoever gets it may let go of it
+	return r.sink.add(rec)
 }
 
 // part takes one line's share of the message and returns its content.

@@ -182,8 +182,8 @@ type overviewBuilder struct {
 	ledger *pleat.Ledger
 
 	inRound  bool // the messages since the last round's first call are the assistant's
-	running  int // tokens since the last compaction
-	next     int // compaction
+	running  int  // tokens since the last compaction
+	next     int  // compaction
 	estimate []int
 	reported []int
 }

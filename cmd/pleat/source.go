@@ -211,6 +211,7 @@ func (f *sessionFile) take(ctx context.Context, p *program) error {
 		}
 		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
 	}
+	p.holdTo(f.size, f.count)
 	return f.wasRead()
 }
 
@@ -360,6 +361,15 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 			return err
 		}
 		if n++; n <= from {
+			continue
+		}
+		if messageBytes(rec.Message) > longMessage && f.kept == nil { // by itself: nothing here holds it while it is stored
+			if err := flush(); err != nil {
+				return err
+			}
+			if err := s.Append(ctx, rec.Message); err != nil {
+				return err
+			}
 			continue
 		}
 		batch = append(batch, rec.Message)

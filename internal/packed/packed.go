@@ -86,6 +86,9 @@ func PackQuick(content []byte) Blob {
 	return Blob{len(content), codecRaw, content}
 }
 
+// mostAhead is how much room is made for a packed form before it is there.
+const mostAhead = 4 << 20
+
 // leastPacked is the size below which packing saves nothing.
 const leastPacked = 96
 
@@ -94,7 +97,7 @@ func saves(z, content []byte) bool { return len(z) < len(content)-len(content)/1
 
 func pack(e *zstd.Encoder, content []byte) Blob {
 	if len(content) >= leastPacked {
-		if z := e.EncodeAll(content, make([]byte, 0, len(content)/2)); saves(z, content) {
+		if z := e.EncodeAll(content, make([]byte, 0, min(len(content)/2, mostAhead))); saves(z, content) {
 			return Blob{len(content), codecZstd, z}
 		}
 	}
