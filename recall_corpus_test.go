@@ -27,14 +27,14 @@ type recallFact struct {
 	query  string
 }
 
-// recallFloor is the share of facts below which the corpus test fails. The aim is 0.85.
-const recallFloor = 0.80
+// recallFloor is the share of facts below which the corpus test fails.
+const recallFloor = 0.88
 
 // TestRecallCorpus measures recall on real sessions. Each is cut at 70 % of its longest
 // stretch without a compaction. Facts are names, files, digests and numbers that the
 // agent uses after the cut, that it saw before it, and that nobody told it again in
 // between. The query is made of the other words of the use. A fact is found when its
-// line is among those shown for the first six hits. PLEAT_MISSES=1 lists the others.
+// line stands on the page that answers one search. PLEAT_MISSES=1 lists the others.
 func TestRecallCorpus(t *testing.T) {
 	dir := os.Getenv("PLEAT_CORPUS")
 	if dir == "" {

@@ -22,20 +22,22 @@ const searchCandidates = 120
 //   - What a result is a result of (the file that was read, the command) is not in its
 //     lines, but questions name it.
 //   - The same lines, seen several times, are one hit: the newest.
+//   - Whoever asks again has the words of the first question. What answered it is rather
+//     in the results than in the calls and the thinking that have these words.
 const (
 	storeWeight   = 2    // how much the store's score counts, against rarity among the candidates
-	heardBefore   = 0.7  // how much a word still counts for each earlier hit that has it
+	heardBefore   = 0.9  // how much a word still counts for each earlier hit that has it
 	lineWeight    = 0.25 // how much the best line counts by itself
 	contextWeight = 0.5  // how much a word of the call counts, against one in the lines
 	visibleWeight = 0.5  // what the model can see anyway comes after what it cannot
+	askingWeight  = 0.7  // calls and thinking come after what was found out
 )
 
 // searcher turns windows of a store into hits of one query.
 type searcher struct {
-	s      *state
-	r      SearchRequest
-	words  []string
-	index  map[string]int // place of each word in words
+	s *state
+	r SearchRequest
+	recallQuery
 	rarity []float64      // of each word, among the candidates
 	spots  map[int][]spot // where the blocks of a message begin
 	texts  map[BlockRef]string
@@ -60,26 +62,22 @@ type candidate struct {
 type spot struct{ line, start int }
 
 func newSearcher(s *state, r SearchRequest, query string) *searcher {
-	x := &searcher{s: s, r: r, words: QueryWords(query), index: make(map[string]int), spots: make(map[int][]spot), texts: make(map[BlockRef]string)}
-	for i, w := range x.words {
-		x.index[w] = i
-	}
-	return x
+	return &searcher{s: s, r: r, recallQuery: readQuery(query), spots: make(map[int][]spot), texts: make(map[BlockRef]string)}
 }
 
-// rank chooses the hits.
-func (x *searcher) rank(places []Hit) []SearchHit {
+// rank chooses the places that are shown.
+func (x *searcher) rank(places []Hit) []foundPlace {
 	var list []candidate
 	for _, p := range places {
 		list = append(list, x.split(p)...)
 	}
 	x.weigh(list)
 	list = x.distinct(list)
-	var hits []SearchHit
+	var out []foundPlace
 	for _, c := range x.pick(list) {
-		hits = append(hits, x.hit(c))
+		out = append(out, x.found(c))
 	}
-	return hits
+	return out
 }
 
 // split finds the blocks that a window covers.
@@ -322,6 +320,9 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	}
 	if x.s.anyFold() && x.s.inView(c.ref) {
 		v *= visibleWeight
+	}
+	if kind := x.s.facts[c.ref.Message].blocks[c.ref.Block].kind; kind == KindToolCall || kind == KindThinking {
+		v *= askingWeight
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // SearchRequest asks for lines in what was said and done. One call can ask several
@@ -13,14 +14,14 @@ type SearchRequest struct {
 	// by their parts; see [Words]. Nothing in them is an operator.
 	Queries []string `json:"queries"`
 
-	Hits   int `json:"hits,omitempty"`   // most hits for each query; 0: 6
+	Hits   int `json:"hits,omitempty"`   // most places for each query; 0: 24
 	Around int `json:"around,omitempty"` // lines shown before and after a hit; 0: 2; negative: none
 	Budget int `json:"budget,omitempty"` // most tokens of [SearchResult.Text]; 0: 2,500; negative: no bound
 }
 
 // The defaults of a search.
 const (
-	searchHits   = 6
+	searchHits   = 24
 	searchAround = 2
 	searchBudget = 2_500
 )
@@ -34,12 +35,13 @@ type SearchResult struct {
 type SearchAnswer struct {
 	Query string      `json:"query"`
 	Hits  []SearchHit `json:"hits"`
-	// More are the calls that show hits for which there was no room.
+	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
-	Left int      `json:"left,omitempty"` // hits for whose calls there was no room either
+	Left int      `json:"left,omitempty"` // weaker places without room
 }
 
-// SearchHit is a place that matches a query: about a dozen lines.
+// SearchHit is a source with the places in it that match a query: up to a dozen lines
+// each, and what stands around the best of them.
 type SearchHit struct {
 	Source
 	Shown []Line  `json:"shown"`
@@ -49,9 +51,6 @@ type SearchHit struct {
 	// Cut is the call that shows the lines which found no room; empty: all are shown,
 	// or those that match with what is between them left out visibly.
 	Cut string `json:"cut,omitempty"`
-
-	fewer [2][]Line // what is shown when room is short: matches with a line around; matches
-	call  string    // shows all of it
 }
 
 // Search looks for lines in everything that was said and done in the session, folded or
@@ -73,20 +72,25 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, er
 	r.fill()
 	defer s.begin(ctx)()
 	var res SearchResult
-	for _, q := range r.Queries {
-		places, err := engine.Search(ctx, s.key, q, searchCandidates)
+	budget := r.Budget
+	for i, q := range r.Queries {
+		x := newSearcher(s.st, r, q)
+		x.call = s.calls()
+		places, err := engine.Search(ctx, s.key, x.asked, searchCandidates)
 		if err != nil {
 			return SearchResult{}, fmt.Errorf("search %q: %w", clip(q, 80), err)
 		}
 		s.tell(Event{Kind: EventRecall, Recall: q})
-		x := newSearcher(s.st, r, q)
-		x.call = s.calls()
-		res.Answers = append(res.Answers, SearchAnswer{Query: q, Hits: x.rank(places)})
+		a, room := SearchAnswer{Query: q}, math.MaxInt
+		if r.Budget >= 0 {
+			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
+		}
+		budget -= a.lay(x.rank(places), room, s.st.count.CountText)
+		res.Answers = append(res.Answers, a)
 	}
 	if err := s.st.msgs.fault(); err != nil {
 		return SearchResult{}, fmt.Errorf("search: %w", err)
 	}
-	res.fit(r.Budget, s.st.count.CountText)
 	return res, nil
 }
 

@@ -287,6 +287,86 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 	}
 }
 
+func TestSearchFindsOtherForms(t *testing.T) {
+	s := recallSession(t)
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("f", "read_file", `{"path":"main.go"}`)),
+		pleat.Results(pleat.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"opt-out": "OPTOUT", "removed": "remove the", "removing": "remove the", "policies": "policy", "parsed": "parse(", "boxes": "box)",
+	} {
+		if text := search(t, s, query).Text(); !strings.Contains(text, want) {
+			t.Errorf("%s does not find %s:\n%s", query, want, text)
+		}
+	}
+}
+
+// TestSearchPutsASourceTogether: what is in one source stands under one head, in order,
+// each line once, exact.
+func TestSearchPutsASourceTogether(t *testing.T) {
+	s := recallSession(t)
+	var lines, piece []string
+	for i := range 200 {
+		line := fmt.Sprintf("%d filler of no use", i)
+		if i == 150 || i == 20 || i == 90 {
+			line = fmt.Sprintf("%d giraffe seen", i)
+		}
+		lines = append(lines, line)
+	}
+	for i := range 600 {
+		piece = append(piece, fmt.Sprintf("zebra %d;", i))
+	}
+	long := strings.Join(piece, " ")
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("g", "bash", `{"command":"cat zoo"}`), pleat.Call("z", "bash", `{"command":"cat herd"}`)),
+		pleat.Results(pleat.Result("g", strings.Join(lines, "\n")), pleat.Result("z", long)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, text := range map[string]string{"giraffe": strings.Join(lines, "\n"), "zebra": long} {
+		hits := search(t, s, query).Answers[0].Hits
+		if len(hits) != 1 {
+			t.Fatalf("%s: %d hits", query, len(hits))
+		}
+		whole, last := strings.Split(text, "\n"), pleat.Line{}
+		matches := 0
+		for _, l := range hits[0].Shown {
+			if l.Number < last.Number || l.Number == last.Number && l.Column <= last.Column+len(last.Text) {
+				t.Errorf("%s: line %d.%d after %d.%d", query, l.Number, l.Column, last.Number, last.Column)
+			}
+			if got := whole[l.Number-1][l.Column-1:]; !strings.HasPrefix(got, l.Text) {
+				t.Errorf("%s: line %d is not as it was: %q", query, l.Number, l.Text)
+			}
+			if matches += strings.Count(l.Text, query); l.Match != strings.Contains(l.Text, query) {
+				t.Errorf("%s: line %d: match %v", query, l.Number, l.Match)
+			}
+			last = l
+		}
+		if matches < 3 {
+			t.Errorf("%s: %d matches are shown", query, matches)
+		}
+	}
+}
+
+// TestSearchShowsFilesReadAgainOnce: a file that was read again fills no second place.
+func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
+	s := recallSession(t)
+	var file strings.Builder
+	for i := range 11 {
+		fmt.Fprintf(&file, "var okapi%d = %d\n", i, i)
+	}
+	for i, text := range []string{file.String(), "package zoo\n" + file.String()} {
+		id := fmt.Sprintf("r%d", i)
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"cat v%d"}`, i))), pleat.Results(pleat.Result(id, text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := search(t, s, "var okapi3").Text(); strings.Count(text, "var okapi3 ") != 1 {
+		t.Errorf("the same lines twice:\n%s", text)
+	}
+}
+
 func TestSearchStaysInItsBudget(t *testing.T) {
 	s := recallSession(t)
 	for _, budget := range []int{150, 400, 1_000, 2_500} {
@@ -468,7 +548,7 @@ func ExampleSession_Search() {
 	fmt.Print(found.Text())
 	// Output:
 	// [pleat search "size limit": 1 hit, best first]
-	// [ka1stfrt: result of read_file server.toml, call 1, message 3, turn 1, 2 lines, 38 bytes; you can see it]
+	// [ka1stfrt: result of read_file server.toml, call 1, 2 lines; you can see it]
 	// 1	port = 8081
 	// 2	uploadSizeLimit = 1048576
 }

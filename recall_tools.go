@@ -42,7 +42,7 @@ var recallDefinitions = []Tool{
 			"Ask all your questions in one call. Each hit has a handle and line numbers for unfold, and says if something later superseded it.",
 		Schema: `{"type":"object","properties":{` +
 			`"queries":{"type":"array","items":{"type":"string"},"description":"One query for each question, for example [\"upload size limit bytes\",\"why retry removed\"]."},` +
-			`"hits":{"type":"integer","description":"Most hits for each query; 6 if not given."}},` +
+			`"hits":{"type":"integer","description":"Most places for each query; by default as many as a page has room for."}},` +
 			`"required":["queries"]}`,
 	},
 	{
