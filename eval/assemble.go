@@ -97,11 +97,15 @@ func (c Cell) mean(each []map[Family]Count) Cell {
 				n++
 				sum.Context += k.InContext()
 				sum.Recall += k.WithRecall()
+				sum.Reach += share(k.Reach, k.Targets)
 				sum.Bare += share(k.Context+k.Bare+k.Wrong, k.Targets)
 				sum.Score += k.Score()
 			}
 		}
-		c.Means[f] = Shares{round(sum.Context / n), round(sum.Recall / n), round(sum.Bare / n), round(sum.Score / n)}
+		c.Means[f] = Shares{
+			Context: round(sum.Context / n), Recall: round(sum.Recall / n), Reach: round(sum.Reach / n),
+			Bare: round(sum.Bare / n), Score: round(sum.Score / n),
+		}
 	}
 	c.Faults = c.Faults[:min(len(c.Faults), maxFaults)]
 	return c

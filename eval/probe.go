@@ -1,6 +1,9 @@
 package eval
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Family is a kind of probe.
 type Family string
@@ -38,6 +41,9 @@ type probe struct {
 	what   string // for people
 	query  string // what a search would be asked; empty: nothing could ask for it
 	look   func(s *seen) verdict
+	// holds reports whether a line states the target together with what stands around
+	// it; nil where targets are no lines.
+	holds func(s *seen, line int32) bool
 }
 
 // lineProbe is a target that stands in lines of the session: it is stated where most of
@@ -48,22 +54,26 @@ func lineProbe(family Family, target, query string, lines []string) probe {
 		sets = append(sets, wordSet(l))
 	}
 	words := wordSet(target)
-	return probe{family: family, what: target, query: query, look: func(s *seen) verdict {
+	holds := func(s *seen, line int32) bool {
+		if !hasExact(s.lines[line], target) {
+			return false
+		}
+		have := s.around(int(line))
+		return slices.ContainsFunc(sets, func(set map[string]bool) bool { return covered(have, set) > 0.5 })
+	}
+	look := func(s *seen) verdict {
 		v := absent
 		for _, at := range s.candidates(words) {
-			if !hasExact(s.lines[at], target) {
-				continue
-			}
-			v = bare
-			have := s.around(int(at))
-			for _, set := range sets {
-				if covered(have, set) > 0.5 {
-					return stated
-				}
+			switch {
+			case holds(s, at):
+				return stated
+			case hasExact(s.lines[at], target):
+				v = bare
 			}
 		}
 		return v
-	}}
+	}
+	return probe{family: family, what: target, query: query, look: look, holds: holds}
 }
 
 // maxLines bounds how many lines a target is compared with.

@@ -60,10 +60,11 @@ type Cell struct {
 
 // Shares are shares of targets.
 type Shares struct {
-	Context float64 `json:"context"` // in context
-	Recall  float64 `json:"recall"`  // in context or one recall away
-	Bare    float64 `json:"bare"`    // the string is somewhere in the view
-	Score   float64 `json:"score"`   // 0 to 5; see [Count.Score]
+	Context float64 `json:"context"`         // in context
+	Recall  float64 `json:"recall"`          // in context or one recall away
+	Reach   float64 `json:"reach,omitempty"` // in context or what one recall could give at best; see [Count]
+	Bare    float64 `json:"bare"`            // the string is somewhere in the view
+	Score   float64 `json:"score"`           // 0 to 5; see [Count.Score]
 }
 
 // Count is what became of the targets of a family.
@@ -72,15 +73,19 @@ type Count struct {
 	Context int `json:"context"` // in context
 	Search  int `json:"search"`  // not in context; one search gives it
 	Handle  int `json:"handle"`  // neither; unfolding the handle that fits best gives it
-	Bare    int `json:"bare"`    // not in context; the bare string is somewhere in the view
-	Wrong   int `json:"wrong"`   // the contrary is stated
-	Asked   int `json:"asked"`   // not in context; something could ask for it
+	// Reach counts what is in context, what one recall gave, and what one search by words
+	// could have given at best, whoever ranks what it finds. Only for future use, and where
+	// the method has recall.
+	Reach int `json:"reach,omitempty"`
+	Bare  int `json:"bare"`  // not in context; the bare string is somewhere in the view
+	Wrong int `json:"wrong"` // the contrary is stated
+	Asked int `json:"asked"` // not in context; something could ask for it
 }
 
 func (c Count) plus(o Count) Count {
 	return Count{
 		Targets: c.Targets + o.Targets, Context: c.Context + o.Context, Search: c.Search + o.Search,
-		Handle: c.Handle + o.Handle, Bare: c.Bare + o.Bare, Wrong: c.Wrong + o.Wrong, Asked: c.Asked + o.Asked,
+		Handle: c.Handle + o.Handle, Bare: c.Bare + o.Bare, Wrong: c.Wrong + o.Wrong, Asked: c.Asked + o.Asked, Reach: c.Reach + o.Reach,
 	}
 }
 

@@ -227,6 +227,7 @@ type cut struct {
 	gold   trail
 	shell  string
 	source sourceNames
+	reach  func() *reach
 }
 
 func (w *worker) newCut(sp span) *cut {
@@ -234,6 +235,7 @@ func (w *worker) newCut(sp span) *cut {
 	return &cut{
 		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: pleat.NewTranscript(before...),
 		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before), source: namesOf(before),
+		reach: reachOf(before),
 	}
 }
 
@@ -326,6 +328,9 @@ func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 			if err := recall(ctx, rec, p, stubs, &n); err != nil {
 				return fmt.Errorf("recall %q: %w", p.query, err)
 			}
+		}
+		if p.family == FutureUse && rec != nil && (n.Context+n.Search+n.Handle > 0 || c.reach().has(p)) {
+			n.Reach = 1
 		}
 		cell.Families[p.family] = cell.Families[p.family].plus(n)
 	}
