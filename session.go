@@ -134,6 +134,10 @@ func (o *Options) fill() {
 		o.Now = time.Now
 	}
 	o.Digest.fill(&o.Policy, o.Model)
+	o.fillBudget()
+}
+
+func (o *Options) fillBudget() {
 	o.Budget = o.Budget.or(o.Policy.Budget)
 	if o.Budget.Window == 0 {
 		o.Budget.Window = o.Model.Window
@@ -174,6 +178,14 @@ func (o *Options) headParts() Parts {
 
 // Key names the session.
 func (s *Session) Key() SessionKey { return s.key }
+
+// SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
+func (s *Session) SetBudget(b Budget) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.Budget = b
+	s.o.fillBudget()
+}
 
 // Len is the number of messages.
 func (s *Session) Len() int {

@@ -478,3 +478,39 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 		})
 	}
 }
+
+// A budget that is set later is the one that the next view keeps.
+func TestSetBudget(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 100_000}})
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			pleat.Results(pleat.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tokens := func(want pleat.State) int {
+		t.Helper()
+		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil {
+			t.Fatal(err)
+		}
+		snap := s.Snapshot()
+		if snap.State != want {
+			t.Errorf("%d of %d tokens: %v, want %v", snap.Tokens, snap.Limits.Window, snap.State, want)
+		}
+		return snap.Tokens
+	}
+	wide := tokens(pleat.Green)
+	s.SetBudget(pleat.Budget{Window: 8_000})
+	if narrow := tokens(pleat.Green); narrow >= 8_000 || narrow >= wide {
+		t.Errorf("%d tokens in a window of 8,000, %d in a wide one", narrow, wide)
+	}
+	s.SetBudget(pleat.Budget{Window: 100_000})
+	if err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := tokens(pleat.Green); again != wide {
+		t.Errorf("%d tokens after all was undone, want %d", again, wide)
+	}
+}

@@ -189,7 +189,7 @@ func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, op
 		if err := batch.wait(); err != nil {
 			return err
 		}
-		return r.unfoldAll(ctx, store, opts)
+		return r.unfoldAll(ctx)
 	}
 	return nil
 }
@@ -216,27 +216,22 @@ func (r *folded) takeIn(ctx context.Context, tell *progress, store pleat.Store, 
 	return batch, nil
 }
 
-// unfoldAll undoes the epochs of earlier runs, in a session that is wide enough for
-// everything, and opens the session again.
-func (r *folded) unfoldAll(ctx context.Context, store pleat.Store, opts pleat.Options) error {
-	wide := opts
-	wide.Budget, wide.Observe = fit(1<<40), nil
-	s, err := pleat.OpenSession(ctx, store, r.file.key(), &wide)
-	if err != nil {
-		return err
-	}
+// unfoldAll undoes the epochs of earlier runs. Meanwhile the budget is wide enough for
+// everything.
+func (r *folded) unfoldAll(ctx context.Context) error {
+	r.session.SetBudget(fit(1 << 40))
+	defer r.session.SetBudget(fit(r.budget))
 	for {
-		if err := s.Undo(ctx); errors.Is(err, pleat.ErrNotFound) {
+		if err := r.session.Undo(ctx); errors.Is(err, pleat.ErrNotFound) {
 			break
 		} else if err != nil {
 			return err
 		}
 	}
-	for _, text := range s.Pins() {
-		if err := s.Unpin(ctx, text); err != nil {
+	for _, text := range r.session.Pins() {
+		if err := r.session.Unpin(ctx, text); err != nil {
 			return err
 		}
 	}
-	r.session, err = pleat.OpenSession(ctx, store, r.file.key(), &opts)
-	return err
+	return nil
 }

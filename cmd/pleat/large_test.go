@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,8 +18,10 @@ import (
 
 // writeLarge writes a Claude Code session of about so many bytes: turns of a person, rounds
 // of reading, editing and running with results of all sizes, one result of 100 MB if there
-// is room for it.
-func writeLarge(w io.Writer, size int64) error {
+// is room for it. The person states some hundred rules, over and over: rules stay in every
+// view, so that there must not be more of them than fit. It returns the number of messages
+// and the size of the longest.
+func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error) {
 	r := rand.New(rand.NewPCG(7, 11))
 	text := sourceText(r, 1<<20)
 	quoted := func(n int) string {
@@ -37,7 +40,7 @@ func writeLarge(w io.Writer, size int64) error {
 		}
 		k, err := fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"large","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%s,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
 			parent, kind, answer, kind, content, id)
-		parent, written = id, written+int64(k)
+		parent, written, longest = id, written+int64(k), max(longest, int64(k))
 		if err != nil {
 			failed = err
 		}
@@ -45,7 +48,7 @@ func writeLarge(w io.Writer, size int64) error {
 	huge := size > 400<<20
 	for i := 0; written < size && failed == nil; i++ {
 		if i%25 == 0 {
-			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i, i)))
+			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i, i%200)))
 		}
 		file := fmt.Sprintf("/home/dev/shop/src/part%04d.go", r.IntN(4000))
 		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`, file), quoted(500+r.IntN(12_000))
@@ -64,7 +67,7 @@ func writeLarge(w io.Writer, size int64) error {
 		add("user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":%s}]`, i, result))
 	}
 	add("assistant", `[{"type":"text","text":"Done: the limit was 1 MB; it is 10 MB now."}]`)
-	return failed
+	return n, longest, failed
 }
 
 // sourceText is text that looks like code.
@@ -80,53 +83,88 @@ func sourceText(r *rand.Rand, size int) string {
 	return b.String()
 }
 
-// A session file larger than memory should be is shown and compacted in bounded memory. The
-// size in megabytes is PLEAT_LARGE; the test reports time and peak memory of both commands
-// and of reading the folded session again.
-func TestLargeSession(t *testing.T) {
-	size, err := strconv.ParseInt(os.Getenv("PLEAT_LARGE"), 10, 64)
-	if err != nil || size <= 0 {
-		t.Skip("PLEAT_LARGE is not set: megabytes of a session to make, show and compact")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "large.jsonl")
+// usedBy is what one command took.
+type usedBy struct {
+	cpu  time.Duration
+	peak int64 // bytes of memory
+}
+
+// largeFile makes a session file of so many megabytes in a folder.
+func largeFile(t *testing.T, dir string, size int64) (file string, messages int, longest int64) {
+	t.Helper()
+	file = filepath.Join(dir, fmt.Sprintf("large%d.jsonl", size))
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := writeLarge(w, size<<20); err != nil {
+	if messages, longest, err = writeLarge(w, size<<20); err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return file, messages, longest
+}
+
+// runPleat runs a command in a process of its own.
+func runPleat(t *testing.T, dir string, args ...string) usedBy {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"show", file}, {"compact", file, "--budget", "60k"}} {
-		cmd := exec.Command(self)
-		cmd.Args = append([]string{"pleat"}, args...)
-		cmd.Env = append(os.Environ(), "PLEAT_STORE="+filepath.Join(dir, "pleat.db"))
-		var out, told strings.Builder
-		cmd.Stdout, cmd.Stderr = &out, &told
-		start := time.Now()
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("pleat %s: %v\n%s", args[0], err, told.String())
+	cmd := exec.Command(self)
+	cmd.Args = append([]string{"pleat"}, args...)
+	cmd.Env = append(os.Environ(), "PLEAT_STORE="+filepath.Join(dir, "pleat.db"))
+	var out, told strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &told
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("pleat %s: %v\n%s", args[0], err, told.String())
+	}
+	if out.Len() == 0 {
+		t.Errorf("pleat %s said nothing", args[0])
+	}
+	u := usedBy{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peakMemory(cmd.ProcessState)}
+	t.Logf("pleat %s %s: %.1f s, %.1f s of processor time, peak memory %d MB", args[0], strings.Join(args[2:], " "),
+		time.Since(start).Seconds(), u.cpu.Seconds(), u.peak>>20)
+	return u
+}
+
+// A session file larger than memory should be is shown, compacted, and compacted again to
+// another budget from what the store has, in memory that grows with the number of messages
+// by some hundred bytes each and with the longest line, and in time that grows with the
+// file. The size in megabytes is PLEAT_LARGE; without it a file is made that is just large
+// enough not to be kept in memory.
+func TestLargeSession(t *testing.T) {
+	size, err := strconv.ParseInt(os.Getenv("PLEAT_LARGE"), 10, 64)
+	if err != nil || size <= 0 {
+		size = keptFile>>20 + 4
+	}
+	if testing.Short() {
+		t.Skip("short: a file of some megabytes is made, shown and compacted")
+	}
+	dir := t.TempDir()
+	file, messages, longest := largeFile(t, dir, size)
+	t.Logf("%d MB, %d messages, the longest line has %d bytes", size, messages, longest)
+	var perMB time.Duration
+	if small := size / 8; small > keptFile>>20 {
+		file, _, _ := largeFile(t, dir, small)
+		perMB = runPleat(t, dir, "compact", file, "--budget", "60k").cpu / time.Duration(small)
+	}
+	// What the work itself needs, what is known of each message, and copies of a long line.
+	limit := int64(256<<20) + int64(messages)*500
+	if longest > longMessage {
+		limit += 4 * longest
+	}
+	for _, args := range [][]string{{"show", file}, {"compact", file, "--budget", "60k"}, {"compact", file, "--budget", "30k"}} {
+		used := runPleat(t, dir, args...)
+		if used.peak > limit {
+			t.Errorf("pleat %s took %d MB of memory, want at most %d", strings.Join(args, " "), used.peak>>20, limit>>20)
 		}
-		peak := peakMemory(cmd.ProcessState)
-		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		t.Logf("pleat %s of %d MB: %.1f s, %.1f s of processor time, peak memory %d MB", args[0], size, time.Since(start).Seconds(), cpu.Seconds(), peak>>20)
-		limit := int64(256<<20) + size<<20*6/10 // what is known of each message
-		if peak > limit {
-			t.Errorf("pleat %s took %d MB of memory, want at most %d", args[0], peak>>20, limit>>20)
-		}
-		if out.Len() == 0 {
-			t.Errorf("pleat %s said nothing", args[0])
+		if most := 3 * perMB * time.Duration(size); perMB > 0 && used.cpu > most {
+			t.Errorf("pleat %s took %v of processor time, want at most %v: three times as long for each megabyte as a smaller file", strings.Join(args, " "), used.cpu, most)
 		}
 	}
 }

@@ -54,7 +54,7 @@ type sessionFile struct {
 
 // keptFile is the size up to which a file's messages are kept in memory between reading
 // what it is and doing something with it.
-const keptFile = 48 << 20
+const keptFile = 16 << 20
 
 // How much garbage there may be beside what is in use, in per cent: much while that is
 // little, because commands are short; little where a session is large.
