@@ -199,26 +199,21 @@ var (
 	// statement is a line that says of files what was done to them, whoever writes it:
 	// "Edited: a.go, b.go", "- Created `a.go`", "#12 edit a.go: ok", "a.go (modified)".
 	statement = regexp.MustCompile(`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`)
-	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(created|new|added|edited|modified|changed|updated|deleted|removed)\\b")
+	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))")
+	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)?$`) // how often, and the call that did it last
 	failure   = regexp.MustCompile(`: failed\b`)
-	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
+	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
 
 // changes are the changed files that a view states: calls of editing tools that it shows,
-// and lines of the method's own that say so.
+// unless it shows that they failed, and lines of the method's own that say so.
 func (s *seen) changes() trail {
 	if s.trail != nil {
 		return s.trail
 	}
 	t := make(trail)
 	s.trail = t
-	for _, m := range s.msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok {
-				t.addCall(c)
-			}
-		}
-	}
+	t.addCalls(s.msgs)
 	for _, line := range s.own {
 		if m := statement.FindStringSubmatch(line); m != nil {
 			for _, p := range pathsIn(m[3]) {
@@ -227,7 +222,7 @@ func (s *seen) changes() trail {
 			continue
 		}
 		for _, m := range behind.FindAllStringSubmatch(line, -1) {
-			t.note(m[1], opOf(m[2]))
+			t.note(m[1], opOf(m[2]+m[3]))
 		}
 	}
 	return t
@@ -236,9 +231,10 @@ func (s *seen) changes() trail {
 // pathsIn are the paths behind a statement's verb: the items of a list behind a colon,
 // whatever is in them, else what looks like a path and is not cut.
 func pathsIn(rest string) []string {
-	if failure.MatchString(rest) {
-		return nil // it was tried
+	if failure.MatchString(rest) || strings.HasPrefix(rest, " from ") {
+		return nil // it was tried; or something else was taken out of it
 	}
+	rest = counts.ReplaceAllString(rest, "")
 	var out []string
 	list, ok := strings.CutPrefix(rest, ": ")
 	for _, part := range splitBraces(rest) {

@@ -73,17 +73,22 @@ func coreOf(command string) string {
 func results(msgs []pleat.Message, yield func(command string, r pleat.ToolResult)) {
 	open := make(map[string]string)
 	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			switch b := b.(type) {
-			case pleat.ToolCall:
-				if cmd := coreOf(commandOf(b)); cmd != "" {
-					open[b.ID] = cmd
-				}
-			case pleat.ToolResult:
-				if cmd := open[b.CallID]; cmd != "" {
-					delete(open, b.CallID)
-					yield(cmd, b)
-				}
+		resultsIn(m, open, yield)
+	}
+}
+
+// resultsIn does that for one message. Open are the commands that wait for their results.
+func resultsIn(m pleat.Message, open map[string]string, yield func(command string, r pleat.ToolResult)) {
+	for _, b := range m.Blocks().All() {
+		switch b := b.(type) {
+		case pleat.ToolCall:
+			if cmd := coreOf(commandOf(b)); cmd != "" {
+				open[b.ID] = cmd
+			}
+		case pleat.ToolResult:
+			if cmd := open[b.CallID]; cmd != "" {
+				delete(open, b.CallID)
+				yield(cmd, b)
 			}
 		}
 	}
@@ -142,28 +147,43 @@ func outcomeProbe(o outcome, result string) probe {
 	}
 	return probe{family: Outcomes, what: what, query: head, look: func(s *seen) verdict {
 		v := absent
-		results(s.msgs, func(cmd string, r pleat.ToolResult) {
-			if cmd != o.command {
-				return
-			}
-			if r.Text() == result { // shown as it was
-				v = stated
-			} else if failed, told := tells(r.Text()); told {
+		line := func(text string) {
+			rest, ok := behindCommand(text, head, len(o.command) > len(head))
+			if failed, told := tells(rest); ok && told {
 				v = judge(failed, o.failed)
-			} else if v == absent {
+			} else if ok && v == absent {
 				v = bare
 			}
-		})
-		for _, line := range s.own {
-			rest, ok := behindCommand(line, head, len(o.command) > len(head))
-			if !ok {
+		}
+		if s.msgs == nil {
+			for _, l := range s.own {
+				line(l)
+			}
+			return v
+		}
+		// In the order of the view: what is said later holds.
+		open := make(map[string]string)
+		for i, m := range s.msgs {
+			if s.pages[i] {
+				for _, b := range m.Blocks().All() {
+					for _, l := range ownLines(b) {
+						line(l)
+					}
+				}
 				continue
 			}
-			if failed, told := tells(rest); told {
-				v = judge(failed, o.failed)
-			} else if v == absent {
-				v = bare
-			}
+			resultsIn(m, open, func(cmd string, r pleat.ToolResult) {
+				if cmd != o.command {
+					return
+				}
+				if r.Text() == result { // shown as it was
+					v = stated
+				} else if failed, told := tells(r.Text()); told {
+					v = judge(failed, o.failed)
+				} else if v == absent {
+					v = bare
+				}
+			})
 		}
 		return v
 	}}

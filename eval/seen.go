@@ -14,6 +14,7 @@ import (
 // seen is a text as a reader finds it: lines, and where each word stands.
 type seen struct {
 	msgs  []pleat.Message // of a view; nil for what a recall gave
+	pages []bool          // which of them the method wrote
 	lines []string
 	words []map[string]bool  // of each line
 	made  []bool             // line was written by the method, not by the session
@@ -32,6 +33,7 @@ func seeView(v pleat.View, msgs []pleat.Message) *seen {
 	s := &seen{msgs: msgs, at: make(map[string][]int32), sets: make(map[int]map[string]bool)}
 	for i, m := range msgs {
 		vm := v.Messages[i]
+		s.pages = append(s.pages, vm.Source < 0)
 		edited := make(map[int]bool)
 		for _, e := range vm.Edits {
 			edited[e.Block] = true

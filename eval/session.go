@@ -77,10 +77,13 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 	if info.Format == sessionlog.OpenCode {
 		info.Changes = nil // it vouches for the folder's state, also after a patch that failed
 	}
+	answered := s.answered()
 	for _, c := range info.Changes {
-		at, found := slices.BinarySearch(lines, c.Line)
-		if !found {
-			at--
+		at, ok := answered[c.CallID]
+		if !ok {
+			if at, ok = slices.BinarySearch(lines, c.Line); !ok {
+				at--
+			}
 		}
 		s.Changes = append(s.Changes, Change{Message: max(at, 0), Path: c.Path, Op: c.Op})
 	}
@@ -95,6 +98,20 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		s.Compactions = append(s.Compactions, Compaction{At: at, Summary: c.Summary})
 	}
 	return s, nil
+}
+
+// answered are the messages that hold the results of calls: some logs have all of a session
+// on one line.
+func (s *Session) answered() map[string]int {
+	at := make(map[string]int)
+	for i, m := range s.Messages {
+		for _, b := range m.Blocks().All() {
+			if r, ok := b.(pleat.ToolResult); ok {
+				at[r.CallID] = i
+			}
+		}
+	}
+	return at
 }
 
 // notSessions are folders of the public data that hold other things.

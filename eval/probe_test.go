@@ -1,0 +1,82 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// What a reader takes from a line about files, the probe takes from it too.
+func TestStatedChanges(t *testing.T) {
+	for line, want := range map[string]trail{
+		"Edited: /src/a.go (2 times) #157":                 {"/src/a.go": sessionlog.Edited},
+		"Created: /src/a b.md #3":                          {"/src/a b.md": sessionlog.Created},
+		"#31 create /src/cli/.env.example: ok":             {"/src/cli/.env.example": sessionlog.Created},
+		"#31 edit /src/a.go: failed: no such text":         {},
+		"Edited: src/{a.go,b/{c.go,d.go}}":                 {"src/a.go": sessionlog.Edited, "src/b/c.go": sessionlog.Edited, "src/b/d.go": sessionlog.Edited},
+		"- Removed from 3 stop/post-task handlers":         {},
+		"- Removed `a.go`":                                 {"a.go": sessionlog.Deleted},
+		"+ **`handlers.go` - New handler:**":               {},
+		"- **`handlers.go`** (new)":                        {"handlers.go": sessionlog.Created},
+		"- `handlers.go` - new file with the handlers":     {"handlers.go": sessionlog.Created},
+		"Only looked at: /src/a.go":                        {},
+		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": sessionlog.Edited, "other.go": sessionlog.Deleted},
+	} {
+		if diff := cmp.Diff(want, seeText(line).changes()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+// A call that the view shows to have failed changed nothing.
+func TestFailedChange(t *testing.T) {
+	failed := pleat.Result("2", "Error: no such text")
+	failed.Error = true
+	msgs := []pleat.Message{
+		pleat.Assistant(pleat.Call("1", "write", `{"file_path":"/a.go"}`), pleat.Call("2", "edit", `{"file_path":"/b.go"}`)),
+		pleat.Results(pleat.Result("1", "done"), failed),
+	}
+	got := seeView(pleat.Whole(len(msgs)), msgs).changes()
+	if diff := cmp.Diff(trail{"/a.go": sessionlog.Created}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The newest word on a command holds, also over an older stub further up.
+func TestOutcomeInOrder(t *testing.T) {
+	run := func(id, result string) []pleat.Message {
+		return []pleat.Message{pleat.Assistant(pleat.Call(id, "bash", `{"command":"make test"}`)), pleat.Results(pleat.Result(id, result))}
+	}
+	page := func(text string) []pleat.Message { return []pleat.Message{pleat.User(text)} }
+	stub := `[folded: bash make test, 9 lines, 99 bytes. It ended: failed: boom. Done and seen]`
+	for name, tc := range map[string]struct {
+		parts [][]pleat.Message
+		want  verdict
+	}{
+		"stub, then shown": {[][]pleat.Message{run("1", stub), run("2", "all good")}, stated},
+		"shown, then stub": {[][]pleat.Message{run("1", "all good"), run("2", stub)}, wrong},
+		"page, then shown": {[][]pleat.Message{page("#1 make test: failed: boom"), run("2", "all good")}, stated},
+		"shown, then page": {[][]pleat.Message{run("1", "all good"), page("#2 make test: failed: boom")}, wrong},
+		"page":             {[][]pleat.Message{page("#1 make test: ok")}, stated},
+		"another command":  {[][]pleat.Message{page("#1 make test-all: ok")}, absent},
+		"only named":       {[][]pleat.Message{page("ran `make test`")}, bare},
+	} {
+		var v pleat.View
+		var msgs []pleat.Message
+		for _, p := range tc.parts {
+			for _, m := range p {
+				vm := pleat.ViewMessage{Source: len(msgs)}
+				if len(p) == 1 {
+					vm = pleat.ViewMessage{Source: -1, Made: m}
+				}
+				v.Messages, msgs = append(v.Messages, vm), append(msgs, m)
+			}
+		}
+		if got := outcomeProbe(outcome{command: "make test"}, "all good").look(seeView(v, msgs)); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
