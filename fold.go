@@ -73,7 +73,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 type stub struct {
 	tool, args string
 	outcome    string // "exit 1", "failed: first error line"
-	ok         bool   // it went well, which is said where there is room
+	ok         bool   // it went well, which the arguments make room for: the call still has them
 	lines      int
 	bytes      int
 	handle     string
@@ -114,7 +114,7 @@ func (s stub) text(count func(string) int) string {
 		}
 		b.WriteString("]")
 		text := b.String()
-		if s.ok && count(text) > stubTokens {
+		if s.ok && room <= 0 && count(text) > stubTokens {
 			text = strings.Replace(text, ". "+saidOK, ". ", 1)
 		}
 		if room <= 0 || count(text) <= stubTokens {

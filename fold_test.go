@@ -36,9 +36,9 @@ func TestStubText(t *testing.T) {
 			"[folded: bash go test, 1 line, 3 bytes. It ended: ok. Call 4 made it stale. Done and seen; do not repeat it to see it]",
 		},
 		{
-			"no room",
+			"the call has the arguments",
 			stub{tool: "bash", args: long, ok: true, lines: 1, bytes: 3},
-			"[folded: bash " + long + ", 1 line, 3 bytes. Done and seen; do not repeat it to see it]",
+			"[folded: bash " + long[:57] + "…, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it]",
 		},
 	}
 	for _, tt := range tests {

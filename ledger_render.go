@@ -116,7 +116,7 @@ type ledgerWriter struct {
 
 // A callGroup is a command, or a failed call, with its repeats.
 type callGroup struct {
-	last          int // index of the newest
+	last          int // index of the newest whose end was seen, or else of the first
 	calls, failed int
 }
 
@@ -139,7 +139,9 @@ func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
 			at[key] = g
 			w.groups = append(w.groups, callGroup{})
 		}
-		w.groups[g].last = i
+		if w.groups[g].calls == 0 || e.Outcome == Failed || !e.cutOff() {
+			w.groups[g].last = i
+		}
 		w.groups[g].calls++
 		if e.Outcome == Failed {
 			w.groups[g].failed++
@@ -311,6 +313,8 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 		b.WriteString(": 1 line")
 	case e.Kind == CallRead && e.Lines > 0:
 		fmt.Fprintf(b, ": %d lines", e.Lines)
+	case e.cutOff():
+		b.WriteString(": its end was cut off")
 	case !e.Harmless:
 		b.WriteString(": ok")
 		if w.answer != nil && publishes(e) {
@@ -326,6 +330,12 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 		b.WriteString(" [" + e.Handle + "]")
 	}
 	b.WriteByte('\n')
+}
+
+// cutOff reports whether the call asked for the beginning of a run's output alone: how it
+// ended nobody saw.
+func (e *LedgerEntry) cutOff() bool {
+	return e.Kind == CallRun && e.Filtered && strings.Contains(e.Args, "| head")
 }
 
 // unnamed lists the paths that a call changed and a text does not have.

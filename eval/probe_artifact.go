@@ -59,6 +59,17 @@ var (
 
 // addCalls notes what calls of editing tools did, unless they failed.
 func (t trail) addCalls(msgs []pleat.Message) {
+	failed := failedCalls(msgs)
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] {
+				t.addCall(c)
+			}
+		}
+	}
+}
+
+func failedCalls(msgs []pleat.Message) map[string]bool {
 	failed := make(map[string]bool)
 	for _, m := range msgs {
 		for _, b := range m.Blocks().All() {
@@ -67,13 +78,7 @@ func (t trail) addCalls(msgs []pleat.Message) {
 			}
 		}
 	}
-	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] {
-				t.addCall(c)
-			}
-		}
-	}
+	return failed
 }
 
 func (t trail) addCall(c pleat.ToolCall) {
@@ -205,15 +210,15 @@ var (
 	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
 
-// changes are the changed files that a view states: calls of editing tools that it shows,
-// unless it shows that they failed, and lines of the method's own that say so.
+// changes are the changed files that a view states: by calls that it shows, and by lines of
+// the method's own that say so.
 func (s *seen) changes() trail {
 	if s.trail != nil {
 		return s.trail
 	}
 	t := make(trail)
 	s.trail = t
-	t.addCalls(s.msgs)
+	t.addShown(s.msgs)
 	for _, line := range s.own {
 		if m := statement.FindStringSubmatch(line); m != nil {
 			for _, p := range pathsIn(m[3]) {

@@ -69,6 +69,16 @@ func coreOf(command string) string {
 	return ""
 }
 
+// filtered is the core of a command whose exit code is that of a filter behind it, or
+// nothing.
+func filtered(command string) string {
+	first, _, ok := strings.Cut(command, " | ")
+	if !ok {
+		return ""
+	}
+	return coreOf(first)
+}
+
 // results yields every command of a conversation with its result, in order.
 func results(msgs []pleat.Message, yield func(command string, r pleat.ToolResult)) {
 	open := make(map[string]string)
@@ -117,12 +127,21 @@ func outcomes(s *Session, sp span) []probe {
 	last := make(map[string]outcome)
 	texts := make(map[string]string)
 	var order []string
-	results(s.Messages[:sp.cut], func(cmd string, r pleat.ToolResult) {
-		if _, ok := last[cmd]; !ok {
-			order = append(order, cmd)
+	open := make(map[string]string)
+	for _, m := range s.Messages[:sp.cut] {
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(pleat.ToolCall); ok { // how it ended now nobody can tell
+				delete(last, filtered(commandOf(c)))
+			}
 		}
-		last[cmd], texts[cmd] = outcomeOf(cmd, r), r.Text()
-	})
+		resultsIn(m, open, func(cmd string, r pleat.ToolResult) {
+			if !slices.Contains(order, cmd) {
+				order = append(order, cmd)
+			}
+			last[cmd], texts[cmd] = outcomeOf(cmd, r), r.Text()
+		})
+	}
+	order = slices.DeleteFunc(order, func(cmd string) bool { _, ok := last[cmd]; return !ok })
 	heads := make(map[string]int)
 	for _, cmd := range order {
 		heads[headOf(cmd)]++

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,37 @@ func TestFailedChange(t *testing.T) {
 	}
 	got := seeView(pleat.Whole(len(msgs)), msgs).changes()
 	if diff := cmp.Diff(trail{"/a.go": sessionlog.Created}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A shown command says what it did to the files that it names.
+func TestShownCommand(t *testing.T) {
+	msgs := []pleat.Message{pleat.Assistant(
+		pleat.Call("1", "write", `{"file_path":"/w/tmp/a.sql"}`), pleat.Call("2", "write", `{"file_path":"/w/b.go"}`),
+		pleat.Call("3", "bash", `{"command":"cd /w && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
+	)}
+	got := seeView(pleat.Whole(len(msgs)), msgs).changes()
+	want := trail{
+		"/w/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/w/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
+		"c.go": sessionlog.Created, "sub/c.go": sessionlog.Created, "e.go": sessionlog.Edited,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of a command that was run through a filter afterwards nobody knows the newest outcome.
+func TestOutcomeFilteredLater(t *testing.T) {
+	run := func(id, command, result string) []pleat.Message {
+		return []pleat.Message{pleat.Assistant(pleat.Call(id, "bash", `{"command":"`+command+`"}`)), pleat.Results(pleat.Result(id, result))}
+	}
+	s := &Session{Messages: slices.Concat(run("1", "make lint", "ok"), run("2", "make test", "ok"), run("3", "make lint 2>&1 | head -3", "bad"))}
+	var got []string
+	for _, p := range outcomes(s, span{cut: len(s.Messages)}) {
+		got = append(got, p.what)
+	}
+	if diff := cmp.Diff([]string{"ok: make test"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
