@@ -62,10 +62,35 @@ func (s *state) mine(ref BlockRef) []minedPart {
 	if parts, ok := s.mines[ref]; ok {
 		return parts
 	}
-	var parts []minedPart
+	texts := s.textsOf(ref)
+	parts := mineTexts(texts)
+	if !s.unanswered(ref) {
+		s.keepMined(ref, texts, parts)
+	}
+	return parts
+}
+
+// unanswered reports whether a block is a call that a late result may tell more about.
+func (s *state) unanswered(ref BlockRef) bool {
+	n := int(s.facts[ref.Message].blocks[ref.Block].call)
+	return n > 0 && s.ledger.Entry(n).Outcome == Unanswered
+}
+
+func (s *state) keepMined(ref BlockRef, texts []blockPart, parts []minedPart) {
 	size := 0
-	for _, t := range s.textsOf(ref) {
-		size += len(t.text)
+	for i := range texts {
+		size += len(texts[i].text)
+	}
+	if s.mines == nil || s.mined+size > minedTotal { // whoever uses parts still has them
+		s.mines, s.mined = make(map[BlockRef][]minedPart), 0
+	}
+	s.mined += size
+	s.mines[ref] = parts
+}
+
+func mineTexts(texts []blockPart) []minedPart {
+	var parts []minedPart
+	for _, t := range texts {
 		p := minedPart{kind: t.kind, label: t.label, whole: t.whole}
 		switch {
 		case p.kind.prose():
@@ -77,14 +102,6 @@ func (s *state) mine(ref BlockRef) []minedPart {
 		}
 		parts = append(parts, p)
 	}
-	if n := int(s.facts[ref.Message].blocks[ref.Block].call); n > 0 && s.ledger.Entry(n).Outcome == Unanswered {
-		return parts // a late result may tell more about the call
-	}
-	if s.mines == nil || s.mined+size > minedTotal { // whoever uses parts still has them
-		s.mines, s.mined = make(map[BlockRef][]minedPart), 0
-	}
-	s.mined += size
-	s.mines[ref] = parts
 	return parts
 }
 

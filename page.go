@@ -95,6 +95,9 @@ func writePage(in pageInput) page {
 		if in.small {
 			share = min(room/4, left/2)
 		}
+		if in.narrative == nil {
+			in.mineAhead()
+		}
 		changes = in.changes(share)
 		left -= count(changes)
 	}

@@ -130,10 +130,8 @@ func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 	if bf.call > 0 {
 		e := in.s.ledger.Entry(int(bf.call))
 		switch {
-		case bf.kind == KindToolCall && !e.effective():
+		case !counts(bf.kind, &e):
 			return list
-		case bf.kind == KindToolResult && e.Outcome == Succeeded && (isFileCall(&e) || publishes(&e) && e.Lines <= 20):
-			return list // other sections tell it
 		case bf.kind == KindToolResult && e.SupersededBy > 0:
 			src.weight = staleWeight
 		}
@@ -154,6 +152,15 @@ func (in *pageInput) blockSources(list []source, ref BlockRef) []source {
 		}
 	}
 	return list
+}
+
+// counts reports whether a call, or its result, is a source: not what failed to be
+// written, nor what other sections tell.
+func counts(kind Kind, e *LedgerEntry) bool {
+	if kind == KindToolCall {
+		return e.effective()
+	}
+	return e.Outcome != Succeeded || !isFileCall(e) && (!publishes(e) || e.Lines > 20)
 }
 
 // publishes reports whether a call makes the work known to others: commits, pushes, pull

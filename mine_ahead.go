@@ -1,0 +1,81 @@
+package pleat
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// mining is a block that is being mined.
+type mining struct {
+	ref   BlockRef
+	texts []blockPart
+	parts []minedPart
+}
+
+// How much text is mined at a time: enough to be worth starting others, and little enough
+// to hold.
+const (
+	aheadLeast = 64 << 10
+	aheadMost  = 2 << 20
+)
+
+// mineAhead mines what the page will ask for, on all processors: most of the time that
+// writing a page takes. It changes nothing but how long that is.
+func (in *pageInput) mineAhead() {
+	s := in.s
+	workers := runtime.GOMAXPROCS(0)
+	if workers < 2 {
+		return
+	}
+	var jobs []mining
+	size := 0
+	for i := in.mined; i < in.end; i++ {
+		for b := range s.facts[i].blocks {
+			ref := BlockRef{i, b}
+			if _, ok := s.mines[ref]; ok || !in.isSource(ref) || s.unanswered(ref) {
+				continue
+			}
+			job := mining{ref: ref, texts: s.textsOf(ref)}
+			for _, t := range job.texts {
+				size += len(t.text)
+			}
+			jobs = append(jobs, job)
+		}
+		if size >= aheadMost || i == in.end-1 && size >= aheadLeast {
+			s.mineAll(jobs, workers)
+			jobs, size = jobs[:0], 0
+		}
+	}
+}
+
+// isSource reports whether lines of a block may stand on the page.
+func (in *pageInput) isSource(ref BlockRef) bool {
+	bf := &in.s.facts[ref.Message].blocks[ref.Block]
+	if bf.call == 0 {
+		return true
+	}
+	e := in.s.ledger.Entry(int(bf.call))
+	return counts(bf.kind, &e)
+}
+
+// mineAll mines blocks and returns when all are mined.
+func (s *state) mineAll(jobs []mining, workers int) {
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		working.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(jobs) {
+					return
+				}
+				jobs[i].parts = mineTexts(jobs[i].texts)
+			}
+		})
+	}
+	working.Wait()
+	for _, job := range jobs {
+		s.keepMined(job.ref, job.texts, job.parts)
+	}
+}
