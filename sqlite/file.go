@@ -70,6 +70,8 @@ func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 // nobody ever sees half of one. If somebody else was faster, theirs is used.
 func create(path string) (err error) {
 	dir := filepath.Dir(path)
+	_, err = os.Stat(dir)
+	newDir := err != nil
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -85,22 +87,30 @@ func create(path string) (err error) {
 			}
 		}
 	}()
-	if err := file.Close(); err != nil {
-		return err
+	err = writeSchema(temp)
+	if err == nil {
+		err = file.Sync()
 	}
-	if err := writeSchema(temp); err != nil {
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w (the file system must have hard links)", err)
 	}
 	syncDir(dir)
-	syncDir(filepath.Dir(dir))
+	if newDir {
+		syncDir(filepath.Dir(dir))
+	}
 	return nil
 }
 
+// writeSchema makes an empty store of a file that nobody else knows yet, and that its
+// caller syncs as a whole: so SQLite need not.
 func writeSchema(path string) error {
-	db, err := sql.Open("sqlite", dataSource(path, append([]string{"journal_mode(WAL)"}, writerPragmas...)...))
+	db, err := sql.Open("sqlite", dataSource(path, "journal_mode(MEMORY)", "synchronous(OFF)"))
 	if err != nil {
 		return err
 	}
@@ -112,9 +122,12 @@ func writeSchema(path string) error {
 			return err
 		}
 		defer conn.Close()
-		return applyMigrations(ctx, conn, 0)
+		if err := applyMigrations(ctx, conn, 0); err != nil {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		return err
 	}()
-	// Closing moves everything from the log to the file.
 	if e := db.Close(); err == nil {
 		err = e
 	}
