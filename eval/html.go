@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -101,6 +102,7 @@ type plot struct {
 
 type series struct {
 	Name   string
+	Colour template.CSS
 	Points [][2]float64
 }
 
@@ -179,47 +181,68 @@ func put(list []series, name string, x, y float64) []series {
 	return list
 }
 
-var colours = []string{"#c2410c", "#1d4ed8", "#15803d", "#7e22ce", "#0e7490", "#a16207", "#be123c", "#4b5563", "#4d7c0f", "#9333ea", "#0369a1", "#b45309"}
+var colours = []string{"#c2410c", "#1d4ed8", "#15803d", "#7e22ce", "#0e7490", "#a16207", "#be123c", "#4b5563", "#4d7c0f", "#a78bfa", "#f59e0b", "#64748b"}
 
-// drawn is the plot with its picture.
+// drawn is the plot with its picture. Names stand below it, where a narrow screen has
+// room for them.
 func drawn(p plot) plot {
 	if len(p.Series) == 0 {
 		p.Empty = true
 		return p
 	}
-	const width, height, left, right, top, bottom = 720.0, 420.0, 52.0, 130.0, 12.0, 44.0
+	const width, height, left, right, top, bottom = 720.0, 420.0, 64.0, 24.0, 14.0, 44.0
 	minX, maxX, maxY := p.Series[0].Points[0][0], 0.0, 0.0
 	for _, s := range p.Series {
 		for _, pt := range s.Points {
 			minX, maxX, maxY = min(minX, pt[0]), max(maxX, pt[0]), max(maxY, pt[1])
 		}
 	}
-	minX *= 0.9
-	maxX = max(maxX*1.02, minX+1e-9)
-	maxY = max(maxY*1.08, 1e-9)
+	across, up := ticks(minX, maxX), ticks(0, maxY)
+	minX, maxX, maxY = across[0], across[len(across)-1], up[len(up)-1]
 	x := func(v float64) float64 { return left + (v-minX)/(maxX-minX)*(width-left-right) }
 	y := func(v float64) float64 { return height - bottom - v/maxY*(height-top-bottom) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, width, height, template.HTMLEscapeString(p.Title))
-	for i := range 5 {
-		v, h := maxY*float64(i)/4, minX+(maxX-minX)*float64(i)/4
-		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%.2g</text>`, left, width-right, y(v), y(v), left-6, y(v)+4, v)
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x(h), height-bottom+18, label(h))
+	for _, v := range up {
+		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, left, width-right, y(v), y(v), left-8, y(v)+5, label(v))
 	}
-	fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (left+width-right)/2, height-6, template.HTMLEscapeString(p.X))
+	for _, v := range across {
+		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x(v), height-bottom+28, label(v))
+	}
 	for i, s := range p.Series {
 		c := colours[i%len(colours)]
+		p.Series[i].Colour = template.CSS(c)
 		var path []string
 		for _, pt := range s.Points {
 			path = append(path, fmt.Sprintf("%.1f,%.1f", x(pt[0]), y(pt[1])))
-			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]), y(pt[1]), c, template.HTMLEscapeString(s.Name), label(pt[0]), pt[1])
+			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]), y(pt[1]), c, template.HTMLEscapeString(s.Name), label(pt[0]), pt[1])
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.5"/>`, strings.Join(path, " "), c)
-		fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="10" height="10" fill="%s"/><text x="%.1f" y="%.1f">%s</text>`, width-right+12, top+float64(i)*20, c, width-right+28, top+9+float64(i)*20, template.HTMLEscapeString(s.Name))
+		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`, strings.Join(path, " "), c)
 	}
 	b.WriteString("</svg>")
 	p.SVG = template.HTML(b.String()) // made above of numbers and escaped names
 	return p
+}
+
+// ticks are round numbers that span a range, four to seven of them.
+func ticks(low, high float64) []float64 {
+	if high <= low {
+		high = low + 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
+	for _, by := range []float64{1, 2, 2.5, 5, 10} {
+		if (high-low)/(step*by) <= 5 {
+			step *= by
+			break
+		}
+	}
+	var out []float64
+	for i := math.Floor(low/step + 1e-9); ; i++ {
+		out = append(out, i*step)
+		if i*step >= high-step*1e-9 {
+			return out
+		}
+	}
 }
 
 func label(v float64) string {

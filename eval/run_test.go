@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func small(t *testing.T) []Session {
@@ -101,6 +102,24 @@ func TestWriteReport(t *testing.T) {
 	for _, outside := range []string{"http://", "https://", "<script"} {
 		if strings.Contains(page.String(), outside) {
 			t.Errorf("the page is not self-contained: %q", outside)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	tests := []struct {
+		low, high float64
+		want      []float64
+	}{
+		{0, 0.97, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
+		{0, 4.7, []float64{0, 1, 2, 3, 4, 5}},
+		{2_100, 18_400, []float64{0, 5_000, 10_000, 15_000, 20_000}},
+		{1, 10, []float64{0, 2, 4, 6, 8, 10}},
+		{3, 3, []float64{3, 3.2, 3.4, 3.6, 3.8, 4}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, ticks(tt.low, tt.high), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Errorf("from %g to %g (-want +got):\n%s", tt.low, tt.high, diff)
 		}
 	}
 }
