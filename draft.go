@@ -62,14 +62,19 @@ func (d *draft) count(text string) int { return d.s.count.CountText(text) }
 // covered reports whether message i is part of a folded stretch.
 func (d *draft) covered(i int) bool { return d.in.covered(i) }
 
+// reaching is the first of the folded stretches that ends behind place i.
+func (in *folded) reaching(i int) int {
+	return sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+}
+
 func (in *folded) covered(i int) bool {
-	k := sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+	k := in.reaching(i)
 	return k < len(in.spans) && in.spans[k].Start <= i
 }
 
 // past is the first message from i on that is not part of a folded stretch.
 func (in *folded) past(i int) int {
-	k := sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+	k := in.reaching(i)
 	for ; k < len(in.spans) && in.spans[k].Start <= i; k++ {
 		i = in.spans[k].End
 	}
@@ -78,10 +83,8 @@ func (in *folded) past(i int) int {
 
 // widened moves the start of a stretch back to that of a folded one it would cut.
 func (d *draft) widened(start int) int {
-	for _, f := range d.in.spans {
-		if f.Start < start && start < f.End {
-			return f.Start
-		}
+	if k := d.in.reaching(start); k < len(d.in.spans) && d.in.spans[k].Start < start {
+		return d.in.spans[k].Start
 	}
 	return start
 }
@@ -101,12 +104,22 @@ func (d *draft) tokensIn(start, end int) int {
 	for i := start; i < end; i++ {
 		n += d.tokensOf(i)
 	}
-	for _, f := range d.in.spans {
-		if f.Start >= start && f.End <= end {
-			n += f.After
-		}
+	from, to := d.in.inside(start, end)
+	for _, f := range d.in.spans[from:to] {
+		n += f.After
 	}
 	return n
+}
+
+// inside are the folded stretches that lie in start ≤ i < end, empty ones at both ends
+// included.
+func (in *folded) inside(start, end int) (from, to int) {
+	from = sort.Search(len(in.spans), func(k int) bool { return in.spans[k].Start >= start })
+	to = from
+	for to < len(in.spans) && in.spans[to].End <= end {
+		to++
+	}
+	return from, to
 }
 
 // foldBlock replaces a block by a stub, if that makes the view smaller.
@@ -141,11 +154,14 @@ func (d *draft) foldSpan(f *Fold) bool {
 	if f.After >= f.Before {
 		return false
 	}
-	d.in.spans = slices.DeleteFunc(d.in.spans, func(g *Fold) bool { return g.Start >= f.Start && g.End <= f.End })
-	maps.DeleteFunc(d.in.blocks, func(ref BlockRef, _ *Fold) bool { return ref.Message >= f.Start && ref.Message < f.End })
-	d.in.spans = append(d.in.spans, d.add(f))
+	from, to := d.in.inside(f.Start, f.End)
+	d.in.spans = slices.Replace(d.in.spans, from, to, d.add(f))
+	for i := f.Start; i < f.End; i++ {
+		for b := range d.s.facts[i].blocks {
+			delete(d.in.blocks, BlockRef{i, b})
+		}
+	}
 	d.seal(f)
-	slices.SortFunc(d.in.spans, byPlace)
 	d.total += f.After - f.Before
 	if !d.whole[f.End] { // a result behind the stretch has just become late
 		parts, _ := d.s.renderedParts(d.in)
@@ -156,9 +172,8 @@ func (d *draft) foldSpan(f *Fold) bool {
 
 // apart reports whether a stretch cuts no other: it holds each folded one or misses it.
 func (d *draft) apart(f *Fold) bool {
-	for _, g := range d.in.spans {
-		inside := f.Start <= g.Start && g.End <= f.End
-		if !inside && f.Start < g.End && g.Start < f.End {
+	for k := d.in.reaching(f.Start); k < len(d.in.spans) && d.in.spans[k].Start < f.End; k++ {
+		if g := d.in.spans[k]; g.Start < f.Start || f.End < g.End {
 			return false
 		}
 	}

@@ -244,10 +244,9 @@ func overlaps(set map[string]bool, list []string) bool {
 // stretchText is the line that stands for a stretch. It names every change and failure,
 // because a view must always show them, and counts the rest.
 func (d *draft) stretchText(f *Fold, st stretch) string {
-	entries := d.s.ledger.Select(LedgerFilter{FromMessage: st.start, ToMessage: st.end})
-	var b strings.Builder
-	fmt.Fprintf(&b, "[folded: %s, %s]\n", st.why, plural(len(entries), "call"))
 	sub := d.s.ledger.Between(st.start, st.end)
+	var b strings.Builder
+	fmt.Fprintf(&b, "[folded: %s, %s]\n", st.why, plural(sub.Len(), "call"))
 	b.WriteString(sub.Render(st.end, stretchTokens, d.count))
 	if d.recall != nil {
 		fmt.Fprintf(&b, "\nEverything of it: %s", d.recall(f.Handle))

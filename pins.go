@@ -21,8 +21,12 @@ func (d *draft) showPins() {
 	if stripped { // the view changes from there on
 		at = d.s.inUse.bare
 	}
+	live := make(map[*Fold]bool, len(d.in.spans))
+	for _, f := range d.in.spans {
+		live[f] = true
+	}
 	for _, f := range d.added {
-		if slices.Contains(d.in.spans, f) || d.in.blocks[f.ref()] == f {
+		if live[f] || d.in.blocks[f.ref()] == f {
 			at = min(at, f.Start)
 		}
 	}
