@@ -23,7 +23,7 @@ func (d *draft) stubFor(ref BlockRef, format, note string) (string, Parts) {
 	}
 	text := stub{
 		tool: tool, args: e.Args, outcome: e.outcomeText(), ok: e.wentWell(), lines: int(bf.lines), bytes: int(bf.bytes),
-		handle: bf.name.String(), recall: d.recall, note: note,
+		handle: bf.name.String(), recall: d.s.again(bf, d.recall), note: note,
 	}.text(d.count)
 	return text, Parts{Stubs: d.count(text)}
 }

@@ -126,23 +126,6 @@ func (x *searcher) spotsOf(i int) []spot {
 	return list
 }
 
-// isEcho reports whether a block is a question to recall or its answer: what it says is
-// found where it was said first.
-func (s *state) isEcho(bf *blockFacts) bool {
-	if bf.call == 0 {
-		return false
-	}
-	e := s.ledger.Entry(int(bf.call))
-	if !isRecallTool(e.Tool) {
-		return false
-	}
-	if e.Outcome == Unanswered {
-		return true
-	}
-	// Other tools have such names too; ours answer in a form of their own.
-	return strings.HasPrefix(blockText(s.t.Block(e.Result)), recallMark)
-}
-
 // count counts the words of the query in a candidate.
 func (x *searcher) count(c *candidate) {
 	c.has = make([]int, len(x.words))

@@ -1,0 +1,48 @@
+package pleat_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// TestStubOfUnfoldingNamesTheOrigin: what unfolding gave and was folded again is got back
+// from where it came from, by the same call. What another tool of that name gave is not.
+func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
+	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter, Budget: pleat.Budget{Window: 16_000}})
+	work(t, s, 0, 2, 8_000)
+	origin := handleOf(t, s, 1)
+	echo := func(id, tool, input, text string) {
+		t.Helper()
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, input)), pleat.Results(pleat.Result(id, text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	input := fmt.Sprintf(`{"handle":%q,"lines":"20-90"}`, origin)
+	text, isError, _ := s.Recall(t.Context(), "unfold", input)
+	if isError {
+		t.Fatal(text)
+	}
+	echo("u", "mcp__pleat__unfold", input, text)
+	echo("v", "unfold", input, strings.Replace(text, origin, "zzzzzzz9", 1))
+	work(t, s, 2, 4, 8_000)
+	view(t, s)
+	stubs := make(map[int]pleat.Fold)
+	for _, f := range s.Report().Folds {
+		if f.Block >= 0 {
+			stubs[f.Start] = *f
+		}
+	}
+	ours, other := stubs[5], stubs[7]
+	if want := fmt.Sprintf(`unfold("%s", lines="20-90")]`, origin); !strings.HasSuffix(ours.Stub, want) {
+		t.Errorf("the stub does not end with %s: %q", want, ours.Stub)
+	}
+	if want := fmt.Sprintf(`unfold("%s")]`, other.Handle); other.Handle == "" || !strings.HasSuffix(other.Stub, want) {
+		t.Errorf("the stub of another tool does not end with %s: %q", want, other.Stub)
+	}
+	if u := unfold(t, s, pleat.UnfoldRequest{Handle: ours.Handle}); u.Whole() != text {
+		t.Errorf("its own handle does not give back what it was:\n%s", u.Whole())
+	}
+}
