@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/pleat-dev/pleat"
@@ -134,10 +135,50 @@ func (s *Store) waiting(ctx context.Context, session, newest int64) ([]indexJob,
 	return jobs, rows.Err()
 }
 
+// longText is a text that is indexed in several steps. Reading it and finding one's place in
+// it for each of them would take time that grows with the square of its length.
+type longText struct {
+	entry int64
+	seq   uint64
+	done  int // windows that were taken
+	next  func() (pleat.Window, bool)
+	stop  func()
+}
+
+// textAt returns a job's text, at the first window that is not indexed. Whoever asks has the
+// indexer's turn.
+func (s *Store) textAt(ctx context.Context, job *indexJob) (*longText, error) {
+	if t := s.long; t != nil && t.entry == job.entry && t.done == job.done {
+		return t, nil
+	}
+	s.endLong()
+	seq, text, err := s.entryText(ctx, job.entry)
+	if err != nil {
+		return nil, err
+	}
+	t := &longText{entry: job.entry, seq: seq}
+	t.next, t.stop = iter.Pull(pleat.Windows(text))
+	for ; t.done < job.done; t.done++ {
+		if _, ok := t.next(); !ok {
+			break
+		}
+	}
+	s.long = t
+	return t, nil
+}
+
+// endLong lets go of the text that is being indexed.
+func (s *Store) endLong() {
+	if s.long != nil {
+		s.long.stop()
+		s.long = nil
+	}
+}
+
 // cut takes the next windows of a job's text, about room bytes of them, and splits them
 // into words. A text that cannot be read is given up: Verify names it.
 func (s *Store) cut(ctx context.Context, job *indexJob, room int) (used int, err error) {
-	seq, text, err := s.entryText(ctx, job.entry)
+	t, err := s.textAt(ctx, job)
 	if errors.Is(err, pleat.ErrCorrupt) || errors.Is(err, sql.ErrNoRows) {
 		if errors.Is(err, pleat.ErrCorrupt) {
 			s.log.Error("text cannot be indexed", "path", s.path, "err", err)
@@ -148,17 +189,18 @@ func (s *Store) cut(ctx context.Context, job *indexJob, room int) (used int, err
 	if err != nil {
 		return 0, err
 	}
-	prefix, n := wordPrefix(job.session), 0
+	prefix := wordPrefix(job.session)
 	var buf []byte
-	for w := range pleat.Windows(text) {
-		if n++; n <= job.done {
-			continue
-		}
-		if used >= room {
+	for used < room {
+		w, ok := t.next()
+		if !ok {
+			s.endLong()
+			job.finished = true
 			return used, nil
 		}
+		t.done++
 		used += len(w.Text)
-		place := indexPlace{Hit: pleat.Hit{Seq: seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
+		place := indexPlace{Hit: pleat.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
 		buf = buf[:0]
 		for word := range pleat.Words(w.Text) {
 			buf = append(append(append(buf, prefix...), word...), ' ')
@@ -167,7 +209,6 @@ func (s *Store) cut(ctx context.Context, job *indexJob, room int) (used int, err
 		place.words = string(buf)
 		job.places = append(job.places, place)
 	}
-	job.finished = true
 	return used, nil
 }
 

@@ -75,6 +75,7 @@ type Store struct {
 	query  queries
 
 	indexTurn chan struct{} // held by whoever indexes
+	long      *longText     // what that is in the middle of; nil: of nothing
 	wake      chan struct{} // tells the indexer that there is work
 
 	mu       sync.Mutex // guards closed and the growth of work
@@ -172,6 +173,7 @@ func (s *Store) Close() error {
 		s.mu.Unlock()
 		s.stop()
 		s.work.Wait()
+		s.endLong()
 		if err := s.closeDatabases(); err != nil {
 			s.closeErr = fmt.Errorf("close store %s: %w", s.path, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 
 // writeLarge writes a Claude Code session of about so many bytes: turns of a person, rounds
 // of reading, editing and running with results of all sizes, one result of 100 MB if there
-// is room for it. The person states some hundred rules, over and over: rules stay in every
+// is room for it. The person states two hundred rules, over and over: rules stay in every
 // view, so that there must not be more of them than fit. It returns the number of messages
 // and the size of the longest.
 func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error) {
@@ -31,40 +32,46 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 	}
 	parent, n, written := "null", 0, int64(0)
 	var failed error
-	add := func(kind, content string) {
+	add := func(kind string, content ...string) {
 		n++
 		id := strconv.Quote(fmt.Sprintf("00000000-0000-4000-8000-%012d", n))
 		answer := ""
 		if kind == "assistant" {
 			answer = fmt.Sprintf(`"id":"msg_%d","model":"claude-opus-4-5-20251101",`, n)
 		}
-		k, err := fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"large","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%s,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent, kind, answer, kind, content, id)
-		parent, written, longest = id, written+int64(k), max(longest, int64(k))
-		if err != nil {
-			failed = err
+		before := fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"large","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":`, parent, kind, answer, kind)
+		after := fmt.Sprintf(`},"uuid":%s,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n", id)
+		k := 0
+		for _, part := range slices.Concat([]string{before}, content, []string{after}) {
+			if _, err := io.WriteString(w, part); err != nil {
+				failed = err
+			}
+			k += len(part)
 		}
+		parent, written, longest = id, written+int64(k), max(longest, int64(k))
 	}
 	huge := size > 400<<20
 	for i := 0; written < size && failed == nil; i++ {
 		if i%25 == 0 {
-			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i, i%200)))
+			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i, i/25%200)))
 		}
 		file := fmt.Sprintf("/home/dev/shop/src/part%04d.go", r.IntN(4000))
-		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`, file), quoted(500+r.IntN(12_000))
+		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`, file), []string{quoted(500 + r.IntN(12_000))}
 		switch {
 		case huge && written > size/2:
 			huge = false
-			call, result = `"name":"Bash","input":{"command":"cat everything.log"}`, `"`+strings.Repeat("one more line of the log that never ends\\n", 100<<20/41)+`"`
+			call = `"name":"Bash","input":{"command":"cat everything.log"}`
+			some := strings.Repeat("one more line of the log that never ends\\n", 1000)
+			result = slices.Concat([]string{`"`}, slices.Repeat([]string{some}, 100<<20/len(some)), []string{`"`}) // never whole in this process
 		case i%5 == 2:
 			call = fmt.Sprintf(`"name":"Edit","input":{"file_path":%q,"old_string":%s,"new_string":%s}`, file, quoted(300), quoted(400))
-			result = `"The file has been updated."`
+			result = []string{`"The file has been updated."`}
 		case i%5 == 4:
 			call = fmt.Sprintf(`"name":"Bash","input":{"command":"go test ./src/part%d/..."}`, r.IntN(400))
-			result = quoted(2_000)
+			result = []string{quoted(2_000)}
 		}
 		add("assistant", fmt.Sprintf(`[{"type":"text","text":%s},{"type":"tool_use","id":"toolu_%d",%s}]`, quoted(120), i, call))
-		add("user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":%s}]`, i, result))
+		add("user", slices.Concat([]string{fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":`, i)}, result, []string{`}]`})...)
 	}
 	add("assistant", `[{"type":"text","text":"Done: the limit was 1 MB; it is 10 MB now."}]`)
 	return n, longest, failed
