@@ -70,8 +70,8 @@ const (
 	// A need that was folded away costs a round: a call, a request more, and its answer,
 	// which stays for a while.
 	recallCall   = 60
-	recallAnswer = 1_500
-	recallStays  = 20 // requests
+	recallAnswer = 2_250 // mean of the answers to searches in the public sessions
+	recallStays  = 20    // requests
 )
 
 // step is one request of a replay.
