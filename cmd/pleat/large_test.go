@@ -139,8 +139,8 @@ func runPleat(t *testing.T, dir string, args ...string) usedBy {
 	return u
 }
 
-// A session file larger than memory should be is shown, compacted, and compacted again to
-// another budget from what the store has, in memory that grows with the number of messages
+// A session file larger than memory should be is shown, planned, compacted, and compacted
+// again to another budget from what the store has, in memory that grows with the number of messages
 // by some hundred bytes each and with the longest line, and in time that grows with the
 // file. The size in megabytes is PLEAT_LARGE; without it a file is made that is just large
 // enough not to be kept in memory.
@@ -165,7 +165,7 @@ func TestLargeSession(t *testing.T) {
 	if longest > longMessage {
 		limit += 4 * longest
 	}
-	for _, args := range [][]string{{"show", file}, {"compact", file, "--budget", "60k"}, {"compact", file, "--budget", "30k"}} {
+	for _, args := range [][]string{{"show", file}, {"plan", file}, {"compact", file, "--budget", "60k"}, {"compact", file, "--budget", "30k"}} {
 		used := runPleat(t, dir, args...)
 		if used.peak > limit {
 			t.Errorf("pleat %s took %d MB of memory, want at most %d", strings.Join(args, " "), used.peak>>20, limit>>20)

@@ -1,6 +1,14 @@
 package main
 
-import "runtime/debug"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sqlite"
+)
 
 // longMessage is the size from which a message is taken in by itself.
 const longMessage = 4 << 20
@@ -18,4 +26,25 @@ func (p *program) holdTo(size int64, messages int) {
 	if size > keptFile && p.getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryBase + int64(messages)*memoryPerMessage)
 	}
+}
+
+// scratch makes a store that lasts as long as the command, until drop is called: in memory,
+// or in a temporary folder if the session is large.
+func (f *sessionFile) scratch() (store pleat.Store, drop func(), err error) {
+	if f.size <= keptFile {
+		return pleat.NewMemStore(), func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "pleat-*") // which nobody else can read
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a temporary store: %w", err)
+	}
+	db, err := sqlite.Open(filepath.Join(dir, "pleat.db"), &sqlite.Options{IndexOnSearch: true})
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, nil, fmt.Errorf("make a temporary store: %w", err)
+	}
+	return db, func() {
+		_ = db.Close()
+		_ = os.RemoveAll(dir)
+	}, nil
 }

@@ -39,7 +39,12 @@ pleat plan session.jsonl --budget 30k --policy book`,
 				return err
 			}
 			defer f.Close()
-			r, err := p.foldFile(ctx, pleat.NewMemStore(), f, fold, false, false)
+			store, drop, err := f.scratch()
+			if err != nil {
+				return err
+			}
+			defer drop()
+			r, err := p.foldFile(ctx, store, f, fold, false, false)
 			if err != nil {
 				return err
 			}
