@@ -28,11 +28,11 @@ type WordsRender struct {
 // is cut at its end, with a mark and its handle; what is left out altogether is named.
 //
 // When room is short it goes, in this order, to the rules in force (always, all), the
-// newest message (always, whole), the pins, the task list, the rules that were taken back,
-// messages with rules, other messages from the newest to the oldest. So that one long paste
-// does not keep out many short messages, older ones first get a share of the room each;
-// what is left then goes to those that were cut. It returns "" when there is nothing to
-// show.
+// newest message of all (always, whole, if it is one of these), the pins, the task list, the
+// rules that were taken back, messages with rules, other messages from the newest to the
+// oldest. So that one long paste does not keep out many short messages, older ones first get
+// a share of the room each; what is left then goes to those that were cut. It returns ""
+// when there is nothing to show.
 func (w *UserWords) Render(o WordsRender) string { return w.page(o).String() }
 
 // page chooses what there is room for.
@@ -46,7 +46,7 @@ func (w *UserWords) page(o WordsRender) *wordsPage {
 	}
 	p.rules(w)
 	said := p.eligible(w)
-	if n := len(said); n > 0 {
+	if n := len(said); n > 0 && said[n-1] == len(w.said)-1 { // else newer ones are shown elsewhere
 		p.say(w, said[n-1], true)
 	}
 	p.pin()

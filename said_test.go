@@ -226,3 +226,27 @@ func BenchmarkUserWords(b *testing.B) {
 		}
 	}
 }
+
+// A long paste is shown whole where it is the newest that the user said, and where newer
+// words are shown elsewhere it keeps nobody out.
+func TestRenderWordsAfterPaste(t *testing.T) {
+	var w UserWords
+	for i := range 10 {
+		w.Add(2*i, User(fmt.Sprintf("Short request number %d, please.", i)))
+	}
+	paste := strings.Repeat("a line that was pasted from a log\n", 60)
+	w.Add(20, User("the log:\n"+paste))
+	if got := w.Render(WordsRender{UpTo: 21, Budget: 400}); !strings.Contains(got, strings.TrimSpace(paste)) {
+		t.Errorf("the newest message is cut:\n%s", got)
+	}
+	w.Add(22, User("and now?"))
+	got := w.Render(WordsRender{UpTo: 21, Budget: 400})
+	for i := range 10 {
+		if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
+			t.Errorf("request %d is not shown:\n%s", i, got)
+		}
+	}
+	if !strings.Contains(got, "the log:") || strings.Contains(got, strings.TrimSpace(paste)) {
+		t.Errorf("the paste is not shown in part:\n%s", got)
+	}
+}
