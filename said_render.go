@@ -46,8 +46,11 @@ func (w *UserWords) page(o WordsRender) *wordsPage {
 	}
 	p.rules(w)
 	said := p.eligible(w)
-	if n := len(said); n > 0 && said[n-1] == len(w.said)-1 { // else newer ones are shown elsewhere
-		p.say(w, said[n-1], true)
+	if n := len(said); n > 0 {
+		newest := said[n-1] == len(w.said)-1 // else newer ones are shown elsewhere
+		p.share = o.Budget / lateShares
+		p.say(w, said[n-1], newest)
+		p.share, said = 0, said[:n-1]
 	}
 	p.pin()
 	p.taskList(w)
@@ -71,6 +74,7 @@ func (w *UserWords) page(o WordsRender) *wordsPage {
 // How the room is shared among older messages.
 const (
 	saidShares = 12    // it is for that many of them, at least
+	lateShares = 3     // the newest of them may take one of so many parts of it
 	fullWords  = 4_000 // room from which on a message may be long
 	leastShare = 80
 )
