@@ -55,13 +55,18 @@ type decoder struct {
 }
 
 // slab hands out copies of short lists from larger allocations: a request has a
-// thousand lists of one or two blocks.
-type slab[T any] struct{ free []T }
+// thousand lists of one or two blocks. The first is as large as it must be, because a
+// message that is decoded by itself has no other.
+type slab[T any] struct {
+	free []T
+	next int // size of the next allocation
+}
 
 func (s *slab[T]) clone(list []T) []T {
 	n := len(list)
 	if n > len(s.free) {
-		s.free = make([]T, max(n, 128))
+		s.free = make([]T, max(n, s.next))
+		s.next = min(max(2*s.next, 16), 128)
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]
