@@ -7,7 +7,8 @@ import (
 )
 
 // Codec reads a message back from its bytes on a wire. The wire packages have one for
-// each format; a session that is given them stores a message's raw bytes alone.
+// each format; a session that is given them stores a message's raw bytes alone. Several
+// goroutines may call it at once.
 type Codec func(raw []byte) (Message, error)
 
 // The neutral form of a message: what is stored when there is no wire form, or nobody

@@ -265,15 +265,19 @@ func (s *Session) append(ctx context.Context, msgs []Message, more ...Entry) err
 		}
 		return err
 	}
-	for _, m := range msgs {
-		n, err := s.prepare(m)
-		if err == nil {
-			err = s.join(&b, n, flush)
-		} else if again := flush(); again != nil {
-			err = again
-		}
-		if err != nil {
-			return &AppendError{s.key, done, len(msgs), err}
+	for rest := msgs; len(rest) > 0; {
+		some := s.prepareSome(rest)
+		rest = rest[len(some):]
+		for _, n := range some {
+			err := n.err
+			if err == nil {
+				err = s.join(&b, n.newMessage, flush)
+			} else if again := flush(); again != nil {
+				err = again
+			}
+			if err != nil {
+				return &AppendError{s.key, done, len(msgs), err}
+			}
 		}
 	}
 	b.entries = append(b.entries, more...)

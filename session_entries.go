@@ -34,6 +34,9 @@ type blockShape struct {
 	Hash  Hash   `json:"sha256,omitzero"` // of the text that its handle stands for
 	Bytes int    `json:"bytes,omitempty"` // of that text
 	Lines int    `json:"lines,omitempty"`
+
+	tokens  int // if counted
+	counted bool
 }
 
 type foldData struct {
@@ -89,6 +92,7 @@ type newMessage struct {
 	m      Message // as it will be read back
 	form   messageForm
 	shapes []blockShape
+	body   Hash
 	entry  Entry
 }
 
@@ -131,6 +135,7 @@ func (s *Session) prepare(m Message) (newMessage, error) {
 		return newMessage{}, fmt.Errorf("encode message: %w", err)
 	}
 	text, _ := searchText(n.m)
+	n.body = HashOf(body)
 	n.entry = Entry{Kind: EntryMessage, Data: data, Body: body, Text: text}
 	return n, nil
 }
@@ -236,7 +241,7 @@ func (s *Session) applyMessage(ctx context.Context, e Entry) error {
 	if len(s.fresh) > 0 {
 		n := s.fresh[0]
 		s.fresh = s.fresh[1:]
-		s.st.record(n.m, n.shapes, keptMessage{e.Seq, HashOf(e.Body), n.form})
+		s.st.record(n.m, n.shapes, keptMessage{e.Seq, n.body, n.form})
 		return nil
 	}
 	d, err := readMessageData(e.Data)

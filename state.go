@@ -144,7 +144,10 @@ func wrapping(count TokenCounter, m Message, sum int) int {
 }
 
 func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFacts {
-	f := blockFacts{kind: b.Kind(), tokens: counted(s.count.CountBlock(b))}
+	if !shape.counted {
+		shape.tokens = s.count.CountBlock(b)
+	}
+	f := blockFacts{kind: b.Kind(), tokens: counted(shape.tokens)}
 	switch b := b.(type) {
 	case ToolCall:
 		s.ledger.Call(ref, b.ID, DescribeCall(b))

@@ -12,6 +12,7 @@ type ahead struct {
 	ctx    context.Context
 	stop   context.CancelFunc
 	chunks chan chunk
+	summed chan error          // gets one when the file's hash is known
 	peeked []sessionlog.Record // taken from chunks to see the model, not used yet
 	model  string              // that the file names in what was taken from chunks so far
 	err    error               // the reader gave up
@@ -28,13 +29,14 @@ type chunk struct {
 // memory of a session, so that none is read back from the store before the file is read.
 const aheadFile = 8 << 20
 
-// readAhead starts the reader. It ends with the file, or when it is stopped; closing the
-// channel is the last that it does.
+// readAhead starts the reader, and hashing. The reader ends with the file, or when it is
+// stopped; closing the channel is the last that it does.
 func (f *sessionFile) readAhead(ctx context.Context) {
 	const size, room = 16, 1024
-	a := &ahead{chunks: make(chan chunk, room)}
+	a := &ahead{chunks: make(chan chunk, room), summed: make(chan error, 1)}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	f.ahead = a
+	go func() { a.summed <- f.sum() }()
 	go func() {
 		defer close(a.chunks)
 		var c chunk
@@ -66,6 +68,14 @@ func (a *ahead) join() {
 	a.stop()
 	for range a.chunks { // until it is closed
 	}
+	_ = a.sum()
+}
+
+// sum waits until the file's hash is known.
+func (a *ahead) sum() error {
+	err := <-a.summed
+	a.summed <- err // for who asks again
+	return err
 }
 
 // next takes a chunk; false: there are no more.
@@ -114,7 +124,7 @@ func (f *sessionFile) coming(yield func(sessionlog.Record, error) bool) {
 		}
 		records, more = c.records, ok
 	}
-	a.stop()
+	a.join()
 	f.ahead = nil
 	if err := f.wasRead(); err != nil {
 		yield(sessionlog.Record{}, err)

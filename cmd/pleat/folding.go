@@ -168,6 +168,9 @@ func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, op
 	f, first := r.file, ""
 	reading := f.ahead != nil
 	if reading {
+		if err := f.ahead.sum(); err != nil {
+			return err
+		}
 		first = f.firstModel()
 		f.setModel(first)
 	}

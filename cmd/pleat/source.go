@@ -93,10 +93,6 @@ func (p *program) readSessionAhead(ctx context.Context, name string, flags sourc
 		return f.readAll(ctx, p)
 	}
 	f.readAhead(ctx)
-	if err := f.sum(); err != nil {
-		f.Close()
-		return nil, err
-	}
 	return f, nil
 }
 

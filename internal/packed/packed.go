@@ -74,7 +74,7 @@ func PackText(text string) Blob {
 // place, in a third of the time for a quarter more space. What is large has the most to
 // save and is packed as by [Pack].
 func PackQuick(content []byte) Blob {
-	const large = 32 << 10
+	const large = 64 << 10
 	if len(content) >= large {
 		return Pack(content)
 	}
