@@ -21,12 +21,14 @@ const (
 )
 
 // mineAhead mines what the page will ask for, on all processors: most of the time that
-// writing a page takes. It changes nothing but how long that is.
-func (in *pageInput) mineAhead() {
+// writing a page takes. It changes nothing but how long that is. The last of it is done
+// when the function that it returns is called, which must not be left out.
+func (in *pageInput) mineAhead() (wait func()) {
 	s := in.s
+	wait = func() {}
 	workers := runtime.GOMAXPROCS(0)
-	if workers < 2 {
-		return
+	if workers < 2 || in.room.plain || in.narrative != nil {
+		return wait
 	}
 	var jobs []mining
 	size := 0
@@ -43,10 +45,12 @@ func (in *pageInput) mineAhead() {
 			jobs = append(jobs, job)
 		}
 		if size >= aheadMost || i == in.end-1 && size >= aheadLeast {
-			s.mineAll(jobs, workers)
-			jobs, size = jobs[:0], 0
+			wait()
+			wait = s.mineAll(jobs, workers)
+			jobs, size = nil, 0
 		}
 	}
+	return wait
 }
 
 // isSource reports whether lines of a block may stand on the page.
@@ -59,8 +63,9 @@ func (in *pageInput) isSource(ref BlockRef) bool {
 	return counts(bf.kind, &e)
 }
 
-// mineAll mines blocks and returns when all are mined.
-func (s *state) mineAll(jobs []mining, workers int) {
+// mineAll begins to mine blocks. All are mined when the function that it returns has
+// returned.
+func (s *state) mineAll(jobs []mining, workers int) (wait func()) {
 	var next atomic.Int64
 	var working sync.WaitGroup
 	for range min(workers, len(jobs)) {
@@ -74,8 +79,10 @@ func (s *state) mineAll(jobs []mining, workers int) {
 			}
 		})
 	}
-	working.Wait()
-	for _, job := range jobs {
-		s.keepMined(job.ref, job.texts, job.parts)
-	}
+	return sync.OnceFunc(func() {
+		working.Wait()
+		for _, job := range jobs {
+			s.keepMined(job.ref, job.texts, job.parts)
+		}
+	})
 }

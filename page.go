@@ -69,6 +69,8 @@ func writePage(in pageInput) page {
 		in.room.total, in.room.files = in.room.total+in.room.files-files, files
 		in.small = true
 	}
+	mined := in.mineAhead()
+	defer mined()
 	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.start+1, in.end)
 	closing := in.closing()
 	told := in.narrative.section()
@@ -95,9 +97,7 @@ func writePage(in pageInput) page {
 		if in.small {
 			share = min(room/4, left/2)
 		}
-		if in.narrative == nil {
-			in.mineAhead()
-		}
+		mined()
 		changes = in.changes(share)
 		left -= count(changes)
 	}
