@@ -94,7 +94,7 @@ func (s stub) text(count func(string) int) string {
 		var b strings.Builder
 		b.WriteString("[folded: ")
 		b.WriteString(s.tool)
-		if args := clip(s.args, room); args != "" {
+		if args := clipPath(s.args, room); args != "" {
 			b.WriteString(" ")
 			b.WriteString(args)
 		}
@@ -142,6 +142,26 @@ func clip(s string, n int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// clipPath is clip for arguments, which often begin with a path: of a long one the end is
+// kept, because that names the file.
+func clipPath(s string, n int) string {
+	path, rest, _ := strings.Cut(s, " ")
+	if len(s) <= n || strings.Count(path, "/") < 2 {
+		return clip(s, n)
+	}
+	for at := 0; len(s) > n; {
+		next := strings.IndexByte(path[at+1:], '/')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+		if s = "…" + path[at:]; rest != "" {
+			s += " " + rest
+		}
+	}
+	return clip(s, n)
 }
 
 // plural writes a count with its noun: "1 line", "1,204 lines".

@@ -75,3 +75,23 @@ func TestWentWell(t *testing.T) {
 		}
 	}
 }
+
+func TestStubNamesTheFile(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		n    int
+		want string
+	}{
+		{"/src/a.go", 20, "/src/a.go"},
+		{"/Users/ann/Work/project/cmd/cli/strategy/common_test.go", 40, "…/cmd/cli/strategy/common_test.go"},
+		{"/Users/ann/Work/project/strategy/common_test.go offset=300 limit=80", 60, "…/Work/project/strategy/common_test.go offset=300 limit=80"},
+		{"/Users/ann/Work/project/strategy/common_test.go offset=300 limit=80", 30, "…/common_test.go offset=3…"},
+		{"npx vitest run src/report/latticeCampaign.test.ts", 30, "npx vitest run src/report/l…"},
+		{"/a/bb/an-extraordinarily-long-file-name-that-has-no-end.go", 30, "…/an-extraordinarily-long…"},
+		{"/a/b/c", 4, ""},
+	} {
+		if got := clipPath(tt.args, tt.n); got != tt.want || len(got) > tt.n {
+			t.Errorf("%q in %d bytes: %q, want %q", tt.args, tt.n, got, tt.want)
+		}
+	}
+}
