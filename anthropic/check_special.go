@@ -12,8 +12,8 @@ import (
 // caching checks the cache markers.
 func (c *checker) caching() {
 	markers := c.r.Markers()
-	if len(markers) > 4 {
-		c.add("cache-markers", "cache_control", "A maximum of 4 blocks with cache_control may be provided. Found %d.", len(markers))
+	if len(markers) > maxMarkers {
+		c.add("cache-markers", "cache_control", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
 	}
 	short := false
 	for _, m := range markers {

@@ -80,7 +80,7 @@ func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error))
 		out = strconv.AppendFloat(append(out, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 	}
 	if caching {
-		out = append(out, `,"cache_control":{"type":"ephemeral"}`...)
+		out = append(out, fiveMinutes...)
 	}
 	if req.Stream {
 		out = append(out, `,"stream":true`...)
@@ -91,7 +91,7 @@ func encode(req *pleat.Request, arrange func([]pleat.Message) ([][]byte, error))
 // appendHead writes what stands before the messages. The provider's cache has the system
 // prompt behind the tools, so that its end is the end of both.
 func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
-	const marker = `,"cache_control":{"type":"ephemeral"}}`
+	const marker = fiveMinutes + "}"
 	switch {
 	case system != "" && caching:
 		out = jsonspan.AppendQuote(append(out, `,"system":[{"type":"text","text":`...), system)

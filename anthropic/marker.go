@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -98,7 +97,7 @@ func (r *Request) marker(v pleat.View) (at int, with string) {
 	}
 	with = fiveMinutes
 	if own[0].ttl != "" {
-		with = `,"cache_control":{"type":"ephemeral","ttl":` + strconv.Quote(own[0].ttl) + `}`
+		with = string(jsonspan.AppendQuote([]byte(`,"cache_control":{"type":"ephemeral","ttl":`), own[0].ttl)) + "}"
 	}
 	end := min(v.Marker, len(v.Messages))
 	for at = end - 1; at >= max(end-markBack, 0); at-- {

@@ -23,6 +23,7 @@ func TestMarkedView(t *testing.T) {
 		plain    = `{"type":"text","text":"next"}`
 		marked   = `{"type":"text","text":"next","cache_control":{"type":"ephemeral"}}`
 		hour     = `{"type":"text","text":"next","cache_control":{"type":"ephemeral","ttl":"1h"}}`
+		odd      = `{"type":"text","text":"next","cache_control":{"type":"ephemeral","ttl":"\u0001"}}`
 		call     = `{"type":"tool_use","id":"a","name":"f","input":{}}`
 		thinking = `{"type":"thinking","thinking":"so","signature":"s"}`
 		twice    = marked + "," + marked
@@ -37,6 +38,7 @@ func TestMarkedView(t *testing.T) {
 		{"a call", marked, call, marked, 2, `{"type":"tool_use","id":"a","name":"f","input":{},"cache_control":{"type":"ephemeral"}}`},
 		{"a stub", marked, call, marked, 3, `"content":"stub","cache_control":{"type":"ephemeral"}}`},
 		{"the lifetime of the client's", hour, call, hour, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`},
+		{"a lifetime that nobody knows", odd, call, odd, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"\u0001"}}`},
 		{"not thinking", marked, thinking, marked, 2, `{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`},
 		{"a client that does not mark its messages", marked, call, plain, 2, ""},
 		{"a client that uses all", twice, call, twice, 2, ""},

@@ -80,26 +80,28 @@ type Estimate struct {
 	Known         bool
 }
 
+// add reckons n requests of that size to a model.
+func (e *Estimate) add(m pleat.Model, n, input, output int) {
+	e.Requests += n
+	e.Input += n * input
+	e.Output += n * output
+	usd, ok := m.Cost(pleat.Usage{Input: input, Output: output})
+	e.USD += float64(n) * usd
+	e.Known = e.Known && ok
+}
+
 // Estimate says what a run will cost if nothing of it is in the cache.
 func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 	a = a.withDefaults()
 	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
 	e := Estimate{Known: true}
-	add := func(who Asked, n, input, output int) {
-		e.Requests += n
-		e.Input += n * input
-		e.Output += n * output
-		usd, ok := who.Model.Cost(pleat.Usage{Input: input, Output: output})
-		e.USD += float64(n) * usd
-		e.Known = e.Known && ok
-	}
 	for i := range sessions {
 		w := worker{s: &sessions[i], tokens: tokens}
 		size := w.size(sessions[i].futureSpan().cut)
 		if !a.takes(size) {
 			continue
 		}
-		add(a.Answerer, 1, size, 150*a.Count)
+		e.add(a.Answerer.Model, 1, size, 150*a.Count)
 		for _, arm := range arms {
 			if arm.Own || arm.Unbounded {
 				continue
@@ -108,8 +110,8 @@ func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 			if arm.Weighs { // the arm with recall
 				runs, each = 2, 1+maxRecalls
 			}
-			add(a.Answerer, a.Count*(1+(runs-1)*each), a.Budget+400, 150)
-			add(a.Grader, a.Count*runs, 500, 20)
+			e.add(a.Answerer.Model, a.Count*(1+(runs-1)*each), a.Budget+400, 150)
+			e.add(a.Grader.Model, a.Count*runs, 500, 20)
 		}
 	}
 	return e

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -59,11 +60,20 @@ var (
 
 // addCalls notes what calls of editing tools did, unless they failed.
 func (t trail) addCalls(msgs []pleat.Message) {
-	failed := failedCalls(msgs)
-	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] {
-				t.addCall(c)
+	for c := range wentWell(msgs) {
+		t.addCall(c)
+	}
+}
+
+// wentWell yields the calls that are not shown to have failed.
+func wentWell(msgs []pleat.Message) iter.Seq[pleat.ToolCall] {
+	return func(yield func(pleat.ToolCall) bool) {
+		failed := failedCalls(msgs)
+		for _, m := range msgs {
+			for _, b := range m.Blocks().All() {
+				if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] && !yield(c) {
+					return
+				}
 			}
 		}
 	}

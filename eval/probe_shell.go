@@ -13,14 +13,9 @@ import (
 // tools, and plain commands that change, move or remove files, unless it shows that they
 // failed. Gold never comes from commands: nobody knows what they did without running them.
 func (t trail) addShown(msgs []pleat.Message) {
-	failed := failedCalls(msgs)
-	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] {
-				t.addCall(c)
-				t.addCommand(commandOf(c))
-			}
-		}
+	for c := range wentWell(msgs) {
+		t.addCall(c)
+		t.addCommand(commandOf(c))
 	}
 }
 

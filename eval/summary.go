@@ -106,14 +106,7 @@ func (s *Summarizer) Estimate(sessions []Session, opts Options) Estimate {
 				if !o.Arms[k.arm].Summarizes || float64(size) < slack*float64(k.budget) {
 					continue
 				}
-				n := k.chain * summaryTries
-				input, output := size/k.chain+k.budget, min(k.budget/2, 8_000)
-				e.Requests += n
-				e.Input += n * input
-				e.Output += n * output
-				usd, ok := s.Model.Cost(pleat.Usage{Input: input, Output: output})
-				e.USD += float64(n) * usd
-				e.Known = e.Known && ok
+				e.add(s.Model, k.chain*summaryTries, size/k.chain+k.budget, min(k.budget/2, 8_000))
 			}
 		}
 		for _, sp := range sessions[i].spans() {
