@@ -7,7 +7,7 @@ import (
 )
 
 // editing makes a conversation of successful calls.
-func editing(calls ...ToolCall) *state {
+func editing(calls ...ToolCall) *miner {
 	msgs := []Message{User("Go.")}
 	for i, c := range calls {
 		c.ID = fmt.Sprintf("c%d", i)

@@ -55,13 +55,12 @@ type heldMessage struct {
 	m        Message
 }
 
-func newContents(store Store, key SessionKey, o *Options) *contents {
-	limit := o.Memory
+func newContents(store Store, key SessionKey, codecs map[Format]Codec, limit int) *contents {
 	if limit == 0 {
 		limit = DefaultMemory
 	}
 	return &contents{
-		store: store, key: key, codecs: o.Codecs, limit: limit,
+		store: store, key: key, codecs: codecs, limit: limit,
 		held: make(map[int]*list.Element), order: list.New(), ctx: context.Background(),
 	}
 }

@@ -21,7 +21,7 @@ var DefaultRates = Rates{Write: 1.25, Read: 0.1}
 // expected is how many more requests a session is expected to make: half as many again as
 // it has made, and at most 100. Nobody knows; the longer a session has been going on, the
 // longer it still will, and a bet on that is limited by affordable.
-func (s *state) expected() float64 {
+func (s *folding) expected() float64 {
 	return min(1.5*float64(s.answers), 100)
 }
 
@@ -34,7 +34,7 @@ type spending struct {
 }
 
 // answered takes down the request that the next message answers: the view as it is now.
-func (s *state) answered() {
+func (s *folding) answered() {
 	if s.answers > 0 {
 		s.spent.again += s.head.Total() + s.spent.sent
 	}
@@ -53,7 +53,7 @@ const (
 )
 
 // affordable reports whether the session may take on what an epoch costs.
-func (s *state) affordable(r Rates, c CacheCost) bool {
+func (s *folding) affordable(r Rates, c CacheCost) bool {
 	if s.answers >= youngRequests {
 		return true
 	}
@@ -64,10 +64,10 @@ func (s *state) affordable(r Rates, c CacheCost) bool {
 	return paid-saved <= youngLoss*without
 }
 
-// cost weighs removing tokens from a view of which rewritten tokens follow the earliest
+// cacheCost weighs removing tokens from a view of which rewritten tokens follow the earliest
 // change. With a warm cache those are paid for at the writing price once instead of the
 // reading price; with a cold one they are written anyway.
-func (r Rates) cost(removed, rewritten int, ahead float64, cold bool) CacheCost {
+func cacheCost(r Rates, removed, rewritten int, ahead float64, cold bool) CacheCost {
 	c := CacheCost{Removed: removed, Rewritten: rewritten}
 	save := r.Read * float64(removed) // for each further request
 	pay := (r.Write - r.Read) * float64(rewritten)
@@ -97,7 +97,7 @@ const patience = 2
 //
 // Only what was sent before can be in the cache: what came after the newest answered
 // request is written in any case.
-func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
+func (s *folding) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 	best, at := CacheCost{}, -1
 	keep, suffix, removed, soon := p.Mask.Keep, 0, 0, 0
 	for i := s.t.Len() - 1; i >= max(s.t.Len()-walkBack, 0); i-- {
@@ -127,7 +127,7 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 		if !found {
 			continue
 		}
-		c := r.cost(removed, max(suffix-removed, 0), s.expected(), cold)
+		c := cacheCost(r, removed, max(suffix-removed, 0), s.expected(), cold)
 		if c.Gain > best.Gain && (cold || s.affordable(r, c)) {
 			best, at = c, i
 		}
@@ -140,7 +140,7 @@ func (s *state) payingFrom(p *Policy, r Rates, cold bool) (int, CacheCost) {
 
 // maskSaves is how many tokens masking a result takes out of the view; 0: it may not be
 // masked, or is as good as.
-func (s *state) maskSaves(ref BlockRef, p *Policy) int {
+func (s *folding) maskSaves(ref BlockRef, p *Policy) int {
 	f := &s.facts[ref.Message].blocks[ref.Block]
 	if int(f.chars) < p.Mask.Min || !s.maskable(ref, p, s.inUse) {
 		return 0

@@ -18,7 +18,7 @@ func (d *draft) head() int {
 // with: on some wires they are the system prompt, which is never touched.
 func (d *draft) prompt() int { return d.s.prompt() }
 
-func (s *state) prompt() int {
+func (s *conversation) prompt() int {
 	for i := range s.facts {
 		if r := s.facts[i].role; r != RoleSystem && r != RoleDeveloper {
 			return i
@@ -67,8 +67,8 @@ func (d *draft) digest() {
 	const why = "the oldest turns"
 	room := pageRoom{total: d.pageTokens(), files: d.restoreRoom()}
 	told := d.s.narrativeFor(end, d.focus)
-	if told != nil && told.End > end && told.End <= d.tail(d.p.Digest.Keep) {
-		end = d.back(told.End) // what it tells need not be shown as well
+	if told != nil && told.end > end && told.end <= d.tail(d.p.Digest.Keep) {
+		end = d.back(told.end) // what it tells need not be shown as well
 	}
 	more := d.mark()
 	if !d.foldPage(start, end, LeverDigest, why, room) {
@@ -130,10 +130,10 @@ func (d *draft) foldPage(start, end int, lever Lever, reason string, room pageRo
 	start = d.widened(start)
 	f := d.span(start, end, lever, reason)
 	pg := d.page(f, room)
-	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
+	f.Stub, f.Parts, f.By = pg.text, pg.parts, pg.by
 	if format := d.p.Digest.Format; format != "" {
-		f.Stub = expand(format, "{n}", strconv.Itoa(end-start), "{summary}", pg.Text, "{handle}", f.Handle)
-		f.Parts.Digest += d.count(f.Stub) - d.count(pg.Text)
+		f.Stub = expand(format, "{n}", strconv.Itoa(end-start), "{summary}", pg.text, "{handle}", f.Handle)
+		f.Parts.Digest += d.count(f.Stub) - d.count(pg.text)
 	}
 	if d.p.Digest.Ack != "" && end < d.s.t.Len() { // a conversation must not end on it
 		f.Ack = d.p.Digest.Ack
@@ -143,47 +143,78 @@ func (d *draft) foldPage(start, end int, lever Lever, reason string, room pageRo
 	return d.foldSpan(f)
 }
 
+// pageRequest asks for the page that stands for a stretch.
+type pageRequest struct {
+	start, end int // messages it speaks for
+	pins       []string
+	notes      []Note
+	focus      string
+	narrative  *narrative // a model's, already verified; nil: by code
+	recall     func(handle string) string
+	handle     string // of the whole stretch
+	room       pageRoom
+	restore    Restore
+	thrash     []string // files that come back first
+}
+
+// pageRoom is how many tokens a page may take.
+type pageRoom struct {
+	total int
+	files int  // for restored files, beyond total
+	plain bool // user words and ledger only, if there is no room for more
+}
+
+// writtenPage is a page as a fold shows it.
+type writtenPage struct {
+	text  string
+	parts Parts
+	by    string // who wrote the narrative: "model" or "code"
+}
+
+// pageWriter writes pages.
+type pageWriter interface {
+	// write writes a page.
+	write(pageRequest) writtenPage
+	// restored writes what comes back beside a summary that a model wrote: files, and the
+	// state of tasks.
+	restored(pageRequest) string
+}
+
 // page writes the page for a stretch.
-func (d *draft) page(f *Fold, room pageRoom) page {
-	if n := d.s.narrativeFor(f.End, d.focus); d.p.Digest.Trust && n != nil && n.End == f.End {
-		return d.summary(f, n, room)
-	}
-	pg := writePage(pageInput{
-		s: d.s, start: f.Start, end: f.End, pins: d.s.pins(), notes: d.s.notes,
-		focus: d.focus, narrative: d.narrative(f, room), recall: d.recall, handle: f.Handle,
+func (d *draft) page(f *Fold, room pageRoom) writtenPage {
+	r := pageRequest{
+		start: f.Start, end: f.End, pins: d.s.pins(), notes: d.s.notes,
+		focus: d.focus, recall: d.recall, handle: f.Handle,
 		room: room, restore: d.p.Restore, thrash: d.thrash,
-	})
+	}
+	if n := d.s.narrativeFor(f.End, d.focus); d.p.Digest.Trust && n != nil && n.end == f.End {
+		return d.summary(n, r)
+	}
+	r.narrative = d.narrative(f, room)
+	pg := d.s.pages.write(r)
 	if w := d.p.Digest.Words; w > 0 {
-		if text := firstWords(pg.Text, w); text != pg.Text {
-			pg = page{text, Parts{Digest: d.count(text)}, pg.By}
+		if text := firstWords(pg.text, w); text != pg.text {
+			pg = writtenPage{text, Parts{Digest: d.count(text)}, pg.by}
 		}
 	}
 	return pg
 }
 
 // summary is a model's text as it came, with what the policy restores beside it.
-func (d *draft) summary(f *Fold, n *narrative, room pageRoom) page {
-	in := pageInput{
-		s: d.s, start: f.Start, end: f.End, notes: d.s.notes, recall: d.recall, handle: f.Handle, room: room, restore: d.p.Restore,
-	}
+func (d *draft) summary(n *narrative, r pageRequest) writtenPage {
 	text := n.text
 	if w := d.p.Digest.Words; w > 0 {
 		text = firstWords(text, w)
 	}
-	if d.p.Restore.Files > 0 {
-		text = joinSections(text, in.files(room.files))
-	}
-	if d.p.Restore.State {
-		text = joinSections(text, in.openState(room.total/8, d.count))
-	}
-	return page{text, Parts{Digest: d.count(text)}, "model"}
+	text = joinSections(text, d.s.pages.restored(r))
+	return writtenPage{text, Parts{Digest: d.count(text)}, "model"}
 }
 
 // narrative is the model's digest for the page of a stretch, if there is one, the page has
 // room for it, and it is shorter than what the view shows of the stretch.
 func (d *draft) narrative(f *Fold, room pageRoom) *narrative {
 	n := d.s.narrativeFor(f.End, d.focus)
-	if n == nil || d.p.Digest.Trust || n.Tokens > room.total*5/6 || n.Tokens > d.tokensIn(f.Start, f.End)*3/4 {
+	if n == nil || d.p.Digest.Trust || n.tokens > room.total*5/6 || n.tokens > d.tokensIn(f.Start, f.End)*3/4 {
 		return nil
 	}
 	return n
@@ -194,7 +225,7 @@ func (n *narrative) section() string {
 	if n == nil {
 		return ""
 	}
-	return fmt.Sprintf("## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s", n.Start+1, n.End, n.text)
+	return fmt.Sprintf("## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s", n.start+1, n.end, n.text)
 }
 
 // firstWords cuts a text after its first n words.

@@ -50,8 +50,8 @@ func newGateSource(src *digestSource, o DigestOptions) *gateSource {
 			}
 		}
 	}
-	if src.prev != nil {
-		n.add(src.prev.text) // checked when it was made
+	if src.prev != "" {
+		n.add(src.prev) // checked when it was made
 	}
 	g := &gateSource{names: n}
 	for _, s := range src.said {

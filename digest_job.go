@@ -14,7 +14,7 @@ import (
 type digestJob struct {
 	src    *digestSource
 	o      DigestOptions
-	policy DigestBy
+	how    digestAsk
 	live   Model // what the live request goes to
 	rates  Rates // of the live request's cache
 	count  func(string) int
@@ -48,10 +48,8 @@ func (j *digestJob) run(ctx context.Context) (string, error) {
 		j.src.need.room = min(j.src.need.room, n)
 	}
 	j.from, j.room = j.src.first, j.turnsRoom()
-	if j.src.prev != nil {
-		j.prev = j.src.prev.text
-	}
-	if !j.policy.Trust {
+	j.prev = j.src.prev
+	if !j.how.trust {
 		j.gate = newGateSource(j.src, j.o)
 	}
 	j.forked = j.fork()
@@ -67,7 +65,7 @@ func (j *digestJob) run(ctx context.Context) (string, error) {
 
 func (j *digestJob) ladder(ctx context.Context) (string, error) {
 	last := rungShorter
-	if j.policy.Trust {
+	if j.how.trust {
 		last = rungNormal // the source texts have no ladder
 	}
 	var wrong []Finding
@@ -150,7 +148,7 @@ func (j *digestJob) try(ctx context.Context, r rung, wrong []Finding) (string, [
 		return j.ask(ctx, w, j.request(w, "", ""))
 	}
 	var groups []group
-	if j.policy.Trust {
+	if j.how.trust {
 		groups = []group{{j.src.need.start, j.src.need.end, j.src.shown()}}
 	} else {
 		groups = j.src.groups(j.from, j.room, j.count)
@@ -172,7 +170,7 @@ func (j *digestJob) try(ctx context.Context, r rung, wrong []Finding) (string, [
 // gate.
 func (j *digestJob) ask(ctx context.Context, w wanted, req *Request) (string, []Finding, error) {
 	reply, err := j.call(ctx, req)
-	for n := 0; err != nil && n < j.policy.Retries && broken(err) && ctx.Err() == nil; n++ {
+	for n := 0; err != nil && n < j.how.retries && broken(err) && ctx.Err() == nil; n++ {
 		if err := pause(ctx, err); err != nil {
 			return "", nil, err
 		}
@@ -181,11 +179,11 @@ func (j *digestJob) ask(ctx context.Context, w wanted, req *Request) (string, []
 	if err != nil {
 		return "", nil, err
 	}
-	text, bad := answerText(reply, j.policy.Trust)
+	text, bad := answerText(reply, j.how.trust)
 	if len(bad) > 0 {
 		return "", bad, errDigestWrong
 	}
-	if j.policy.Trust {
+	if j.how.trust {
 		return text, nil, nil
 	}
 	res := j.gate.check(text, gateWants{room: j.src.need.room, words: j.o.Words, replaces: j.src.replaces, prev: j.prev, count: j.count})
@@ -268,7 +266,7 @@ func (j *digestJob) turnsRoom() int {
 // fork decides how to ask: with the live request's prefix, which the provider has in its
 // cache, or with the turns as text, which are fewer tokens and may go to a cheaper model.
 func (j *digestJob) fork() bool {
-	if j.policy.Trust || j.o.Fork == ForkNever || len(j.src.view) == 0 {
+	if j.how.trust || j.o.Fork == ForkNever || len(j.src.view) == 0 {
 		return false
 	}
 	prompt := j.src.viewTokens + j.count(j.src.system)

@@ -10,8 +10,8 @@ import (
 // the gate, stores it, and plans again; planning finds it in the state. So planning stays
 // pure, and a plan that nobody answers is complete as it is.
 
-// digestNeed is a digest that a plan would be better with.
-type digestNeed struct {
+// need is a digest that a plan would be better with.
+type need struct {
 	start, end int // messages it shall tell of
 	room       int // tokens
 	focus      string
@@ -19,15 +19,17 @@ type digestNeed struct {
 
 // narrative is a model's digest, checked: what the state knows of one.
 type narrative struct {
-	DigestReport
-	text   string
-	source Hash   // of the messages it tells of
-	seq    uint64 // number of its entry
+	start, end int    // messages it tells of
+	focus      string // what it was written for; empty: nothing in particular
+	text       string
+	tokens     int
+	source     Hash   // of the messages it tells of
+	seq        uint64 // number of its entry
 }
 
 // sourceHash stands for messages start ≤ i < end: a digest is used only for the messages
 // it was written for, whoever wrote it and whenever.
-func (s *state) sourceHash(start, end int) Hash {
+func (s *conversation) sourceHash(start, end int) Hash {
 	h := sha256.New()
 	var n [8]byte
 	for i := start; i < end; i++ {
@@ -45,10 +47,9 @@ func (s *state) sourceHash(start, end int) Hash {
 }
 
 // narrated takes a stored digest in. A text that was not written for these messages is
-// kept for the report alone.
-func (s *state) narrated(n narrative) {
-	s.digests = append(s.digests, n.DigestReport)
-	if n.text == "" || n.Start < 0 || n.End > s.t.Len() || n.Start >= n.End || s.sourceHash(n.Start, n.End) != n.source {
+// not used.
+func (s *folding) narrated(n narrative) {
+	if n.text == "" || n.start < 0 || n.end > s.t.Len() || n.start >= n.end || s.sourceHash(n.start, n.end) != n.source {
 		return
 	}
 	s.told = append(s.told, n)
@@ -63,9 +64,9 @@ const keptNarratives = 4
 
 // narrativeFor is the newest digest that a page of messages before end can use; nil if
 // there is none. One that was written with a focus serves only that focus.
-func (s *state) narrativeFor(end int, focus string) *narrative {
+func (s *folding) narrativeFor(end int, focus string) *narrative {
 	for i := len(s.told) - 1; i >= 0; i-- {
-		if n := &s.told[i]; n.Focus == focus && n.Start < end && n.End <= s.t.Len() {
+		if n := &s.told[i]; n.focus == focus && n.start < end && n.end <= s.t.Len() {
 			return n
 		}
 	}
@@ -76,13 +77,13 @@ func (s *state) narrativeFor(end int, focus string) *narrative {
 // epoch, or tells of nearly everything. What came after it code tells.
 func (d *draft) fresh(n *narrative, end int) bool {
 	if n == nil || d.p.Digest.Trust {
-		return n != nil && n.End == end
+		return n != nil && n.end == end
 	}
-	if n.End >= end || n.seq > d.s.epochSeq {
+	if n.end >= end || n.seq > d.s.epochSeq {
 		return true
 	}
 	missing := 0
-	for i := n.End; i < end; i++ {
+	for i := n.end; i < end; i++ {
 		for b := range d.s.facts[i].blocks {
 			missing += int(d.s.facts[i].blocks[b].tokens)
 		}
@@ -93,24 +94,10 @@ func (d *draft) fresh(n *narrative, end int) bool {
 // leastUpdate is the least number of tokens of new turns for which a digest is asked.
 const leastUpdate = 1_000
 
-// reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
-// by code, and then why.
-func (s *state) reportOf(f *Fold) DigestReport {
-	n := len(s.digests) - 1
-	if f.By == "model" {
-		for ; n > 0 && s.digests[n].By != "model"; n-- {
-		}
-	}
-	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
-		return s.digests[n]
-	}
-	return DigestReport{Start: f.Start, End: f.End, By: "code"}
-}
-
 // notesSayEnough reports whether the agent's notes, the user's words and the ledger name
 // nearly everything that the assistant spoke of more than once in a stretch: then a
 // summary would say the same again.
-func (s *state) notesSayEnough(start, end int) bool {
+func (s *folding) notesSayEnough(start, end int) bool {
 	if len(s.notes) == 0 {
 		return false
 	}
@@ -152,20 +139,6 @@ func (s *state) notesSayEnough(start, end int) bool {
 // leastNotes is the least number of bytes of notes that can stand for a digest.
 const leastNotes = 400
 
-// missed is what a model's digest of messages start ≤ i < end does not tell and should:
-// lines, word for word, that hold names which are likely to be needed again.
-func (s *state) missed(start, end int, text string, room int, recall func(string) string) string {
-	in := pageInput{s: s, start: start, end: end, recall: recall, named: text, small: true}
-	said, lines := in.narrate(room)
-	if said != "" {
-		said = "#" + said // one level down
-	}
-	if lines != "" {
-		lines = "#" + lines
-	}
-	return joinSections(said, lines)
-}
-
 // digested reports whether a model's digest is there or can be asked for.
 func (d *draft) digested() bool {
 	return d.model || d.s.narrativeFor(d.s.t.Len(), d.focus) != nil
@@ -179,7 +152,7 @@ func (d *draft) ask(f *Fold, room int) {
 	if f.Before < leastUpdate {
 		return // the turns themselves are as short as a digest
 	}
-	d.need = &digestNeed{f.Start, f.End, d.narrativeRoom(room), d.focus}
+	d.need = &need{f.Start, f.End, d.narrativeRoom(room), d.focus}
 	if !d.p.Digest.Trust {
 		d.need.room = min(d.need.room, f.Before*2/3)
 	}

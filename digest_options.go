@@ -45,7 +45,7 @@ const (
 	ForkNever                  // always standalone
 )
 
-func (o *DigestOptions) fill(p *Policy, session Model) {
+func (o *DigestOptions) fill(breaker int, session Model) {
 	if o.Model.ID == "" && o.Model.Window == 0 {
 		o.Model = session
 	}
@@ -61,7 +61,7 @@ func (o *DigestOptions) fill(p *Policy, session Model) {
 	if o.Per <= 0 {
 		o.Per = 10 * time.Minute
 	}
-	def(&o.Breaker, p.Digest.Breaker)
+	def(&o.Breaker, breaker)
 	def(&o.Breaker, 3)
 	if o.Pause <= 0 {
 		o.Pause = 5 * time.Minute

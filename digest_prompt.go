@@ -66,7 +66,7 @@ func (j *digestJob) digestText(w wanted) string {
 	if r := strings.TrimSpace(j.o.Rules); r != "" {
 		line("The user's own rules for digests: %s", r)
 	}
-	if p := strings.TrimSpace(j.policy.Prompt); p != "" {
+	if p := strings.TrimSpace(j.how.prompt); p != "" {
 		line("%s", p)
 	}
 	if len(w.wrong) > 0 {
@@ -113,11 +113,11 @@ func (r rung) String() string { return [...]string{"normal", "again", "shorter"}
 // request asks for a digest of a group of turns, or of what the live request shows.
 func (j *digestJob) request(w wanted, prev, turns string) *Request {
 	req := &Request{Model: j.o.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.key}
-	if j.policy.ZeroTemp && !j.o.Model.Refuses.Temperature {
+	if j.how.zeroTemp && !j.o.Model.Refuses.Temperature {
 		req.Temperature = new(float64)
 	}
 	switch {
-	case j.policy.Trust:
+	case j.how.trust:
 		return j.plainRequest(req, turns)
 	case j.forked:
 		req.System, req.Tools, req.NoTools = j.src.system, j.src.tools, true
@@ -151,13 +151,13 @@ func (j *digestJob) notesText() string {
 // plainRequest is the request of policies that take a summary as it comes.
 func (j *digestJob) plainRequest(req *Request, turns string) *Request {
 	req.System = "Summarize this conversation for an agent that will continue it. Text only: call no tools."
-	if p := j.policy.Prompt; p != "" {
+	if p := j.how.prompt; p != "" {
 		req.System += "\n" + p
 	}
 	if f := strings.TrimSpace(j.src.need.focus); f != "" {
 		req.System += "\nWhat matters most: " + f
 	}
-	if n := j.policy.Source; n > 0 {
+	if n := j.how.source; n > 0 {
 		turns = clipRunes(turns, n)
 	}
 	req.Messages = []Message{User(turns + "\n\nNow produce the summary of everything above.")}
@@ -168,13 +168,13 @@ func (j *digestJob) plainRequest(req *Request, turns string) *Request {
 // model thinks besides.
 func (j *digestJob) answerTokens(room int) int {
 	n := 2*room + 4_000
-	if j.policy.Trust {
+	if j.how.trust {
 		n = room
 	}
 	if m := j.o.Model.MaxOutput; m > 0 {
 		n = min(n, m)
 	}
-	if w := j.o.Model.Window; w > 0 && !j.policy.Trust {
+	if w := j.o.Model.Window; w > 0 && !j.how.trust {
 		n = min(n, max(w/3, room)) // a small window must hold the turns as well
 	}
 	return n

@@ -1,10 +1,25 @@
 package pleat
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
+
+// digestNeed is a digest that is wanted.
+type digestNeed struct {
+	start, end int // messages it shall tell of
+	room       int // tokens
+	focus      string
+}
+
+// digestAsk is how a policy wants a digest asked for.
+type digestAsk struct {
+	prompt   string // what the summarizer is told beyond the usual
+	source   int    // characters of the conversation that it reads; 0: all
+	retries  int    // further tries when its stream breaks
+	zeroTemp bool   // temperature 0, where the model takes one
+	trust    bool   // its text is taken as it came, with neither gate nor ladder
+}
 
 // digestSource is everything that a digest is written from and checked against: a copy,
 // so that the session can go on while the model writes.
@@ -13,7 +28,7 @@ type digestSource struct {
 	hash   Hash
 	first  int             // message that msgs begins with
 	msgs   []sourceMessage // messages that the summarizer has to read, up to need.end
-	prev   *narrative      // the earlier digest, which tells of messages before prev.End; nil: none
+	prev   string          // the earlier digest, which tells of messages before first; empty: none
 	said   []Said
 	rules  []string // in force
 	pins   []string
@@ -34,64 +49,6 @@ type sourceMessage struct {
 	handles []string
 	stale   []int // number of the call that made the block stale, 0: none
 	cut     bool  // a new group may begin here: no round is split
-}
-
-// digestSource copies what a need is about. The lock is held.
-func (s *Session) digestSource(need digestNeed) (*digestSource, error) {
-	st := s.st
-	src := &digestSource{
-		need: need, hash: st.sourceHash(need.start, need.end), system: s.o.System, tools: s.o.Tools,
-		pins: st.pins(), notes: append([]Note(nil), st.notes...),
-		said: append([]Said(nil), st.words.Said()...),
-	}
-	for n := len(st.told) - 1; n >= 0; n-- {
-		if t := st.told[n]; t.End <= need.end && t.Start <= need.start {
-			src.prev = &t
-			break
-		}
-	}
-	for _, r := range st.words.Constraints() {
-		if r.InForce() && r.Message < need.end {
-			src.rules = append(src.rules, strings.TrimSpace(r.Under+" "+r.Sentence))
-		}
-	}
-	if src.prev != nil {
-		src.first = src.prev.End
-	}
-	safe := st.safe(folded{})
-	for i := src.first; i < need.end; i++ {
-		m := sourceMessage{Message: st.t.At(i), cut: safe[i]}
-		for b := range st.facts[i].blocks {
-			bf := &st.facts[i].blocks[b]
-			stale := 0
-			if bf.kind == KindToolResult && bf.call > 0 {
-				stale = st.ledger.Entry(int(bf.call)).SupersededBy
-			}
-			m.handles, m.stale = append(m.handles, bf.name.String()), append(m.stale, stale)
-		}
-		src.msgs = append(src.msgs, m)
-	}
-	var err error
-	v := View{}
-	for _, vm := range st.view() {
-		if vm.Source >= need.end {
-			break
-		}
-		v.Messages = append(v.Messages, vm)
-		if vm.Source >= 0 && vm.Source < need.start {
-			src.viewHead = len(v.Messages)
-		}
-	}
-	src.view, err = v.Resolve(st.t.At)
-	for _, m := range src.view {
-		src.viewTokens += st.count.CountMessage(m)
-	}
-	for i := need.start; i < need.end; i++ {
-		for b := range st.facts[i].blocks {
-			src.replaces += int(st.facts[i].blocks[b].tokens)
-		}
-	}
-	return src, errors.Join(err, st.msgs.fault())
 }
 
 // shown writes what the live request shows of the turns to be folded: the source of

@@ -16,7 +16,7 @@ type thrashed struct {
 
 // thrashedFiles finds the files that were known before each of the newest epochs and read
 // again after it, oldest first. Its cost grows with the ledger, so it is for planning only.
-func (s *state) thrashedFiles() []thrashed {
+func (s *folding) thrashedFiles() []thrashed {
 	at := s.inEffect()
 	if len(at) < thrashEpochs {
 		return nil

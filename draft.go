@@ -9,16 +9,17 @@ import (
 // draft is a set of folds being chosen: what is in force now, and what the levers add.
 // It belongs to one planning and changes nothing else.
 type draft struct {
-	s      *state
+	s      *folding
 	p      *Policy
 	lim    Limits
 	goal   int // levers stop at or under it
 	focus  string
 	recall func(handle string) string
+	echo   echoes
 	safe   []bool            // places where cutting splits no round; see state.safe
 	whole  []bool            // the same for the transcript without folds
 	model  bool              // a model can be asked for a digest
-	need   *digestNeed       // what it should be asked for
+	need   *need       // what it should be asked for
 	thrash []string          // files that were read again after each of the newest epochs
 	kept   map[BlockRef]bool // the newest reads of them
 
@@ -28,7 +29,7 @@ type draft struct {
 	added []*Fold
 }
 
-func newDraft(s *state, p *Policy, lim Limits, goal int) *draft {
+func newDraft(s *folding, p *Policy, lim Limits, goal int) *draft {
 	in := folded{spans: slices.Clone(s.inUse.spans), blocks: maps.Clone(s.inUse.blocks), bare: s.inUse.bare}
 	d := &draft{s: s, p: p, lim: lim, goal: goal, in: in, total: s.parts.Total(), safe: s.safe(in), whole: s.safe(folded{}), recall: UnfoldCall, spans: make(map[Place]Fold)}
 	for _, f := range in.spans {

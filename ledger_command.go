@@ -186,7 +186,7 @@ func operands(args []string, values, longs string) []string {
 func pathOperands(c *shellCmd, ops []string, change CallKind) []PathChange {
 	var out []PathChange
 	for _, op := range ops {
-		if c.isPath(op) {
+		if isPath(c, op) {
 			out = append(out, PathChange{Path: op, Change: change})
 		}
 	}
@@ -194,7 +194,7 @@ func pathOperands(c *shellCmd, ops []string, change CallKind) []PathChange {
 }
 
 // isPath reports whether a word of the command can be taken for a path as it stands.
-func (c *shellCmd) isPath(s string) bool {
+func isPath(c *shellCmd, s string) bool {
 	if s == "" || s == "-" || strings.HasPrefix(s, "/dev/") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
 		return false
 	}
@@ -213,7 +213,7 @@ func (c *shellCmd) isPath(s string) bool {
 func redirEffect(c *shellCmd) (paths []PathChange) {
 	for _, r := range c.redirs {
 		t := r.target.text
-		if r.target.open || !c.isPath(t) {
+		if r.target.open || !isPath(c, t) {
 			continue
 		}
 		switch r.op {

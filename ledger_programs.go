@@ -101,7 +101,7 @@ func programEffect(c *shellCmd, depth int) shellEffect {
 func outputOptions(c *shellCmd, args []string) (paths []PathChange) {
 	for i, a := range args[:max(0, len(args)-1)] {
 		if a == "-o" || a == "--out" || a == "--output" || a == "-out" {
-			if out := args[i+1]; strings.ContainsAny(out, "./") && c.isPath(out) {
+			if out := args[i+1]; strings.ContainsAny(out, "./") && isPath(c, out) {
 				paths = append(paths, PathChange{Path: out, Change: CallCreate})
 			}
 		}
@@ -240,16 +240,16 @@ func copyEffect(c *shellCmd, name string, args []string) shellEffect {
 	target, sources := ops[len(ops)-1], ops[:len(ops)-1]
 	for _, s := range sources {
 		switch {
-		case !c.isPath(s):
+		case !isPath(c, s):
 		case moves:
 			e.paths = append(e.paths, PathChange{Path: s, Change: CallDelete})
 		default:
 			e.paths = append(e.paths, PathChange{Path: s, Change: CallRead, Some: true})
 		}
 	}
-	if c.isPath(target) {
+	if isPath(c, target) {
 		p := PathChange{Path: target, Change: CallCreate}
-		if len(sources) == 1 && c.isPath(sources[0]) {
+		if len(sources) == 1 && isPath(c, sources[0]) {
 			p.Source = sources[0]
 		}
 		e.paths = append(e.paths, p)
@@ -319,7 +319,7 @@ func formatEffect(c *shellCmd, args []string) shellEffect {
 	}
 	var paths []PathChange
 	for _, op := range operands(args, "r", "config") {
-		if c.isPath(op) && strings.Contains(op, ".") && op != "." && op != "./..." {
+		if isPath(c, op) && strings.Contains(op, ".") && op != "." && op != "./..." {
 			paths = append(paths, PathChange{Path: op, Change: CallEdit})
 		}
 	}

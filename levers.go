@@ -23,9 +23,20 @@ func (d *draft) stubFor(ref BlockRef, format, note string) (string, Parts) {
 	}
 	text := stub{
 		tool: tool, args: e.Args, outcome: e.outcomeText(), ok: e.wentWell(), lines: int(bf.lines), bytes: int(bf.bytes),
-		handle: bf.name.String(), recall: d.s.again(bf, d.recall), note: note,
+		handle: bf.name.String(), recall: d.again(bf), note: note,
 	}.text(d.count)
 	return text, Parts{Stubs: d.count(text)}
+}
+
+// echoes says how to get back a result that itself only gave back something folded.
+type echoes func(bf *blockFacts, recall func(handle string) string) func(handle string) string
+
+// again is how a stub says to get a result back.
+func (d *draft) again(bf *blockFacts) func(handle string) string {
+	if d.echo == nil {
+		return d.recall
+	}
+	return d.echo(bf, d.recall)
 }
 
 // outcomeText says how a call ended, in a few words; a plain success needs none.
@@ -50,7 +61,7 @@ func (e LedgerEntry) wentWell() bool {
 // maskable reports whether a result may be folded by the levers that fold results.
 func (d *draft) maskable(ref BlockRef) bool { return !d.kept[ref] && d.s.maskable(ref, d.p, d.in) }
 
-func (s *state) maskable(ref BlockRef, p *Policy, in folded) bool {
+func (s *folding) maskable(ref BlockRef, p *Policy, in folded) bool {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	if old := in.blocks[ref]; bf.fixed || old != nil && old.After <= stubTokens {
 		return false // what was spilled or shortened may still lose its preview
@@ -277,7 +288,7 @@ func (d *draft) snip() {
 		f.Parts = Parts{Stubs: d.count(f.Stub)}
 	} else {
 		page := d.page(f, pageRoom{total: d.pageTokens()})
-		f.Stub, f.Parts, f.By = page.Text, page.Parts, page.By
+		f.Stub, f.Parts, f.By = page.text, page.parts, page.by
 	}
 	d.foldSpan(f)
 }

@@ -97,7 +97,7 @@ func (m *stretchMeter) before(end int) *stretchMeter {
 }
 
 // measure returns hash, bytes and lines of what renderText returns.
-func (s *state) measure(start, end int) (h Hash, bytes, lines int) {
+func (s *conversation) measure(start, end int) (h Hash, bytes, lines int) {
 	m := s.meterFrom(start)
 	if end < m.end {
 		m = m.before(end)
@@ -113,24 +113,24 @@ func (s *state) measure(start, end int) (h Hash, bytes, lines int) {
 
 // meterFrom returns a meter of stretches that begin at start. Those of pages and snips are
 // kept.
-func (s *state) meterFrom(start int) *stretchMeter {
+func (s *conversation) meterFrom(start int) *stretchMeter {
 	for _, m := range s.meters {
 		if m.start == start {
 			return m
 		}
 	}
 	m := newStretchMeter(start)
-	if slices.Contains(s.stretchStarts(), start) {
+	if slices.Contains(s.stretches(), start) {
 		s.meters = append(s.meters, m)
 	}
 	return m
 }
 
 // leaving is told that message i is about to be let go of: it is measured while it is there.
-func (s *state) leaving(i int) {
+func (s *conversation) leaving(i int) {
 	if !s.metered {
 		s.metered = true
-		for _, start := range s.stretchStarts() {
+		for _, start := range s.stretches() {
 			if start > i { // nothing of it leaves yet, and it may move
 				s.metered = false
 			} else {
@@ -150,10 +150,18 @@ func (s *state) leaving(i int) {
 	})
 }
 
+// stretches are the places where stretches begin that are worth measuring ahead.
+func (s *conversation) stretches() []int {
+	if s.starts != nil {
+		return s.starts()
+	}
+	return []int{s.prompt(), s.first}
+}
+
 // stretchStarts are the places where the stretches begin that levers fold again and again:
 // behind the system prompt, behind the head and, where the policy snips, behind the messages
 // that it keeps.
-func (s *state) stretchStarts() []int {
+func (s *folding) stretchStarts() []int {
 	starts := []int{s.prompt()}
 	if s.first != starts[0] {
 		starts = append(starts, s.first)

@@ -43,8 +43,15 @@ const (
 	minedTotal  = 32 << 20  // of a stretch: of a longer one the newest part is mined
 )
 
+// miner mines a conversation and remembers what it found.
+type miner struct {
+	*conversation
+	mines map[BlockRef][]minedPart
+	mined int // bytes of text that mines are of
+}
+
 // minedFrom is the first message of a stretch that is mined.
-func (s *state) minedFrom(start, end int) int {
+func (s *miner) minedFrom(start, end int) int {
 	total := 0
 	for i := end; i > start; i-- {
 		for _, bf := range s.facts[i-1].blocks {
@@ -58,7 +65,7 @@ func (s *state) minedFrom(start, end int) int {
 }
 
 // mine returns what is to be had from a block.
-func (s *state) mine(ref BlockRef) []minedPart {
+func (s *miner) mine(ref BlockRef) []minedPart {
 	if parts, ok := s.mines[ref]; ok {
 		return parts
 	}
@@ -71,12 +78,12 @@ func (s *state) mine(ref BlockRef) []minedPart {
 }
 
 // unanswered reports whether a block is a call that a late result may tell more about.
-func (s *state) unanswered(ref BlockRef) bool {
+func (s *miner) unanswered(ref BlockRef) bool {
 	n := int(s.facts[ref.Message].blocks[ref.Block].call)
 	return n > 0 && s.ledger.Entry(n).Outcome == Unanswered
 }
 
-func (s *state) keepMined(ref BlockRef, texts []blockPart, parts []minedPart) {
+func (s *miner) keepMined(ref BlockRef, texts []blockPart, parts []minedPart) {
 	size := 0
 	for i := range texts {
 		size += len(texts[i].text)
@@ -114,7 +121,7 @@ type blockPart struct {
 }
 
 // textsOf returns the texts of a block that lines can be taken from.
-func (s *state) textsOf(ref BlockRef) []blockPart {
+func (s *miner) textsOf(ref BlockRef) []blockPart {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	m := s.t.At(ref.Message)
 	kind := fromProgram

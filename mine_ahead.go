@@ -65,7 +65,7 @@ func (in *pageInput) isSource(ref BlockRef) bool {
 
 // mineAll begins to mine blocks. All are mined when the function that it returns has
 // returned.
-func (s *state) mineAll(jobs []mining, workers int) (wait func()) {
+func (s *miner) mineAll(jobs []mining, workers int) (wait func()) {
 	var next atomic.Int64
 	var working sync.WaitGroup
 	for range min(workers, len(jobs)) {

@@ -200,7 +200,7 @@ func (ms *Models) Lookup(id string) (Model, bool) {
 // lastResort stands in when a table of the user's own has no row for unknown models.
 var lastResort = Model{
 	ID: UnknownModel, Window: 128_000, MaxOutput: 4096,
-	Tokenizer: TokenRule{Encoding: encodingO200k, Ratio: 1.2, Error: 0.3},
+	Tokenizer: TokenRule{Encoding: "o200k_base", Ratio: 1.2, Error: 0.3},
 	Thinking:  ThinkingRule{Keep: KeepAll},
 }
 

@@ -27,18 +27,18 @@ func handoff() []Message {
 	}
 }
 
-func stateOf(msgs []Message) *state {
-	s := newState(NewTokenizer(Model{}, nil), newContents(NewMemStore(), SessionKey{}, &Options{}))
+func stateOf(msgs []Message) *miner {
+	s := &miner{conversation: newConversation(NewTokenizer(Model{}, nil), newContents(NewMemStore(), SessionKey{}, nil, 0))}
 	for i, m := range msgs {
-		s.record(m, shapesOf(m), keptMessage{seq: uint64(i + 1)})
+		s.add(m, shapesOf(m), keptMessage{seq: uint64(i + 1)})
 	}
 	return s
 }
 
-func pageOf(s *state, end, room int) pageInput {
+func pageOf(s *miner, end, room int) pageInput {
 	return pageInput{
-		s: s, start: s.first, end: end, recall: UnfoldCall, handle: "h", restore: defaultPolicy().Restore,
-		room: pageRoom{total: room, files: room},
+		s: s, start: s.first, end: end, recall: UnfoldCall, handle: "h", restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
+		room: roomOfPage{total: room, files: room, most: 12_000},
 	}
 }
 

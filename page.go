@@ -11,21 +11,24 @@ import (
 // what must survive (the user's words, rules, pins, tasks, the ledger); what the turns
 // found out and decided is the narrative, written by a model or, without one, by code.
 type page struct {
-	Text  string
-	Parts Parts
-	By    string // who wrote the narrative: "model" or "code"
+	Text   string
+	By     string // who wrote the narrative: "model" or "code"
+	Pins   int    // tokens of pins, rules, the user's words and tasks
+	Ledger int    // tokens of what was done
+	Total  int    // tokens of all of it
 }
 
-// pageRoom is how many tokens a page may take.
-type pageRoom struct {
+// roomOfPage is how many tokens a page may take.
+type roomOfPage struct {
 	total int
 	files int  // for restored files, beyond total
 	plain bool // user words and ledger only, if there is no room for more
+	most  int  // a page that restores few files grows no larger
 }
 
 // pageInput is what a page is written from.
 type pageInput struct {
-	s          *state
+	s          *miner
 	start, end int // messages it speaks for
 	mined      int // the first of them that lines are taken from
 	pins       []string
@@ -34,7 +37,7 @@ type pageInput struct {
 	narrative  *narrative // a model's, already verified; nil: by code
 	recall     func(handle string) string
 	handle     string // of the whole stretch
-	room       pageRoom
+	room       roomOfPage
 	restore    Restore
 	thrash     []string // files that come back first
 	small      bool     // few tokens: no old files
@@ -86,7 +89,7 @@ func writePage(in pageInput) page {
 	left -= count(newest)
 	if in.room.files > 0 {
 		files = in.files(in.room.files)
-		left = min(left+in.room.files-count(files), maxPage)
+		left = min(left+in.room.files-count(files), in.room.most)
 	}
 	if !in.room.plain && in.restore.State {
 		state = in.openState(left/8, count)
@@ -116,11 +119,11 @@ func writePage(in pageInput) page {
 	if told != "" {
 		by = "model"
 	}
-	return page{text, Parts{Pins: pins, Ledger: ledger, Digest: max(total-pins-ledger, 0)}, by}
+	return page{text, by, pins, ledger, total}
 }
 
 // small reports whether there is room for a few thousand tokens only.
-func (r pageRoom) small() bool { return r.total < smallRoom && r.total >= plainRoom }
+func (r roomOfPage) small() bool { return r.total < smallRoom && r.total >= plainRoom }
 
 func joinSections(sections ...string) string {
 	var b strings.Builder
@@ -172,12 +175,12 @@ func (in *pageInput) ledgerPart(room int, count func(string) int) string {
 // story is what the turns found out, decided and produced, and lines that show it. Beside a
 // model's digest, to which code has added what it misses, it is that of newer turns.
 func (in *pageInput) story(room int) (said, lines string) {
-	if n := in.narrative; n != nil && n.End > in.start {
-		if n.End >= in.end {
+	if n := in.narrative; n != nil && n.end > in.start {
+		if n.end >= in.end {
 			return "", ""
 		}
 		newer := *in
-		newer.start = n.End
+		newer.start = n.end
 		return newer.narrate(room)
 	}
 	return in.narrate(room)
@@ -199,7 +202,7 @@ func (in *pageInput) closing() string {
 
 // messageHandle is the address of a message's longest block, which for what a person
 // typed is the message.
-func (s *state) messageHandle(i int) string {
+func (s *conversation) messageHandle(i int) string {
 	best := -1
 	for b, bf := range s.facts[i].blocks {
 		if bf.name != 0 && (best < 0 || int(bf.bytes) > int(s.facts[i].blocks[best].bytes)) {
@@ -214,7 +217,7 @@ func (s *state) messageHandle(i int) string {
 
 // renderText writes messages start ≤ i < end as text: what unfolding a stretch shows.
 // It is a pure function of the messages, so the hash in the fold checks it.
-func (s *state) renderText(start, end int) string {
+func (s *conversation) renderText(start, end int) string {
 	var b strings.Builder
 	size := 0
 	for i := start; i < end; i++ {
@@ -229,7 +232,7 @@ func (s *state) renderText(start, end int) string {
 }
 
 // renderTo writes what renderText returns, message by message.
-func (s *state) renderTo(w io.StringWriter, start, end int) {
+func (s *conversation) renderTo(w io.StringWriter, start, end int) {
 	for i := start; i < end; i++ {
 		renderMessage(w, i, s.t.At(i))
 	}

@@ -52,7 +52,7 @@ type Plan struct {
 
 	in    folded
 	bares bool        // it takes thinking away
-	need  *digestNeed // a digest that the plan would be better with; nil: none
+	need  *need // a digest that the plan would be better with; nil: none
 }
 
 // IsEmpty reports whether the plan would change nothing.
@@ -100,13 +100,14 @@ type planOptions struct {
 	focus   string
 	model   bool // a model can be asked for a digest
 	recall  func(handle string) string
+	echo    echoes
 	binds   bool    // the model binds thinking to the bytes before it
 	child   bool    // the session of a sub-agent
 	levers  []Lever // exactly these, as far as they go; nil: the policy's
 }
 
 // makePlan chooses folds. It is pure: the same state gives the same plan.
-func makePlan(s *state, p *Policy, o planOptions) *Plan {
+func makePlan(s *folding, p *Policy, o planOptions) *Plan {
 	goal := o.limits.Target
 	if p.UntilGreen {
 		goal = o.limits.Red - 1
@@ -121,7 +122,7 @@ func makePlan(s *state, p *Policy, o planOptions) *Plan {
 	if o.trigger == TriggerAsked && !p.UntilGreen {
 		d.goal = min(d.goal, max(d.total/2, d.attainable(maxPage/2))) // who asks wants room, however much there is
 	}
-	d.focus, d.model, d.recall = o.focus, o.model, o.recall
+	d.focus, d.model, d.recall, d.echo = o.focus, o.model, o.recall, o.echo
 	d.keepThrashed()
 	switch o.trigger {
 	case TriggerPays:
@@ -287,7 +288,7 @@ func (d *draft) plan(o planOptions) *Plan {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.inUse.bare)
 	}
-	p.Cache = o.rates.cost(p.Before-p.After, d.tokensIn(first, d.s.asked), d.s.expected(), o.cold)
+	p.Cache = cacheCost(o.rates, p.Before-p.After, d.tokensIn(first, d.s.asked), d.s.expected(), o.cold)
 	if p.After > o.limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", thousands(p.After), thousands(o.limits.Max))
 	}

@@ -118,16 +118,20 @@ func (s *Session) Unfold(ctx context.Context, r UnfoldRequest) (Unfolded, error)
 }
 
 func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
-	p, name, err := s.st.find(r.Handle)
+	x := s.finder()
+	p, name, err := x.find(r.Handle)
 	if err != nil {
+		if slices.ContainsFunc(s.st.folds, func(f *Fold) bool { return f.Handle == handleIn(r.Handle) }) {
+			err = fmt.Errorf("the message that was folded under it has other content now: %w", ErrCorrupt)
+		}
 		return Unfolded{}, err
 	}
-	u := Unfolded{Source: s.st.source(p, name)}
+	u := Unfolded{Source: x.source(p, name)}
 	if u.text, err = s.st.content(p, name); err != nil {
 		return Unfolded{}, err
 	}
 	if r.Raw {
-		if u.text, err = s.st.wire(p); err != nil {
+		if u.text, err = x.wire(p); err != nil {
 			return Unfolded{}, err
 		}
 	}
@@ -138,17 +142,11 @@ func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
 
 // find looks a handle up. Models copy handles with what stands around them, and take
 // letters for digits; the alphabet of handles has none that could be meant otherwise.
-func (s *state) find(handle string) (Place, string, error) {
-	name := strings.ToLower(strings.Trim(handle, " \t\r\n\"'`()[]<>{}.,:;#"))
-	name = strings.TrimPrefix(name, "unfold(\"")
+func (s *finder) find(handle string) (Place, string, error) {
+	name := handleIn(handle)
 	for _, try := range []string{name, confusable.Replace(name)} {
 		if p, ok := s.index.at(parseHandle(try)); ok {
 			return p, try, nil
-		}
-	}
-	for _, f := range s.folds {
-		if f.Handle == name {
-			return Place{}, "", fmt.Errorf("the message that was folded under it has other content now: %w", ErrCorrupt)
 		}
 	}
 	hint := "handles work only in the session that made them"
@@ -158,10 +156,16 @@ func (s *state) find(handle string) (Place, string, error) {
 	return Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, ErrNotFound)
 }
 
+// handleIn is a handle without what models copy along with it.
+func handleIn(text string) string {
+	name := strings.ToLower(strings.Trim(text, " \t\r\n\"'`()[]<>{}.,:;#"))
+	return strings.TrimPrefix(name, "unfold(\"")
+}
+
 var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
 
 // near lists up to three handles that differ from name in one or two characters.
-func (s *state) near(name string) []string {
+func (s *finder) near(name string) []string {
 	var out []string
 	for h := range s.index.all() {
 		if len(h) == len(name) && differing(h, name) <= 2 {
@@ -183,7 +187,7 @@ func differing(a, b string) int {
 }
 
 // content is the text that a place stands for, checked against every hash on record.
-func (s *state) content(p Place, handle string) (string, error) {
+func (s *folding) content(p Place, handle string) (string, error) {
 	var text string
 	var want Hash
 	if p.Block < 0 {
@@ -206,7 +210,7 @@ func (s *state) content(p Place, handle string) (string, error) {
 // wire is what a place was on the wire: a block's bytes, or messages on a line each. What
 // never was on one is shown in the neutral form, which has everything too: pictures are
 // got back this way.
-func (s *state) wire(p Place) (string, error) {
+func (s *finder) wire(p Place) (string, error) {
 	if p.Block >= 0 {
 		block := neutralBlocks(BlocksOf(s.t.Block(BlockRef{p.Start, p.Block})))[0]
 		if block.Raw != "" {

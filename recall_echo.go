@@ -7,7 +7,7 @@ import (
 
 // isEcho reports whether a block is a question to recall or its answer: what it says is
 // found where it was said first.
-func (s *state) isEcho(bf *blockFacts) bool {
+func (s *finder) isEcho(bf *blockFacts) bool {
 	if bf.call == 0 {
 		return false
 	}
@@ -25,7 +25,7 @@ func (s *state) isEcho(bf *blockFacts) bool {
 // again is how a stub says to get a result back. What unfolding gave is got back from
 // where it came from, by the same call: a handle of a handle of a handle would make the
 // model go through all of them. Its own handle still gives back the bytes as they were.
-func (s *state) again(bf *blockFacts, recall func(handle string) string) func(handle string) string {
+func (s *finder) again(bf *blockFacts, recall func(handle string) string) func(handle string) string {
 	if recall == nil || bf.kind != KindToolResult || bf.call == 0 || !s.isEcho(bf) {
 		return recall
 	}

@@ -35,7 +35,7 @@ const (
 
 // searcher turns windows of a store into hits of one query.
 type searcher struct {
-	s *state
+	s *finder
 	r SearchRequest
 	recallQuery
 	rarity []float64      // of each word, among the candidates
@@ -61,7 +61,7 @@ type candidate struct {
 // spot is where a block begins in the text that its message is found by.
 type spot struct{ line, start int }
 
-func newSearcher(s *state, r SearchRequest, query string) *searcher {
+func newSearcher(s *finder, r SearchRequest, query string) *searcher {
 	return &searcher{s: s, r: r, recallQuery: readQuery(query), spots: make(map[int][]spot), texts: make(map[BlockRef]string)}
 }
 
@@ -301,7 +301,7 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	for k, value := range c.value {
 		v += value * worth[k]
 	}
-	if x.s.anyFold() && x.s.inView(c.ref) {
+	if x.s.shown != nil && x.s.shown(c.ref) {
 		v *= visibleWeight
 	}
 	if kind := x.s.facts[c.ref.Message].blocks[c.ref.Block].kind; kind == KindToolCall || kind == KindThinking {
@@ -309,8 +309,6 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	}
 	return v
 }
-
-func (s *state) anyFold() bool { return len(s.inUse.spans)+len(s.inUse.blocks) > 0 }
 
 func (c candidate) overlaps(o candidate) bool {
 	return c.ref == o.ref && c.start < o.end && o.start < c.end

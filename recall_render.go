@@ -6,8 +6,14 @@ import (
 	"strings"
 )
 
+// finder finds what handles stand for, and what was said.
+type finder struct {
+	*conversation
+	shown func(BlockRef) bool // whether the view shows a block as it is; nil: it shows all of them
+}
+
 // source describes a place. How large a stretch of messages is, only its text tells.
-func (s *state) source(p Place, handle string) Source {
+func (s *finder) source(p Place, handle string) Source {
 	src := Source{Handle: handle, Message: p.Start + 1, Turn: s.turnOf(p.Start)}
 	if p.Block < 0 {
 		src.What = fmt.Sprintf("messages %d to %d", p.Start+1, p.End)
@@ -16,7 +22,7 @@ func (s *state) source(p Place, handle string) Source {
 	bf := &s.facts[p.Start].blocks[p.Block]
 	src.Call, src.Lines, src.Bytes = int(bf.call), int(bf.lines), int(bf.bytes)
 	src.What = s.what(p, bf)
-	src.Visible = s.inView(BlockRef{p.Start, p.Block})
+	src.Visible = s.shown == nil || s.shown(BlockRef{p.Start, p.Block})
 	if bf.call > 0 && bf.kind == KindToolResult {
 		src.Stale = s.staleness(int(bf.call))
 	}
@@ -24,7 +30,7 @@ func (s *state) source(p Place, handle string) Source {
 }
 
 // what says what a block is, in a few words.
-func (s *state) what(p Place, bf *blockFacts) string {
+func (s *finder) what(p Place, bf *blockFacts) string {
 	f := &s.facts[p.Start]
 	switch bf.kind {
 	case KindThinking:
@@ -48,7 +54,7 @@ func (s *state) what(p Place, bf *blockFacts) string {
 }
 
 // staleness says what made the result of a call stale.
-func (s *state) staleness(call int) string {
+func (s *finder) staleness(call int) string {
 	e := s.ledger.Entry(call)
 	if e.SupersededBy == 0 {
 		return ""
@@ -63,17 +69,9 @@ func (s *state) staleness(call int) string {
 	return text
 }
 
-// inView reports whether the view in force shows a block as it is.
-func (s *state) inView(ref BlockRef) bool {
-	if s.inUse.covered(ref.Message) || s.inUse.blocks[ref] != nil {
-		return false
-	}
-	return s.facts[ref.Message].blocks[ref.Block].kind != KindThinking || ref.Message >= s.inUse.bare
-}
-
 // turnOf is the number of the model's answer that a message belongs to or follows;
 // 0: before the first.
-func (s *state) turnOf(message int) int {
+func (s *conversation) turnOf(message int) int {
 	n := 0
 	for i := 0; i <= message; i++ {
 		if s.facts[i].role == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
@@ -85,14 +83,6 @@ func (s *state) turnOf(message int) int {
 
 // recallCall writes the call that shows a part of something.
 type recallCall func(handle string) string
-
-// calls is how this session's model is told to call.
-func (s *Session) calls() recallCall {
-	if s.o.Recall("x") == "" {
-		return UnfoldCall
-	}
-	return s.o.Recall
-}
 
 // with adds arguments to the call.
 func (c recallCall) with(handle string, args ...string) string {

@@ -74,7 +74,7 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, er
 	var res SearchResult
 	budget := r.Budget
 	for i, q := range r.Queries {
-		x := newSearcher(s.st, r, q)
+		x := newSearcher(s.finder(), r, q)
 		x.call = s.calls()
 		places, err := engine.Search(ctx, s.key, x.asked, searchCandidates)
 		if err != nil {

@@ -72,7 +72,7 @@ type Session struct {
 	o     Options
 
 	mu   sync.Mutex
-	st   *state
+	st   *folding
 	last uint64 // number of the newest entry applied
 	cal  *Calibration
 	usd  float64
@@ -82,7 +82,9 @@ type Session struct {
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
-	dig digesting
+	miner   *miner         // of what pages are written from
+	digests []DigestReport // how every digest came to be
+	dig     digesting
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
@@ -96,7 +98,9 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 	s.dig.guard = digestGuard{o: &s.o.Digest, now: s.o.Now}
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = NewCalibration(s.o.Model)
-	s.st = newState(s.o.Tokens, newContents(store, key, &s.o))
+	c := newConversation(s.o.Tokens, newContents(store, key, s.o.Codecs, s.o.Memory))
+	s.miner = &miner{conversation: c}
+	s.st = newFolding(c, pageDesk{s.miner})
 	s.st.recall, s.st.policy = s.recall(), &s.o.Policy
 	s.st.head = s.o.headParts()
 	s.st.rebuild()
@@ -133,7 +137,7 @@ func (o *Options) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Digest.fill(&o.Policy, o.Model)
+	o.Digest.fill(o.Policy.Digest.Breaker, o.Model)
 	o.fillBudget()
 }
 

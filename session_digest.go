@@ -42,7 +42,7 @@ func (s *Session) canDigest() (bool, string) {
 
 // answer gets the digest that a plan needs, while the caller waits. The lock is held when
 // it is called and when it returns, and free in between: the session can be used.
-func (s *Session) answer(ctx context.Context, need digestNeed) {
+func (s *Session) answer(ctx context.Context, need need) {
 	newest := s.newestTold()
 	if err := s.refresh(ctx); err == nil && s.newestTold() != newest {
 		return // another process has just stored one
@@ -114,14 +114,14 @@ func (s *Session) digestAhead(o planOptions) {
 }
 
 // digest asks the model, with the lock free, and stores what came of it.
-func (s *Session) digest(ctx context.Context, need digestNeed, background bool) {
+func (s *Session) digest(ctx context.Context, need need, background bool) {
 	src, err := s.digestSource(need)
 	if err != nil {
 		s.o.Logger.Warn("a digest could not be asked for", "session", s.key.String(), "err", err)
 		return
 	}
 	j := &digestJob{
-		src: src, o: s.o.Digest, policy: s.o.Policy.Digest, live: s.o.Model, rates: s.rates(),
+		src: src, o: s.o.Digest, how: askOf(s.o.Policy.Digest), live: s.o.Model, rates: s.rates(),
 		count: s.o.Tokens.CountText, key: s.key.Session, allow: s.dig.guard.allow,
 	}
 	done := make(chan struct{})
@@ -151,8 +151,8 @@ func (s *Session) digest(ctx context.Context, need digestNeed, background bool) 
 			s.dig.guard.ended(err == nil)
 		}
 	}
-	if err == nil && !j.policy.Trust {
-		if more := s.st.missed(need.start, need.end, text, src.need.room/6, s.st.recall); more != "" {
+	if err == nil && !j.how.trust {
+		if more := s.miner.missed(need.start, need.end, text, src.need.room/6, s.st.recall); more != "" {
 			text += "\n\n" + more
 			j.report.Tokens = j.count(text)
 		}
@@ -235,7 +235,10 @@ func (s *Session) applyDigest(ctx context.Context, e Entry) error {
 		}
 		e.Body = body
 	}
-	s.st.narrated(narrative{DigestReport: d.DigestReport, text: string(e.Body), source: d.Source, seq: e.Seq})
+	s.digests = append(s.digests, d.DigestReport)
+	s.st.narrated(narrative{
+		start: d.Start, end: d.End, focus: d.Focus, text: string(e.Body), tokens: d.Tokens, source: d.Source, seq: e.Seq,
+	})
 	s.usd += d.USD
 	return nil
 }
@@ -243,7 +246,7 @@ func (s *Session) applyDigest(ctx context.Context, e Entry) error {
 // needAhead is the digest that the next epoch will need when it comes at red: of turns
 // old enough that those which come until then fit beside it. Nil if folding results will
 // be enough.
-func (s *state) needAhead(p *Policy, o planOptions) *digestNeed {
+func (s *folding) needAhead(p *Policy, o planOptions) *need {
 	o.trigger = TriggerRed
 	d := newDraft(s, p, o.limits, o.limits.Target)
 	if p.UntilGreen {
@@ -252,7 +255,7 @@ func (s *state) needAhead(p *Policy, o planOptions) *digestNeed {
 	if p.Guaranteed {
 		d.goal = max(d.goal, d.attainable(2*maxPage))
 	}
-	d.model, d.recall = o.model, o.recall
+	d.model, d.recall, d.echo = o.model, o.recall, o.echo
 	page := d.pageTokens()
 	ahead := max(o.limits.Red-s.parts.Total(), 0)
 	goal := d.goal
@@ -273,5 +276,19 @@ func (s *state) needAhead(p *Policy, o planOptions) *digestNeed {
 	if end <= start || d.fresh(s.narrativeFor(end, ""), end) {
 		return nil
 	}
-	return &digestNeed{start: start, end: end, room: d.narrativeRoom(page)}
+	return &need{start: start, end: end, room: d.narrativeRoom(page)}
+}
+
+// reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
+// by code, and then why.
+func (s *Session) reportOf(f *Fold) DigestReport {
+	n := len(s.digests) - 1
+	if f.By == "model" {
+		for ; n > 0 && s.digests[n].By != "model"; n-- {
+		}
+	}
+	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
+		return s.digests[n]
+	}
+	return DigestReport{Start: f.Start, End: f.End, By: "code"}
 }

@@ -135,7 +135,7 @@ func (s *Session) Undo(ctx context.Context) error {
 
 // undone is the record that takes the newest epoch back: what was in force before it,
 // and what was spilled at birth since then.
-func (s *state) undone() (epochData, bool) {
+func (s *folding) undone() (epochData, bool) {
 	at := s.inEffect()
 	if len(at) == 0 {
 		return epochData{}, false
@@ -155,7 +155,7 @@ func (s *state) undone() (epochData, bool) {
 }
 
 // inEffect lists the epochs that were not undone, as places in history.
-func (s *state) inEffect() []int {
+func (s *folding) inEffect() []int {
 	var at []int
 	for i, d := range s.history {
 		if !d.Undo {
@@ -175,7 +175,7 @@ func (s *Session) Ledger(f LedgerFilter) []LedgerEntry {
 }
 
 // selectCalls adds the handles of the results.
-func (s *state) selectCalls(f LedgerFilter) []LedgerEntry {
+func (s *conversation) selectCalls(f LedgerFilter) []LedgerEntry {
 	out := s.ledger.Select(f)
 	for i, e := range out {
 		if e.Outcome != Unanswered {
@@ -237,7 +237,7 @@ func (s *Session) report() Report {
 	for _, id := range s.st.inUse.inForce() {
 		r.Folds = append(r.Folds, s.st.folds[id-1])
 	}
-	r.Digests = slices.Clone(s.st.digests)
+	r.Digests = slices.Clone(s.digests)
 	r.Whole = s.st.head.Total() + s.st.whole
 	return r
 }

@@ -107,7 +107,7 @@ func (s *Session) due(turn Turn) (planOptions, bool) {
 // settled reports whether an epoch was opened for the transcript as it is now: then
 // planning again would give up more without anything new to make room for, and the same
 // request would not get the same bytes twice.
-func (s *state) settled() bool {
+func (s *folding) settled() bool {
 	n := len(s.history)
 	return n > 0 && s.history[n-1].Messages == s.t.Len()
 }
@@ -131,7 +131,7 @@ func (s *Session) cliff(total int, o *planOptions) bool {
 func (s *Session) planOptions() planOptions {
 	model, _ := s.canDigest()
 	return planOptions{
-		limits: s.limits(), rates: s.rates(), recall: s.st.recall, binds: s.o.Model.Thinking.Bound, child: s.o.Child,
+		limits: s.limits(), rates: s.rates(), recall: s.st.recall, echo: s.finder().again, binds: s.o.Model.Thinking.Bound, child: s.o.Child,
 		model: model,
 	}
 }
@@ -353,7 +353,7 @@ func (s *Session) after(ctx context.Context, p *Plan) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
 		if f.Lever == LeverDigest {
-			r := s.st.reportOf(f)
+			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 		}
 		s.tell(e)

@@ -32,10 +32,9 @@ type messageFacts struct {
 	typed  bool   // holds words that a person typed
 }
 
-// state is everything that a view is computed from: the transcript with the facts
-// derived from it, and the folds in force. It is changed only by record, fold and
-// setFolds; all else reads it.
-type state struct {
+// conversation is what is known of what was said: the facts of each block, the handles, the
+// ledger and the user's words. The words themselves are read through msgs.
+type conversation struct {
 	t      Transcript
 	msgs   *contents // of t
 	facts  []messageFacts
@@ -43,9 +42,22 @@ type state struct {
 	words  UserWords
 	index  handles
 	count  TokenCounter
+	first  int // number of messages before the first assistant message
+	whole  int // tokens of the whole transcript
+
+	// starts lists where the stretches begin that are folded again and again, so that they
+	// are measured while their messages are in memory; nil: behind the system prompt and
+	// behind the head.
+	starts  func() []int
+	meters  []*stretchMeter // of stretches that begin there
+	metered bool            // all of them are there
+}
+
+// folding is a conversation and the folds in force: what a view is computed from.
+type folding struct {
+	*conversation
 	recall func(handle string) string // how stubs say to get content back; nil: they do not
 	head   Parts                      // system and tools
-	first  int                        // number of messages before the first assistant message
 	policy *Policy                    // which stretches will be measured; nil: not known
 
 	answers int // runs of assistant messages: requests that were answered
@@ -58,7 +70,6 @@ type state struct {
 	epoch  int // number of the epoch in force, which is an older one after an undo; 0: none
 	shown  shownView
 	parts  Parts // of the view, head included
-	whole  int   // tokens of the whole transcript
 
 	unbound   int                // thinking in messages before this one may no longer verify
 	lastParts Parts              // of the newest message
@@ -66,13 +77,9 @@ type state struct {
 	history   []epochData        // epochs and undos, oldest first
 	pinned    []string
 	notes     []Note
-	mines     map[BlockRef][]minedPart // what pages are written from, mined on demand
-	mined     int                      // bytes of text that mines are of
-	told      []narrative              // digests by a model that can be used, newest last
-	digests   []DigestReport           // how every digest came to be
-	epochSeq  uint64                   // number of the newest epoch's entry
-	meters    []*stretchMeter          // of stretches that begin where levers begin them
-	metered   bool                     // all of them are there
+	told      []narrative // digests by a model that can be used, newest last
+	epochSeq  uint64      // number of the newest epoch's entry
+	pages     pageWriter  // writes the pages that stand for folded turns
 }
 
 // folded is a set of folds in force.
@@ -89,21 +96,18 @@ type TokenCounter interface {
 	CountMessage(m Message) int
 }
 
-func newState(count TokenCounter, msgs *contents) *state {
-	s := &state{count: count, msgs: msgs, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
+func newConversation(count TokenCounter, msgs *contents) *conversation {
+	s := &conversation{count: count, msgs: msgs}
 	s.t.read = msgs.at
 	msgs.leaving = s.leaving
 	return s
 }
 
-// record takes a new message in. What it costs depends on the message alone.
-func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
+// add takes a new message in. What it costs depends on the message alone.
+func (s *conversation) add(m Message, shapes []blockShape, at keptMessage) {
 	i := s.t.Len()
 	if s.first == i && m.Role() != RoleAssistant {
 		s.first++
-	}
-	if m.Role() == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
-		s.answered()
 	}
 	f := s.describe(i, m, shapes)
 	s.t.Append(m)
@@ -114,12 +118,28 @@ func (s *state) record(m Message, shapes []blockShape, at keptMessage) {
 		s.whole += int(f.blocks[b].tokens)
 	}
 	s.words.Add(i, m)
+}
+
+// newFolding makes the folding of a conversation, with no fold in force.
+func newFolding(c *conversation, pages pageWriter) *folding {
+	s := &folding{conversation: c, pages: pages, born: make(map[BlockRef]*Fold), inUse: folded{blocks: make(map[BlockRef]*Fold)}}
+	c.starts = s.stretchStarts
+	return s
+}
+
+// record takes a new message in and shows it.
+func (s *folding) record(m Message, shapes []blockShape, at keptMessage) {
+	i := s.t.Len()
+	if m.Role() == RoleAssistant && (i == 0 || s.facts[i-1].role != RoleAssistant) {
+		s.answered()
+	}
+	s.add(m, shapes, at)
 	s.show(i)
 }
 
 // describe finds the facts. The shapes are the message's own, those that its entry tells if
 // another message stands for it.
-func (s *state) describe(i int, m Message, shapes []blockShape) messageFacts {
+func (s *conversation) describe(i int, m Message, shapes []blockShape) messageFacts {
 	f := messageFacts{role: m.Role(), blocks: make([]blockFacts, m.Blocks().Len())}
 	_, f.typed = TypedText(m)
 	sum := 0
@@ -143,7 +163,7 @@ func wrapping(count TokenCounter, m Message, sum int) int {
 	return max(count.CountMessage(m)-sum, 0)
 }
 
-func (s *state) describeBlock(ref BlockRef, b Block, shape blockShape) blockFacts {
+func (s *conversation) describeBlock(ref BlockRef, b Block, shape blockShape) blockFacts {
 	if !shape.counted {
 		shape.tokens = s.count.CountBlock(b)
 	}
@@ -211,7 +231,7 @@ func lineCount(s string) int {
 // stretch. Nothing is left of a message whose only blocks are dropped thinking. A result
 // that arrives when its call is already folded cannot stand alone: a message of pleat's
 // own says that it came.
-func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage, Parts) {
+func (s *folding) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage, Parts) {
 	f := &s.facts[i]
 	vm := ViewMessage{Source: i}
 	var parts Parts
@@ -250,7 +270,7 @@ func (s *state) appendShown(view []ViewMessage, i int, in folded) ([]ViewMessage
 }
 
 // isLate reports whether a block is a result whose call is part of a folded stretch.
-func (s *state) isLate(ref BlockRef, in folded) bool {
+func (s *folding) isLate(ref BlockRef, in folded) bool {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	if bf.kind != KindToolResult || bf.call == 0 || len(in.spans) == 0 {
 		return false
@@ -260,7 +280,7 @@ func (s *state) isLate(ref BlockRef, in folded) bool {
 
 // lateStub is what stands for such a result. It is made from facts alone, so that it is
 // the same bytes whenever it is made.
-func (s *state) lateStub(ref BlockRef) string {
+func (s *folding) lateStub(ref BlockRef) string {
 	bf := &s.facts[ref.Message].blocks[ref.Block]
 	e := s.ledger.Entry(int(bf.call))
 	how := ""
@@ -297,7 +317,7 @@ func (p *Parts) of(k Kind, role Role) *int {
 // safe reports, for each place between messages, whether cutting there leaves every
 // round whole: safe[i] is the place before message i. Rounds whose calls are folded
 // already do not count: what still comes of them is late.
-func (s *state) safe(in folded) []bool {
+func (s *folding) safe(in folded) []bool {
 	n := s.t.Len()
 	inside := make([]int, n+2) // rounds opened less rounds closed, at each place
 	for _, r := range s.t.rounds {

@@ -11,7 +11,7 @@ import (
 )
 
 // use puts folds made at birth in force. They are of the newest message.
-func (s *state) use(folds []*Fold) {
+func (s *folding) use(folds []*Fold) {
 	for _, f := range folds {
 		s.keep(f)
 		s.inUse.blocks[f.ref()] = f
@@ -21,7 +21,7 @@ func (s *state) use(folds []*Fold) {
 }
 
 // keep remembers a fold by its number, and its stretch by its handle.
-func (s *state) keep(f *Fold) {
+func (s *folding) keep(f *Fold) {
 	s.folds = append(s.folds, f)
 	if f.whole() {
 		s.index.add(f.Hash, Place{f.Start, f.End, -1})
@@ -30,7 +30,7 @@ func (s *state) keep(f *Fold) {
 
 // enter opens an epoch: exactly the folds it lists are in force, and folds made at birth
 // of messages that came after those it knew.
-func (s *state) enter(d epochData) error {
+func (s *folding) enter(d epochData) error {
 	for _, f := range d.Folds {
 		s.keep(f)
 	}
@@ -60,7 +60,7 @@ func (s *state) enter(d epochData) error {
 }
 
 // setOf makes the set of folds with the given numbers.
-func (s *state) setOf(ids []int, bare int) folded {
+func (s *folding) setOf(ids []int, bare int) folded {
 	in := folded{blocks: make(map[BlockRef]*Fold), bare: bare}
 	for _, id := range ids {
 		f := s.folds[id-1]
@@ -87,16 +87,16 @@ func (in *folded) inForce() []int {
 	return ids
 }
 
-func (s *state) pin(d pinData) {
+func (s *folding) pin(d pinData) {
 	s.pinned = slices.DeleteFunc(s.pinned, func(p string) bool { return p == d.Text })
 	if !d.Remove {
 		s.pinned = append(s.pinned, d.Text)
 	}
 }
 
-func (s *state) pins() []string { return s.pinned }
+func (s *folding) pins() []string { return s.pinned }
 
-func (s *state) note(n Note) {
+func (s *folding) note(n Note) {
 	s.notes = slices.DeleteFunc(s.notes, func(o Note) bool { return o.Key == n.Key })
 	if n.Text != "" {
 		s.notes = append(s.notes, n)
@@ -105,7 +105,7 @@ func (s *state) note(n Note) {
 
 // maySpill reports whether a new message has results so large that some may have to be
 // spilled. It knows the message only, and neither characters nor tokens are more than bytes.
-func (s *state) maySpill(n newMessage, p *Policy, lim Limits) bool {
+func (s *folding) maySpill(n newMessage, p *Policy, lim Limits) bool {
 	if !slices.Contains(p.Levers, LeverSpill) {
 		return false
 	}
@@ -141,7 +141,7 @@ func hasImages(b Block) bool {
 
 // spills says which results of a new message are folded before it is first sent. The
 // message is not recorded yet.
-func (s *state) spills(m Message, p *Policy, lim Limits, recall func(string) string) []*Fold {
+func (s *folding) spills(m Message, p *Policy, lim Limits, recall func(string) string) []*Fold {
 	if !slices.Contains(p.Levers, LeverSpill) {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (s *state) spills(m Message, p *Policy, lim Limits, recall func(string) str
 	return folds
 }
 
-func (s *state) toolOf(callID string) string {
+func (s *conversation) toolOf(callID string) string {
 	if n := s.ledger.waiting(callID); n > 0 {
 		return s.ledger.Entry(n).Tool
 	}
@@ -214,7 +214,7 @@ func (s *state) toolOf(callID string) string {
 }
 
 // spill makes the fold of one result: a stub with a preview.
-func (s *state) spill(m Message, at, block int, p *Policy, recall func(string) string) *Fold {
+func (s *folding) spill(m Message, at, block int, p *Policy, recall func(string) string) *Fold {
 	r := m.Blocks().At(block).(ToolResult)
 	text := r.Text()
 	hash := HashOf(text)
@@ -237,7 +237,7 @@ func (s *state) spill(m Message, at, block int, p *Policy, recall func(string) s
 	return f
 }
 
-func (s *state) spillStub(r ToolResult, f *Fold, text string, preview int, recall func(string) string) string {
+func (s *folding) spillStub(r ToolResult, f *Fold, text string, preview int, recall func(string) string) string {
 	st := stub{tool: "tool", lines: f.Lines, bytes: f.Bytes, handle: f.Handle, recall: recall}
 	if n := s.ledger.waiting(r.CallID); n > 0 {
 		e := s.ledger.Entry(n)

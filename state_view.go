@@ -13,14 +13,14 @@ type shownView struct {
 }
 
 // show counts message i, the newest, as a part of the view.
-func (s *state) show(i int) {
+func (s *folding) show(i int) {
 	s.lastParts, s.shown.last = s.partsShown(i, s.inUse)
 	s.shown.count += s.shown.last
 	s.parts.add(s.lastParts, 1)
 }
 
 // rebuild counts the view anew, as after new folds.
-func (s *state) rebuild() {
+func (s *folding) rebuild() {
 	s.shown = shownView{}
 	s.parts, s.shown.count = s.renderedParts(s.inUse)
 	if n := s.t.Len(); n > 0 {
@@ -29,11 +29,11 @@ func (s *state) rebuild() {
 }
 
 // view is what the model is to be sent now.
-func (s *state) view() []ViewMessage { return s.render(&s.shown, s.inUse) }
+func (s *folding) view() []ViewMessage { return s.render(&s.shown, s.inUse) }
 
 // render is the view, as far as v does not have it yet: a pure function of transcript and
 // folds.
-func (s *state) render(v *shownView, in folded) []ViewMessage {
+func (s *folding) render(v *shownView, in folded) []ViewMessage {
 	if v.made == nil {
 		v.made = make([]ViewMessage, 0, v.count)
 	}
@@ -57,7 +57,7 @@ func (s *state) render(v *shownView, in folded) []ViewMessage {
 }
 
 // rebuildLast shows the newest message anew.
-func (s *state) rebuildLast() {
+func (s *folding) rebuildLast() {
 	n := s.t.Len()
 	v := &s.shown
 	if n == 0 || v.last != 1 || v.until == n && v.made[len(v.made)-1].Source != n-1 { // late results, or nothing shown
@@ -74,7 +74,7 @@ func (s *state) rebuildLast() {
 
 // partsShown is what the view shows of message i, counted only: its parts, and in how many
 // messages.
-func (s *state) partsShown(i int, in folded) (Parts, int) {
+func (s *folding) partsShown(i int, in folded) (Parts, int) {
 	f := &s.facts[i]
 	var parts Parts
 	left := len(f.blocks)
@@ -102,7 +102,7 @@ func (s *state) partsShown(i int, in folded) (Parts, int) {
 }
 
 // renderedParts is what a view takes, and of how many messages it is, without making it.
-func (s *state) renderedParts(in folded) (Parts, int) {
+func (s *folding) renderedParts(in folded) (Parts, int) {
 	parts, count := s.head, 0
 	span := 0
 	for i := 0; i < s.t.Len(); i++ {
@@ -125,3 +125,14 @@ func (s *state) renderedParts(in folded) (Parts, int) {
 	}
 	return parts, count
 }
+
+// inView reports whether the view in force shows a block as it is.
+func (s *folding) inView(ref BlockRef) bool {
+	if s.inUse.covered(ref.Message) || s.inUse.blocks[ref] != nil {
+		return false
+	}
+	return s.facts[ref.Message].blocks[ref.Block].kind != KindThinking || ref.Message >= s.inUse.bare
+}
+
+// anyFold reports whether the view differs from the transcript.
+func (s *folding) anyFold() bool { return len(s.inUse.spans)+len(s.inUse.blocks) > 0 }

@@ -42,12 +42,10 @@ func (c CharsPerToken) Count(text string) int {
 	return int(math.Ceil(float64(utf8.RuneCountInString(text)) / float64(c)))
 }
 
-const encodingO200k = "o200k_base"
-
 // counterFor returns the counter a [TokenRule] names.
 func counterFor(name string) (Counter, error) {
 	switch name {
-	case encodingO200k:
+	case "o200k_base":
 		return O200k(), nil
 	case "cl100k_base":
 		return CL100k(), nil
