@@ -54,6 +54,15 @@ func (c Content) read() Content {
 	return c
 }
 
+// Escaped returns the literal that came off the wire if its text differs from it and has
+// not been decoded: then String has to make the text.
+func (c Content) Escaped() (lit string, ok bool) {
+	if !c.literal || c.decoded || strings.IndexByte(c.s, '\\') < 0 {
+		return "", false
+	}
+	return c.s, true
+}
+
 // IsEmpty reports whether the text has no bytes.
 func (c Content) IsEmpty() bool { return c.s == "" || c.literal && c.s == `""` }
 

@@ -134,7 +134,7 @@ func (c *contents) read(ctx context.Context, k keptMessage) (Message, error) {
 		}
 	}
 	m, err := k.form.message(body, c.codecs)
-	return m.read(), err
+	return m.decoded(), err
 }
 
 // body reads a body, without a copy where the store is memory itself.
@@ -189,8 +189,8 @@ func standIn(form messageForm, shapes []blockShape) Message {
 	return NewMessage(form.role, blocks...).WithOrigin(form.origin)
 }
 
-// read returns the message with its literals decoded.
-func (m Message) read() Message {
+// decoded returns the message with its literals decoded.
+func (m Message) decoded() Message {
 	if m.raw == "" {
 		return m
 	}

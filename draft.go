@@ -226,8 +226,8 @@ func (d *draft) newest() int {
 		return 0
 	}
 	at := n - 1
-	for i := len(d.s.t.rounds) - 1; i >= 0; i-- {
-		if r := d.s.t.rounds[i]; r.End == n {
+	for i := d.s.t.Rounds() - 1; i >= 0; i-- {
+		if r := d.s.t.Round(i); r.End == n {
 			at = min(at, r.Start)
 		}
 	}

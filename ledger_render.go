@@ -457,3 +457,14 @@ func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) int {
 	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
 	return 0
 }
+
+// listing is how a list of calls that the filter selected is shown: what it begins with, and
+// the line of each.
+func (l *Ledger) listing(list []LedgerEntry, f LedgerFilter) (heading string, line func(i int) string) {
+	w := &ledgerWriter{entries: list, counts: l.Counts(f)}
+	return w.heading(), func(i int) string {
+		var b strings.Builder
+		w.line(&b, callGroup{last: i, calls: 1}, maxArgs)
+		return b.String()
+	}
+}

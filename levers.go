@@ -176,7 +176,7 @@ func (d *draft) stretches(end int) []stretch {
 		}
 		cur, subject = stretch{}, nil
 	}
-	for _, r := range d.s.t.rounds {
+	for r := range d.s.t.allRounds() {
 		if r.End > end || r.Start < d.s.first || r.Open() || d.coveredAny(r.Start, r.End) || !d.quiet(r) {
 			flush()
 			continue

@@ -174,7 +174,7 @@ func (s *folding) stretchStarts() []int {
 		at = starts[0]
 	}
 	at = max(s.policy.Snip.Head, at)
-	for _, r := range s.t.rounds {
+	for r := range s.t.allRounds() {
 		if r.Start >= at {
 			break
 		}

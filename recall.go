@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,44 +99,25 @@ func (u Unfolded) Content() string {
 	return b.String()
 }
 
-// Unfold gives back something folded, or any other block of the session that has a
-// handle: whole, or the part that the request chooses. The content is checked against
-// the hash under which it was folded. A handle that this session does not have is
-// [ErrNotFound]: handles work only in the session that made them.
-func (s *Session) Unfold(ctx context.Context, r UnfoldRequest) (Unfolded, error) {
-	defer s.begin(ctx)()
-	u, err := s.unfold(r)
-	if fault := s.st.msgs.fault(); fault != nil {
-		err = fault
-	}
+// unfold finds what a request names and shows the part that it chooses. The content comes
+// from whoever can check it against what was folded.
+func (s *finder) unfold(r UnfoldRequest, call recallCall, content func(Place, string) (string, error)) (Unfolded, error) {
+	p, name, err := s.find(r.Handle)
 	if err != nil {
-		return Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
-	}
-	s.tell(Event{Kind: EventRecall, Recall: u.Handle})
-	return u, nil
-}
-
-func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
-	x := s.finder()
-	p, name, err := x.find(r.Handle)
-	if err != nil {
-		if slices.ContainsFunc(s.st.folds, func(f *Fold) bool { return f.Handle == handleIn(r.Handle) }) {
-			err = fmt.Errorf("the message that was folded under it has other content now: %w", ErrCorrupt)
-		}
 		return Unfolded{}, err
 	}
-	u := Unfolded{Source: x.source(p, name)}
-	if u.text, err = s.st.content(p, name); err != nil {
+	u := Unfolded{Source: s.source(p, name)}
+	if u.text, err = content(p, name); err != nil {
 		return Unfolded{}, err
 	}
 	if r.Raw {
-		if u.text, err = x.wire(p); err != nil {
+		if u.text, err = s.wire(p); err != nil {
 			return Unfolded{}, err
 		}
 	}
 	u.Lines, u.Bytes, u.Hash = lineCount(u.text), len(u.text), HashOf(u.text)
 	r.Handle = name
-	return u, u.choose(r, s.calls(), s.st.count.CountText)
+	return u, u.choose(r, call, s.count.CountText)
 }
 
 // find looks a handle up. Models copy handles with what stands around them, and take
@@ -184,27 +164,6 @@ func differing(a, b string) int {
 		}
 	}
 	return n
-}
-
-// content is the text that a place stands for, checked against every hash on record.
-func (s *folding) content(p Place, handle string) (string, error) {
-	var text string
-	var want Hash
-	if p.Block < 0 {
-		text = s.renderText(p.Start, p.End)
-	} else {
-		text = blockText(s.t.Block(BlockRef{p.Start, p.Block}))
-		want = s.facts[p.Start].blocks[p.Block].hash
-	}
-	got := HashOf(text)
-	damaged := !want.IsZero() && got != want
-	for _, f := range s.folds {
-		damaged = damaged || f.Handle == handle && f.Hash != got
-	}
-	if damaged {
-		return "", fmt.Errorf("the content does not have the hash it was folded under: %w", ErrCorrupt)
-	}
-	return text, nil
 }
 
 // wire is what a place was on the wire: a block's bytes, or messages on a line each. What

@@ -1,9 +1,7 @@
 package pleat
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,152 +14,26 @@ const (
 	ledgerBudget = 2_500
 )
 
-// Recall answers a call to one of the [RecallTools] with the text for the model. handled
-// is false if the tool is none of them. Models are sloppy with arguments, so what they
-// mean is taken where it is clear: numbers in quotes, one string for a list, the main
-// argument alone. What went wrong is told to the model, with what to do instead.
-func (s *Session) Recall(ctx context.Context, tool, input string) (text string, isError, handled bool) {
-	answer, ok := map[string]func(context.Context, recallArgs) (string, error){
-		ToolUnfold: s.answerUnfold, ToolSearch: s.answerSearch, ToolLedger: s.answerLedger,
-		ToolNote: s.answerNote, ToolPin: s.answerPin, ToolCompact: s.answerCompact,
-	}[tool]
-	if !ok {
-		return "", false, false
-	}
-	args, err := readArgs(tool, input)
-	if err == nil {
-		text, err = answer(ctx, args)
-	}
-	if err != nil {
-		return recallMark + tool + " failed] " + err.Error() + "\n", true, true
-	}
-	return text, false, true
-}
-
-func (s *Session) answerUnfold(ctx context.Context, a recallArgs) (string, error) {
-	r := UnfoldRequest{
-		Handle: a.text("handle"), Pattern: a.text("pattern"), Column: a.number("column"),
-		Raw: a.flag("raw"), Budget: s.room(unfoldBudget),
-	}
-	if r.Handle == "" {
-		return "", errors.New("a handle is needed: stubs, search and ledger name them")
-	}
-	var err error
-	if r.From, r.To, err = parseRange(a.text("lines")); err != nil {
-		return "", fmt.Errorf("lines: %w", err)
-	}
-	from, to, err := parseRange(a.text("bytes"))
-	if err != nil {
-		return "", fmt.Errorf("bytes: %w", err)
-	}
-	if r.Offset = from; to > from {
-		r.Length = to - from
-	}
-	u, err := s.Unfold(ctx, r)
-	return u.Text(), err
-}
-
-func (s *Session) answerSearch(ctx context.Context, a recallArgs) (string, error) {
-	queries := a.list("queries")
-	if len(queries) == 0 {
-		queries = a.list("query")
-	}
-	if len(queries) == 0 {
-		return "", errors.New("queries are needed: words that would stand near the answer")
-	}
-	res, err := s.Search(ctx, SearchRequest{Queries: queries, Hits: a.number("hits"), Budget: s.room(searchBudget)})
-	return res.Text(), err
-}
-
-func (s *Session) answerLedger(_ context.Context, a recallArgs) (string, error) {
-	f := LedgerFilter{
-		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
-		From: a.number("from"), To: a.number("to"),
-	}
-	for _, name := range a.list("kind") {
-		var k CallKind
-		if err := k.UnmarshalText([]byte(strings.ToLower(name))); err != nil {
-			return "", err
-		}
-		f.Kinds = append(f.Kinds, k)
-	}
-	for _, name := range a.list("outcome") {
-		var o Outcome
-		if err := o.UnmarshalText([]byte(strings.ToLower(name))); err != nil {
-			return "", err
-		}
-		f.Outcomes = append(f.Outcomes, o)
-	}
-	return s.LedgerText(f, s.room(ledgerBudget)), nil
-}
-
-func (s *Session) answerNote(ctx context.Context, a recallArgs) (string, error) {
-	if key := a.text("key"); key != "" {
-		if err := s.Note(ctx, key, a.text("text")); err != nil {
-			return "", err
-		}
-	} else if a.text("text") != "" {
-		return "", errors.New("a key is needed: a short name for the note")
-	}
-	notes := s.Notes()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%snotes: %d]\n", recallMark, len(notes))
-	for _, n := range notes {
-		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
-	}
-	return b.String(), nil
-}
-
-func (s *Session) answerPin(ctx context.Context, a recallArgs) (string, error) {
-	if a.flag("remove") {
-		return recallMark + "pin: removed]\n", s.Unpin(ctx, a.text("text"))
-	}
-	return recallMark + "pin: kept]\n", s.Pin(ctx, a.text("text"))
-}
-
-func (s *Session) answerCompact(ctx context.Context, a recallArgs) (string, error) {
-	p, err := s.Compact(ctx, a.text("focus"))
-	if err != nil {
-		return "", err
-	}
-	if p.IsEmpty() {
-		return recallMark + "compact: nothing can be folded that would make room]\n", nil
-	}
-	return fmt.Sprintf("%scompact: %s, %s → %s tokens; nothing is lost, search and unfold bring it back]\n",
-		recallMark, plural(len(p.Folds), "fold"), thousands(p.Before), thousands(p.After)), nil
-}
-
-// room is the budget of an answer in this session's window.
-func (s *Session) room(tokens int) int {
-	return max(min(tokens, s.o.Budget.Limits().Window/8), 2*recallFrame)
-}
-
-// LedgerText lists the calls that the filter chooses in at most budget tokens (0: no
-// bound), the newest last. If there is no room for all, the newest are shown and the
-// call for the others is named.
-func (s *Session) LedgerText(f LedgerFilter, budget int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.st.selectCalls(f)
-	w := &ledgerWriter{entries: list, counts: s.st.ledger.Counts(f)}
+// ledgerText lists the calls that the filter chooses, within a budget.
+func (s *finder) ledgerText(f LedgerFilter, budget int) string {
+	list := s.selectCalls(f)
 	if len(list) == 0 {
-		return fmt.Sprintf("%sledger: no such call among %d]\n", recallMark, s.st.ledger.Len())
+		return fmt.Sprintf("%sledger: no such call among %d]\n", recallMark, s.ledger.Len())
 	}
+	heading, line := s.ledger.listing(list, f)
 	lines := make([]string, len(list))
 	first, used := len(list), recallFrame
 	for i := len(list) - 1; i >= 0; i-- {
-		var b strings.Builder
-		w.line(&b, callGroup{last: i, calls: 1}, maxArgs)
-		lines[i] = b.String()
+		lines[i] = line(i)
 		if budget > 0 {
-			if used += s.st.count.CountText(lines[i]); used > budget && i < len(list)-1 {
+			if used += s.count.CountText(lines[i]); used > budget && i < len(list)-1 {
 				break
 			}
 		}
 		first = i
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sledger] %s", recallMark, w.heading())
+	fmt.Fprintf(&b, "%sledger] %s", recallMark, heading)
 	if first > 0 {
 		rest := f
 		rest.To = list[first].Seq - 1

@@ -269,7 +269,7 @@ func mineFacts(msgs []pleat.Message, cut int) []recallFact {
 	for _, m := range msgs[:min(cut, len(msgs))] {
 		if m.Role() != pleat.RoleAssistant && m.Origin() != pleat.OriginSummary {
 			for _, b := range m.Blocks().All() {
-				tokens(factText(b), func(tok, kind string) { known[tok] = kind })
+				namesOf(factText(b), func(tok, kind string) { known[tok] = kind })
 			}
 		}
 	}
@@ -278,7 +278,7 @@ func mineFacts(msgs []pleat.Message, cut int) []recallFact {
 	for _, m := range msgs[min(cut, len(msgs)):] {
 		for _, b := range m.Blocks().All() {
 			if m.Role() != pleat.RoleAssistant { // told again: no longer only from before
-				tokens(factText(b), func(tok, _ string) { delete(known, tok) })
+				namesOf(factText(b), func(tok, _ string) { delete(known, tok) })
 				continue
 			}
 			units := useUnits(b)
@@ -288,7 +288,7 @@ func mineFacts(msgs []pleat.Message, cut int) []recallFact {
 				said = units[max(len(units)-2, 0):len(units):len(units)]
 			}
 			for i, u := range units {
-				tokens(u, func(tok, kind string) {
+				namesOf(u, func(tok, kind string) {
 					if known[tok] == "" {
 						return
 					}
@@ -311,7 +311,7 @@ var (
 )
 
 // tokens yields the exact strings in a text that can be facts.
-func tokens(text string, yield func(tok, kind string)) {
+func namesOf(text string, yield func(tok, kind string)) {
 	for _, tok := range factToken.FindAllString(text, -1) {
 		tok = strings.TrimLeft(tok, ".-")
 		digits := strings.Trim(tok, "0123456789") == ""

@@ -1,12 +1,5 @@
 package pleat
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"math"
-)
-
 // SearchRequest asks for lines in what was said and done. One call can ask several
 // questions.
 type SearchRequest struct {
@@ -51,47 +44,6 @@ type SearchHit struct {
 	// Cut is the call that shows the lines which found no room; empty: all are shown,
 	// or those that match with what is between them left out visibly.
 	Cut string `json:"cut,omitempty"`
-}
-
-// Search looks for lines in everything that was said and done in the session, folded or
-// not, and returns the best places for each query. Every place says what it is, where,
-// and what made it stale since. What the model can see anyway comes after what it cannot;
-// questions to the recall tools and their answers are left out. It needs a store that
-// can search: see [Searcher].
-//
-// Its cost depends on the query and on what is found, not on the length of the session
-// beyond what the store's index needs.
-func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, error) {
-	engine, ok := s.store.(Searcher)
-	if !ok {
-		return SearchResult{}, errors.New("search: the store cannot search")
-	}
-	if len(r.Queries) == 0 {
-		return SearchResult{}, errors.New("search: no query was given")
-	}
-	r.fill()
-	defer s.begin(ctx)()
-	var res SearchResult
-	budget := r.Budget
-	for i, q := range r.Queries {
-		x := newSearcher(s.finder(), r, q)
-		x.call = s.calls()
-		places, err := engine.Search(ctx, s.key, x.asked, searchCandidates)
-		if err != nil {
-			return SearchResult{}, fmt.Errorf("search %q: %w", clip(q, 80), err)
-		}
-		s.tell(Event{Kind: EventRecall, Recall: q})
-		a, room := SearchAnswer{Query: q}, math.MaxInt
-		if r.Budget >= 0 {
-			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
-		}
-		budget -= a.lay(x.rank(places), room, s.st.count.CountText)
-		res.Answers = append(res.Answers, a)
-	}
-	if err := s.st.msgs.fault(); err != nil {
-		return SearchResult{}, fmt.Errorf("search: %w", err)
-	}
-	return res, nil
 }
 
 func (r *SearchRequest) fill() {

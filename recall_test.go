@@ -211,7 +211,7 @@ func TestUnfoldRaw(t *testing.T) {
 	}
 }
 
-func search(t testing.TB, s *pleat.Session, queries ...string) pleat.SearchResult {
+func searchFor(t testing.TB, s *pleat.Session, queries ...string) pleat.SearchResult {
 	t.Helper()
 	res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: queries})
 	if err != nil {
@@ -222,7 +222,7 @@ func search(t testing.TB, s *pleat.Session, queries ...string) pleat.SearchResul
 
 func TestSearchFindsByParts(t *testing.T) {
 	s := recallSession(t)
-	res := search(t, s, "upload size limit", "zanzibar")
+	res := searchFor(t, s, "upload size limit", "zanzibar")
 	if len(res.Answers) != 2 {
 		t.Fatalf("%d answers", len(res.Answers))
 	}
@@ -255,7 +255,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range search(t, s, "upload size limit").Answers[0].Hits {
+	for _, h := range searchFor(t, s, "upload size limit").Answers[0].Hits {
 		if h.Message > 9 {
 			t.Errorf("an echo: %s", h.Source)
 		}
@@ -266,7 +266,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hits := search(t, s, "quota limit").Answers[0].Hits; len(hits) == 0 || hits[0].Message != 15 {
+	if hits := searchFor(t, s, "quota limit").Answers[0].Hits; len(hits) == 0 || hits[0].Message != 15 {
 		t.Errorf("hits: %v", hits)
 	}
 }
@@ -281,7 +281,7 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hits := search(t, s, "kangaroo").Answers[0].Hits
+	hits := searchFor(t, s, "kangaroo").Answers[0].Hits
 	if len(hits) != 1 || hits[0].Same != 2 || hits[0].Message != 15 {
 		t.Errorf("hits: %+v", hits)
 	}
@@ -297,7 +297,7 @@ func TestSearchFindsOtherForms(t *testing.T) {
 	for query, want := range map[string]string{
 		"opt-out": "OPTOUT", "removed": "remove the", "removing": "remove the", "policies": "policy", "parsed": "parse(", "boxes": "box)",
 	} {
-		if text := search(t, s, query).Text(); !strings.Contains(text, want) {
+		if text := searchFor(t, s, query).Text(); !strings.Contains(text, want) {
 			t.Errorf("%s does not find %s:\n%s", query, want, text)
 		}
 	}
@@ -325,7 +325,7 @@ func TestSearchPutsASourceTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, text := range map[string]string{"giraffe": strings.Join(lines, "\n"), "zebra": long} {
-		hits := search(t, s, query).Answers[0].Hits
+		hits := searchFor(t, s, query).Answers[0].Hits
 		if len(hits) != 1 {
 			t.Fatalf("%s: %d hits", query, len(hits))
 		}
@@ -362,7 +362,7 @@ func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := search(t, s, "var okapi3").Text(); strings.Count(text, "var okapi3 ") != 1 {
+	if text := searchFor(t, s, "var okapi3").Text(); strings.Count(text, "var okapi3 ") != 1 {
 		t.Errorf("the same lines twice:\n%s", text)
 	}
 }
@@ -378,7 +378,7 @@ func TestSearchStaysInItsBudget(t *testing.T) {
 			t.Errorf("budget %d: %d tokens\n%s", budget, n, res.Text())
 		}
 	}
-	if text := search(t, s, "qqqqq").Text(); !strings.Contains(text, "nothing has any of these words") {
+	if text := searchFor(t, s, "qqqqq").Text(); !strings.Contains(text, "nothing has any of these words") {
 		t.Error(text)
 	}
 }

@@ -37,7 +37,7 @@ type UserWords struct {
 
 // Add takes message i in. It is called for every message, in order.
 func (w *UserWords) Add(i int, m Message) {
-	switch m.role {
+	switch m.Role() {
 	case RoleAssistant:
 		w.assistant(i, m)
 		return
@@ -63,7 +63,7 @@ func (w *UserWords) Tasks() TaskState { return w.tasks.state }
 const askedBytes = 16 << 10
 
 func (w *UserWords) assistant(i int, m Message) {
-	for _, b := range m.blocks.list {
+	for _, b := range m.Blocks().All() {
 		switch b := b.(type) {
 		case Text:
 			if t := strings.TrimSpace(b.Text.String()); t != "" {
@@ -89,7 +89,7 @@ func (w *UserWords) wait(b ToolCall) {
 }
 
 func (w *UserWords) results(i int, m Message) {
-	for _, b := range m.blocks.list {
+	for _, b := range m.Blocks().All() {
 		r, ok := b.(ToolResult)
 		if !ok {
 			continue

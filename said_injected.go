@@ -17,13 +17,13 @@ import "strings"
 // client passes on what was typed meanwhile. Tool results never do.
 func TypedText(m Message) (text string, ok bool) {
 	switch {
-	case m.origin == OriginSummary:
+	case m.Origin() == OriginSummary:
 		return "", false
-	case m.origin == OriginInjected:
+	case m.Origin() == OriginInjected:
 		text = typedArgs(m)
 		return text, text != ""
 	}
-	switch m.role {
+	switch m.Role() {
 	case RoleUser:
 	case RoleSystem, RoleDeveloper:
 		if words, passed := passedOn(strings.TrimSpace(m.Text())); passed {
@@ -33,8 +33,8 @@ func TypedText(m Message) (text string, ok bool) {
 	default:
 		return "", false
 	}
-	p := typedPieces{typed: m.origin == OriginTyped}
-	for _, b := range m.blocks.list {
+	p := typedPieces{typed: m.Origin() == OriginTyped}
+	for _, b := range m.Blocks().All() {
 		if t, isText := b.(Text); isText && !t.Text.IsEmpty() {
 			p.block(t.Text.String())
 		}
@@ -44,7 +44,7 @@ func TypedText(m Message) (text string, ok bool) {
 
 // typedArgs returns what was typed behind a slash command.
 func typedArgs(m Message) string {
-	if m.role != RoleUser {
+	if m.Role() != RoleUser {
 		return ""
 	}
 	text := strings.TrimSpace(m.Text())

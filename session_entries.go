@@ -107,7 +107,7 @@ func (s *Session) prepare(m Message) (newMessage, error) {
 	var body []byte
 	wire := false
 	if codec != nil && m.Raw() != "" {
-		own, err := d.form().message(stringBytes(m.Raw()), s.o.Codecs)
+		own, err := d.reading().message(stringBytes(m.Raw()), s.o.Codecs)
 		if wire = err == nil && own.Blocks().Len() == m.Blocks().Len(); wire {
 			n.m = own
 			if body = stringBytes(own.Raw()); own.Raw() != m.Raw() {
@@ -122,12 +122,12 @@ func (s *Session) prepare(m Message) (newMessage, error) {
 			return newMessage{}, fmt.Errorf("encode message: %w", err)
 		}
 		if m.Format() != FormatNone {
-			if n.m, err = d.form().message(body, nil); err != nil {
+			if n.m, err = d.reading().message(body, nil); err != nil {
 				return newMessage{}, err
 			}
 		}
 	}
-	n.m, n.form = n.m.read(), d.form()
+	n.m, n.form = n.m.decoded(), d.reading()
 	n.shapes = shapesOf(n.m)
 	d.Blocks = n.shapes
 	data, err := json.Marshal(d)
@@ -142,8 +142,8 @@ func (s *Session) prepare(m Message) (newMessage, error) {
 
 // shapesOf says what the blocks of a message are.
 func shapesOf(m Message) []blockShape {
-	out := make([]blockShape, m.blocks.Len())
-	for i, b := range m.blocks.list {
+	out := make([]blockShape, m.Blocks().Len())
+	for i, b := range m.Blocks().All() {
 		s := blockShape{Kind: b.Kind().String()}
 		switch b := b.(type) {
 		case ToolCall:
@@ -165,8 +165,8 @@ func shapesOf(m Message) []blockShape {
 // each on lines of its own if there are several. starts has the first line of each block.
 func searchText(m Message) (text string, starts []int) {
 	var b strings.Builder
-	texts, size := make([]string, m.blocks.Len()), 0
-	for i, blk := range m.blocks.list {
+	texts, size := make([]string, m.Blocks().Len()), 0
+	for i, blk := range m.Blocks().All() {
 		texts[i] = blockText(blk)
 		size += len(texts[i]) + 1
 	}
@@ -248,7 +248,7 @@ func (s *Session) applyMessage(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	k := keptMessage{e.Seq, e.BodyHash, d.form()}
+	k := keptMessage{e.Seq, e.BodyHash, d.reading()}
 	m, err := s.st.msgs.read(ctx, k)
 	switch {
 	case err == nil:

@@ -25,7 +25,7 @@ type prepared struct {
 func (s *Session) prepareSome(msgs []Message) []prepared {
 	n, size := 0, 0
 	for n < len(msgs) && n < preparedCount && size < preparedMost {
-		size += len(msgs[n].raw) // without a wire form they are few and short
+		size += len(msgs[n].Raw()) // without a wire form they are few and short
 		n++
 	}
 	out := make([]prepared, n)
@@ -61,7 +61,7 @@ func (s *Session) prepareSome(msgs []Message) []prepared {
 
 // count notes how many tokens the blocks have.
 func (n *newMessage) count(t *Tokenizer) {
-	for i, b := range n.m.blocks.list {
+	for i, b := range n.m.Blocks().All() {
 		n.shapes[i].tokens, n.shapes[i].counted = t.CountBlock(b), true
 	}
 }

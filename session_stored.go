@@ -40,7 +40,7 @@ func StoredMessage(e Entry, codecs map[Format]Codec) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
-	m, err := d.form().message(e.Body, codecs)
+	m, err := d.reading().message(e.Body, codecs)
 	if err != nil {
 		return Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
@@ -66,7 +66,7 @@ func readMessageData(data []byte) (d messageData, err error) {
 	return d, err
 }
 
-func (d messageData) form() messageForm {
+func (d messageData) reading() messageForm {
 	return messageForm{d.Form != formPleat, d.Format, d.Role, d.Origin}
 }
 

@@ -114,7 +114,7 @@ func (in *pageInput) sources() []source {
 // assistant says outside of rounds is said to the user.
 func (in *pageInput) working() []bool {
 	work := make([]bool, in.end-in.start)
-	for _, r := range in.s.t.rounds {
+	for r := range in.s.t.allRounds() {
 		for i := max(r.Start, in.start); i < min(r.End, in.end); i++ {
 			work[i-in.start] = true
 		}

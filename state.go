@@ -97,8 +97,7 @@ type TokenCounter interface {
 }
 
 func newConversation(count TokenCounter, msgs *contents) *conversation {
-	s := &conversation{count: count, msgs: msgs}
-	s.t.read = msgs.at
+	s := &conversation{count: count, msgs: msgs, t: readThrough(msgs.at)}
 	msgs.leaving = s.leaving
 	return s
 }
@@ -195,7 +194,7 @@ func (s *conversation) describeBlock(ref BlockRef, b Block, shape blockShape) bl
 // foldable reports whether a result may be replaced by text. Parts that are neither text
 // nor image may mean something to the provider (tool references load tools).
 func foldable(r ToolResult) bool {
-	for _, p := range r.Parts.list {
+	for _, p := range r.Parts.All() {
 		if p.Kind() == KindOpaque {
 			return false
 		}
@@ -320,7 +319,7 @@ func (p *Parts) of(k Kind, role Role) *int {
 func (s *folding) safe(in folded) []bool {
 	n := s.t.Len()
 	inside := make([]int, n+2) // rounds opened less rounds closed, at each place
-	for _, r := range s.t.rounds {
+	for r := range s.t.allRounds() {
 		start := in.past(r.Start) // an answer may have begun in a stretch that was folded before its calls came
 		if r.End > start+1 && !in.covered(r.Calls[0].Call.Message) {
 			inside[start+1]++

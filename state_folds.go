@@ -122,7 +122,7 @@ func (s *folding) maySpill(n newMessage, p *Policy, lim Limits) bool {
 		least = min(least, lim.Window/p.Spill.Window/4)
 	}
 	total := 0
-	for i, b := range n.m.blocks.list {
+	for i, b := range n.m.Blocks().All() {
 		if b.Kind() == KindToolResult {
 			if total += n.shapes[i].Bytes; n.shapes[i].Bytes > least || hasImages(b) {
 				return true
@@ -136,7 +136,12 @@ func (s *folding) maySpill(n newMessage, p *Policy, lim Limits) bool {
 // tokens.
 func hasImages(b Block) bool {
 	r, _ := b.(ToolResult)
-	return slices.ContainsFunc(r.Parts.list, func(p Block) bool { return p.Kind() != KindText })
+	for _, p := range r.Parts.All() {
+		if p.Kind() != KindText {
+			return true
+		}
+	}
+	return false
 }
 
 // spills says which results of a new message are folded before it is first sent. The

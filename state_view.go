@@ -1,5 +1,7 @@
 package pleat
 
+import "fmt"
+
 // shownView is the view in force. How long it is and what it takes is always known; it is
 // made as far as somebody has asked for it, because that of a long session that is only
 // taken in, and folded then, is never shown.
@@ -136,3 +138,24 @@ func (s *folding) inView(ref BlockRef) bool {
 
 // anyFold reports whether the view differs from the transcript.
 func (s *folding) anyFold() bool { return len(s.inUse.spans)+len(s.inUse.blocks) > 0 }
+
+// content is the text that a place stands for, checked against every hash on record.
+func (s *folding) content(p Place, handle string) (string, error) {
+	var text string
+	var want Hash
+	if p.Block < 0 {
+		text = s.renderText(p.Start, p.End)
+	} else {
+		text = blockText(s.t.Block(BlockRef{p.Start, p.Block}))
+		want = s.facts[p.Start].blocks[p.Block].hash
+	}
+	got := HashOf(text)
+	damaged := !want.IsZero() && got != want
+	for _, f := range s.folds {
+		damaged = damaged || f.Handle == handle && f.Hash != got
+	}
+	if damaged {
+		return "", fmt.Errorf("the content does not have the hash it was folded under: %w", ErrCorrupt)
+	}
+	return text, nil
+}

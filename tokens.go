@@ -148,7 +148,7 @@ func (t *Tokenizer) CountBlock(b Block) int {
 		return t.over.call + t.CountText(b.Name) + t.content(b.Input)
 	case ToolResult:
 		n := t.over.result
-		for _, part := range b.Parts.list {
+		for _, part := range b.Parts.All() {
 			n += t.CountBlock(part)
 		}
 		return n
@@ -164,7 +164,7 @@ func (t *Tokenizer) CountBlock(b Block) int {
 // CountMessage counts a message: its blocks and what is wrapped around it.
 func (t *Tokenizer) CountMessage(m Message) int {
 	n := t.over.message
-	for _, b := range m.blocks.list {
+	for _, b := range m.Blocks().All() {
 		n += t.CountBlock(b)
 	}
 	return n
@@ -208,16 +208,10 @@ func (t *Tokenizer) thinking(b Thinking) int {
 
 // content counts text that may be a literal. A literal without escapes is its text.
 func (t *Tokenizer) content(c Content) int {
-	if !c.literal || c.decoded {
-		return t.count(asText, c.String())
+	if lit, ok := c.Escaped(); ok {
+		return t.count(asLiteral, lit)
 	}
-	if len(c.s) < 2 {
-		return 0
-	}
-	if strings.IndexByte(c.s, '\\') < 0 {
-		return t.count(asText, c.s[1:len(c.s)-1])
-	}
-	return t.count(asLiteral, c.s)
+	return t.count(asText, c.String())
 }
 
 // reading says how a string is to be read; equal strings count differently by it.

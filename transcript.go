@@ -2,6 +2,7 @@ package pleat
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -87,6 +88,13 @@ func (t *Transcript) All() iter.Seq2[int, Message] {
 
 // Rounds is the number of rounds.
 func (t *Transcript) Rounds() int { return len(t.rounds) }
+
+// allRounds yields the rounds in order of their first message.
+func (t *Transcript) allRounds() iter.Seq[Round] { return slices.Values(t.rounds) }
+
+// readThrough is an empty transcript whose messages are kept elsewhere: whoever appends one
+// makes sure that read returns it.
+func readThrough(read func(i int) Message) Transcript { return Transcript{read: read} }
 
 // Round returns round i, in order of their first message. The caller must not change
 // its calls.
