@@ -310,7 +310,7 @@ var (
 	camel     = regexp.MustCompile(`[a-z0-9][A-Z]`)
 )
 
-// tokens yields the exact strings in a text that can be facts.
+// namesOf yields the exact strings in a text that can be facts.
 func namesOf(text string, yield func(tok, kind string)) {
 	for _, tok := range factToken.FindAllString(text, -1) {
 		tok = strings.TrimLeft(tok, ".-")
