@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What an earlier version wrote is read by this one: its store, its export file, its
+// policies. See the test of the same name in package pleat.
+func TestWrittenBefore(t *testing.T) {
+	const before = "../../testdata/written-before"
+	read := func(name string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(before, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	run := func(store string, args ...string) string {
+		t.Helper()
+		out, stderr, code := cli(t, store, args...)
+		if code != 0 {
+			t.Fatalf("%v: exit %d: %s", args, code, stderr)
+		}
+		return out
+	}
+	dir := t.TempDir()
+	store, other := filepath.Join(dir, "store.db"), filepath.Join(dir, "other.db")
+	writeTest(t, store, read("store.sqlite"))
+	verified := run(store, "verify")
+	for _, want := range []string{"3 sessions", "151 entries", "14 folds"} {
+		if !strings.Contains(verified, want) {
+			t.Errorf("verify: %s, want %s", verified, want)
+		}
+	}
+	exported := string(read("work.jsonl"))
+	if run(store, "export", "work") != exported {
+		t.Error("the session in the store is exported differently")
+	}
+	run(other, "import", filepath.Join(before, "work.jsonl"))
+	if run(other, "export", "work") != exported {
+		t.Error("the imported session is exported differently")
+	}
+	run(other, "verify")
+	policies, err := filepath.Glob(filepath.Join(before, "policies", "*.json"))
+	if err != nil || len(policies) != 9 {
+		t.Fatalf("policies: %q, %v", policies, err)
+	}
+	session := filepath.Join(dir, "session.json")
+	writeTest(t, session, []byte(`{"model":"m","messages":[{"role":"user","content":"`+strings.Repeat("Count. ", 500)+`"}]}`))
+	for _, file := range policies {
+		run(other, "plan", session, "--policy", file)
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if name == "custom" {
+			continue
+		}
+		if run(other, "policies", name) != string(read("policies/"+name+".json")) {
+			t.Errorf("policy %s is printed differently", name)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package pleat_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/sqlite"
+)
+
+// The folder has what an earlier version wrote: a store, an export file, policies. They
+// are never written anew, since people have such files too.
+const writtenBefore = "testdata/written-before"
+
+// storedState is what a session tells when it is opened again.
+type storedState struct {
+	Tenant   string       `json:"tenant"`
+	Session  string       `json:"session"`
+	Entries  uint64       `json:"entries"`
+	Messages int          `json:"messages"`
+	Spent    float64      `json:"spent"`
+	View     string       `json:"view"`     // hash
+	Resolved string       `json:"resolved"` // hash
+	Ledger   string       `json:"ledger"`   // hash
+	Epochs   int          `json:"epochs"`
+	Undone   int          `json:"undone"`
+	Digests  int          `json:"digests"`
+	Pins     []string     `json:"pins"`
+	Notes    []pleat.Note `json:"notes"`
+	Folds    []storedFold `json:"folds"`
+}
+
+type storedFold struct {
+	Handle string `json:"handle"`
+	Lever  string `json:"lever"`
+	Hash   string `json:"hash"` // of what it unfolds to
+}
+
+// TestWrittenBeforeStore opens every session of the store and gets every fold back.
+func TestWrittenBeforeStore(t *testing.T) {
+	var want []storedState
+	readJSON(t, "sessions.json", &want)
+	store := openWritten(t)
+	var got []storedState
+	for _, key := range listSessions(t, store) {
+		got = append(got, stateOf(t, store, key))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
+	}
+}
+
+// TestWrittenBeforeProxy goes on with a conversation that a proxy of the earlier version
+// was in the middle of. The provider gets what that version would have sent.
+func TestWrittenBeforeProxy(t *testing.T) {
+	var want struct {
+		Rounds int    `json:"rounds"` // that the client had sent
+		Sent   string `json:"sent"`   // hash of what the next one becomes
+	}
+	readJSON(t, "proxy.json", &want)
+	if got := sendThroughProxy(t, openWritten(t), want.Rounds+1, want.Rounds+1); got != want.Sent {
+		t.Errorf("the provider got a body with hash %s, want %s", got, want.Sent)
+	}
+}
+
+// TestWrittenBeforePolicies reads the policies as files and finds what the names mean.
+func TestWrittenBeforePolicies(t *testing.T) {
+	for _, want := range pleat.Policies() {
+		var got pleat.Policy
+		readJSON(t, filepath.Join("policies", want.Name+".json"), &got)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s (-want +got):\n%s", want.Name, cmp.Diff(want, got))
+		}
+	}
+	var got pleat.Policy
+	readJSON(t, filepath.Join("policies", "custom.json"), &got)
+	if want := customPolicy(t); !reflect.DeepEqual(got, want) {
+		t.Errorf("custom (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// customPolicy is what custom.json says.
+func customPolicy(t *testing.T) pleat.Policy {
+	t.Helper()
+	p, err := pleat.PolicyByName("four-layer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Name, p.Doc = "custom", "four layers with other numbers"
+	p.Budget = pleat.Budget{Window: 120_000, Output: pleat.Tokens(9_000), Yellow: pleat.Share(0.5), Red: pleat.Share(0.7), Target: pleat.Tokens(30_000)}
+	p.CharsPerToken = 3
+	p.Pays = true
+	p.Spill.Chars, p.Spill.Tools, p.Spill.Preview = 12_345, map[string]int{"bash": 6_000}, 777
+	p.Mask.Keep, p.Mask.Min, p.Mask.Idle, p.Mask.Exempt = 5, 99, 90*time.Minute, []string{"read_file"}
+	p.Collapse = pleat.Collapse{Rounds: 6, Only: true}
+	p.Snip.Above, p.Snip.Head, p.Snip.Tail = 40, 2, 30
+	p.Digest.Words, p.Digest.Retries = 400, 4
+	p.Restore = pleat.Restore{Files: 2, PerFile: 1_000, Total: 1_500}
+	p.Reactive.Tail = 7
+	p.Transcripts = ".kept"
+	return p
+}
+
+func readJSON(t *testing.T, name string, v any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(writtenBefore, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// openWritten opens a copy of the store.
+func openWritten(t *testing.T) *sqlite.Store {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(writtenBefore, "store.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func writtenOptions() *pleat.Options {
+	return &pleat.Options{
+		Budget: pleat.Budget{Window: 6_000}, Model: pleat.Model{Window: 6_000, Prices: []pleat.Price{{Input: 3, Output: 15}}},
+		Codecs: map[pleat.Format]pleat.Codec{
+			pleat.FormatAnthropic: anthropic.DecodeMessage, pleat.FormatChat: openai.DecodeChatMessage, pleat.FormatResponses: openai.DecodeItem,
+		},
+	}
+}
+
+func listSessions(t *testing.T, store *sqlite.Store) []pleat.SessionKey {
+	t.Helper()
+	tenants, err := store.Tenants(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []pleat.SessionKey
+	for _, tenant := range tenants {
+		for info, err := range store.Sessions(t.Context(), tenant) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, info.Key)
+		}
+	}
+	return keys
+}
+
+func stateOf(t *testing.T, store pleat.Store, key pleat.SessionKey) storedState {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), store, key, writtenOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newViewHash()
+	v := s.InForce()
+	h.view(t, v, nil)
+	msgs, err := s.Resolve(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Report()
+	st := storedState{
+		Tenant: key.Tenant, Session: key.Session, Entries: s.Last(), Messages: s.Len(), Spent: s.Spent(), View: h.String(), Resolved: sumJSON(t, msgs),
+		Ledger: sumJSON(t, s.Ledger(pleat.LedgerFilter{})), Epochs: len(r.Epochs), Digests: len(r.Digests), Pins: s.Pins(), Notes: s.Notes(),
+	}
+	for _, e := range r.Epochs {
+		if e.Undo {
+			st.Undone++
+		}
+	}
+	for _, f := range s.Folds() {
+		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle})
+		if err != nil {
+			t.Errorf("session %s: unfold %s: %v", key, f.Handle, err)
+			continue
+		}
+		if pleat.HashOf(u.Whole()) != f.Hash {
+			t.Errorf("session %s: unfold %s gave other bytes", key, f.Handle)
+		}
+		st.Folds = append(st.Folds, storedFold{f.Handle, string(f.Lever), fmt.Sprintf("%x", sha256.Sum256([]byte(u.Whole())))})
+	}
+	return st
+}
+
+func sumJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// sendThroughProxy sends requests through a proxy with the store, the first with so many
+// rounds, each with one more, and returns the hash of what the provider gets at last.
+func sendThroughProxy(t *testing.T, store pleat.Store, first, last int) string {
+	t.Helper()
+	var got []byte
+	rounds := 0
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","model":"small-model","content":%s,"stop_reason":"tool_use","usage":{"input_tokens":%d,"output_tokens":5}}`, proxyStep(rounds), len(got)/2)
+	}))
+	defer provider.Close()
+	to, err := url.Parse(provider.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := proxy.NewHandler(&proxy.Options{Store: store, Anthropic: to, Window: 5_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	front := httptest.NewServer(h)
+	defer front.Close()
+	for rounds = first; rounds <= last; rounds++ {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/v1/messages", strings.NewReader(proxyRequest(rounds)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Api-Key", "key")
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", resp.Status, text)
+		}
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(got))
+}
+
+func proxyRequest(rounds int) string {
+	var b strings.Builder
+	b.WriteString(`{"model":"small-model","max_tokens":500,"system":"You work.","messages":[{"role":"user","content":"Run the tests of every package. Never touch legacy/."}`)
+	for n := range rounds {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":%s}`, proxyStep(n))
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"`, n)
+		for i := range 24 {
+			fmt.Fprintf(&b, `--- PASS: Test%d_%d (0.%02ds) value %06d\n`, n, i, i%100, (n*7919+i*104729)%1000003)
+		}
+		b.WriteString(`"}]}`)
+	}
+	b.WriteString(`],"tools":[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]}`)
+	return b.String()
+}
+
+func proxyStep(n int) string {
+	return fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test ./pkg%d"}}]`, n, n, n)
+}
