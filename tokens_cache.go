@@ -77,15 +77,3 @@ func (c *countCache) put(key Hash, count int) {
 	s.index[key] = int32(s.hand)
 	s.hand = (s.hand + 1) % len(s.entries)
 }
-
-// len is the number of counts remembered.
-func (c *countCache) len() int {
-	n := 0
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.mu.Lock()
-		n += len(s.index)
-		s.mu.Unlock()
-	}
-	return n
-}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pleat-dev/pleat"
 )
@@ -19,16 +18,6 @@ func ExampleNewTokenizer() {
 	// Output:
 	// 2
 	// 6
-}
-
-func ExampleTally() {
-	m, _ := pleat.DefaultModels().Lookup("gpt-4o")
-	tally := pleat.NewTally(pleat.NewTokenizer(m, nil))
-	tally.Append(pleat.User("hello world"))
-	tally.Append(pleat.User("hello again"))
-	fmt.Println(tally.Total(), tally.Message(1))
-	// Output:
-	// 12 6
 }
 
 // plainModel counts in whole characters, so that expectations can be worked out by hand.
@@ -121,15 +110,6 @@ func TestCountRequest(t *testing.T) {
 		if got := tok.CountRequest(req); got != c.want {
 			t.Errorf("%s ×%v: %d, want %d", c.model.Provider, c.model.Tokenizer.Ratio, got, c.want)
 		}
-		tally := pleat.NewTally(tok)
-		tally.SetFixed(req.System, req.Tools)
-		tally.Append(req.Messages...)
-		if got := tally.Total(); got != c.want {
-			t.Errorf("%s: tally %d, want %d", c.model.Provider, got, c.want)
-		}
-		if got := tally.Fixed() + tally.Message(0) + tally.Range(1, 2); got != c.want || tally.Len() != 2 {
-			t.Errorf("%s: parts of the tally are %d, want %d", c.model.Provider, got, c.want)
-		}
 	}
 	if got := pleat.NewTokenizer(pleat.Model{}, nil).CountText("hello world"); got != 2 {
 		t.Errorf("a model without rules counts %d", got)
@@ -191,39 +171,6 @@ func TestTokenizerConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTextMeter(t *testing.T) {
-	m, _ := pleat.DefaultModels().Lookup("claude-opus-4-5")
-	tok := pleat.NewTokenizer(m, nil)
-	text := strings.Repeat("func main() {\n\tdon't(\"héllo wörld\")\n}\n\n", 50)
-	meter := tok.NewTextMeter()
-	for i := 0; i < len(text); i += 7 {
-		meter.Append(text[i:min(i+7, len(text))])
-		if end := min(i+7, len(text)); i%70 == 0 && meter.Tokens() != tok.CountText(text[:end]) {
-			t.Fatalf("after %d bytes: %d, want %d", end, meter.Tokens(), tok.CountText(text[:end]))
-		}
-	}
-	rough := pleat.NewTokenizer(plainModel("", 2), nil).NewTextMeter()
-	rough.Append("abc")
-	rough.Append("de")
-	if got := rough.Tokens(); got != 10 {
-		t.Errorf("got %d, want 10", got)
-	}
-}
-
-// Appending counts the block and nothing else, whatever came before.
-func TestAppendCountsOnlyTheBlock(t *testing.T) {
-	calls := 0
-	tok := pleat.NewTokenizer(plainModel("", 1), &pleat.TokenizerOptions{Counter: countingCounter{&calls}})
-	tally := pleat.NewTally(tok)
-	for i := range 10_000 {
-		before, total := calls, tally.Total()
-		tally.Append(pleat.User("message " + strconv.Itoa(i)))
-		if calls != before+1 || tally.Total() != total+tally.Message(i) {
-			t.Fatalf("message %d: %d counts, %d tokens more", i, calls-before, tally.Total()-total)
-		}
-	}
-}
-
 // transcript1M makes a conversation of a million tokens: rounds of a call and a result
 // of about a thousand.
 func transcript1M(tok *pleat.Tokenizer) []pleat.Message {
@@ -245,58 +192,25 @@ func transcript1M(tok *pleat.Tokenizer) []pleat.Message {
 }
 
 // BenchmarkCount compares, for a conversation of a million tokens, counting all of it
-// for the first time, counting it again, and appending one block of about a thousand
-// tokens to its tally. The last one puts them side by side in one run: "whole/append"
-// appends take as long as counting the whole, and "late/early" is the cost of an append
-// to a million tokens in relation to one to nothing.
+// for the first time, counting it again, and counting one block of about a thousand tokens.
 func BenchmarkCount(b *testing.B) {
 	m, _ := pleat.DefaultModels().Lookup("gpt-5.4")
 	warm := pleat.NewTokenizer(m, nil)
 	cold := pleat.NewTokenizer(m, &pleat.TokenizerOptions{CacheSize: -1})
 	msgs := transcript1M(warm)
 	block := pleat.User(strings.Repeat("one more block of text, ", 200))
-	full := pleat.NewTally(cold)
-	full.Append(msgs...)
-	count := func(tok *pleat.Tokenizer) {
-		for _, msg := range msgs {
-			tok.CountMessage(msg)
-		}
-	}
-	b.Run("whole", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			count(cold)
-		}
-	})
-	b.Run("again", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			count(warm)
-		}
-	})
-	b.Run("append", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			full.Append(block)
-		}
-	})
-	b.Run("ratio", func(b *testing.B) {
-		var whole, late, early time.Duration
-		for b.Loop() {
-			start := time.Now()
-			count(cold)
-			whole += time.Since(start)
-			empty := pleat.NewTally(cold)
-			for range 100 {
-				start = time.Now()
-				full.Append(block)
-				late += time.Since(start)
-				start = time.Now()
-				empty.Append(block)
-				early += time.Since(start)
+	for _, c := range []struct {
+		name string
+		tok  *pleat.Tokenizer
+		msgs []pleat.Message
+	}{{"whole", cold, msgs}, {"again", warm, msgs}, {"block", cold, []pleat.Message{block}}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, msg := range c.msgs {
+					c.tok.CountMessage(msg)
+				}
 			}
-		}
-		b.ReportMetric(100*whole.Seconds()/late.Seconds(), "whole/append")
-		b.ReportMetric(late.Seconds()/early.Seconds(), "late/early")
-	})
+		})
+	}
 }

@@ -90,36 +90,3 @@ func BenchmarkLoad(b *testing.B) {
 		newVocabulary(packedO200k)
 	}
 }
-
-// BenchmarkMeter lets a transcript grow to a million tokens and asks for the
-// count after every delta, as a stream of model output would.
-func BenchmarkMeter(b *testing.B) {
-	transcript := bpetest.Mixed(4 << 20)
-	for _, bb := range []struct {
-		name  string
-		text  string
-		delta int
-	}{
-		{"transcript by 16 bytes", transcript, 16},
-		{"transcript by 4 KB", transcript, 4 << 10},
-		{"one letter by 64 bytes", strings.Repeat("a", 256<<10), 64},
-		{"random letters by 64 bytes", bpetest.Worst(256 << 10)["random letters"], 64},
-	} {
-		b.Run(strings.ReplaceAll(bb.name, " ", "_"), func(b *testing.B) {
-			b.SetBytes(int64(len(bb.text)))
-			b.ReportAllocs()
-			var tokens, deltas int
-			for b.Loop() {
-				m := O200k().NewMeter()
-				deltas = 0
-				for at := 0; at < len(bb.text); at += bb.delta {
-					m.Append(bb.text[at:min(at+bb.delta, len(bb.text))])
-					tokens = m.Tokens()
-					deltas++
-				}
-			}
-			b.ReportMetric(float64(tokens), "tokens")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*deltas), "ns/delta")
-		})
-	}
-}

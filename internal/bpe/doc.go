@@ -6,8 +6,7 @@
 // # Which function
 //
 // [Encoding.Count] counts a text that is at hand. [Encoding.AppendTokens] gives
-// the ids as well. A [Meter] counts a text that grows, in time proportional to
-// what is added and not to what is already there.
+// the ids as well.
 //
 // # How a text becomes tokens
 //
@@ -44,9 +43,8 @@
 // part of a valid character counts as one symbol character of its own. Every byte
 // of the input ends up in exactly one token.
 //
-// Nothing here allocates once it is warm, except to grow a caller's slice or the
-// unfinished tail that a Meter holds. An Encoding is safe for concurrent use; a
-// Meter is not.
+// Nothing here allocates once it is warm, except to grow a caller's slice. An
+// Encoding is safe for concurrent use.
 //
 // # Cost
 //

@@ -104,7 +104,7 @@ type scratch struct {
 // appendMerged appends the tokens of the piece b[i:j], which is not one.
 func (s *scratch) appendMerged(dst []uint32, v *vocabulary, b []byte, i, j int) []uint32 {
 	if !suitsScan(b, i, j) {
-		s.long.count(v, b[i:j], seam{}, &dst)
+		s.long.count(v, b[i:j], windowSize, &dst)
 		return dst
 	}
 	n := v.mergeScan(&s.parts, b, i, j)

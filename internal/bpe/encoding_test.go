@@ -129,13 +129,8 @@ func TestConcurrentUse(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				m := e.NewMeter()
-				m.Append(text)
 				if got := e.Count(text); got != want {
 					t.Errorf("%v: Count = %d, want %d", e, got, want)
-				}
-				if got := m.Tokens(); got != want {
-					t.Errorf("%v: Tokens = %d, want %d", e, got, want)
 				}
 			})
 		}
@@ -177,23 +172,12 @@ func TestScratchStaysSmall(t *testing.T) {
 }
 
 func FuzzCount(f *testing.F) {
-	f.Add("The quick brown fox's 12345 \n\n  jumps\r\n", uint(7))
-	f.Add("a'll \u0301AB ªAB 中文\xe2\x82", uint(3))
-	f.Add(strings.Repeat("-=", 300), uint(90))
-	f.Fuzz(func(t *testing.T, text string, step uint) {
+	f.Add("The quick brown fox's 12345 \n\n  jumps\r\n")
+	f.Add("a'll \u0301AB ªAB 中文\xe2\x82")
+	f.Add(strings.Repeat("-=", 300))
+	f.Fuzz(func(t *testing.T, text string) {
 		for _, e := range encodings {
 			checkText(t, e, text)
-			m := e.NewMeter()
-			n := max(int(step%uint(len(text)+1)), len(text)/64, 1)
-			for chunk := range slices.Chunk([]byte(text), n) {
-				m.Append(string(chunk))
-				if len(chunk)%2 == 1 {
-					m.Tokens()
-				}
-			}
-			if got, want := m.Tokens(), e.Count(text); got != want {
-				t.Fatalf("%v: meter of %q by %d: %d tokens, want %d", e, text, n, got, want)
-			}
 		}
 	})
 }

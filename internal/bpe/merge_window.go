@@ -38,31 +38,29 @@ type seam struct {
 }
 
 // count returns the number of tokens in a piece, and appends them to *dst unless
-// dst is nil. It starts from a seam that an earlier call returned for the
-// beginning of the same piece, and returns the last seam it found.
-func (m *windowMerge) count(v *vocabulary, piece []byte, from seam, dst *[]uint32) (int, seam) {
-	size := windowSize
+// dst is nil. It begins with windows of the given size.
+func (m *windowMerge) count(v *vocabulary, piece []byte, size int, dst *[]uint32) int {
 	for {
 		var kept int
 		if dst != nil {
 			kept = len(*dst)
 		}
-		if tokens, last, ok := m.countBy(v, piece, size, from, dst); ok {
-			return tokens, last
+		if tokens, ok := m.countBy(v, piece, size, dst); ok {
+			return tokens
 		}
 		// Larger windows, more room between seam and border, and in the end a
 		// single window. Not met in practice, but a text could be made for it.
 		size *= 8
-		from = seam{}
 		if dst != nil {
 			*dst = (*dst)[:kept]
 		}
 	}
 }
 
-// countBy is count with windows of a given size. It fails where it finds no seam,
+// countBy is count with windows of one size. It fails where it finds no seam,
 // or one whose tokens do not tolerate each other.
-func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int, s seam, dst *[]uint32) (tokens int, last seam, ok bool) {
+func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int, dst *[]uint32) (tokens int, ok bool) {
+	var s seam
 	var merged []byte
 	for {
 		window := piece[s.at:min(s.at+size, len(piece))]
@@ -72,17 +70,17 @@ func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int, s seam, dst
 		}
 		first := int(m.heap.next[0])
 		if s.at > 0 && first != s.after && !m.tolerate(v, piece, s.at-s.before, s.at, s.at+first) {
-			return 0, s, false
+			return 0, false
 		}
 		if s.at+len(window) == len(piece) {
 			if dst != nil {
 				*dst = m.heap.appendTokens(*dst, v, window, len(window))
 			}
-			return s.tokens + m.heap.count(), s, true
+			return s.tokens + m.heap.count(), true
 		}
 		next := m.heap.lastSeam(size - size/8)
 		if next.at == 0 {
-			return 0, s, false // one token is as long as the window
+			return 0, false // one token is as long as the window
 		}
 		if dst != nil {
 			*dst = m.heap.appendTokens(*dst, v, window, next.at)
