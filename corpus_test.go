@@ -131,7 +131,7 @@ func (c *corpusCase) run(chain int) {
 	if bad := v.Check(pleat.NewTranscript(c.msgs...)); len(bad) > 0 {
 		c.t.Errorf("%s: %v", c.name, bad)
 	}
-	msgs, err := v.Resolve(s.Message)
+	msgs, err := s.Resolve(c.t.Context(), v)
 	if err != nil {
 		c.t.Fatal(err)
 	}

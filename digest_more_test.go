@@ -187,7 +187,7 @@ func TestDigestForked(t *testing.T) {
 	if req.System != "You are an agent." || len(req.Tools) != 1 || !req.NoTools {
 		t.Errorf("not the live request's head: %+v", req)
 	}
-	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != s.Message(0).Text() || req.Messages[n-2].Text() != s.Message(n-2).Text() {
+	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != message(t, s, 0).Text() || req.Messages[n-2].Text() != message(t, s, n-2).Text() {
 		t.Errorf("not the live request's messages")
 	}
 	if d := s.Report().Digests[0]; !d.Forked || d.By != "model" {

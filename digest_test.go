@@ -178,13 +178,13 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msgs, err := v.Resolve(s.Message)
+	msgs, err := s.Resolve(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr := pleat.NewTranscript()
 	for i := range s.Len() {
-		tr.Append(s.Message(i))
+		tr.Append(message(t, s, i))
 	}
 	if bad := v.Check(tr); len(bad) > 0 {
 		t.Errorf("the view is not legal: %v", bad)

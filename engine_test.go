@@ -108,7 +108,7 @@ func (c *engineCase) view() string {
 	if bad := v.Check(pleat.NewTranscript(c.said...)); len(bad) > 0 {
 		c.fatal("illegal view: ", bad)
 	}
-	msgs, err := v.Resolve(c.s.Message)
+	msgs, err := c.s.Resolve(c.t.Context(), v)
 	if err != nil {
 		c.fatal(err)
 	}

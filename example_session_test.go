@@ -38,7 +38,7 @@ func ExampleSession() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	msgs, err := v.Resolve(s.Message)
+	msgs, err := s.Resolve(ctx, v)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -71,7 +71,10 @@ func ExampleSession_Unfold() {
 // A plan says what compacting would do, and does nothing.
 func ExampleSession_Plan() {
 	s := reading(nil)
-	p := s.Plan("the query")
+	p, err := s.Plan(context.Background(), "the query")
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("makes room:", p.After < p.Before)
 	fmt.Println("still whole:", s.Snapshot().Epoch == 0)
 	// Output:

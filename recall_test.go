@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -551,4 +552,21 @@ func ExampleSession_Search() {
 	// [ka1stfrt: result of read_file server.toml, call 1, 2 lines; you can see it]
 	// 1	port = 8081
 	// 2	uploadSizeLimit = 1048576
+}
+
+// The budget may change while the model asks.
+func TestRecallWhileBudgetChanges(t *testing.T) {
+	s := busy(t, 4, nil)
+	var both sync.WaitGroup
+	both.Go(func() {
+		for i := range 100 {
+			s.SetBudget(pleat.Budget{Window: 10_000 + i})
+		}
+	})
+	both.Go(func() {
+		for range 100 {
+			s.Recall(t.Context(), pleat.ToolLedger, "{}")
+		}
+	})
+	both.Wait()
 }

@@ -210,14 +210,15 @@ func (s *Session) Tokens(start, end int) int {
 	return n
 }
 
-// Message returns message i of the transcript. One that cannot be read back from the store
-// is a message that says so; [Session.Resolve] tells why.
-func (s *Session) Message(i int) Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Message returns message i of the transcript. A message whose bytes in the store are
+// damaged is replaced by one that says so; that the store cannot be read now is an error.
+func (s *Session) Message(ctx context.Context, i int) (Message, error) {
+	defer s.begin(ctx)()
 	m := s.st.t.At(i)
-	_ = s.st.msgs.fault()
-	return m
+	if err := s.st.msgs.fault(); err != nil {
+		return Message{}, fmt.Errorf("read session %s: %w", s.key, err)
+	}
+	return m, nil
 }
 
 // Resolve applies a view of this session: it returns the messages to send. A message whose

@@ -22,8 +22,8 @@ func TestSessionConflict(t *testing.T) {
 	if err := b.Append(t.Context(), pleat.User("from b")); !errors.Is(err, pleat.ErrConflict) {
 		t.Fatalf("append behind another's back: %v", err)
 	}
-	if b.Len() != 1 || b.Message(0).Text() != "from a" {
-		t.Fatalf("b has %d messages, the first is %q", b.Len(), b.Message(0).Text())
+	if b.Len() != 1 || message(t, b, 0).Text() != "from a" {
+		t.Fatalf("b has %d messages, the first is %q", b.Len(), message(t, b, 0).Text())
 	}
 	if err := b.Append(t.Context(), pleat.User("from b")); err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			msgs, err := v.Resolve(s.Message)
+			msgs, err := s.Resolve(t.Context(), v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,12 @@ func TestDeterminism(t *testing.T) {
 		out := dump(t, view(t, s))
 		compact(t, s)
 		work(t, s, 40, 5, 3_000)
-		return out + dump(t, view(t, s)) + s.Report().String() + s.Plan("files").String()
+		last := dump(t, view(t, s))
+		p, err := s.Plan(t.Context(), "files")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out + last + s.Report().String() + p.String()
 	}
 	first := run()
 	for range 3 {

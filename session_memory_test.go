@@ -146,10 +146,10 @@ func TestDamagedBody(t *testing.T) {
 				t.Errorf("unfold the damaged result of call %d: %v, want ErrCorrupt", e.Seq, err)
 			}
 		}
-		if got := again.Message(2); !strings.Contains(got.Blocks().At(0).(pleat.ToolResult).Text(), "damaged") {
+		if got := message(t, again, 2); !strings.Contains(got.Blocks().At(0).(pleat.ToolResult).Text(), "damaged") {
 			t.Errorf("the damaged message says %v", got)
 		}
-		if got := again.Message(3).Text(); got != "seen both" {
+		if got := message(t, again, 3).Text(); got != "seen both" {
 			t.Errorf("the message after it says %q", got)
 		}
 		v, err := again.View(t.Context(), pleat.Turn{})
@@ -194,6 +194,12 @@ func TestStoreAway(t *testing.T) {
 	}
 	if _, err := s.Resolve(t.Context(), pleat.Whole(s.Len())); !errors.Is(err, store.away) {
 		t.Errorf("resolve: %v", err)
+	}
+	if m, err := s.Message(t.Context(), 0); !errors.Is(err, store.away) {
+		t.Errorf("message: %v, %v", m, err)
+	}
+	if p, err := s.Plan(t.Context(), "anything"); !errors.Is(err, store.away) {
+		t.Errorf("plan: %v, %v", p, err)
 	}
 	if r := s.Report(); len(r.Epochs) > 0 {
 		t.Error("an epoch was opened")

@@ -20,7 +20,7 @@ func TestUnreadableWireMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, store, o)
-	if got := again.Message(0); got.Text() != "hello" || got.Raw() != m.Raw() {
+	if got := message(t, again, 0); got.Text() != "hello" || got.Raw() != m.Raw() {
 		t.Errorf("read back %q, raw %q", got.Text(), got.Raw())
 	}
 }

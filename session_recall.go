@@ -151,6 +151,8 @@ func (s *Session) answerCompact(ctx context.Context, a recallArgs) (string, erro
 
 // room is the budget of an answer in this session's window.
 func (s *Session) room(tokens int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return max(min(tokens, s.o.Budget.Limits().Window/8), 2*recallFrame)
 }
 

@@ -36,13 +36,22 @@ func work(t testing.TB, s *pleat.Session, from, n, size int) {
 	}
 }
 
+func message(t testing.TB, s *pleat.Session, i int) pleat.Message {
+	t.Helper()
+	m, err := s.Message(t.Context(), i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func view(t testing.TB, s *pleat.Session) []pleat.Message {
 	t.Helper()
 	v, err := s.View(context.Background(), pleat.Turn{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	msgs, err := v.Resolve(s.Message)
+	msgs, err := s.Resolve(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,12 +153,15 @@ func (s *Session) rates() Rates {
 }
 
 // Plan says what compacting now would do, and does nothing.
-func (s *Session) Plan(focus string) *Plan {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Session) Plan(ctx context.Context, focus string) (*Plan, error) {
+	defer s.begin(ctx)()
 	o := s.planOptions()
 	o.trigger, o.focus = TriggerAsked, focus
-	return makePlan(s.st, &s.o.Policy, o)
+	p := makePlan(s.st, &s.o.Policy, o)
+	if err := s.st.msgs.fault(); err != nil {
+		return nil, fmt.Errorf("plan session %s: %w", s.key, err)
+	}
+	return p, nil
 }
 
 // Compact opens an epoch now, because the agent or the user asked. The focus, which may

@@ -46,7 +46,7 @@ func (r *run) idle() time.Duration {
 func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error) {
 	refused, empty, tries := 0, 0, 0
 	for {
-		req, err := r.request(view)
+		req, err := r.request(ctx, view)
 		if err != nil {
 			return pleat.Reply{}, err
 		}
@@ -86,8 +86,8 @@ func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error
 }
 
 // request is the template with the view's messages in it.
-func (r *run) request(view pleat.View) (*pleat.Request, error) {
-	msgs, err := view.Resolve(r.session.Message)
+func (r *run) request(ctx context.Context, view pleat.View) (*pleat.Request, error) {
+	msgs, err := r.session.Resolve(ctx, view)
 	if err != nil {
 		return nil, fmt.Errorf("apply view: %w", err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -51,13 +52,18 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// catchUp takes in what was said since the last time.
+// catchUp takes in what was said since the last time. It stops at a message that cannot
+// be read now; the next call tries again.
 func (f *fileMemory) catchUp(s *pleat.Session) {
 	if f.seen == nil {
 		f.seen, f.tools = make(map[string]sighting), make(map[string]string)
 	}
 	for n := s.Len(); f.next < n; f.next++ {
-		for i, b := range s.Message(f.next).Blocks().All() {
+		m, err := s.Message(context.Background(), f.next)
+		if err != nil {
+			return
+		}
+		for i, b := range m.Blocks().All() {
 			switch b := b.(type) {
 			case pleat.ToolCall:
 				f.tools[b.ID] = b.Name

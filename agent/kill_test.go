@@ -178,9 +178,13 @@ func checkVictim(t *testing.T, dir string, acked int, complete bool) {
 			t.Errorf("effect %s happened %d times", l, happened[l])
 		}
 	}
+	msgs, err := s.Resolve(t.Context(), pleat.Whole(s.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	interrupted := 0
 	for _, e := range s.Ledger(pleat.LedgerFilter{Tool: "bash"}) {
-		call := s.Message(e.Call.Message).Blocks().At(e.Call.Block).(pleat.ToolCall)
+		call := msgs[e.Call.Message].Blocks().At(e.Call.Block).(pleat.ToolCall)
 		step := victimStep.FindStringSubmatch(call.ID)[1]
 		if e.Outcome == pleat.Unanswered {
 			if complete || e.Call.Message != s.Len()-1 {
@@ -188,7 +192,7 @@ func checkVictim(t *testing.T, dir string, acked int, complete bool) {
 			}
 			continue
 		}
-		text := s.Message(e.Result.Message).Blocks().At(e.Result.Block).(pleat.ToolResult).Text()
+		text := msgs[e.Result.Message].Blocks().At(e.Result.Block).(pleat.ToolResult).Text()
 		switch {
 		case strings.Contains(text, "[interrupted]"):
 			interrupted++

@@ -118,7 +118,11 @@ func (a *Agent) spentSoFar() Spent {
 
 // loop asks and answers until the model is done or a limit is reached.
 func (r *run) loop(ctx context.Context) error {
-	if text, ok := r.answered(); ok {
+	text, ok, err := r.answered(ctx)
+	if err != nil {
+		return err
+	}
+	if ok {
 		r.res.Text, r.res.Stop = text, StopDone
 		return nil
 	}
@@ -149,13 +153,13 @@ func (r *run) loop(ctx context.Context) error {
 }
 
 // answered reports whether the conversation ends with an answer of the model, and it.
-func (r *run) answered() (string, bool) {
+func (r *run) answered(ctx context.Context) (text string, ok bool, err error) {
 	n := r.session.Len()
 	if n == 0 {
-		return "", false
+		return "", false, nil
 	}
-	m := r.session.Message(n - 1)
-	return m.Text(), m.Role() == pleat.RoleAssistant
+	m, err := r.session.Message(ctx, n-1)
+	return m.Text(), m.Role() == pleat.RoleAssistant, err
 }
 
 // limit says which limit is reached, if any.

@@ -67,8 +67,12 @@ func (b *bench) file(t *testing.T, name, text string) {
 // results are all tool results of the transcript, in order.
 func (b *bench) results() []pleat.ToolResult {
 	var out []pleat.ToolResult
-	for i := range b.Session().Len() {
-		for _, blk := range b.Session().Message(i).Blocks().All() {
+	msgs, err := b.Session().Resolve(context.Background(), pleat.Whole(b.Session().Len()))
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range msgs {
+		for _, blk := range m.Blocks().All() {
 			if r, ok := blk.(pleat.ToolResult); ok {
 				out = append(out, r)
 			}

@@ -13,7 +13,10 @@ import (
 func (a *Agent) repair(ctx context.Context) error {
 	var open []pleat.ToolCall
 	for i := a.session.Len() - 1; i >= 0; i-- {
-		m := a.session.Message(i)
+		m, err := a.session.Message(ctx, i)
+		if err != nil {
+			return fmt.Errorf("look for interrupted calls: %w", err)
+		}
 		if m.Role() != pleat.RoleAssistant {
 			break
 		}

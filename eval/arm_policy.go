@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,13 @@ func (e *engine) View(ctx context.Context, idle time.Duration) (pleat.View, erro
 		return v, err
 	}
 	// Policies that promise nothing may leave a view that no provider would take.
-	return shorten(v, e.s.Message, e.budget, e.tokens)
+	var unread error
+	short, err := shorten(v, func(i int) pleat.Message {
+		m, err := e.s.Message(ctx, i)
+		unread = errors.Join(unread, err)
+		return m
+	}, e.budget, e.tokens)
+	return short, errors.Join(unread, err)
 }
 
 // recalling is an engine whose recall counts.

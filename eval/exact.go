@@ -80,7 +80,11 @@ func inexact(ctx context.Context, s *pleat.Session, f *pleat.Fold) string {
 	}
 	// A result of words alone is also held against the message itself, so that a hash
 	// taken of something else would show.
-	res, ok := s.Message(f.Start).Blocks().At(f.Block).(pleat.ToolResult)
+	m, err := s.Message(ctx, f.Start)
+	if err != nil {
+		return err.Error()
+	}
+	res, ok := m.Blocks().At(f.Block).(pleat.ToolResult)
 	if !ok {
 		return ""
 	}

@@ -85,8 +85,12 @@ func checkHistory(t *testing.T, store pleat.Store, rounds []string) int {
 		t.Fatal(err)
 	}
 	times := make(map[string]int)
-	for i := range s.Len() {
-		for _, b := range s.Message(i).Blocks().All() {
+	msgs, err := s.Resolve(t.Context(), pleat.Whole(s.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
 			if c, ok := b.(pleat.ToolCall); ok {
 				times[c.ID]++
 			}

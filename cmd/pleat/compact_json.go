@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"slices"
 
@@ -122,7 +123,9 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 			c.Pins = append(c.Pins, pinJSON{rule.Sentence, "rule", rule.Message + 1})
 		}
 	}
-	c.Anchors = r.anchors(c.Messages)
+	if c.Anchors, err = r.anchors(c.Messages); err != nil {
+		return err
+	}
 	return writeJSON(w, c)
 }
 
@@ -162,7 +165,10 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 	for _, vm := range r.view.Messages {
 		m := vm.Made
 		if vm.Source >= 0 {
-			m = r.session.Message(vm.Source)
+			var err error
+			if m, err = r.session.Message(context.Background(), vm.Source); err != nil {
+				return nil, err
+			}
 		}
 		j := viewJSON{Role: m.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
 		if vm.Source < 0 {
@@ -208,11 +214,15 @@ func describeBlock(blk pleat.Block) blockJSON {
 const maxAnchors = 1_000
 
 // anchors lists the exact names in what was folded, and whether the view has them still.
-func (r *folded) anchors(view []viewJSON) []anchorJSON {
+func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	counts := make(map[string]int)
 	for _, f := range r.report.Folds {
 		for i := f.Start; i < f.End; i++ {
-			for j, blk := range r.session.Message(i).Blocks().All() {
+			m, err := r.session.Message(context.Background(), i)
+			if err != nil {
+				return nil, err
+			}
+			for j, blk := range m.Blocks().All() {
 				if f.Block < 0 || f.Block == j {
 					for name := range pleat.Anchors(describeBlock(blk).Text) {
 						counts[name]++
@@ -236,5 +246,5 @@ func (r *folded) anchors(view []viewJSON) []anchorJSON {
 	slices.SortFunc(list, func(a, b anchorJSON) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
 	})
-	return list[:min(len(list), maxAnchors)]
+	return list[:min(len(list), maxAnchors)], nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // shown is the view as messages.
 func (r *folded) shown() ([]pleat.Message, error) {
-	msgs, err := r.view.Resolve(r.session.Message)
+	msgs, err := r.session.Resolve(context.Background(), r.view)
 	if err != nil {
 		return nil, fmt.Errorf("apply the folds: %w", err)
 	}

@@ -286,14 +286,11 @@ func tellAll(t *testing.T, path string, key pleat.SessionKey) sessionState {
 		return string(out)
 	}
 	st := sessionState{Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{}, folds: len(s.Folds())}
-	var msgs []pleat.Message
-	for i := range s.Len() {
-		msgs = append(msgs, s.Message(i))
-	}
-	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, nil), asJSON(s.Folds(), nil), asJSON(s.Ledger(pleat.LedgerFilter{}), nil), asJSON(s.Report(), nil)
+	msgs, err := s.Resolve(ctx, pleat.Whole(s.Len()))
+	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(), nil), asJSON(s.Ledger(pleat.LedgerFilter{}), nil), asJSON(s.Report(), nil)
 	v, err := s.View(ctx, pleat.Turn{})
 	if err == nil {
-		msgs, err = v.Resolve(s.Message)
+		msgs, err = s.Resolve(ctx, v)
 	}
 	st.View = asJSON(msgs, err)
 	found, err := s.Search(ctx, pleat.SearchRequest{Queries: []string{"error line file"}})

@@ -59,7 +59,7 @@ func reactive(t *testing.T, client pleat.Generator, model pleat.Model) {
 		t.Fatal(err)
 	}
 	ask := func(v pleat.View) (pleat.Reply, error) {
-		view, err := v.Resolve(s.Message)
+		view, err := s.Resolve(t.Context(), v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func reactive(t *testing.T, client pleat.Generator, model pleat.Model) {
 	if err := s.Used(ctx, reply.Usage); err != nil {
 		t.Fatal(err)
 	}
-	view, _ := v.Resolve(s.Message)
+	view, _ := s.Resolve(t.Context(), v)
 	if !strings.Contains(view[0].Text(), goal) {
 		t.Errorf("the goal is not in the view: %q", view[0].Text())
 	}
