@@ -211,14 +211,6 @@ var (
 	joins   = wordSet("and but so please then or also")
 )
 
-func wordSet(words string) map[string]bool {
-	set := make(map[string]bool)
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
-}
-
 // Topic words: what a sentence is about. Rules and their reversals meet in them.
 var stopWords = wordSet(`a about above actually after anything everything something again all also always am an and any anymore are as at avoid be because
 	been before being both but by can can't cannot could did do does doesn't doing don't dont down each either else ever every

@@ -3,7 +3,6 @@ package pleat
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // head is the number of messages that stay verbatim at the start.
@@ -226,19 +225,4 @@ func (n *narrative) section() string {
 		return ""
 	}
 	return fmt.Sprintf("## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s", n.start+1, n.end, n.text)
-}
-
-// firstWords cuts a text after its first n words.
-func firstWords(s string, n int) string {
-	count, in := 0, false
-	for i, r := range s {
-		space := r == ' ' || r == '\n' || r == '\t' || r == '\r'
-		if !space && !in {
-			if count++; count > n {
-				return strings.TrimRight(s[:i], " \n\t\r") + " …"
-			}
-		}
-		in = !space
-	}
-	return s
 }

@@ -63,13 +63,6 @@ func withoutTag(s, tag string) (string, bool) {
 	}
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
 // refuses reports whether an answer is a refusal: short, and it begins like one.
 func refuses(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))

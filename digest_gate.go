@@ -140,8 +140,6 @@ func (g *gateSource) check(text string, w gateWants) gateResult {
 	return r
 }
 
-func isLetterRune(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f }
-
 // line checks one line of a digest, sentence by sentence.
 func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 	trimmed := strings.TrimSpace(line)

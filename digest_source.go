@@ -115,21 +115,6 @@ func (s *digestSource) writeBlock(b *strings.Builder, m *sourceMessage, k int, b
 	b.WriteString("\n")
 }
 
-// shortMiddle cuts the middle out of a long text, at line ends where there are some.
-func shortMiddle(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	head, tail := clipBytes(s, limit*2/3), clipBytesEnd(s, limit/3)
-	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
-		head = head[:i]
-	}
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
-	}
-	return fmt.Sprintf("%s\n[… %s left out …]\n%s", head, plural(len(s)-len(head)-len(tail), "byte"), tail)
-}
-
 // group is messages that the summarizer reads in one request.
 type group struct {
 	start, end int

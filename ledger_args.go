@@ -3,7 +3,6 @@ package pleat
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
@@ -157,32 +156,6 @@ next:
 	return oneLine(b.String(), maxArgs)
 }
 
-// oneLine joins the lines of a text with single spaces and cuts it at limit bytes, never
-// inside a character. An ellipsis says that something is missing.
-func oneLine(s string, limit int) string {
-	cut := len(s) > 4*limit
-	if cut {
-		s = s[:4*limit]
-	}
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
-	if len(s) <= limit && !cut {
-		return s
-	}
-	return cutText(s, limit) + "…"
-}
-
-// cutText returns the longest beginning of s of at most limit bytes that ends between
-// two characters.
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
-
 // hiddenSecret stands where a secret stood. The ledger is shown in every view and kept
 // beside the transcript, so that a key on a command line should not spread through it.
 const hiddenSecret = "…"
@@ -190,12 +163,8 @@ const hiddenSecret = "…"
 // secretName reports whether a member or variable is named like one that holds a secret.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range []string{"password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token", "private_key"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return name == "token" || strings.HasSuffix(name, "_token")
+	return name == "token" || strings.HasSuffix(name, "_token") ||
+		containsAny(name, "password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token", "private_key")
 }
 
 // hideSecrets replaces what has the shape of a secret on a command line: well-known
@@ -221,18 +190,8 @@ func hideSecrets(s string) string {
 var secretPrefixes = []string{"sk-", "ghp_", "gho_", "ghs_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "glpat-", "npm_", "eyJ"}
 
 func mayHoldSecret(s string) bool {
-	for _, p := range secretPrefixes {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	lower := strings.ToLower(s)
-	for _, p := range []string{"bearer ", "token", "password", "passwd", "secret", "key"} {
-		if strings.Contains(lower, p) {
-			return true
-		}
-	}
-	return false
+	return containsAny(s, secretPrefixes...) ||
+		containsAny(strings.ToLower(s), "bearer ", "token", "password", "passwd", "secret", "key")
 }
 
 // hideKey cuts a word at a well-known key that begins in it and is long enough to be one.
@@ -251,8 +210,4 @@ func hideKey(w string) string {
 		}
 	}
 	return w
-}
-
-func isWordByte(b byte) bool {
-	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z'
 }

@@ -252,48 +252,6 @@ func (p *minedPart) wordsOf(i int) []uint64 {
 	return p.words[from:p.lines[i].words]
 }
 
-// lineHash is the hash of a line without its indentation, number and list marks, 0 if
-// little is left of it.
-func lineHash(line string) uint64 {
-	line = strings.Trim(line[numberEnd(line):], " \t\r>-*#|,;")
-	if len(line) < 8 {
-		return 0
-	}
-	return textHash(line)
-}
-
-// textHash is the hash of a text; never 0.
-func textHash(s string) uint64 {
-	h := uint64(hashSeed)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * hashPrime
-	}
-	return h | 1
-}
-
-// numberEnd is the length of the line number that tools put before a line, 0 if none:
-// "   12→", "12\t", "12:", "L12: ".
-func numberEnd(line string) int {
-	i := 0
-	for i < len(line) && (line[i] == ' ' || line[i] == 'L') {
-		i++
-	}
-	from := i
-	for i < len(line) && i-from < 7 && byteClass[line[i]] == byteDigit {
-		i++
-	}
-	if i == from || i == len(line) {
-		return 0
-	}
-	switch {
-	case strings.HasPrefix(line[i:], "→"):
-		return i + len("→")
-	case line[i] == '\t' || line[i] == ':' || line[i] == '|':
-		return i + 1
-	}
-	return 0
-}
-
 // leadOf tells what a line of code begins with. What a function keeps to itself is no
 // definition: values count only where they are not nested.
 func leadOf(line string, nested bool) uint8 {

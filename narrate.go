@@ -272,35 +272,3 @@ func (w *lineWriter) clip(c *keyLine) string {
 	}
 	return clipAround(line, at, maxShown)
 }
-
-// clipAround cuts a text to about limit bytes around a place, between words, so that no
-// number or name is shown in part. Ellipses say where something is missing.
-func clipAround(s string, at, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	from := 0
-	if at > limit*2/3 {
-		from = betweenWords(s, at-limit/3, +1)
-	}
-	to := len(s)
-	if from+limit < to {
-		to = betweenWords(s, from+limit, -1)
-	}
-	out := strings.TrimSpace(s[from:max(to, from)])
-	if from > 0 {
-		out = "…" + out
-	}
-	if to < len(s) {
-		out += "…"
-	}
-	return out
-}
-
-// betweenWords moves a place in a text to where no word is cut.
-func betweenWords(s string, i, step int) int {
-	for i > 0 && i < len(s) && !isSpaceByte(s[i]) && !isSpaceByte(s[i-1]) {
-		i += step
-	}
-	return i
-}

@@ -54,7 +54,7 @@ func (in *pageInput) newestResult(ref BlockRef, room int, count func(string) int
 	text := strings.TrimRight(blockText(in.s.t.At(ref.Message).Blocks().At(ref.Block)), "\n")
 	if int(bf.tokens) > room {
 		n := len(text) * room / max(int(bf.tokens), 1)
-		text = clipBytes(text, n/3) + "\n[…]\n" + clipBytesEnd(text, n*2/3)
+		text = cutText(text, n/3) + "\n[…]\n" + cutEnd(text, n*2/3)
 	}
 	back := ""
 	if in.recall != nil && bf.name != 0 {

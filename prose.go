@@ -32,10 +32,7 @@ const (
 func proseUnits(text string) []proseUnit {
 	s := unitSplitter{text: text, heading: -1, lead: -1}
 	for at := 0; at < len(text); {
-		next := len(text)
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			next = at + i + 1
-		}
+		next := lineEnd(text, at)
 		s.line(at, next)
 		at = next
 	}
@@ -172,8 +169,6 @@ func (s *unitSplitter) add(start, end, parent int, kind uint8) int {
 	s.list = append(s.list, proseUnit{start: start, end: end, parent: parent, depth: depth, para: s.para, kind: kind})
 	return len(s.list) - 1
 }
-
-func isSpaceByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // isRule reports whether a line only draws one: "---", "|---|---|", "***".
 func isRule(line string) bool { return strings.Trim(line, "-=*_|:─ ") == "" }

@@ -202,15 +202,6 @@ func (in *pageInput) fileHead(f *seenFile, e *LedgerEntry) string {
 	return b.String()
 }
 
-// firstLines cuts a text after about n bytes, at the end of a line.
-func firstLines(s string, n int) string {
-	s = cutText(s, max(n, 0))
-	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
-		return s[:i]
-	}
-	return ""
-}
-
 // openState says what else was going on: notes, skills that were loaded, children that
 // have not answered.
 func (in *pageInput) openState(room int, count func(string) int) string {

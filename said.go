@@ -131,20 +131,6 @@ func answered(tool string, r ToolResult) string {
 	return strings.TrimSpace(text[i+len(mark):])
 }
 
-// plainName makes the spellings of a tool's name equal: TodoWrite, todo_write, todowrite.
-func plainName(tool string) string {
-	var b strings.Builder
-	for i := range len(tool) {
-		switch c := tool[i]; {
-		case 'A' <= c && c <= 'Z':
-			b.WriteByte(c | 0x20)
-		case c != '_' && c != '-':
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
 // heard takes a person's words in: what they take back, the rules they lay down, the
 // question they answer.
 func (w *UserWords) heard(s Said) {

@@ -192,11 +192,3 @@ func paragraphStart(text string, end int) int {
 	}
 	return 0
 }
-
-// clipQuestion cuts a text at a character, with a mark.
-func clipQuestion(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + " …"
-}

@@ -250,13 +250,6 @@ func (p *wordsPage) cutTo(s Said) int {
 // maxTokenBytes bounds the bytes of a token on average: what is longer cannot fit anyway.
 const maxTokenBytes = 16
 
-func runeStart(s string, n int) int {
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
-}
-
 func (p *wordsPage) cutMark(s Said, keep int) string {
 	mark := fmt.Sprintf("[cut here: %d of %d characters shown", utf8.RuneCountInString(s.Text[:keep]), utf8.RuneCountInString(s.Text))
 	if h := p.handle(s.Message); h != "" {

@@ -28,10 +28,7 @@ func sentences(text string) []sentence {
 		start = -1
 	}
 	for at := 0; at < len(text); {
-		next := len(text)
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			next = at + i + 1
-		}
+		next := lineEnd(text, at)
 		line := strings.TrimSpace(text[at:next])
 		switch {
 		case strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~"):
@@ -143,8 +140,6 @@ func listMark(line string) int {
 	return i
 }
 
-func isLetterByte(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
 // sentenceEnd is the length of the first sentence of s, its end mark included.
 func sentenceEnd(s string) int {
 	ticks := false // inside `code`
@@ -179,13 +174,4 @@ func abbreviated(before, after string) bool {
 		return true
 	}
 	return isDigits(word) && len(word) < 3 && word == before
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -175,10 +174,6 @@ func publishes(e *LedgerEntry) bool {
 		return containsAny(e.Command, "git push", "gh ", "glab ", "curl ", "publish", "deploy", "scp ", "rsync ", "ssh ")
 	}
 	return containsAny(e.Command, "git commit", "git tag", "git merge", "git revert", "git cherry-pick")
-}
-
-func containsAny(s string, parts ...string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 // isQuiet names tools whose results say nothing that stands not elsewhere on the page.

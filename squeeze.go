@@ -171,8 +171,8 @@ func shortText(text string, limit int, count func(string) int, mark func(cut int
 	total := max(count(text), 1)
 	keep := len(text) * limit / total
 	for keep > 16 {
-		head := clipBytes(text, keep*2/3)
-		tail := clipBytesEnd(text, keep/3)
+		head := cutText(text, keep*2/3)
+		tail := cutEnd(text, keep/3)
 		out := head + "\n" + mark(len(text)-len(head)-len(tail)) + "\n" + tail
 		if count(out) <= limit {
 			return out
@@ -180,24 +180,6 @@ func shortText(text string, limit int, count func(string) int, mark func(cut int
 		keep = keep * 3 / 4
 	}
 	return mark(len(text))
-}
-
-func clipBytes(s string, n int) string {
-	if n >= len(s) {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
-}
-
-func clipBytesEnd(s string, n int) string {
-	at := max(len(s)-n, 0)
-	for at < len(s) && s[at]&0xc0 == 0x80 {
-		at++
-	}
-	return s[at:]
 }
 
 // shortInput shortens the long values of a call's input and keeps it valid JSON, because

@@ -217,15 +217,6 @@ func blockText(b Block) string {
 	return ""
 }
 
-// lineCount counts lines as people do: a last line without its line feed counts.
-func lineCount(s string) int {
-	n := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		n++
-	}
-	return n
-}
-
 // appendShown appends what the view shows of message i, which is not part of a folded
 // stretch. Nothing is left of a message whose only blocks are dropped thinking. A result
 // that arrives when its call is already folded cannot stand alone: a message of pleat's

@@ -250,22 +250,9 @@ func (s *folding) spillStub(r ToolResult, f *Fold, text string, preview int, rec
 		st.tool, st.args, st.outcome = e.Tool, e.Args, e.outcomeText()
 	}
 	// The end of an output says how it went, so it gets a quarter of the preview.
-	head, tail := clipRunes(text, preview*3/4), clipBytesEnd(text, preview/4)
+	head, tail := clipRunes(text, preview*3/4), cutEnd(text, preview/4)
 	return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s", st.text(s.count.CountText), head, tail)
 }
-
-// clipRunes is the first n characters of a text.
-func clipRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
-
-func kilobytes(n int) string { return fmt.Sprintf("%.1fKB", float64(n)/1024) }
 
 // spillFile is where a policy keeps a spilled result. Ids come from outside, so only
 // what cannot leave the folder is taken from them.

@@ -290,30 +290,6 @@ func isUnspaced(r rune) bool {
 	return false
 }
 
-// isNumber reports whether a name is a number, a version or an address like 10.0.0.1.
-func isNumber(s string) bool {
-	for i := range len(s) {
-		if (s[i] < '0' || s[i] > '9') && s[i] != '.' {
-			return false
-		}
-	}
-	return true
-}
-
-// isHex reports whether a word is a digest: hexadecimal with a digit in it.
-func isHex(s string) bool {
-	digits := 0
-	for i := range len(s) {
-		switch c := s[i] | 0x20; {
-		case '0' <= s[i] && s[i] <= '9':
-			digits++
-		case c < 'a' || c > 'f':
-			return false
-		}
-	}
-	return digits > 0
-}
-
 // base64Run counts the bytes at the beginning of s that base64 uses, in either form.
 func base64Run(s string) int {
 	for i := range len(s) {

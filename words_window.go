@@ -66,14 +66,6 @@ func Windows(text string) iter.Seq[Window] {
 	}
 }
 
-// lineEnd is the end of the line that begins at start, with its line feed.
-func lineEnd(text string, start int) int {
-	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
-		return start + i + 1
-	}
-	return len(text)
-}
-
 // longLine yields one line in pieces.
 func longLine(text string, line, start, end int, yield func(Window) bool) bool {
 	for {
