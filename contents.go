@@ -30,7 +30,7 @@ type contents struct {
 	// leaving is told of a message before it goes from memory; nil: nobody is.
 	leaving func(i int)
 
-	// ctx is that of the call under way. Planning is pure and passes none; where it needs
+	// ctx is that of the call under way. Planning passes none; where it needs
 	// words, reading them ends with the call that it is done for.
 	ctx context.Context
 	err error // why a message could not be read, damage apart

@@ -39,6 +39,8 @@
 // package pleattest has the suite that every store passes. [TokenCounter] counts.
 // Observers and hooks are functions in [Options].
 //
-// The package reads no environment, prints nothing and starts no goroutines. Its types are
-// safe for concurrent use only where they say so.
+// The package reads no environment and prints nothing. Goroutines that it starts to use
+// several processors end with the call that started them; only the digests of
+// [DigestOptions] are written in the background, until [Session.Close]. Types are safe for
+// concurrent use only where they say so.
 package pleat

@@ -109,7 +109,7 @@ func (p PathChange) covers(old PathChange) bool {
 func (p PathChange) changes() bool { return p.Change != CallRead }
 
 // CallFacts is what a tool call says by itself, before it is answered. It is small
-// whatever the size of the call, and is stored with the call's message.
+// whatever the size of the call. It is not stored: it is found again from the call's message.
 type CallFacts struct {
 	Tool string   `json:"tool"`
 	Args string   `json:"args,omitempty"` // the arguments that matter, on one line, without secrets

@@ -212,7 +212,7 @@ func (w *ledgerWriter) text(d ledgerDetail) string {
 		w.files(&b, d)
 		hidden += w.commands(&b, d)
 	}
-	hidden += w.reads(&b, d)
+	w.reads(&b, d)
 	if hidden > 0 {
 		fmt.Fprintf(&b, "%d calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.\n", hidden)
 	}
@@ -445,17 +445,16 @@ func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int)
 	return hidden - own
 }
 
-// reads names the files that were only looked at. It returns how many calls that stand for.
-func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) int {
+// reads names the files that were only looked at.
+func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) {
 	if d.reads != readsNamed || len(w.read) == 0 {
-		return 0
+		return
 	}
 	names := make([]string, len(w.read))
 	for i, s := range w.read {
 		names[i] = s.Path
 	}
 	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
-	return 0
 }
 
 // listing is how a list of calls that the filter selected is shown: what it begins with, and

@@ -106,7 +106,9 @@ type planOptions struct {
 	levers  []Lever // exactly these, as far as they go; nil: the policy's
 }
 
-// makePlan chooses folds. It is pure: the same state gives the same plan.
+// makePlan chooses folds. The same state gives the same plan. It may read messages from the
+// store, where an error is left for contents.fault, and it remembers what it mined and
+// measured in the conversation, which changes no later plan.
 func makePlan(s *folding, p *Policy, o planOptions) *Plan {
 	goal := o.limits.Target
 	if p.UntilGreen {

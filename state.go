@@ -33,7 +33,8 @@ type messageFacts struct {
 }
 
 // conversation is what is known of what was said: the facts of each block, the handles, the
-// ledger and the user's words. The words themselves are read through msgs.
+// ledger and the user's words. The words themselves are read through msgs. It changes when
+// a message is added; whoever reads it may fill what is remembered to save time.
 type conversation struct {
 	t      Transcript
 	msgs   *contents // of t
