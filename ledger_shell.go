@@ -172,7 +172,7 @@ func (p *shellParser) command(cur *shellCmd) {
 
 func isVariable(s string) bool {
 	for i := range len(s) {
-		if !isWordByte(s[i]) || i == 0 && s[i] <= '9' {
+		if !isNameByte(s[i]) || i == 0 && s[i] <= '9' {
 			return false
 		}
 	}
@@ -401,9 +401,9 @@ func (p *shellParser) expansion(b *strings.Builder) bool {
 		b.WriteString(p.src[start+2 : p.at])
 		p.at = min(p.at+1, len(p.src))
 		return false
-	case isWordByte(next) || next != 0 && strings.IndexByte("?!#@*$-", next) >= 0:
+	case isNameByte(next) || next != 0 && strings.IndexByte("?!#@*$-", next) >= 0:
 		p.at += 2
-		for isWordByte(next) && isWordByte(p.peek(0)) {
+		for isNameByte(next) && isNameByte(p.peek(0)) {
 			p.at++
 		}
 	default:
@@ -455,4 +455,8 @@ func lineRange(script string) (first, last int, ok bool) {
 	}
 	last, err = strconv.Atoi(to)
 	return first, last, err == nil && last >= first
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }

@@ -37,7 +37,7 @@ func stateOf(msgs []Message) *miner {
 
 func pageOf(s *miner, end, room int) pageInput {
 	return pageInput{
-		s: s, start: s.first, end: end, recall: UnfoldCall, handle: "h", restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
+		s: s, start: s.first, end: end, recall: UnfoldCall, handle: "h", restore: restoring{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		room: roomOfPage{total: room, files: room, most: 12_000},
 	}
 }

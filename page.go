@@ -26,6 +26,14 @@ type roomOfPage struct {
 	most  int  // a page that restores few files grows no larger
 }
 
+// restoring says what comes back after a digest.
+type restoring struct {
+	Files   int
+	PerFile int
+	Total   int
+	State   bool
+}
+
 // pageInput is what a page is written from.
 type pageInput struct {
 	s          *miner
@@ -38,7 +46,7 @@ type pageInput struct {
 	recall     func(handle string) string
 	handle     string // of the whole stretch
 	room       roomOfPage
-	restore    Restore
+	restore    restoring
 	thrash     []string // files that come back first
 	small      bool     // few tokens: no old files
 	elsewhere  []string // sections of the page that are written already

@@ -306,7 +306,7 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.st.maySpill(n, &s.o.Policy, s.limits())
+	spills := s.st.maySpill(n.m, n.shapes, &s.o.Policy, s.limits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err

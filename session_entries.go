@@ -212,7 +212,7 @@ func (s *Session) apply(ctx context.Context, e Entry) error {
 	case EntryPin:
 		var d pinData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
-			s.st.pin(d)
+			s.st.pin(d.Text, d.Remove)
 		}
 	case EntryNote:
 		var n Note

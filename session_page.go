@@ -6,7 +6,7 @@ type pageDesk struct{ miner *miner }
 func (d pageDesk) input(r pageRequest) pageInput {
 	return pageInput{
 		s: d.miner, start: r.start, end: r.end, pins: r.pins, notes: r.notes, focus: r.focus, narrative: r.narrative,
-		recall: r.recall, handle: r.handle, restore: r.restore, thrash: r.thrash,
+		recall: r.recall, handle: r.handle, restore: restoring(r.restore), thrash: r.thrash,
 		room: roomOfPage{total: r.room.total, files: r.room.files, plain: r.room.plain, most: maxPage},
 	}
 }

@@ -87,10 +87,10 @@ func (in *folded) inForce() []int {
 	return ids
 }
 
-func (s *folding) pin(d pinData) {
-	s.pinned = slices.DeleteFunc(s.pinned, func(p string) bool { return p == d.Text })
-	if !d.Remove {
-		s.pinned = append(s.pinned, d.Text)
+func (s *folding) pin(text string, remove bool) {
+	s.pinned = slices.DeleteFunc(s.pinned, func(p string) bool { return p == text })
+	if !remove {
+		s.pinned = append(s.pinned, text)
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *folding) note(n Note) {
 
 // maySpill reports whether a new message has results so large that some may have to be
 // spilled. It knows the message only, and neither characters nor tokens are more than bytes.
-func (s *folding) maySpill(n newMessage, p *Policy, lim Limits) bool {
+func (s *folding) maySpill(m Message, shapes []blockShape, p *Policy, lim Limits) bool {
 	if !slices.Contains(p.Levers, LeverSpill) {
 		return false
 	}
@@ -122,9 +122,9 @@ func (s *folding) maySpill(n newMessage, p *Policy, lim Limits) bool {
 		least = min(least, lim.Window/p.Spill.Window/4)
 	}
 	total := 0
-	for i, b := range n.m.Blocks().All() {
+	for i, b := range m.Blocks().All() {
 		if b.Kind() == KindToolResult {
-			if total += n.shapes[i].Bytes; n.shapes[i].Bytes > least || hasImages(b) {
+			if total += shapes[i].Bytes; shapes[i].Bytes > least || hasImages(b) {
 				return true
 			}
 		}
