@@ -3,7 +3,6 @@ package pleat
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 )
 
 // mining is a block that is being mined.
@@ -66,19 +65,7 @@ func (in *pageInput) isSource(ref BlockRef) bool {
 // mineAll begins to mine blocks. All are mined when the function that it returns has
 // returned.
 func (s *miner) mineAll(jobs []mining, workers int) (wait func()) {
-	var next atomic.Int64
-	var working sync.WaitGroup
-	for range min(workers, len(jobs)) {
-		working.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) {
-					return
-				}
-				jobs[i].parts = mineTexts(jobs[i].texts)
-			}
-		})
-	}
+	working := inParallel(len(jobs), workers, func(i int) { jobs[i].parts = mineTexts(jobs[i].texts) })
 	return sync.OnceFunc(func() {
 		working.Wait()
 		for _, job := range jobs {

@@ -35,28 +35,33 @@ func (s *Session) prepareSome(msgs []Message) []prepared {
 			out[i].count(t)
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers < 2 || size < preparedLeast {
-		for i := range out {
-			one(i)
+	workers := runtime.GOMAXPROCS(0)
+	if size < preparedLeast {
+		workers = 1
+	}
+	inParallel(n, workers, one).Wait()
+	return out
+}
+
+// inParallel calls do for each i < n, in so many goroutines. All calls have returned when
+// the group that it returns has been waited for.
+func inParallel(n, workers int, do func(i int)) *sync.WaitGroup {
+	var working sync.WaitGroup
+	if workers = min(workers, n); workers < 2 {
+		for i := range n {
+			do(i)
 		}
-		return out
+		return &working
 	}
 	var next atomic.Int64
-	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				one(i)
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}
-	working.Wait()
-	return out
+	return &working
 }
 
 // count notes how many tokens the blocks have.
