@@ -5,31 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/packed"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
-
-// draft is an entry on its way into the store: hashed and compressed before anything is
-// locked.
-type draft struct {
-	record
-	body packed.Blob
-	text packed.Blob
-}
 
 // appending is one Append through all its attempts.
 type appending struct {
 	key       pleat.SessionKey
 	owner     int64
 	last      uint64
-	drafts    []draft
-	bodies    map[pleat.Hash]*draft // one for each body
-	uncertain []string              // transactions of which it is not known whether they were committed
+	drafts    []rows.Draft
+	bodies    map[pleat.Hash]*rows.Draft // one for each body
+	uncertain []string                   // transactions of which it is not known whether they were committed
 	head      uint64
 }
 
@@ -37,48 +28,18 @@ type appending struct {
 // committed and the server does not come back in time, the error is [ErrUncertain];
 // after any other error none of them is there.
 func (s *Store) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
-	if err := s.enterWriting(ctx); err != nil {
-		return 0, fmt.Errorf("append to session %q: %w", key, err)
-	}
-	defer s.work.Done()
-	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: make([]draft, len(entries)), bodies: make(map[pleat.Hash]*draft)}
-	indexable := false
-	for i, e := range entries {
-		if e.Kind == "" {
-			return 0, fmt.Errorf("append to session %q: entry %d has no kind", key, i)
-		}
-		a.drafts[i] = newDraft(e)
-		if d := &a.drafts[i]; d.BodySize > 0 {
-			a.bodies[d.BodyHash] = d
-		}
-		indexable = indexable || e.Text != ""
-	}
-	if err := s.appendTo(ctx, a); err != nil {
-		return 0, s.fail(ctx, err, "append to session %q", key)
-	}
-	if indexable {
-		s.wakeIndexer()
-	}
-	return a.head, nil
+	return s.base.Append(ctx, key, last, entries)
 }
 
-// newDraft does all that can be done without the server.
-func newDraft(e pleat.Entry) draft {
-	var d draft
-	d.Entry = pleat.Entry{
-		Kind: e.Kind, Label: e.Label, Time: time.UnixMilli(e.Time.UnixMilli()),
-		Data: e.Data, BodySize: len(e.Body),
-	}
-	if len(e.Body) > 0 {
-		d.BodyHash = pleat.HashOf(e.Body)
-		d.body = packed.Pack(e.Body)
-	}
-	if e.Text != "" {
-		if d.textHash = pleat.HashOf(e.Text); d.textHash != d.BodyHash {
-			d.text = packed.PackText(e.Text)
+func (t tables) Append(ctx context.Context, key pleat.SessionKey, last uint64, drafts []rows.Draft) (uint64, error) {
+	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, bodies: make(map[pleat.Hash]*rows.Draft)}
+	for i := range drafts {
+		if d := &drafts[i]; d.BodySize > 0 {
+			a.bodies[d.BodyHash] = d
 		}
 	}
-	return d
+	err := t.appendTo(ctx, a)
+	return a.head, err
 }
 
 // appendTo tries until it is known what happened. As long as a commit is in doubt it
@@ -109,21 +70,17 @@ func (s *Store) tryAppend(ctx context.Context, conn *pgxpool.Conn, a *appending)
 	if err != nil {
 		return err
 	}
-	head := uint64(0)
-	if x != nil {
-		head = x.head
-	}
-	if head != a.last {
+	if err := x.After(a.last); err != nil {
 		if done, err := s.wasAppended(ctx, conn, a, x); done || err != nil {
 			return errors.Join(err, rollback(finish, conn))
 		}
-		return fmt.Errorf("after entry %d: its last entry is %d: %w", a.last, head, pleat.ErrConflict)
+		return err
 	}
 	if len(a.drafts) == 0 {
-		a.head = head
+		a.head = x.Head
 		return rollback(finish, conn)
 	}
-	if x.id == 0 {
+	if x.ID == 0 {
 		if err := s.addSession(ctx, conn, a, x); err != nil {
 			return err
 		}
@@ -137,7 +94,7 @@ func (s *Store) tryAppend(ctx context.Context, conn *pgxpool.Conn, a *appending)
 		}
 		return err
 	}
-	a.head = x.head
+	a.head = x.Head
 	return nil
 }
 
@@ -151,14 +108,14 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 //
 // The shared lock on the tenant keeps Forget from deleting a body that is about to be
 // used. The moment is taken under the session's lock, so moments grow within a session.
-func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appending) (x *session, xid string, there map[pleat.Hash]bool, err error) {
+func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appending) (x *rows.Session, xid string, there map[pleat.Hash]bool, err error) {
 	x, there = nil, make(map[pleat.Hash]bool)
 	var moment int64
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
 	batch.Queue("SELECT pg_advisory_xact_lock_shared($1)", a.owner)
 	batch.Queue(selectSession+" FOR UPDATE", sessionArgs(a.key)...).QueryRow(func(row pgx.Row) (err error) {
-		x, err = s.readSessionOf(a.key, row)
+		x, err = s.base.ReadSessionOf(a.key, row)
 		return err
 	})
 	if len(a.drafts) > 0 {
@@ -172,45 +129,47 @@ func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appendin
 			hashes = append(hashes, hash[:])
 		}
 		batch.Queue("SELECT hash, size, codec, data FROM pleat.blob WHERE owner = $1 AND hash = ANY($2)", a.owner, hashes).
-			Query(func(rows pgx.Rows) error { return s.checkBodies(rows, a, there) })
+			Query(func(list pgx.Rows) error { return s.checkBodies(list, a, there) })
 	}
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, "", nil, err
 	}
 	if x == nil {
-		x = &session{key: a.key, kinds: make(map[pleat.EntryKind]uint64)}
+		x = rows.NewSession(0, a.key)
 	}
-	x.newest = max(moment, x.newest)
+	x.Newest = max(moment, x.Newest)
 	return x, xid, there, nil
 }
 
 // checkBodies notes which bodies the tenant has. An Append must not rely on bytes that
 // have gone bad, and can mend them: those are noted with false.
-func (s *Store) checkBodies(rows pgx.Rows, a *appending, there map[pleat.Hash]bool) error {
-	defer rows.Close()
-	for rows.Next() {
+func (s *Store) checkBodies(list pgx.Rows, a *appending, there map[pleat.Hash]bool) error {
+	for row, err := range rows.Each(list, nil) {
+		if err != nil {
+			return err
+		}
 		var hash []byte
-		var p packed.Blob
-		if err := rows.Scan(&hash, &p.Size, &p.Codec, &p.Data); err != nil {
+		var p rows.Blob
+		if err := row.Scan(&hash, &p.Size, &p.Codec, &p.Data); err != nil {
 			return err
 		}
 		var h pleat.Hash
-		if !setHash(&h, hash) || a.bodies[h] == nil {
+		if !rows.SetHash(&h, hash) || a.bodies[h] == nil {
 			continue
 		}
 		_, err := p.Unpack(a.bodies[h].BodySize, h)
 		if there[h] = err == nil; err != nil {
-			s.log.Warn("mended a damaged body", "store", s.name, "hash", h, "err", err)
+			s.base.Log.Warn("mended a damaged body", "hash", h, "err", err)
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // wasAppended finds out whether an earlier attempt, whose connection was lost, was
 // committed after all: its transaction must have been, and its entries be there. That
 // the session is locked means that no such transaction is still under way.
-func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appending, x *session) (bool, error) {
-	if len(a.uncertain) == 0 || x.head < a.last+uint64(len(a.drafts)) {
+func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session) (bool, error) {
+	if len(a.uncertain) == 0 || x.Head < a.last+uint64(len(a.drafts)) {
 		return false, nil
 	}
 	committed := false
@@ -228,34 +187,32 @@ func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appendin
 	if !committed {
 		return false, nil
 	}
-	rows, err := conn.Query(ctx, "SELECT seq, sum FROM pleat.entry WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq",
-		x.id, a.last, a.last+uint64(len(a.drafts)))
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
 	n := 0
-	for ; rows.Next(); n++ {
-		var seq uint64
-		var sum []byte
-		if err := rows.Scan(&seq, &sum); err != nil {
+	for row, err := range rows.Each(conn.Query(ctx, "SELECT seq, sum FROM pleat.entry WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq",
+		x.ID, a.last, a.last+uint64(len(a.drafts)))) {
+		if err != nil {
 			return false, err
 		}
-		if d := &a.drafts[n]; seq != d.Seq || !bytes.Equal(sum, d.sum(a.key)) {
+		var seq uint64
+		var sum []byte
+		if err := row.Scan(&seq, &sum); err != nil {
+			return false, err
+		}
+		if d := &a.drafts[n]; seq != d.Seq || !bytes.Equal(sum, d.Sum(a.key)) {
 			return false, nil
 		}
+		n++
 	}
 	a.head = a.last + uint64(len(a.drafts))
-	return n == len(a.drafts), rows.Err()
+	return n == len(a.drafts), nil
 }
 
 // addSession makes the row of a new session. If somebody else makes the same at the
 // same time this waits for them, and if they succeed everything begins anew.
-func (s *Store) addSession(ctx context.Context, conn *pgxpool.Conn, a *appending, x *session) error {
-	x.first = a.drafts[0].Time.UnixMilli()
+func (s *Store) addSession(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session) error {
 	err := conn.QueryRow(ctx, `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
 		VALUES($1, $2, 0, 0, 0, 0, 0, $3, $4, '', '') ON CONFLICT (hash) DO NOTHING RETURNING id`,
-		a.owner, sessionHash(a.key), column(a.key.Tenant), column(a.key.Session)).Scan(&x.id)
+		a.owner, rows.SessionHash(a.key), rows.Column(a.key.Tenant), rows.Column(a.key.Session)).Scan(&x.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errAgain
 	}

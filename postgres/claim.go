@@ -2,16 +2,13 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/packed"
 )
 
 // schema2 adds the claims. They are found by a hash over the names and the work; token
@@ -40,16 +37,11 @@ const (
 // Claim implements [pleat.Claimer]. Time passes by the server's clock. A claim is a row
 // and holds no connection, so it also falls when the server was restarted meanwhile.
 func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
-	if ttl <= 0 {
-		return nil, false, fmt.Errorf("claim %s of session %q: for %v, which is no time", what, key, ttl)
-	}
-	work, token := packed.KeyOf("claim", key.Tenant, key.Session, what), make([]byte, 16)
-	rand.Read(token) // never fails
-	ok := false
-	if s.opts.ReadOnly {
-		return nil, false, fmt.Errorf("claim %s of session %q: %w", what, key, pleat.ErrReadOnly)
-	}
-	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	return s.base.Claim(ctx, key, what, ttl)
+}
+
+func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
+	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		if _, err := conn.Exec(ctx, clearClaims); err != nil {
 			return err
 		}
@@ -60,15 +52,12 @@ func (s *Store) Claim(ctx context.Context, key pleat.SessionKey, what string, tt
 		}
 		return err
 	})
-	if err != nil || !ok {
-		return nil, false, s.fail(ctx, err, "claim %s of session %q", what, key)
-	}
-	release := func(ctx context.Context) error {
-		err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-			_, err := conn.Exec(ctx, dropClaim, work, token)
-			return err
-		})
-		return s.fail(ctx, err, "release %s of session %q", what, key)
-	}
-	return release, true, nil
+	return ok, err
+}
+
+func (t tables) DropClaim(ctx context.Context, work, token []byte) error {
+	return t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		_, err := conn.Exec(ctx, dropClaim, work, token)
+		return err
+	})
 }

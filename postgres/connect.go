@@ -114,7 +114,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		"data_checksums":   "damage to an index is not noticed",
 	} {
 		if settings[name] == "off" {
-			s.log.Warn("server has "+name+" off: "+what, "store", s.name)
+			s.base.Log.Warn("server has " + name + " off: " + what)
 		}
 	}
 	return s.migrate(ctx, conn.Conn())

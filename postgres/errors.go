@@ -90,75 +90,41 @@ func worthRetry(err error) bool {
 	return lostConnection(err)
 }
 
-// explain turns what the driver says into the project's errors, with the store's name
-// and what to do about it.
-func (s *Store) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, damaged := errors.AsType[errDamaged](asDamage(err)); damaged {
-		return fmt.Errorf("%s: %w: %v", s.name, pleat.ErrCorrupt, err)
-	}
+func (t tables) Misfit(err error) bool {
+	_, ok := errors.AsType[pgx.ScanArgError](err)
+	return ok
+}
+
+func (t tables) Interrupted(err error) bool { return lostConnection(err) }
+
+func (t tables) Explain(err error) error {
 	switch code(err) {
 	case codeDiskFull, codeOutOfMemory:
-		return s.full(err)
+		return t.full(err)
 	case codeDataCorrupted, codeIndexCorrupted:
-		return fmt.Errorf("%s: %w: %v", s.name, pleat.ErrCorrupt, err)
+		return fmt.Errorf("%s: %w: %v", t.name, pleat.ErrCorrupt, err)
 	case codeQueryCanceled:
-		return fmt.Errorf("%s: %w: a statement took longer than %v: %v", s.name, ErrBusy, s.opts.StatementTimeout, err)
+		return fmt.Errorf("%s: %w: a statement took longer than %v: %v", t.name, ErrBusy, t.opts.StatementTimeout, err)
 	case codeLockNotGranted, codeTooManyConns:
-		return fmt.Errorf("%s: %w: %v", s.name, ErrBusy, err)
+		return fmt.Errorf("%s: %w: %v", t.name, ErrBusy, err)
 	case "28P01", "28000":
-		return fmt.Errorf("%s refuses the user or password of the URL: %w", s.name, err)
+		return fmt.Errorf("%s refuses the user or password of the URL: %w", t.name, err)
 	case "3D000":
-		return fmt.Errorf("%s: there is no such database; make it with CREATE DATABASE: %w", s.name, err)
+		return fmt.Errorf("%s: there is no such database; make it with CREATE DATABASE: %w", t.name, err)
 	case "42501":
-		return fmt.Errorf("%s: the role may not do this; the first Open needs CREATE on the database: %w", s.name, err)
+		return fmt.Errorf("%s: the role may not do this; the first Open needs CREATE on the database: %w", t.name, err)
 	}
 	for _, sign := range []string{"No space left on device", "File too large", "Disk quota exceeded"} {
 		if strings.Contains(err.Error(), sign) {
-			return s.full(err)
+			return t.full(err)
 		}
 	}
 	if lostConnection(err) && !errors.Is(err, ErrUncertain) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w: is it running, and does the URL have the right host, port and sslmode? %v", s.name, ErrUnreachable, err)
+		return fmt.Errorf("%s: %w: is it running, and does the URL have the right host, port and sslmode? %v", t.name, ErrUnreachable, err)
 	}
 	return err
 }
 
 func (s *Store) full(cause error) error {
 	return fmt.Errorf("%s: %w: make room on the server's disk; nothing was written: %v", s.name, pleat.ErrFull, cause)
-}
-
-// fail finishes an operation's error: "verb object: reason". A cancelled context is
-// told as such, whatever the driver made of it.
-func (s *Store) fail(ctx context.Context, err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil && !errors.Is(err, ErrUncertain) &&
-		(lostConnection(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		err = ctx.Err()
-	}
-	return fmt.Errorf(format+": %w", append(args, s.explain(err))...)
-}
-
-// corrupt describes damage in the store.
-func (s *Store) corrupt(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", s.name, fmt.Sprintf(format, args...), pleat.ErrCorrupt)
-}
-
-// errDamaged is what reading a row says when the row does not check. It becomes
-// [pleat.ErrCorrupt] where the name of the object is known.
-type errDamaged struct{ what string }
-
-func (e errDamaged) Error() string { return e.what }
-
-// asDamage sorts the errors of Scan: a value that does not fit its Go type was not
-// written by us.
-func asDamage(err error) error {
-	if e, ok := errors.AsType[pgx.ScanArgError](err); ok {
-		return errDamaged{e.Error()}
-	}
-	return err
 }

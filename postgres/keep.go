@@ -3,95 +3,48 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Sessions implements [pleat.Keeper].
 func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.SessionInfo, error] {
-	return func(yield func(pleat.SessionInfo, error) bool) {
-		sessions, err := s.sessions(ctx, tenant)
-		if err != nil {
-			yield(pleat.SessionInfo{}, s.fail(ctx, err, "list sessions"))
-			return
-		}
-		for _, x := range sessions {
-			info := pleat.SessionInfo{
-				Key: x.key, Entries: x.head, BodyBytes: x.bytes,
-				First: time.UnixMilli(x.first).UTC(), Last: time.UnixMilli(x.last).UTC(),
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+	return s.base.Sessions(ctx, tenant)
 }
 
-// sessions reads all of a tenant's sessions, newest first.
-func (s *Store) sessions(ctx context.Context, tenant string) (sessions []*session, err error) {
-	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		sessions = nil
-		rows, err := conn.Query(ctx, "SELECT "+sessionColumns+" FROM pleat.session s WHERE s.owner = $1 AND s.tenant = $2 ORDER BY s.newest DESC, s.id DESC",
-			ownerOf(tenant), column(tenant))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			x, err := readSession(rows)
-			if damaged, ok := errors.AsType[errDamaged](err); ok {
-				return s.corrupt("a session of tenant %q: %s", tenant, damaged.what)
-			}
-			if err != nil {
-				return err
-			}
-			sessions = append(sessions, x)
-		}
-		return rows.Err()
-	})
-	return sessions, err
+func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, error) {
+	return collect(ctx, t.retry, t.base.ReadSession,
+		"SELECT "+rows.SessionColumns+" FROM pleat.session s WHERE s.owner = $1 AND s.tenant = $2 ORDER BY s.newest DESC, s.id DESC",
+		ownerOf(tenant), rows.Column(tenant))
 }
 
 // Tenants lists the tenants that have sessions, in order of name: for the owner of the
 // database, who checks or keeps all of it.
 func (s *Store) Tenants(ctx context.Context) ([]string, error) {
-	var tenants []string
-	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
-		if err != nil {
-			return err
-		}
-		tenants, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
-			var name []byte
-			err := row.Scan(&name)
-			return string(name), err
-		})
-		return err
-	})
-	return tenants, s.fail(ctx, err, "list tenants")
+	tenants, err := collect(ctx, s.read, rows.Text, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
+	return tenants, s.base.Fail(ctx, err, "list tenants")
 }
 
 // Forget implements [pleat.Keeper]. When it has returned nil nobody can read the session
 // through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
 // have passed over tables, log and backups.
 func (s *Store) Forget(ctx context.Context, key pleat.SessionKey) error {
-	if err := s.enterWriting(ctx); err != nil {
-		return fmt.Errorf("forget session %q: %w", key, err)
-	}
-	defer s.work.Done()
+	return s.base.Forget(ctx, key)
+}
+
+func (t tables) Forget(ctx context.Context, key pleat.SessionKey) error {
 	inDoubt := false
-	err := s.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	return t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		tx, err := conn.Begin(ctx)
 		if err != nil {
 			return err
 		}
-		finish, cancel := s.finish(ctx)
+		finish, cancel := t.finish(ctx)
 		defer cancel()
 		defer tx.Rollback(finish)
 		if err := forget(finish, tx, key); err != nil {
@@ -104,7 +57,6 @@ func (s *Store) Forget(ctx context.Context, key pleat.SessionKey) error {
 		inDoubt = inDoubt || err != nil
 		return err
 	})
-	return s.fail(ctx, err, "forget session %q", key)
 }
 
 // forget runs in a transaction. The lock on the tenant waits for Appends under way and

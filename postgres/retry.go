@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Between two attempts there is a pause, which doubles up to the longest.
@@ -25,6 +27,18 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 			s.name, ErrBusy, s.pool.Config().MaxConns, s.opts.PoolTimeout)
 	}
 	return conn, err
+}
+
+// runner is [Store.retry] or [Store.read].
+type runner func(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error
+
+// collect reads the rows of a query. Along with an error come those before it.
+func collect[T any](ctx context.Context, run runner, read func(row rows.Scanner) (T, error), query string, args ...any) (all []T, err error) {
+	err = run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		all, err = rows.Collect(rows.Each(conn.Query(ctx, query, args...)), read)
+		return err
+	})
+	return all, err
 }
 
 // retry runs f with a connection, again and again while the server restarts, fails over
@@ -61,12 +75,12 @@ func (s *Store) attempt(ctx context.Context, f func(ctx context.Context, conn *p
 	return f(ctx, conn)
 }
 
-// read is retry for a call that only reads.
+// read is retry as a call of its own.
 func (s *Store) read(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.base.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.work.Done()
+	defer s.base.Leave()
 	return s.retry(ctx, f)
 }
 

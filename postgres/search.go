@@ -10,36 +10,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Search implements [pleat.Searcher].
 func (s *Store) Search(ctx context.Context, key pleat.SessionKey, query string, limit int) ([]pleat.Hit, error) {
-	if err := s.enterWriting(ctx); err != nil {
-		return nil, fmt.Errorf("search session %q: %w", key, err)
+	if s.opts.ReadOnly {
+		return nil, fmt.Errorf("search session %q: %w", key, pleat.ErrReadOnly)
 	}
-	defer s.work.Done()
-	hits, err := s.search(ctx, key, query, limit)
-	return hits, s.fail(ctx, err, "search session %q", key)
+	return s.base.Search(ctx, key, query, limit)
 }
 
-func (s *Store) search(ctx context.Context, key pleat.SessionKey, query string, limit int) (hits []pleat.Hit, err error) {
-	words := pleat.QueryWords(query)
-	if limit <= 0 || len(words) == 0 {
-		return nil, nil
-	}
-	x, err := s.session(ctx, key)
-	if x == nil || err != nil {
-		return nil, err
-	}
-	for more := true; more; {
-		if more, err = s.indexSome(ctx, x.id, x.head); err != nil {
-			return nil, err
-		}
-	}
-	err = s.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) (hits []pleat.Hit, err error) {
+	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		// All words at one moment.
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-			hits, err = rank(ctx, tx, x.id, words, limit)
+			hits, err = rank(ctx, tx, x.ID, words, limit)
 			return err
 		})
 	})
@@ -49,8 +35,7 @@ func (s *Store) search(ctx context.Context, key pleat.SessionKey, query string, 
 // commonWord is how many places must have a word for it to be common.
 const commonWord = 1000
 
-// rank finds the best places. Words that are everywhere say little about any place.
-// They are looked for only if the others do not say enough.
+// rank finds all places that are worth something.
 func rank(ctx context.Context, tx pgx.Tx, session int64, words []string, limit int) ([]pleat.Hit, error) {
 	r := ranking{scores: make(map[placeKey]*pleat.Hit)}
 	err := tx.QueryRow(ctx, "SELECT places, words FROM pleat.indexed WHERE session = $1", session).Scan(&r.places, &r.words)
@@ -60,30 +45,17 @@ func rank(ctx context.Context, tx pgx.Tx, session int64, words []string, limit i
 	if err != nil {
 		return nil, err
 	}
-	var common []string
-	for _, word := range words {
-		whole, err := r.add(ctx, tx, session, word, commonWord)
-		if err != nil {
-			return nil, err
-		}
-		if !whole {
-			common = append(common, word)
-		}
-	}
-	for _, word := range common {
-		if len(r.scores) >= limit {
-			break
-		}
-		if _, err := r.add(ctx, tx, session, word, r.places+1); err != nil {
-			return nil, err
-		}
+	err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
+		return r.add(ctx, tx, session, word, common)
+	})
+	if err != nil {
+		return nil, err
 	}
 	hits := make([]pleat.Hit, 0, len(r.scores))
 	for _, hit := range r.scores {
 		hits = append(hits, *hit)
 	}
-	pleat.SortHits(hits)
-	return hits[:min(limit, len(hits))], nil
+	return hits, nil
 }
 
 // ranking adds up the scores of places, word by word.
@@ -110,30 +82,26 @@ const (
 	selectCommon = "SELECT " + placeColumns + ", 1 FROM pleat.place p WHERE " + placeWhere
 )
 
-// add finds the places that have the word and adds what that is worth. A word that more
-// than most places have is left out, and reported as not whole.
-func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string, most int) (whole bool, err error) {
-	word = wordPrefix(session) + word
+// add finds the places that have the word and adds what that is worth. Unless common
+// is set, a word that many places have is left out, and reported as not whole.
+func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string, common bool) (whole bool, err error) {
+	word = rows.WordPrefix(session) + word
 	query := "'" + strings.ReplaceAll(word, "'", "''") + "'"
 	text, args := selectCommon, []any{session, query}
-	if most <= commonWord {
+	if !common {
 		text, args = selectPlaces, append(args, word)
 		var known int
 		err := tx.QueryRow(ctx, "SELECT count(*) FROM (SELECT 1 FROM pleat.place p WHERE "+placeWhere+" LIMIT $3) n",
-			session, query, most).Scan(&known)
-		if err != nil || known == 0 || known == most {
-			return known != most, err
+			session, query, commonWord).Scan(&known)
+		if err != nil || known == 0 || known == commonWord {
+			return known != commonWord, err
 		}
-	}
-	rows, err := tx.Query(ctx, text, args...)
-	if err != nil {
-		return false, err
 	}
 	type found struct {
 		hit           pleat.Hit
 		length, count int
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
+	all, err := rows.Collect(rows.Each(tx.Query(ctx, text, args...)), func(row rows.Scanner) (f found, err error) {
 		h := &f.hit
 		err = row.Scan(&h.Seq, &h.Start, &h.End, &h.From, &h.To, &f.length, &f.count)
 		h.End += h.Start
@@ -157,11 +125,7 @@ func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string
 // Reindex makes the search index anew, in the background: from the texts, which are
 // stored. It is for an index that is damaged.
 func (s *Store) Reindex(ctx context.Context) error {
-	if err := s.enter(ctx); err != nil {
-		return fmt.Errorf("reindex: %w", err)
-	}
-	defer s.work.Done()
-	err := s.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			for _, text := range []string{
 				"SET LOCAL statement_timeout = 0",
@@ -177,7 +141,7 @@ func (s *Store) Reindex(ctx context.Context) error {
 		})
 	})
 	if err == nil {
-		s.wakeIndexer()
+		s.base.Wake()
 	}
-	return s.fail(ctx, err, "reindex")
+	return s.base.Fail(ctx, err, "reindex")
 }

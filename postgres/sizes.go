@@ -1,15 +1,13 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Sizes implements [pleat.Sizer]. It reads the table of sessions and that of bodies, the
@@ -28,45 +26,31 @@ func (s *Store) Sizes(ctx context.Context) (out pleat.Sizes, err error) {
 			if err := tx.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&out.Bytes); err != nil {
 				return err
 			}
-			if out.Tenants, err = tenantSizes(ctx, tx); err != nil {
+			if out.Tenants, err = rows.Collect(rows.Each(tx.Query(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
 				return err
 			}
 			out.Tables, err = tableSizes(ctx, tx)
 			return err
 		})
 	})
-	return out, s.fail(ctx, err, "measure store %s", s.name)
+	return out, s.base.Fail(ctx, err, "measure store %s", s.name)
 }
 
-func tenantSizes(ctx context.Context, tx pgx.Tx) ([]pleat.TenantSize, error) {
-	rows, err := tx.Query(ctx, `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
-		FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
-			FROM pleat.session GROUP BY tenant, owner) s
-		LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored FROM pleat.blob GROUP BY owner) b USING (owner)
-		ORDER BY s.tenant`)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (t pleat.TenantSize, err error) {
-		var name []byte
-		err = row.Scan(&name, &t.Sessions, &t.Entries, &t.BodyBytes, &t.Bodies, &t.Stored)
-		t.Tenant = string(name)
-		return t, err
-	})
-}
+const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
+	FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
+		FROM pleat.session GROUP BY tenant, owner) s
+	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored FROM pleat.blob GROUP BY owner) b USING (owner)
+	ORDER BY s.tenant`
 
 // tableSizes asks the catalogue. How many rows a table has it knows from the last VACUUM
 // or ANALYZE; of one that had neither they are counted.
 func tableSizes(ctx context.Context, tx pgx.Tx) ([]pleat.TableSize, error) {
-	rows, err := tx.Query(ctx, `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
-		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`)
-	if err != nil {
-		return nil, err
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t pleat.TableSize, err error) {
-		err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
-		return t, err
-	})
+	list, err := rows.Collect(rows.Each(tx.Query(ctx, `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`)),
+		func(row rows.Scanner) (t pleat.TableSize, err error) {
+			err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
+			return t, err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +62,6 @@ func tableSizes(ctx context.Context, tx pgx.Tx) ([]pleat.TableSize, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(list, func(a, b pleat.TableSize) int {
-		return cmp.Or(cmp.Compare(b.Data+b.Indexes, a.Data+a.Indexes), strings.Compare(a.Name, b.Name))
-	})
+	rows.SortTables(list)
 	return list, nil
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Options tells how to open a store. A nil pointer means all defaults.
@@ -76,18 +76,12 @@ type Store struct {
 	name    string // host and database, for messages
 	version int    // of the schema
 	opts    Options
-	log     *slog.Logger
 	pool    *pgxpool.Pool
-
-	wake chan struct{} // tells the indexer that there is work
-
-	mu       sync.Mutex // guards closed and the growth of work
-	closed   bool
-	work     sync.WaitGroup // calls under way, and the indexer
-	stop     context.CancelFunc
-	stopping context.Context
-	once     sync.Once
+	base    rows.Base
 }
+
+// tables are the store as package rows sees it.
+type tables struct{ *Store }
 
 var (
 	_ pleat.Store    = (*Store)(nil)
@@ -101,24 +95,23 @@ var (
 // knows. Tables that are not there are made, older ones brought up to date while others
 // use them; newer ones are [pleat.ErrSchema]. The context is for opening only.
 func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
-	s := &Store{opts: opts.withDefaults(), wake: make(chan struct{}, 1)}
-	s.log = s.opts.Logger
+	s := &Store{opts: opts.withDefaults()}
 	config, err := poolConfig(url, s.opts)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s.name = storeName(config.ConnConfig)
+	s.base = rows.Base{Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly}
+	s.base.Init(tables{s})
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", s.name, s.explain(err))
+		return nil, fmt.Errorf("open store %s: %w", s.name, s.base.Explain(err))
 	}
 	if err := s.prepare(ctx); err != nil {
 		s.pool.Close()
-		return nil, s.fail(ctx, err, "open store %s", s.name)
+		return nil, s.base.Fail(ctx, err, "open store %s", s.name)
 	}
-	s.stopping, s.stop = context.WithCancel(context.Background())
 	if !s.opts.IndexOnSearch && !s.opts.ReadOnly {
-		s.work.Go(s.indexLoop)
-		s.wakeIndexer() // for what an earlier process left behind
+		s.base.StartIndexer(indexPoll)
 	}
 	return s, nil
 }
@@ -130,35 +123,8 @@ func (s *Store) Schema() (version, newest int) { return s.version, len(migration
 // Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed by whoever has the store open.
 func (s *Store) Close() error {
-	s.once.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.stop()
-		s.work.Wait()
+	return s.base.Close(func() error {
 		s.pool.Close()
+		return nil
 	})
-	return nil
-}
-
-// enterWriting is enter for a call that writes.
-func (s *Store) enterWriting(ctx context.Context) error {
-	if s.opts.ReadOnly {
-		return pleat.ErrReadOnly
-	}
-	return s.enter(ctx)
-}
-
-// enter begins a call; the call ends with s.work.Done.
-func (s *Store) enter(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return pleat.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.work.Add(1)
-	return nil
 }

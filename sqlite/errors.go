@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	driver "modernc.org/sqlite"
@@ -28,27 +28,26 @@ func code(err error) int {
 
 func isBusy(err error) bool { return code(err)&0xff == lib.SQLITE_BUSY }
 
-// explain turns what the driver says into the project's errors, with the file's name
-// and what to do about it.
-func (s *Store) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, damaged := errors.AsType[errDamaged](asDamage(err)); damaged {
-		return fmt.Errorf("%s: %w: %v", s.path, pleat.ErrCorrupt, err)
-	}
-	switch c := code(err); c & 0xff {
+// Misfit goes by the text: database/sql has no type for it.
+func (t tables) Misfit(err error) bool {
+	return code(err) == 0 && strings.Contains(err.Error(), "sql: Scan error on column index")
+}
+
+func (t tables) Interrupted(err error) bool { return code(err)&0xff == lib.SQLITE_INTERRUPT }
+
+func (t tables) Explain(err error) error {
+	switch code(err) & 0xff {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return fmt.Errorf("%s: %w: %v", s.path, pleat.ErrCorrupt, err)
+		return fmt.Errorf("%s: %w: %v", t.path, pleat.ErrCorrupt, err)
 	case lib.SQLITE_FULL:
-		return s.full(err)
+		return t.full(err)
 	case lib.SQLITE_IOERR:
-		if cause := s.spaceProblem(); cause != nil {
-			return s.full(cause)
+		if cause := t.spaceProblem(); cause != nil {
+			return t.full(cause)
 		}
-		return fmt.Errorf("%s: %w", s.path, err)
+		return fmt.Errorf("%s: %w", t.path, err)
 	case lib.SQLITE_BUSY:
-		return fmt.Errorf("%s: %w: %v", s.path, ErrBusy, err)
+		return fmt.Errorf("%s: %w: %v", t.path, ErrBusy, err)
 	}
 	return err
 }
@@ -76,21 +75,4 @@ func (s *Store) spaceProblem() error {
 		return err
 	}
 	return nil
-}
-
-// fail finishes an operation's error: "verb object: reason". A cancelled context is
-// told as such, whatever the driver made of it.
-func (s *Store) fail(ctx context.Context, err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil && (code(err)&0xff == lib.SQLITE_INTERRUPT || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		err = ctx.Err()
-	}
-	return fmt.Errorf(format+": %w", append(args, s.explain(err))...)
-}
-
-// corrupt describes damage in the file.
-func (s *Store) corrupt(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", s.path, fmt.Sprintf(format, args...), pleat.ErrCorrupt)
 }

@@ -61,7 +61,7 @@ func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 		return fmt.Errorf("the file is empty; delete it to begin anew: %w", pleat.ErrCorrupt)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		log.Warn("store is accessible to others than its owner", "path", path, "mode", info.Mode().Perm())
+		log.Warn("store is accessible to others than its owner", "mode", info.Mode().Perm())
 	}
 	return checkLog(path + "-wal")
 }

@@ -3,99 +3,73 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Sessions implements [pleat.Keeper].
 func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.SessionInfo, error] {
-	return func(yield func(pleat.SessionInfo, error) bool) {
-		sessions, err := s.sessions(ctx, tenant)
-		if err != nil {
-			yield(pleat.SessionInfo{}, s.fail(ctx, err, "list sessions"))
-			return
-		}
-		for _, x := range sessions {
-			info := pleat.SessionInfo{
-				Key: x.key, Entries: x.head, BodyBytes: x.bytes,
-				First: time.UnixMilli(x.first).UTC(), Last: time.UnixMilli(x.last).UTC(),
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+	return s.base.Sessions(ctx, tenant)
 }
 
-// sessions reads all of a tenant's sessions, newest first. The table and the index
-// must agree on how many there are.
-func (s *Store) sessions(ctx context.Context, tenant string) ([]*session, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.work.Done()
-	tx, err := s.read.BeginTx(ctx, nil)
+// Sessions compares the table and the index: they must agree on how many there are.
+func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, error) {
+	tx, err := t.read.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback()
 	var want int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM session INDEXED BY session_name WHERE tenant = ?", column(tenant)).Scan(&want); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM session INDEXED BY session_name WHERE tenant = ?", rows.Column(tenant)).Scan(&want); err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+sessionColumns+" FROM session s NOT INDEXED WHERE s.tenant = ?", column(tenant))
+	sessions, err := rows.Collect(rows.Each(tx.QueryContext(ctx, "SELECT "+rows.SessionColumns+" FROM session s NOT INDEXED WHERE s.tenant = ?",
+		rows.Column(tenant))), t.base.ReadSession)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var sessions []*session
-	for rows.Next() {
-		x, err := readSession(rows)
-		if damaged, ok := errors.AsType[errDamaged](err); ok {
-			return nil, s.corrupt("a session of tenant %q: %s", tenant, damaged.what)
-		}
-		if err != nil {
-			return nil, err
-		}
-		sessions = append(sessions, x)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
 	if len(sessions) != want {
-		return nil, s.corrupt("tenant %q has %d sessions, its index %d", tenant, len(sessions), want)
+		return nil, t.base.Corrupt("tenant %q has %d sessions, its index %d", tenant, len(sessions), want)
 	}
-	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(b.newest, a.newest) })
+	slices.SortFunc(sessions, func(a, b *rows.Session) int { return cmp.Compare(b.Newest, a.Newest) })
 	return sessions, nil
+}
+
+// Tenants lists the tenants that have sessions, in order of name: for the owner of the
+// file, who checks or keeps all of it.
+func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
+	err = s.base.Do(ctx, func() error {
+		tenants, err = rows.Collect(rows.Each(s.read.QueryContext(ctx, "SELECT DISTINCT tenant FROM session ORDER BY tenant")), rows.Text)
+		return err
+	}, "list tenants")
+	return tenants, err
 }
 
 // Forget implements [pleat.Keeper]. When it has returned nil, nothing of the session is
 // left in the file or its log, but for bodies that other sessions of the tenant have.
 // The search index is written anew for that, which takes time if it is large.
 func (s *Store) Forget(ctx context.Context, key pleat.SessionKey) error {
-	if err := s.enter(ctx); err != nil {
-		return fmt.Errorf("forget session %q: %w", key, err)
+	return s.base.Forget(ctx, key)
+}
+
+func (t tables) Forget(ctx context.Context, key pleat.SessionKey) error {
+	if err := t.update(ctx, func(ctx context.Context) error { return t.forget(ctx, key) }); err != nil {
+		return err
 	}
-	defer s.work.Done()
-	err := s.update(ctx, func(ctx context.Context) error { return s.forget(ctx, key) })
-	if err == nil {
-		err = s.emptyLog(ctx)
-	}
-	return s.fail(ctx, err, "forget session %q", key)
+	return t.emptyLog(ctx)
 }
 
 // forget runs in a write transaction.
 func (s *Store) forget(ctx context.Context, key pleat.SessionKey) error {
-	x, err := readSession(s.write.sessionByName.QueryRowContext(ctx, column(key.Tenant), column(key.Session)))
-	if _, damaged := errors.AsType[errDamaged](err); damaged && x != nil {
-		err = nil // what is damaged can be forgotten too
-	}
-	if err != nil || x == nil {
+	// What is damaged can be forgotten too, if it can be read at all.
+	x, _ := s.base.ReadSession(s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
+	if x == nil {
+		var err error
 		if x, err = s.sessionForWriting(ctx, key); err != nil {
 			return err
 		}
@@ -103,7 +77,7 @@ func (s *Store) forget(ctx context.Context, key pleat.SessionKey) error {
 	if x == nil {
 		return pleat.ErrNotFound
 	}
-	from, to := placeRange(x.id)
+	from, to := placeRange(x.ID)
 	var places int64
 	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM place WHERE id >= ? AND id < ?", from, to).Scan(&places); err != nil {
 		return err
@@ -122,16 +96,16 @@ func (s *Store) forget(ctx context.Context, key pleat.SessionKey) error {
 		args []any
 	}{
 		{"DELETE FROM place WHERE id >= ? AND id < ?", []any{from, to}},
-		{"DELETE FROM indexed WHERE session = ?", []any{x.id}},
-		{"DELETE FROM pending WHERE session = ?", []any{x.id}},
-		{"DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", []any{x.id}},
+		{"DELETE FROM indexed WHERE session = ?", []any{x.ID}},
+		{"DELETE FROM pending WHERE session = ?", []any{x.ID}},
+		{"DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", []any{x.ID}},
 		{
 			`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
 			SELECT 1 FROM entry e JOIN session s ON s.id = e.session WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
-			[]any{column(key.Tenant), x.id, x.id},
+			[]any{rows.Column(key.Tenant), x.ID, x.ID},
 		},
-		{"DELETE FROM entry WHERE session = ?", []any{x.id}},
-		{"DELETE FROM session WHERE id = ?", []any{x.id}},
+		{"DELETE FROM entry WHERE session = ?", []any{x.ID}},
+		{"DELETE FROM session WHERE id = ?", []any{x.ID}},
 	} {
 		if _, err := s.conn.ExecContext(ctx, step.text, step.args...); err != nil {
 			return err

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // applicationID marks the file as ours: "plea" in the file's header.
@@ -106,7 +108,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if version < len(migrations) && !s.readOnly {
+	if version < len(migrations) && !s.base.ReadOnly {
 		if err := s.begin(ctx); err != nil {
 			return err
 		}
@@ -124,7 +126,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		version = len(migrations)
 	}
 	s.version = version
-	if err := checkSchema(ctx, s.conn, migrations[:version]); err != nil || s.readOnly {
+	if err := checkSchema(ctx, s.conn, migrations[:version]); err != nil || s.base.ReadOnly {
 		return err
 	}
 	var mode string
@@ -183,25 +185,13 @@ func runMigrations(ctx context.Context, conn *sql.Conn, version int) error {
 
 // checkSchema compares the tables and indexes that are there with those that must be.
 func checkSchema(ctx context.Context, conn *sql.Conn, migrations []string) error {
-	rows, err := conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+	texts, err := rows.Collect(rows.Each(conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")), rows.Text)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	there := make(map[string]bool)
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		there[text] = true
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	for statement := range strings.SplitSeq(strings.Join(migrations, ""), ";") {
 		statement = strings.TrimSpace(statement)
-		if strings.HasPrefix(statement, "CREATE ") && !there[statement] {
+		if strings.HasPrefix(statement, "CREATE ") && !slices.Contains(texts, statement) {
 			name, _, _ := strings.Cut(statement, "(")
 			return fmt.Errorf("schema: no %s as it should be: %w", strings.TrimPrefix(name, "CREATE "), pleat.ErrCorrupt)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // statements are those of the writer's connection, prepared once.
@@ -25,12 +27,15 @@ type queries struct {
 }
 
 const (
-	selectSessionByName = "SELECT " + sessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ?"
-	selectSessionByHash = "SELECT " + sessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
+	entryColumns        = "e.id, " + rows.EntryColumns
+	selectSessionByName = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ?"
+	selectSessionByHash = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
 	selectEntries       = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
 	// One statement sees one moment: the entry and its body, or neither.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
 		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? AND e.session = ? LIMIT 1"
+	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns + " FROM entry e JOIN session s ON s.id = e.session " +
+		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"
 )
 
 // preparer is a connection or a pool of them.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 // Options tells how to open a store. A nil pointer means all defaults.
@@ -61,11 +61,10 @@ func (o *Options) maxPages() int64 {
 
 // Store is a store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	path     string
-	log      *slog.Logger
-	busy     time.Duration
-	readOnly bool
-	version  int // of the schema
+	base    rows.Base
+	path    string
+	busy    time.Duration
+	version int // of the schema
 
 	read   *sql.DB   // many connections
 	writer *sql.DB   // one connection, and that is conn
@@ -74,18 +73,12 @@ type Store struct {
 	write  statements
 	query  queries
 
-	indexTurn chan struct{} // held by whoever indexes
-	long      *longText     // what that is in the middle of; nil: of nothing
-	wake      chan struct{} // tells the indexer that there is work
-
-	mu       sync.Mutex // guards closed and the growth of work
-	closed   bool
-	work     sync.WaitGroup // calls under way, and the indexer
-	stop     context.CancelFunc
-	stopping context.Context
-	closeErr error
-	once     sync.Once
+	indexTurn chan struct{}  // held by whoever indexes
+	long      *rows.LongText // what that is in the middle of; nil: of nothing
 }
+
+// tables are the store as package rows sees it.
+type tables struct{ *Store }
 
 var (
 	_ pleat.Store    = (*Store)(nil)
@@ -100,18 +93,17 @@ var (
 // up to date; a newer one is [pleat.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{
-		path: path, log: opts.logger(), busy: opts.busyTimeout(), readOnly: opts.readOnly(),
-		turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		path: path, busy: opts.busyTimeout(),
+		base: rows.Base{Name: path, Log: opts.logger().With("path", path), ReadOnly: opts.readOnly(), Quick: true},
+		turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1),
 	}
-	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.base.Init(tables{s})
 	if err := s.open(opts); err != nil {
-		s.stop()
 		s.closeDatabases()
-		return nil, fmt.Errorf("open store %s: %w", path, s.explain(err))
+		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))
 	}
-	if !s.readOnly && (opts == nil || !opts.IndexOnSearch) {
-		s.work.Go(s.indexLoop)
-		s.wakeIndexer() // for what an earlier process left behind
+	if !s.base.ReadOnly && (opts == nil || !opts.IndexOnSearch) {
+		s.base.StartIndexer(0)
 	}
 	return s, nil
 }
@@ -122,7 +114,7 @@ func (s *Store) Schema() (version, newest int) { return s.version, len(migration
 
 func (s *Store) open(opts *Options) error {
 	ctx := context.Background()
-	if err := prepareFile(s.path, s.readOnly, s.log); err != nil {
+	if err := prepareFile(s.path, s.base.ReadOnly, s.base.Log); err != nil {
 		return err
 	}
 	var err error
@@ -155,7 +147,7 @@ func (s *Store) open(opts *Options) error {
 // source names the file for the driver. Who opens a file read-only leaves its log where
 // it is when it closes it.
 func (s *Store) source(pragmas []string) string {
-	if s.readOnly {
+	if s.base.ReadOnly {
 		return dataSource(s.path, pragmas...) + "&mode=ro"
 	}
 	return dataSource(s.path, pragmas...)
@@ -167,18 +159,10 @@ func (s *Store) timeoutPragma() string { return fmt.Sprintf("busy_timeout(%d)", 
 // Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed when the store is opened again.
 func (s *Store) Close() error {
-	s.once.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.stop()
-		s.work.Wait()
+	return s.base.Close(func() error {
 		s.endLong()
-		if err := s.closeDatabases(); err != nil {
-			s.closeErr = fmt.Errorf("close store %s: %w", s.path, err)
-		}
+		return s.closeDatabases()
 	})
-	return s.closeErr
 }
 
 // closeDatabases closes the readers first: the last connection to go empties the log.
@@ -196,25 +180,11 @@ func (s *Store) closeDatabases() error {
 	return errors.Join(errs...)
 }
 
-// enter begins a call; the call ends with s.work.Done.
-func (s *Store) enter(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return pleat.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.work.Add(1)
-	return nil
-}
-
 // update runs f in a write transaction: all of it becomes durable, or nothing is there
 // after the error. Waiting obeys the context; once the transaction has begun it is
 // carried to its end, so that the caller always knows what happened.
 func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
-	if s.readOnly {
+	if s.base.ReadOnly {
 		return pleat.ErrReadOnly
 	}
 	select {

@@ -1,7 +1,4 @@
-// Package packed is how stores keep bodies and texts: compressed where that helps, and
-// checked against their size and hash when they are read. It also has what stores must
-// do alike with rows: checksums, keys, and noticing that an entry is missing.
-package packed
+package rows
 
 import (
 	"fmt"

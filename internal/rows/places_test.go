@@ -1,11 +1,11 @@
-package packed_test
+package rows_test
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/packed"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 func TestPlaces(t *testing.T) {
@@ -26,7 +26,7 @@ func TestPlaces(t *testing.T) {
 		"no JSON":             {"text that is ä 😀\n", answer[:len(answer)-2], false},
 		"no body":             {"text", "", false},
 	} {
-		b := packed.PackPlaces(c.text, []byte(c.body))
+		b := rows.PackPlaces(c.text, []byte(c.body))
 		if b.InBody() != c.in {
 			t.Errorf("%s: in the body: %v", name, b.InBody())
 		}
@@ -43,7 +43,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: unpacked without its body to %q", name, got)
 		}
 		for i := range b.Data {
-			damaged := packed.Blob{Size: b.Size, Codec: b.Codec, Data: bytes.Clone(b.Data)}
+			damaged := rows.Blob{Size: b.Size, Codec: b.Codec, Data: bytes.Clone(b.Data)}
 			damaged.Data[i] ^= 0x40
 			if got, err := textOf(damaged, c.body, c.text); err == nil {
 				t.Errorf("%s: byte %d flipped: %q", name, i, got)
@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func textOf(b packed.Blob, body, text string) ([]byte, error) {
+func textOf(b rows.Blob, body, text string) ([]byte, error) {
 	if b.InBody() {
 		return b.UnpackFrom([]byte(body), len(text), pleat.HashOf(text))
 	}
@@ -64,11 +64,11 @@ func FuzzPlaces(f *testing.F) {
 	f.Add("a\nb\n", []byte(`{"x":"a","y":["b\n"]}`), []byte{1<<2 | 2, 'a', 3<<2 | 1, 5})
 	f.Add(`{"c":1}`, []byte(`[{"c":1}]`), []byte{7 << 2, 1})
 	f.Fuzz(func(t *testing.T, text string, body, list []byte) {
-		b := packed.PackPlaces(text, body)
+		b := rows.PackPlaces(text, body)
 		if got, err := textOf(b, string(body), text); err != nil || string(got) != text {
 			t.Errorf("%q, %v, want %q", got, err, text)
 		}
-		b = packed.Blob{Size: len(text), Codec: 3, Data: list}
+		b = rows.Blob{Size: len(text), Codec: 3, Data: list}
 		if got, err := b.UnpackFrom(body, len(text), pleat.HashOf(text)); err == nil && string(got) != text {
 			t.Errorf("%v in %q: %q, want %q or an error", list, body, got, text)
 		}

@@ -1,4 +1,4 @@
-package packed_test
+package rows_test
 
 import (
 	"bytes"
@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/packed"
+	"github.com/pleat-dev/pleat/internal/rows"
 )
 
 func TestPack(t *testing.T) {
 	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000), "\x00\xff" + strings.Repeat("x", 90)} {
-		for _, b := range []packed.Blob{packed.Pack([]byte(content)), packed.PackText(content), packed.PackQuick([]byte(content))} {
+		for _, b := range []rows.Blob{rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content))} {
 			got, err := b.Unpack(len(content), pleat.HashOf(content))
 			if err != nil || string(got) != content {
 				t.Errorf("round trip of %d bytes: %v", len(content), err)
@@ -26,16 +26,16 @@ func TestPack(t *testing.T) {
 // Whatever is wrong with stored bytes is an error, never content.
 func TestUnpackRefuses(t *testing.T) {
 	content := []byte(strings.Repeat("the same line again\n", 500))
-	refuses(t, content, packed.Pack(content))
-	refuses(t, content, packed.PackQuick(content))
+	refuses(t, content, rows.Pack(content))
+	refuses(t, content, rows.PackQuick(content))
 }
 
-func refuses(t *testing.T, content []byte, good packed.Blob) {
+func refuses(t *testing.T, content []byte, good rows.Blob) {
 	t.Helper()
 	hash := pleat.HashOf(content)
 	flipped := bytes.Clone(good.Data)
 	flipped[len(flipped)/2] ^= 1
-	for name, b := range map[string]packed.Blob{
+	for name, b := range map[string]rows.Blob{
 		"other size":   {Size: good.Size - 1, Codec: good.Codec, Data: good.Data},
 		"cut":          {Size: good.Size, Codec: good.Codec, Data: good.Data[:len(good.Data)-3]},
 		"bit flipped":  {Size: good.Size, Codec: good.Codec, Data: flipped},

@@ -1,0 +1,92 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Draft is an entry on its way into the store, hashed and compressed before anything is
+// locked.
+type Draft struct {
+	Record
+	Body Blob
+	Text Blob
+}
+
+// NewDraft does all that can be done without the database.
+func (b *Base) NewDraft(e pleat.Entry) Draft {
+	var d Draft
+	d.Entry = pleat.Entry{
+		Kind: e.Kind, Label: e.Label, Time: time.UnixMilli(e.Time.UnixMilli()),
+		Data: e.Data, BodySize: len(e.Body),
+	}
+	if len(e.Body) > 0 {
+		d.BodyHash = pleat.HashOf(e.Body)
+		if b.Quick {
+			d.Body = PackQuick(e.Body)
+		} else {
+			d.Body = Pack(e.Body)
+		}
+	}
+	if e.Text != "" {
+		d.TextHash = pleat.HashOf(e.Text)
+	}
+	if d.OwnText() {
+		if b.Quick {
+			d.Text = PackPlaces(e.Text, e.Body)
+		} else {
+			d.Text = PackText(e.Text)
+		}
+	}
+	return d
+}
+
+// OwnText reports whether the entry has a text that is not its body.
+func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
+
+// Append implements [pleat.Store].
+func (b *Base) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries []pleat.Entry) (head uint64, err error) {
+	indexable := false
+	err = b.doWriting(ctx, func() error {
+		drafts := make([]Draft, len(entries))
+		for i, e := range entries {
+			if e.Kind == "" {
+				return fmt.Errorf("entry %d has no kind", i)
+			}
+			drafts[i] = b.NewDraft(e)
+			indexable = indexable || e.Text != ""
+		}
+		head, err = b.tables.Append(ctx, key, last, drafts)
+		return err
+	}, "append to session %q", key)
+	if err != nil {
+		return 0, err
+	}
+	if indexable {
+		b.Wake()
+	}
+	return head, nil
+}
+
+// After says that a session ends with another entry than the caller expects, if it does.
+func (x *Session) After(last uint64) error {
+	if x.Head != last {
+		return fmt.Errorf("after entry %d: its last entry is %d: %w", last, x.Head, pleat.ErrConflict)
+	}
+	return nil
+}
+
+// Add takes an entry into the session's figures and gives it its numbers.
+func (x *Session) Add(d *Draft) {
+	if x.Head == 0 {
+		x.First = d.Time.UnixMilli()
+	}
+	x.Head++
+	d.Seq, d.Prev = x.Head, x.Kinds[d.Kind]
+	x.Kinds[d.Kind] = d.Seq
+	x.Bytes += int64(d.BodySize)
+	x.Last = d.Time.UnixMilli()
+}

@@ -1,0 +1,172 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Tables is what a store has of its own: its SQL, and what the errors of its driver mean.
+// Session and Page are calls of their own, see [Base.Enter]. So are the methods for Verify,
+// unless the store's Verify is one. The others run within a call.
+type Tables interface {
+	// Misfit reports whether Scan failed since a value does not fit its Go type.
+	Misfit(err error) bool
+	// Interrupted reports whether err is what the driver makes of a cancelled context.
+	Interrupted(err error) bool
+	// Explain turns an error of the driver into one of the project, with the name of the
+	// store and what to do about it.
+	Explain(err error) error
+
+	// Append adds drafts after entry number last.
+	Append(ctx context.Context, key pleat.SessionKey, last uint64, drafts []Draft) (head uint64, err error)
+	// Session finds a session; nil if there is none.
+	Session(ctx context.Context, key pleat.SessionKey) (*Session, error)
+	// Sessions reads all sessions of a tenant, newest first.
+	Sessions(ctx context.Context, tenant string) ([]*Session, error)
+	// Page reads entries from a number on, in order, at most that many. Fewer come if
+	// there are no more or if they are large. Along with an error come the entries before it.
+	Page(ctx context.Context, x *Session, from uint64, most int, kinds []pleat.EntryKind) ([]*Record, error)
+	// Find finds the newest entry for each label. The labels are sorted.
+	Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels []string) ([]pleat.Found, error)
+	// Forget deletes a session.
+	Forget(ctx context.Context, key pleat.SessionKey) error
+
+	// IndexSome indexes a batch of the texts that wait: those of x as it was read, or with
+	// nil any. It reports whether there may be more.
+	IndexSome(ctx context.Context, x *Session) (more bool, err error)
+	// Rank finds the best places for words, in any order.
+	Rank(ctx context.Context, x *Session, words []string, limit int) ([]pleat.Hit, error)
+	// TakeClaim takes a claim unless somebody has it; DropClaim ends it.
+	TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error)
+	DropClaim(ctx context.Context, work, token []byte) error
+
+	// EachSession runs f for all sessions, with the error of one that does not check.
+	EachSession(ctx context.Context, f func(x *Session, err error) error) error
+	// EachEntry runs f for the entries of a session in order, with the size of the body
+	// if it is there, or with the error of an entry that does not check.
+	EachEntry(ctx context.Context, x *Session, f func(r *Record, body *int64, err error) error) error
+	// CheckText reads the text of an entry.
+	CheckText(ctx context.Context, x *Session, r *Record) error
+	// EachBody runs f for all bodies, with the error of a row that cannot be read.
+	EachBody(ctx context.Context, f func(tenant string, hash []byte, body Blob, err error) error) error
+	// EachOrphan runs f for the numbers of sessions that are gone and still have entries.
+	EachOrphan(ctx context.Context, f func(session, entries int64) error) error
+}
+
+// Base is a store over its tables, without the methods that only one kind of store has.
+type Base struct {
+	Name     string // where it is, for messages
+	Log      *slog.Logger
+	ReadOnly bool
+	Quick    bool // pack for a store that a person waits for
+
+	tables Tables
+	wake   chan struct{} // tells the indexer that there is work
+
+	mu       sync.Mutex // guards closed and the growth of work
+	closed   bool
+	work     sync.WaitGroup // calls under way, and the indexer
+	stop     context.CancelFunc
+	stopping context.Context
+	once     sync.Once
+	closeErr error
+}
+
+// Init makes the base ready for use.
+func (b *Base) Init(tables Tables) {
+	b.tables, b.wake = tables, make(chan struct{}, 1)
+	b.stopping, b.stop = context.WithCancel(context.Background())
+}
+
+// Enter begins a call; the call ends with Leave.
+func (b *Base) Enter(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return pleat.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.work.Add(1)
+	return nil
+}
+
+// Leave ends a call.
+func (b *Base) Leave() { b.work.Done() }
+
+// Do runs f as a call and finishes its error as Fail does.
+func (b *Base) Do(ctx context.Context, f func() error, format string, args ...any) error {
+	err := b.Enter(ctx)
+	if err == nil {
+		defer b.Leave()
+		err = f()
+	}
+	return b.Fail(ctx, err, format, args...)
+}
+
+// doWriting is Do for a call that writes.
+func (b *Base) doWriting(ctx context.Context, f func() error, format string, args ...any) error {
+	if b.ReadOnly {
+		return b.Fail(ctx, pleat.ErrReadOnly, format, args...)
+	}
+	return b.Do(ctx, f, format, args...)
+}
+
+// Close waits for calls under way, but not for indexing, and then runs release. It does
+// so once.
+func (b *Base) Close(release func() error) error {
+	b.once.Do(func() {
+		b.mu.Lock()
+		b.closed = true
+		b.mu.Unlock()
+		b.stop()
+		b.work.Wait()
+		if err := release(); err != nil {
+			b.closeErr = fmt.Errorf("close store %s: %w", b.Name, err)
+		}
+	})
+	return b.closeErr
+}
+
+// Explain turns an error into one of the project.
+func (b *Base) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[damaged](err); ok || b.tables.Misfit(err) {
+		return fmt.Errorf("%s: %w: %v", b.Name, pleat.ErrCorrupt, err)
+	}
+	return b.tables.Explain(err)
+}
+
+// Fail finishes an operation's error: "verb object: reason". A cancelled context is
+// told as such, whatever the driver made of it.
+func (b *Base) Fail(ctx context.Context, err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && (b.tables.Interrupted(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = ctx.Err()
+	}
+	return fmt.Errorf(format+": %w", append(args, b.Explain(err))...)
+}
+
+// Corrupt describes damage in the store.
+func (b *Base) Corrupt(format string, args ...any) error {
+	return fmt.Errorf("%s: %s: %w", b.Name, fmt.Sprintf(format, args...), pleat.ErrCorrupt)
+}
+
+// In says where the damage is that a row was found to have. Other errors stay as they are.
+func (b *Base) In(err error, format string, args ...any) error {
+	if what, ok := errors.AsType[damaged](err); ok {
+		return b.Corrupt(format+": %s", append(args, string(what))...)
+	}
+	return err
+}

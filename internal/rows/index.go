@@ -1,0 +1,192 @@
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// WordPrefix goes before each word in the index: every session has its own words, so
+// that nothing about one is seen, or paid for, in another. Words have no slash.
+func WordPrefix(session int64) string { return strconv.FormatInt(session, 36) + "/" }
+
+// Job is an entry whose text waits, with the part that is indexed next.
+type Job struct {
+	Session  int64
+	Entry    int64 // what the store notes: its ID or its number
+	Done     int   // windows that are indexed already
+	Places   []Place
+	Finished bool // no windows are left after these
+}
+
+// Place is a window as it is indexed.
+type Place struct {
+	pleat.Hit
+	Words string // as the store writes them
+	Count int    // of words, with repeats
+}
+
+// ReadJob reads the columns session, entry and done.
+func ReadJob(row Scanner) (job Job, err error) {
+	err = row.Scan(&job.Session, &job.Entry, &job.Done)
+	return job, err
+}
+
+// LongText is a text that is indexed in several steps.
+type LongText struct {
+	entry int64
+	seq   uint64
+	done  int // windows that were taken
+	next  func() (pleat.Window, bool)
+	stop  func()
+}
+
+// OpenText begins with the first window of a job's text that is not indexed.
+func OpenText(job *Job, seq uint64, text string) *LongText {
+	t := &LongText{entry: job.Entry, seq: seq}
+	t.next, t.stop = iter.Pull(pleat.Windows(text))
+	for ; t.done < job.Done; t.done++ {
+		if _, ok := t.next(); !ok {
+			break
+		}
+	}
+	return t
+}
+
+// At reports whether the text goes on where the job does.
+func (t *LongText) At(job *Job) bool { return t != nil && t.entry == job.Entry && t.done == job.Done }
+
+// Close lets go of the text.
+func (t *LongText) Close() {
+	if t != nil {
+		t.stop()
+	}
+}
+
+// Cut takes the next windows of the jobs' texts, about room bytes of them, and returns the
+// jobs that got some. Open returns the text of a job; words writes the words of a window
+// as the store does. A text that cannot be read is given up: Verify names it.
+func (b *Base) Cut(ctx context.Context, jobs []Job, room int, open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int)) ([]Job, error) {
+	for i := range jobs {
+		job := &jobs[i]
+		if room <= 0 || ctx.Err() != nil {
+			return jobs[:i], nil
+		}
+		t, err := open(job)
+		if corrupt := errors.Is(err, pleat.ErrCorrupt); corrupt || errors.Is(err, sql.ErrNoRows) {
+			if corrupt {
+				b.Log.Error("text cannot be indexed", "err", err)
+			}
+			job.Finished = true
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		prefix := WordPrefix(job.Session)
+		for ; room > 0; t.done++ {
+			w, ok := t.next()
+			if !ok {
+				job.Finished = true
+				break
+			}
+			room -= len(w.Text)
+			p := Place{Hit: pleat.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
+			p.Words, p.Count = words(prefix, w.Text)
+			job.Places = append(job.Places, p)
+		}
+	}
+	return jobs, nil
+}
+
+// Wake tells the indexer that there is work.
+func (b *Base) Wake() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // it knows already
+	}
+}
+
+// StartIndexer indexes what waits until the store is closed: what an earlier process left
+// behind, what Wake tells of, and if every is not 0 what others leave behind.
+func (b *Base) StartIndexer(every time.Duration) {
+	b.Wake()
+	b.work.Go(func() {
+		var tick <-chan time.Time
+		if every > 0 {
+			tick = time.Tick(every)
+		}
+		for {
+			select {
+			case <-b.stopping.Done():
+				return
+			case <-b.wake:
+			case <-tick:
+			}
+			// After an error the next Append or Search tries again.
+			if err := b.index(b.stopping, nil); err != nil && b.stopping.Err() == nil {
+				b.Log.Error("index texts", "err", b.Explain(err))
+			}
+		}
+	})
+}
+
+// index indexes the texts that wait: those of x, or with nil all.
+func (b *Base) index(ctx context.Context, x *Session) (err error) {
+	for more := true; more && err == nil; {
+		more, err = b.tables.IndexSome(ctx, x)
+	}
+	return err
+}
+
+// Search implements [pleat.Searcher].
+func (b *Base) Search(ctx context.Context, key pleat.SessionKey, query string, limit int) (hits []pleat.Hit, err error) {
+	err = b.Do(ctx, func() error {
+		words := pleat.QueryWords(query)
+		x, err := b.tables.Session(ctx, key)
+		if x == nil || err != nil || limit <= 0 {
+			return err
+		}
+		if b.ReadOnly {
+			return pleat.ErrReadOnly
+		}
+		if err := b.index(ctx, x); err != nil || len(words) == 0 {
+			return err
+		}
+		hits, err = b.tables.Rank(ctx, x, words, limit)
+		pleat.SortHits(hits)
+		hits = hits[:min(limit, len(hits))]
+		return err
+	}, "search session %q", key)
+	return hits, err
+}
+
+// AddWords adds what each word is worth to the scores of places. Words that are everywhere
+// say little about any place. They are added only if the others do not find enough. With
+// common false, add leaves out a word that is everywhere and reports that it is not whole.
+func AddWords(words []string, enough func() bool, add func(word string, common bool) (whole bool, err error)) error {
+	var left []string
+	for _, word := range words {
+		whole, err := add(word, false)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			left = append(left, word)
+		}
+	}
+	for _, word := range left {
+		if enough() {
+			break
+		}
+		if _, err := add(word, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package rows
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// A scan reads a page, lets go of the database, and only then yields: the loop's body may
+// take as long as it likes and use the store as it likes. Pages grow and shrink with the
+// size of what is in them.
+const (
+	firstRows = 128
+	mostRows  = 2048
+	PageBytes = 1 << 20 // of data, about
+)
+
+// Scan implements [pleat.Store].
+func (b *Base) Scan(ctx context.Context, key pleat.SessionKey, from uint64, kinds []pleat.EntryKind) iter.Seq2[pleat.Entry, error] {
+	return func(yield func(pleat.Entry, error) bool) {
+		for r, err := range b.Records(ctx, key, from, kinds) {
+			if err != nil {
+				yield(pleat.Entry{}, b.Fail(ctx, err, "scan session %q", key))
+				return
+			}
+			if !yield(r.Entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Records yields checked records up to the entry that is the newest when it begins.
+func (b *Base) Records(ctx context.Context, key pleat.SessionKey, from uint64, kinds []pleat.EntryKind) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		x, err := b.tables.Session(ctx, key)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if x == nil {
+			return
+		}
+		due, rows := NewDue(x.Head, x.Kinds, from, kinds), firstRows
+		for due.Missing() != "" {
+			page, err := b.tables.Page(ctx, x, due.From, rows, kinds)
+			size := 0
+			for _, r := range page {
+				if r.Seq > x.Head {
+					break
+				}
+				if what := due.Check(&r.Entry, r.Prev); what != "" {
+					yield(nil, b.lost(ctx, x, what))
+					return
+				}
+				if !yield(r, nil) {
+					return
+				}
+				size += len(r.Data)
+			}
+			if err != nil {
+				yield(nil, b.In(err, "session %q", key))
+				return
+			}
+			if what := due.Missing(); what != "" && (len(page) == 0 || page[len(page)-1].Seq > x.Head) {
+				yield(nil, b.lost(ctx, x, what))
+				return
+			}
+			if size > PageBytes {
+				rows = max(rows/4, 1)
+			} else if size < PageBytes/4 {
+				rows = min(rows*4, mostRows)
+			}
+		}
+	}
+}
+
+// lost says what it means that entries are not there: damage, or that the session was
+// forgotten while it was read.
+func (b *Base) lost(ctx context.Context, x *Session, what string) error {
+	now, err := b.tables.Session(ctx, x.Key)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.ID != x.ID {
+		return fmt.Errorf("session was forgotten: %w", pleat.ErrNotFound)
+	}
+	return b.Corrupt("session %q: %s", x.Key, what)
+}
+
+// findBatch is how many labels one statement asks for.
+const findBatch = 1000
+
+// Find implements [pleat.Store].
+func (b *Base) Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels []string) (found []pleat.Found, err error) {
+	err = b.Do(ctx, func() error {
+		for batch := range slices.Chunk(Distinct(labels), findBatch) {
+			some, err := b.tables.Find(ctx, tenant, kind, batch)
+			if err != nil {
+				return err
+			}
+			found = append(found, some...)
+		}
+		return nil
+	}, "find %s entries", kind)
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// ReadFound reads an ID, EntryColumns and the names of the session, and checks that the
+// entry is of that tenant and kind. Asked reports whether it has the right label.
+func (b *Base) ReadFound(row Scanner, tenant string, kind pleat.EntryKind, asked func(r *Record) bool) (found pleat.Found, err error) {
+	var keyTenant, keyName []byte
+	r, err := b.scanEntry(row, &keyTenant, &keyName)
+	found.Key = pleat.SessionKey{Tenant: string(keyTenant), Session: string(keyName)}
+	if err == nil {
+		err = r.check(found.Key)
+	}
+	if err != nil {
+		return found, b.In(err, "a %s entry found by its label", kind)
+	}
+	if found.Key.Tenant != tenant || r.Kind != kind || !asked(r) {
+		return found, b.Corrupt("an index leads to the wrong %s entry", kind)
+	}
+	found.Entry = r.Entry
+	return found, nil
+}
+
+// Sessions implements [pleat.Keeper].
+func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.SessionInfo, error] {
+	return func(yield func(pleat.SessionInfo, error) bool) {
+		var sessions []*Session
+		err := b.Do(ctx, func() (err error) {
+			sessions, err = b.tables.Sessions(ctx, tenant)
+			return b.In(err, "a session of tenant %q", tenant)
+		}, "list sessions")
+		if err != nil {
+			yield(pleat.SessionInfo{}, err)
+			return
+		}
+		for _, x := range sessions {
+			info := pleat.SessionInfo{
+				Key: x.Key, Entries: x.Head, BodyBytes: x.Bytes,
+				First: time.UnixMilli(x.First).UTC(), Last: time.UnixMilli(x.Last).UTC(),
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Forget implements [pleat.Keeper].
+func (b *Base) Forget(ctx context.Context, key pleat.SessionKey) error {
+	return b.doWriting(ctx, func() error { return b.tables.Forget(ctx, key) }, "forget session %q", key)
+}
+
+// Claim implements [pleat.Claimer].
+func (b *Base) Claim(ctx context.Context, key pleat.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
+	if ttl <= 0 {
+		return nil, false, fmt.Errorf("claim %s of session %q for %v: the time must be more than zero", what, key, ttl)
+	}
+	work, token := KeyOf("claim", key.Tenant, key.Session, what), make([]byte, 16)
+	rand.Read(token) // never fails
+	err = b.doWriting(ctx, func() error {
+		ok, err = b.tables.TakeClaim(ctx, work, token, ttl)
+		return err
+	}, "claim %s of session %q", what, key)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	return func(ctx context.Context) error {
+		return b.Do(ctx, func() error { return b.tables.DropClaim(ctx, work, token) }, "release %s of session %q", what, key)
+	}, true, nil
+}

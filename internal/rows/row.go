@@ -1,0 +1,319 @@
+package rows
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// Session is a row of the table of that name.
+type Session struct {
+	ID     int64
+	Key    pleat.SessionKey
+	Head   uint64                     // number of the newest entry
+	Kinds  map[pleat.EntryKind]uint64 // and of the newest of each kind
+	Bytes  int64
+	First  int64
+	Last   int64
+	Newest int64 // ID of the newest entry
+}
+
+// Record is a row of the table entry: a [pleat.Entry] and what the store needs to know.
+type Record struct {
+	pleat.Entry
+	ID       int64  // grows with time; what it is depends on the store
+	Prev     uint64 // number of the entry of the same kind before this one, or 0
+	TextHash pleat.Hash
+	stored   []byte // the checksum in the row
+}
+
+// The columns that ReadSession and ReadEntry read, in their order. The ID of an entry
+// goes before EntryColumns.
+const (
+	SessionColumns = "s.id, s.tenant, s.name, s.head, s.kinds, s.bytes, s.first, s.last, s.newest, s.sum"
+	EntryColumns   = "e.seq, e.prev, e.kind, e.label, e.time, e.size, e.body, e.text, e.sum, e.data"
+)
+
+// NewSession returns a session without entries.
+func NewSession(id int64, key pleat.SessionKey) *Session {
+	return &Session{ID: id, Key: key, Kinds: make(map[pleat.EntryKind]uint64)}
+}
+
+// Values are the columns head, kinds, bytes, first, last, newest and sum, and then the id.
+func (x *Session) Values() []any {
+	return []any{int64(x.Head), EncodeKinds(x.Kinds), x.Bytes, x.First, x.Last, x.Newest, x.sum(), x.ID}
+}
+
+// sum is the checksum of a session row.
+func (x *Session) sum() []byte {
+	var s Summer
+	s.Text("session")
+	s.Number(uint64(x.ID))
+	s.Text(x.Key.Tenant)
+	s.Text(x.Key.Session)
+	s.Number(x.Head)
+	s.Bytes(EncodeKinds(x.Kinds))
+	for _, n := range []int64{x.Bytes, x.First, x.Last, x.Newest} {
+		s.Number(uint64(n))
+	}
+	return s.Sum()
+}
+
+// Sum is the checksum of an entry row. It covers the session's name, so an entry that
+// turns up in another session does not check.
+func (r *Record) Sum(key pleat.SessionKey) []byte {
+	var s Summer
+	s.Grow(256 + len(r.Data))
+	s.Text("entry")
+	s.Text(key.Tenant)
+	s.Text(key.Session)
+	s.Number(r.Seq)
+	s.Number(r.Prev)
+	s.Text(string(r.Kind))
+	s.Text(r.Label)
+	s.Number(uint64(r.Time.UnixMilli()))
+	s.Number(uint64(r.BodySize))
+	s.Bytes(HashColumn(r.BodyHash))
+	s.Bytes(HashColumn(r.TextHash))
+	s.Bytes(r.Data)
+	return s.Sum()
+}
+
+// SessionHash finds a session whatever the length of its names.
+func SessionHash(key pleat.SessionKey) []byte { return KeyOf("key", key.Tenant, key.Session) }
+
+// FindKey finds an entry by its label.
+func FindKey(tenant string, kind pleat.EntryKind, label string) []byte {
+	return KeyOf("find", tenant, string(kind), label)[:16]
+}
+
+// HashColumn is a hash as it is stored: nil if there is none.
+func HashColumn(h pleat.Hash) []byte {
+	if h.IsZero() {
+		return nil
+	}
+	return h[:]
+}
+
+// SetHash reads what HashColumn wrote, and reports whether it can be a hash.
+func SetHash(h *pleat.Hash, b []byte) bool {
+	return len(b) == 0 || len(b) == copy(h[:], b) && len(b) == len(h)
+}
+
+// Column keeps an empty value from becoming NULL.
+func Column[T ~string | ~[]byte](v T) []byte { return append([]byte{}, v...) }
+
+// Scanner is a row, or the present one of many.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Cursor is the result of a query, in either driver.
+type Cursor interface {
+	Scanner
+	Next() bool
+	Err() error
+}
+
+// Each yields the rows of a query and closes it.
+func Each[C Cursor](list C, err error) iter.Seq2[Scanner, error] {
+	return func(yield func(Scanner, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		switch c := any(list).(type) {
+		case interface{ Close() }:
+			defer c.Close()
+		case interface{ Close() error }:
+			defer c.Close()
+		}
+		for list.Next() {
+			if !yield(list, nil) {
+				return
+			}
+		}
+		if err := list.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Collect reads every row. Along with an error come the values before it.
+func Collect[T any](list iter.Seq2[Scanner, error], read func(row Scanner) (T, error)) (all []T, err error) {
+	for row, err := range list {
+		if err != nil {
+			return all, err
+		}
+		v, err := read(row)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// Text reads a row of one column of bytes.
+func Text(row Scanner) (string, error) {
+	var b []byte
+	err := row.Scan(&b)
+	return string(b), err
+}
+
+// damaged is what reading a row says when the row does not check. It becomes
+// [pleat.ErrCorrupt] where the name of the object is known.
+type damaged string
+
+func (d damaged) Error() string { return string(d) }
+
+// scan reads the columns of a row. A value that does not fit its Go type was not written
+// by us.
+func (b *Base) scan(row Scanner, dest ...any) error {
+	err := row.Scan(dest...)
+	if err != nil && b.tables.Misfit(err) {
+		return damaged(err.Error())
+	}
+	return err
+}
+
+// ReadSession reads SessionColumns. A session that does not check comes with its error,
+// if it could be read at all.
+func (b *Base) ReadSession(row Scanner) (*Session, error) {
+	var x Session
+	var tenant, name, kinds, sum []byte
+	err := b.scan(row, &x.ID, &tenant, &name, &x.Head, &kinds, &x.Bytes, &x.First, &x.Last, &x.Newest, &sum)
+	if err != nil {
+		return nil, err
+	}
+	x.Key = pleat.SessionKey{Tenant: string(tenant), Session: string(name)}
+	if x.Kinds, err = DecodeKinds(kinds); err != nil {
+		return &x, damaged(err.Error())
+	}
+	if !bytes.Equal(sum, x.sum()) {
+		return &x, damaged("checksum of the session does not fit")
+	}
+	return &x, nil
+}
+
+// ReadSessionOf is ReadSession for the row of the session with that key. Without a row
+// it returns nil.
+func (b *Base) ReadSessionOf(key pleat.SessionKey, row Scanner) (*Session, error) {
+	x, err := b.ReadSession(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, b.In(err, "session %q", key)
+	}
+	if x.Key != key {
+		return nil, b.Corrupt("session %q: its index leads to session %q", key, x.Key)
+	}
+	return x, nil
+}
+
+// ReadEntry reads an ID, EntryColumns, and more behind them, of a row of the session
+// with that key, and checks it.
+func (b *Base) ReadEntry(row Scanner, key pleat.SessionKey, more ...any) (*Record, error) {
+	r, err := b.scanEntry(row, more...)
+	if err == nil {
+		err = r.check(key)
+	}
+	return r, err
+}
+
+// scanEntry is ReadEntry without the check.
+func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
+	var r Record
+	var kind, label, body, text []byte
+	var millis int64
+	dest := append([]any{&r.ID, &r.Seq, &r.Prev, &kind, &label, &millis, &r.BodySize, &body, &text, &r.stored, &r.Data}, more...)
+	if err := b.scan(row, dest...); err != nil {
+		return nil, err
+	}
+	r.Kind, r.Label, r.Time = pleat.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
+	if len(r.Data) == 0 {
+		r.Data = nil
+	}
+	if !SetHash(&r.BodyHash, body) || !SetHash(&r.TextHash, text) {
+		r.stored = nil // fits nothing
+	}
+	return &r, nil
+}
+
+// check says whether the row has the checksum it must have in that session.
+func (r *Record) check(key pleat.SessionKey) error {
+	if !bytes.Equal(r.stored, r.Sum(key)) {
+		return damaged(fmt.Sprintf("checksum of entry %d does not fit", r.Seq))
+	}
+	return nil
+}
+
+// ReadBody reads an ID, EntryColumns, and size, codec and data of the entry's body, which
+// must be the one with that hash. It leaves the packed body in data.
+func ReadBody[D ~[]byte](b *Base, row Scanner, key pleat.SessionKey, hash pleat.Hash, data *D) ([]byte, error) {
+	var size, codec *int
+	r, err := b.ReadEntry(row, key, &size, &codec, data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, pleat.ErrNotFound
+	}
+	if err != nil {
+		return nil, b.In(err, "session %q", key)
+	}
+	if r.BodyHash != hash {
+		return nil, b.Corrupt("session %q: an index leads to the wrong body", key)
+	}
+	if size == nil || codec == nil {
+		return nil, b.Corrupt("session %q: body %v is missing", key, hash)
+	}
+	body, err := Blob{Size: *size, Codec: *codec, Data: *data}.Unpack(r.BodySize, hash)
+	if err != nil {
+		return nil, b.Corrupt("session %q: body %v %v", key, hash, err)
+	}
+	return body, nil
+}
+
+// TextColumns are what ReadText reads behind the ID and EntryColumns: the names of the
+// session, and the rows of the text and of the body, if they are there.
+const TextColumns = "s.tenant, s.name, coalesce(t.size, 0), coalesce(t.codec, 0), t.data, coalesce(b.size, 0), coalesce(b.codec, 0), b.data"
+
+// maxSize bounds what a damaged size can make the decompressor allocate. No database
+// holds larger values.
+const maxSize = 1 << 30
+
+// ReadText reads the text of an entry from where it is: by itself, in the body, or as
+// the body.
+func (b *Base) ReadText(row Scanner) (seq uint64, text string, err error) {
+	var tenant, name []byte
+	var own, body Blob
+	r, err := b.scanEntry(row, &tenant, &name, &own.Size, &own.Codec, &own.Data, &body.Size, &body.Codec, &body.Data)
+	if err != nil {
+		return 0, "", b.In(err, "text of an entry")
+	}
+	key := pleat.SessionKey{Tenant: string(tenant), Session: string(name)}
+	if err := r.check(key); err != nil {
+		return 0, "", b.In(err, "session %q", key)
+	}
+	var content []byte
+	switch {
+	case r.TextHash == r.BodyHash:
+		content, err = body.Unpack(r.BodySize, r.BodyHash)
+	case own.Size < 0 || own.Size > maxSize:
+		err = fmt.Errorf("says that it has %d bytes", own.Size)
+	case !own.InBody():
+		content, err = own.Unpack(own.Size, r.TextHash)
+	default:
+		if content, err = body.Unpack(r.BodySize, r.BodyHash); err != nil {
+			err = fmt.Errorf("is in a body that %w", err)
+		} else {
+			content, err = own.UnpackFrom(content, own.Size, r.TextHash)
+		}
+	}
+	if err != nil {
+		return 0, "", b.Corrupt("session %q: text of entry %d %v", key, r.Seq, err)
+	}
+	return r.Seq, string(content), nil
+}
