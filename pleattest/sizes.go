@@ -9,10 +9,7 @@ import (
 )
 
 func (s *storeTest) sizes() {
-	sizer, ok := s.Store.(pleat.Sizer)
-	if !ok {
-		s.Skip("the store does not implement pleat.Sizer")
-	}
+	sizer := optional[pleat.Sizer](s)
 	body := bytes.Repeat([]byte("many words that are the same. "), 1000)
 	small := []byte("small")
 	for _, step := range []struct {

@@ -26,9 +26,9 @@ type StoreOptions struct {
 
 // TestStore holds a store to the contract of [pleat.Store], and to those of
 // [pleat.Searcher], [pleat.Keeper], [pleat.Claimer] and [pleat.Sizer] as far as it
-// implements them. Open returns a new
-// store, empty or not: the suite uses session and tenant names of its own. The suite
-// closes what it opens.
+// implements them: clauses about the others are skipped. Open returns a new store, empty
+// or not: the suite uses session and tenant names of its own. The suite closes what it
+// opens.
 //
 //	func TestConformance(t *testing.T) {
 //		pleattest.TestStore(t, func(t *testing.T) pleat.Store { return pleat.NewMemStore() }, nil)
@@ -92,6 +92,17 @@ type storeTest struct {
 	*testing.T
 	pleat.Store
 	opts *StoreOptions
+}
+
+// optional returns the store as an interface that it need not implement, or skips the
+// clause.
+func optional[T any](s *storeTest) T {
+	s.Helper()
+	v, ok := s.Store.(T)
+	if !ok {
+		s.Skipf("the store does not implement %v", reflect.TypeFor[T]())
+	}
+	return v
 }
 
 // key names a session of this clause.

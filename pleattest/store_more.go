@@ -187,13 +187,9 @@ func (s *storeTest) manySessions() {
 	}
 }
 
-// searcher returns the store's search or skips the clause.
 func (s *storeTest) searcher() pleat.Searcher {
-	searcher, ok := s.Store.(pleat.Searcher)
-	if !ok {
-		s.Skip("the store does not search")
-	}
-	return searcher
+	s.Helper()
+	return optional[pleat.Searcher](s)
 }
 
 // found runs a query and returns the entries of its hits, best first, without repeats.
@@ -358,16 +354,8 @@ func (s *storeTest) searchOdd() {
 	s.expect(key, map[string][]uint64{"NOT": {1}, "near and": {1}, "broken": {2}, strings.Repeat("x", 1<<20): {3}})
 }
 
-func (s *storeTest) keeper() pleat.Keeper {
-	keeper, ok := s.Store.(pleat.Keeper)
-	if !ok {
-		s.Skip("the store has no Keeper")
-	}
-	return keeper
-}
-
 func (s *storeTest) sessions() {
-	keeper := s.keeper()
+	keeper := optional[pleat.Keeper](s)
 	tenant := s.Name() + "tenant"
 	a, b := pleat.SessionKey{Tenant: tenant, Session: "a"}, pleat.SessionKey{Tenant: tenant, Session: "b"}
 	s.append(pleat.SessionKey{Tenant: tenant + "2", Session: "c"}, 0, message(0))
@@ -399,7 +387,7 @@ func (s *storeTest) sessions() {
 }
 
 func (s *storeTest) forget() {
-	keeper := s.keeper()
+	keeper := optional[pleat.Keeper](s)
 	a, b := s.key("a"), s.key("b")
 	own := pleat.Entry{Kind: "k", Label: "own", Body: []byte("only in a"), Text: "aardvark words"}
 	shared := pleat.Entry{Kind: "k", Label: "shared", Body: []byte("in both"), Text: "badger words"}
@@ -438,7 +426,7 @@ func (s *storeTest) forget() {
 }
 
 func (s *storeTest) verify() {
-	keeper := s.keeper()
+	keeper := optional[pleat.Keeper](s)
 	s.append(s.key("verify"), 0, append(messages(0, 50), pleat.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)})...)
 	for damage, err := range keeper.Verify(s.Context()) {
 		s.Errorf("Verify: %+v, %v", damage, err)
