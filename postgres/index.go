@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -34,30 +33,28 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 		text = "SELECT session, seq, done FROM pleat.pending WHERE session = $2 AND seq <= $3 ORDER BY session, seq LIMIT $1 FOR UPDATE"
 		args = append(args, x.ID, int64(x.Head))
 	}
-	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = inTx(ctx, t.retry, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		more = false
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			jobs, err := rows.Collect(rows.Each(tx.Query(ctx, text, args...)), rows.ReadJob)
-			if err != nil || len(jobs) == 0 {
-				return err
-			}
-			more = true
-			var long *rows.LongText
-			defer func() { long.Close() }()
-			jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) {
-				seq, text, err := t.base.ReadText(tx.QueryRow(ctx, selectText, job.Session, job.Entry))
-				if err != nil {
-					return nil, err
-				}
-				long.Close()
-				long = rows.OpenText(job, seq, text)
-				return long, nil
-			}, vector)
+		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, text, args...)), rows.ReadJob)
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		more = true
+		var long *rows.LongText
+		defer func() { long.Close() }()
+		jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) {
+			seq, text, err := t.base.ReadText(tx.QueryRow(ctx, selectText, job.Session, job.Entry))
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return writeJobs(ctx, tx, jobs)
-		})
+			long.Close()
+			long = rows.OpenText(job, seq, text)
+			return long, nil
+		}, vector)
+		if err != nil {
+			return err
+		}
+		return writeJobs(ctx, tx, jobs)
 	})
 	return more && err == nil, err
 }
@@ -98,23 +95,20 @@ func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
 		} else {
 			batch.Queue("UPDATE pleat.pending SET done = $3 WHERE session = $1 AND seq = $2", job.Session, job.Entry, job.Done+len(job.Places))
 		}
-		var starts, sizes, lines, counts, lengths []int64
-		var words []string
-		total := int64(0)
+		places := table{insert: insertPlaces, fixed: []any{job.Session, job.Entry}}
+		count, words := 0, 0
 		for _, p := range job.Places {
 			if p.Count == 0 {
 				continue
 			}
-			starts, sizes = append(starts, int64(p.Start)), append(sizes, int64(p.End-p.Start))
-			lines, counts = append(lines, int64(p.From)), append(counts, int64(p.To-p.From))
-			lengths, words = append(lengths, int64(p.Count)), append(words, p.Words)
-			total += int64(p.Count)
+			places.add(batch, []int64{int64(p.Start), int64(p.End - p.Start), int64(p.From), int64(p.To - p.From), int64(p.Count)}, []byte(p.Words))
+			count++
+			words += p.Count
 		}
-		if len(words) == 0 {
-			continue
+		if count > 0 {
+			places.queue(batch)
+			batch.Queue(addIndexed, job.Session, count, words)
 		}
-		batch.Queue(insertPlaces, job.Session, job.Entry, starts, sizes, lines, counts, lengths, words)
-		batch.Queue(addIndexed, job.Session, len(words), total)
 	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("write index: %w", err)

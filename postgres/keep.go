@@ -63,10 +63,8 @@ func (t tables) Forget(ctx context.Context, key pleat.SessionKey) error {
 // holds up others: each statement after it sees all that use a body.
 func forget(ctx context.Context, tx pgx.Tx, key pleat.SessionKey) error {
 	owner := ownerOf(key.Tenant)
-	for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"} {
-		if _, err := tx.Exec(ctx, text); err != nil {
-			return err
-		}
+	if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"); err != nil {
+		return err
 	}
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", owner); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -40,6 +41,24 @@ func collect[T any](ctx context.Context, run runner, read func(row rows.Scanner)
 	})
 	return all, err
 }
+
+// execAll runs statements without arguments.
+func execAll(ctx context.Context, tx pgx.Tx, texts ...string) error {
+	for _, text := range texts {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inTx runs f in a transaction.
+func inTx(ctx context.Context, run runner, options pgx.TxOptions, f func(tx pgx.Tx) error) error {
+	return run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, f) })
+}
+
+// snapshot is for reads that see one moment.
+var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
 // retry runs f with a connection, again and again while the server restarts, fails over
 // or asks for it. A connection whose transaction f left open is not used again.

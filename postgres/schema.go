@@ -117,10 +117,8 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	s.version = len(migrations)
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// A long step is no reason to give up, neither here nor where others wait.
-		for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"} {
-			if _, err := tx.Exec(ctx, text); err != nil {
-				return err
-			}
+		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -22,41 +21,28 @@ func (s *Store) Search(ctx context.Context, key pleat.SessionKey, query string, 
 }
 
 func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) (hits []pleat.Hit, err error) {
-	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		// All words at one moment.
-		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-			hits, err = rank(ctx, tx, x.ID, words, limit)
-			return err
-		})
+	err = inTx(ctx, t.retry, snapshot, func(tx pgx.Tx) error {
+		hits = nil
+		r := ranking{scores: make(map[placeKey]*pleat.Hit)}
+		err := tx.QueryRow(ctx, "SELECT places, words FROM pleat.indexed WHERE session = $1", x.ID).Scan(&r.places, &r.words)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && r.places == 0 {
+			return nil
+		}
+		if err == nil {
+			err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
+				return r.add(ctx, tx, x.ID, word, common)
+			})
+		}
+		for _, hit := range r.scores {
+			hits = append(hits, *hit)
+		}
+		return err
 	})
 	return hits, err
 }
 
 // commonWord is how many places must have a word for it to be common.
 const commonWord = 1000
-
-// rank finds all places that are worth something.
-func rank(ctx context.Context, tx pgx.Tx, session int64, words []string, limit int) ([]pleat.Hit, error) {
-	r := ranking{scores: make(map[placeKey]*pleat.Hit)}
-	err := tx.QueryRow(ctx, "SELECT places, words FROM pleat.indexed WHERE session = $1", session).Scan(&r.places, &r.words)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && r.places == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
-		return r.add(ctx, tx, session, word, common)
-	})
-	if err != nil {
-		return nil, err
-	}
-	hits := make([]pleat.Hit, 0, len(r.scores))
-	for _, hit := range r.scores {
-		hits = append(hits, *hit)
-	}
-	return hits, nil
-}
 
 // ranking adds up the scores of places, word by word.
 type ranking struct {
@@ -125,20 +111,11 @@ func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string
 // Reindex makes the search index anew, in the background: from the texts, which are
 // stored. It is for an index that is damaged.
 func (s *Store) Reindex(ctx context.Context) error {
-	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			for _, text := range []string{
-				"SET LOCAL statement_timeout = 0",
-				"LOCK TABLE pleat.pending IN EXCLUSIVE MODE", // no indexer, no Append
-				"DELETE FROM pleat.pending", "DELETE FROM pleat.place", "DELETE FROM pleat.indexed",
-				"INSERT INTO pleat.pending(session, seq, done) SELECT session, seq, 0 FROM pleat.entry WHERE text IS NOT NULL",
-			} {
-				if _, err := tx.Exec(ctx, text); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	err := inTx(ctx, s.read, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		return execAll(ctx, tx, "SET LOCAL statement_timeout = 0",
+			"LOCK TABLE pleat.pending IN EXCLUSIVE MODE", // no indexer, no Append
+			"DELETE FROM pleat.pending", "DELETE FROM pleat.place", "DELETE FROM pleat.indexed",
+			"INSERT INTO pleat.pending(session, seq, done) SELECT session, seq, 0 FROM pleat.entry WHERE text IS NOT NULL")
 	})
 	if err == nil {
 		s.base.Wake()

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -13,25 +12,21 @@ import (
 // Sizes implements [pleat.Sizer]. It reads the table of sessions and that of bodies, the
 // latter without the bodies that lie out of line.
 func (s *Store) Sizes(ctx context.Context) (out pleat.Sizes, err error) {
-	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		out = pleat.Sizes{}
-		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
-			// Here whole tables are read, and that takes its time.
-			for _, text := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL enable_seqscan = on"} {
-				if _, err := tx.Exec(ctx, text); err != nil {
-					return err
-				}
-			}
-			if err := tx.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&out.Bytes); err != nil {
-				return err
-			}
-			if out.Tenants, err = rows.Collect(rows.Each(tx.Query(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
-				return err
-			}
-			out.Tables, err = tableSizes(ctx, tx)
+	err = inTx(ctx, s.read, snapshot, func(tx pgx.Tx) (err error) {
+		// Here whole tables are read, and that takes its time.
+		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL enable_seqscan = on"); err != nil {
 			return err
+		}
+		if err := tx.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&out.Bytes); err != nil {
+			return err
+		}
+		if out.Tenants, err = rows.Collect(rows.Each(tx.Query(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
+			return err
+		}
+		out.Tables, err = rows.ReadTables(rows.Each(tx.Query(ctx, selectTables)), func(name string) rows.Scanner {
+			return tx.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{"pleat", name}.Sanitize())
 		})
+		return err
 	})
 	return out, s.base.Fail(ctx, err, "measure store %s", s.name)
 }
@@ -42,26 +37,7 @@ const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coal
 	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored FROM pleat.blob GROUP BY owner) b USING (owner)
 	ORDER BY s.tenant`
 
-// tableSizes asks the catalogue. How many rows a table has it knows from the last VACUUM
+// selectTables asks the catalogue. How many rows a table has it knows from the last VACUUM
 // or ANALYZE; of one that had neither they are counted.
-func tableSizes(ctx context.Context, tx pgx.Tx) ([]pleat.TableSize, error) {
-	list, err := rows.Collect(rows.Each(tx.Query(ctx, `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
-		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`)),
-		func(row rows.Scanner) (t pleat.TableSize, err error) {
-			err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
-			return t, err
-		})
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range list {
-		if t.Rows >= 0 {
-			continue
-		}
-		if err := tx.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{"pleat", t.Name}.Sanitize()).Scan(&list[i].Rows); err != nil {
-			return nil, err
-		}
-	}
-	rows.SortTables(list)
-	return list, nil
-}
+const selectTables = `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
+	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`

@@ -21,33 +21,36 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[pleat.Damage, error] {
 	return s.base.Verify(ctx, func(error) bool { return false })
 }
 
+// pages runs f for the rows of a query, which it reads page by page: after returns the
+// arguments that tell which rows come after one.
+func pages[T any](ctx context.Context, t tables, read func(row rows.Scanner) (T, error), f func(T) error, last T, after func(last T) []any, query string) error {
+	for {
+		page, err := collect(ctx, t.read, read, query, append(after(last), verifyRows)...)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, last = range page {
+			if err := f(last); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 func (t tables) EachSession(ctx context.Context, f func(x *rows.Session, err error) error) error {
 	type checked struct {
 		*rows.Session
 		err error
 	}
-	read := func(row rows.Scanner) (c checked, err error) {
+	return pages(ctx, t, func(row rows.Scanner) (c checked, err error) {
 		if c.Session, err = t.base.ReadSession(row); c.Session != nil {
 			c.err, err = err, nil
 		}
 		return c, err
-	}
-	for after := int64(-1 << 63); ; {
-		page, err := collect(ctx, t.read, read, "SELECT "+rows.SessionColumns+" FROM pleat.session s WHERE s.id > $1 ORDER BY s.id LIMIT $2", after, verifyRows)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, c := range page {
-			if err := f(c.Session, c.err); err != nil {
-				return err
-			}
-			after = c.ID
-		}
-	}
+	}, func(c checked) error { return f(c.Session, c.err) },
+		checked{Session: &rows.Session{ID: -1 << 63}}, func(c checked) []any { return []any{c.ID} },
+		"SELECT "+rows.SessionColumns+" FROM pleat.session s WHERE s.id > $1 ORDER BY s.id LIMIT $2")
 }
-
-const selectChecked = "SELECT " + entryColumns + `, b.size FROM pleat.entry e
-	LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = $4 WHERE e.session = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`
 
 func (t tables) EachEntry(ctx context.Context, x *rows.Session, f func(r *rows.Record, body *int64, err error) error) error {
 	type checked struct {
@@ -55,24 +58,15 @@ func (t tables) EachEntry(ctx context.Context, x *rows.Session, f func(r *rows.R
 		body *int64
 		err  error
 	}
-	read := func(row rows.Scanner) (c checked, err error) {
+	return pages(ctx, t, func(row rows.Scanner) (c checked, err error) {
 		if c.Record, err = t.base.ReadEntry(row, x.Key, &c.body); c.Record != nil {
 			c.err, err = err, nil
 		}
 		return c, err
-	}
-	for after := uint64(0); ; {
-		page, err := collect(ctx, t.read, read, selectChecked, x.ID, int64(after), verifyRows, ownerOf(x.Key.Tenant))
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, c := range page {
-			if err := f(c.Record, c.body, c.err); err != nil {
-				return err
-			}
-			after = c.Seq
-		}
-	}
+	}, func(c checked) error { return f(c.Record, c.body, c.err) },
+		checked{Record: &rows.Record{}}, func(c checked) []any { return []any{x.ID, ownerOf(x.Key.Tenant), int64(c.Seq)} },
+		"SELECT "+entryColumns+`, b.size FROM pleat.entry e LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = $2
+		WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`)
 }
 
 func (t tables) CheckText(ctx context.Context, x *rows.Session, r *rows.Record) error {
@@ -88,39 +82,27 @@ func (t tables) EachBody(ctx context.Context, f func(tenant string, hash []byte,
 		hash  []byte
 		owner int64
 	}
-	read := func(row rows.Scanner) (b stored, err error) {
+	return pages(ctx, t, func(row rows.Scanner) (b stored, err error) {
 		err = row.Scan(&b.hash, &b.owner, &b.Size, &b.Codec, &b.Data)
 		return b, err
-	}
-	for last := (stored{hash: []byte{}}); ; {
-		page, err := collect(ctx, t.read, read, "SELECT hash, owner, size, codec, data FROM pleat.blob WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3",
-			last.hash, last.owner, verifyRows)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, last = range page {
-			if err := f("", last.hash, last.Blob, nil); err != nil {
-				return err
-			}
-		}
-	}
+	}, func(b stored) error { return f("", b.hash, b.Blob, nil) },
+		stored{hash: []byte{}}, func(b stored) []any { return []any{b.hash, b.owner} },
+		"SELECT hash, owner, size, codec, data FROM pleat.blob WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3")
 }
 
 func (t tables) EachOrphan(ctx context.Context, f func(session, entries int64) error) error {
 	var found [][2]int64
-	err := t.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
-			if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
-				return err
-			}
-			found, err = rows.Collect(rows.Each(tx.Query(ctx, `SELECT e.session, count(*) FROM pleat.entry e
-				WHERE NOT EXISTS (SELECT 1 FROM pleat.session s WHERE s.id = e.session) GROUP BY e.session`)),
-				func(row rows.Scanner) (v [2]int64, err error) {
-					err = row.Scan(&v[0], &v[1])
-					return v, err
-				})
+	err := inTx(ctx, t.read, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
+		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0"); err != nil {
 			return err
-		})
+		}
+		found, err = rows.Collect(rows.Each(tx.Query(ctx, `SELECT e.session, count(*) FROM pleat.entry e
+			WHERE NOT EXISTS (SELECT 1 FROM pleat.session s WHERE s.id = e.session) GROUP BY e.session`)),
+			func(row rows.Scanner) (v [2]int64, err error) {
+				err = row.Scan(&v[0], &v[1])
+				return v, err
+			})
+		return err
 	})
 	for _, v := range found {
 		if err == nil {

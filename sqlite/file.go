@@ -122,7 +122,10 @@ func writeSchema(path string) error {
 			return err
 		}
 		defer conn.Close()
-		if err := applyMigrations(ctx, conn, 0); err != nil {
+		if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		if err := commit(ctx, conn, runMigrations(ctx, conn, 0)); err != nil {
 			return err
 		}
 		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")

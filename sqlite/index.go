@@ -37,12 +37,10 @@ func placeRange(session int64) (from, to int64) {
 
 // IndexSome has the indexer's turn: nobody else in this process indexes.
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
-	select {
-	case t.indexTurn <- struct{}{}:
-		defer func() { <-t.indexTurn }()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if err := take(ctx, t.indexTurn); err != nil {
+		return false, err
 	}
+	defer func() { <-t.indexTurn }()
 	text, args := "SELECT session, entry, done FROM pending LIMIT 64", []any(nil)
 	if x != nil {
 		text, args = "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64", []any{x.ID, x.Newest}

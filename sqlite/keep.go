@@ -3,10 +3,9 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"database/sql"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -68,73 +67,52 @@ func (t tables) Forget(ctx context.Context, key pleat.SessionKey) error {
 func (s *Store) forget(ctx context.Context, key pleat.SessionKey) error {
 	// What is damaged can be forgotten too, if it can be read at all.
 	x, _ := s.base.ReadSession(s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
+	var err error
 	if x == nil {
-		var err error
-		if x, err = s.sessionForWriting(ctx, key); err != nil {
-			return err
-		}
+		x, err = s.sessionForWriting(ctx, key)
+	}
+	if err != nil {
+		return err
 	}
 	if x == nil {
 		return pleat.ErrNotFound
 	}
+	exec := func(text string, args ...any) (deleted int64) {
+		var result sql.Result
+		if err == nil {
+			result, err = s.conn.ExecContext(ctx, text, args...)
+		}
+		if err == nil {
+			deleted, err = result.RowsAffected()
+		}
+		return deleted
+	}
 	from, to := placeRange(x.ID)
-	var places int64
-	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM place WHERE id >= ? AND id < ?", from, to).Scan(&places); err != nil {
-		return err
+	if exec("DELETE FROM place WHERE id >= ? AND id < ?", from, to) > 0 {
+		exec("DELETE FROM word WHERE rowid >= ? AND rowid < ?", from, to)
+		exec("INSERT INTO word(word) VALUES('optimize')") // deleted words stay in the index until it is merged
 	}
-	if places > 0 {
-		if _, err := s.conn.ExecContext(ctx, "DELETE FROM word WHERE rowid >= ? AND rowid < ?", from, to); err != nil {
-			return err
-		}
-		// Deleted words stay in the index until it is merged.
-		if _, err := s.conn.ExecContext(ctx, "INSERT INTO word(word) VALUES('optimize')"); err != nil {
-			return err
-		}
-	}
-	for _, step := range []struct {
-		text string
-		args []any
-	}{
-		{"DELETE FROM place WHERE id >= ? AND id < ?", []any{from, to}},
-		{"DELETE FROM indexed WHERE session = ?", []any{x.ID}},
-		{"DELETE FROM pending WHERE session = ?", []any{x.ID}},
-		{"DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", []any{x.ID}},
-		{
-			`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
-			SELECT 1 FROM entry e JOIN session s ON s.id = e.session WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
-			[]any{rows.Column(key.Tenant), x.ID, x.ID},
-		},
-		{"DELETE FROM entry WHERE session = ?", []any{x.ID}},
-		{"DELETE FROM session WHERE id = ?", []any{x.ID}},
-	} {
-		if _, err := s.conn.ExecContext(ctx, step.text, step.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	exec("DELETE FROM indexed WHERE session = ?", x.ID)
+	exec("DELETE FROM pending WHERE session = ?", x.ID)
+	exec("DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", x.ID)
+	exec(`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
+		SELECT 1 FROM entry e JOIN session s ON s.id = e.session WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
+		rows.Column(key.Tenant), x.ID, x.ID)
+	exec("DELETE FROM entry WHERE session = ?", x.ID)
+	exec("DELETE FROM session WHERE id = ?", x.ID)
+	return err
 }
 
 // emptyLog moves the log into the file and cuts it to nothing. It has to wait for
 // readers that still look at the past.
 func (s *Store) emptyLog(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := take(ctx, s.turn); err != nil {
+		return err
 	}
-	deadline := time.Now().Add(s.busy)
-	for {
+	defer func() { <-s.turn }()
+	return s.whileBusy(ctx, func(ctx context.Context) (bool, error) {
 		var busy, pages, moved int
-		err := s.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
-		if err != nil && !isBusy(err) || err == nil && busy == 0 {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the session is gone, but its bytes stay in %s-wal until readers let go of it: %w", s.path, ErrBusy)
-		}
-	}
+		err := s.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+		return isBusy(err) || err == nil && busy != 0, err
+	}, "the session is gone, but its bytes stay in %s-wal until readers let go of it", s.path)
 }

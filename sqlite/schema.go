@@ -116,11 +116,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		if version, err = schemaVersion(ctx, s.conn); err == nil {
 			err = runMigrations(ctx, s.conn, version)
 		}
-		if err == nil {
-			_, err = s.conn.ExecContext(ctx, "COMMIT")
-		}
-		if err != nil {
-			_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		if err := commit(ctx, s.conn, err); err != nil {
 			return err
 		}
 		version = len(migrations)
@@ -157,19 +153,6 @@ func schemaVersion(ctx context.Context, conn *sql.Conn) (int, error) {
 		return 0, fmt.Errorf("schema version %d: %w", version, pleat.ErrCorrupt)
 	}
 	return version, nil
-}
-
-// applyMigrations makes a new store on an empty database.
-func applyMigrations(ctx context.Context, conn *sql.Conn, version int) error {
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if err := runMigrations(ctx, conn, version); err != nil {
-		_, _ = conn.ExecContext(ctx, "ROLLBACK")
-		return err
-	}
-	_, err := conn.ExecContext(ctx, "COMMIT")
-	return err
 }
 
 // runMigrations runs inside a transaction of its caller.

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 )
@@ -15,15 +14,11 @@ type statements struct {
 	addText, addPending                                  *sql.Stmt
 	getIndexed, setIndexed, addWords, addPlace           *sql.Stmt
 	setPending, endPending                               *sql.Stmt
-
-	all closers
 }
 
 // queries are those of the readers.
 type queries struct {
 	sessionByName, entries, body, place, wordAt *sql.Stmt
-
-	all closers
 }
 
 const (
@@ -38,18 +33,16 @@ const (
 		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"
 )
 
-// preparer is a connection or a pool of them.
-type preparer interface {
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
-
+// preparation is a statement to prepare.
 type preparation struct {
 	stmt **sql.Stmt
 	text string
 }
 
-func (w *statements) prepare(ctx context.Context, conn preparer) (err error) {
-	w.all, err = prepareAll(ctx, conn, []preparation{
+// prepare prepares the statements of the writer's connection and those of the readers.
+func (s *Store) prepare(ctx context.Context) error {
+	w, q := &s.write, &s.query
+	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
 		{&w.sessionByName, selectSessionByName},
 		{&w.sessionByHash, selectSessionByHash},
 		{&w.addSession, "INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum) VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')"},
@@ -67,42 +60,24 @@ func (w *statements) prepare(ctx context.Context, conn preparer) (err error) {
 		{&w.setPending, "UPDATE pending SET done = ? WHERE session = ? AND entry = ? AND done = ?"},
 		{&w.endPending, "DELETE FROM pending WHERE session = ? AND entry = ? AND done = ?"},
 	})
-	return err
-}
-
-func (q *queries) prepare(ctx context.Context, db preparer) (err error) {
-	q.all, err = prepareAll(ctx, db, []preparation{
+	if err != nil {
+		return err
+	}
+	return s.prepareAll(ctx, s.read.PrepareContext, []preparation{
 		{&q.sessionByName, selectSessionByName},
 		{&q.entries, selectEntries + " ORDER BY e.seq LIMIT ?"},
 		{&q.body, selectBody},
 		{&q.place, "SELECT seq, line, lines, start, size FROM place WHERE id = ?"},
 		{&q.wordAt, "SELECT doc FROM word_at WHERE term = ? LIMIT ?"},
 	})
-	return err
 }
 
-// prepareAll prepares until something goes wrong, and returns what has to be closed.
-func prepareAll(ctx context.Context, db preparer, list []preparation) (closers, error) {
-	var all closers
+func (s *Store) prepareAll(ctx context.Context, prepare func(context.Context, string) (*sql.Stmt, error), list []preparation) (err error) {
 	for _, p := range list {
-		stmt, err := db.PrepareContext(ctx, p.text)
-		if err != nil {
-			return all, err
+		if *p.stmt, err = prepare(ctx, p.text); err != nil {
+			return err
 		}
-		*p.stmt = stmt
-		all = append(all, stmt)
+		s.opened = append(s.opened, *p.stmt)
 	}
-	return all, nil
-}
-
-// closers are statements to be closed before their database: SQLite keeps a connection,
-// and its log, for as long as it has statements.
-type closers []*sql.Stmt
-
-func (c closers) close() error {
-	var errs []error
-	for _, stmt := range c {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(errs...)
+	return nil
 }

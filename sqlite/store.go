@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -36,34 +38,26 @@ type Options struct {
 	IndexOnSearch bool
 }
 
-func (o *Options) readOnly() bool { return o != nil && o.ReadOnly }
-
-func (o *Options) logger() *slog.Logger {
-	if o == nil || o.Logger == nil {
-		return slog.New(slog.DiscardHandler)
+// withDefaults returns a copy in which the logger and the timeout are set.
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
 	}
-	return o.Logger
-}
-
-func (o *Options) busyTimeout() time.Duration {
-	if o == nil || o.BusyTimeout <= 0 {
-		return 10 * time.Second
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
 	}
-	return o.BusyTimeout
-}
-
-func (o *Options) maxPages() int64 {
-	if o == nil || o.MaxBytes <= 0 {
-		return 0
+	if out.BusyTimeout <= 0 {
+		out.BusyTimeout = 10 * time.Second
 	}
-	return max(o.MaxBytes/pageSize, 1)
+	return out
 }
 
 // Store is a store in a SQLite file. It is safe for concurrent use.
 type Store struct {
 	base    rows.Base
 	path    string
-	busy    time.Duration
+	opts    Options
 	version int // of the schema
 
 	read   *sql.DB   // many connections
@@ -72,6 +66,7 @@ type Store struct {
 	turn   chan struct{}
 	write  statements
 	query  queries
+	opened []io.Closer // in the order in which they were opened
 
 	indexTurn chan struct{}  // held by whoever indexes
 	long      *rows.LongText // what that is in the middle of; nil: of nothing
@@ -92,17 +87,14 @@ var (
 // by its owner only, as are missing directories. A file of an older schema is brought
 // up to date; a newer one is [pleat.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
-	s := &Store{
-		path: path, busy: opts.busyTimeout(),
-		base: rows.Base{Name: path, Log: opts.logger().With("path", path), ReadOnly: opts.readOnly(), Quick: true},
-		turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1),
-	}
+	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
+	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
 	s.base.Init(tables{s})
-	if err := s.open(opts); err != nil {
+	if err := s.open(); err != nil {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))
 	}
-	if !s.base.ReadOnly && (opts == nil || !opts.IndexOnSearch) {
+	if !s.opts.ReadOnly && !s.opts.IndexOnSearch {
 		s.base.StartIndexer(0)
 	}
 	return s, nil
@@ -112,7 +104,7 @@ func Open(path string, opts *Options) (*Store, error) {
 // knows. They differ only if the file is older and was opened with Options.ReadOnly.
 func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
 
-func (s *Store) open(opts *Options) error {
+func (s *Store) open() error {
 	ctx := context.Background()
 	if err := prepareFile(s.path, s.base.ReadOnly, s.base.Log); err != nil {
 		return err
@@ -121,27 +113,27 @@ func (s *Store) open(opts *Options) error {
 	if s.writer, err = sql.Open("sqlite", s.source(writerPragmas)); err != nil {
 		return err
 	}
+	s.opened = append(s.opened, s.writer)
 	s.writer.SetMaxOpenConns(1)
 	if s.conn, err = s.writer.Conn(ctx); err != nil {
 		return err
 	}
+	s.opened = append(s.opened, s.conn)
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if pages := opts.maxPages(); pages > 0 {
-		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+	if s.opts.MaxBytes > 0 {
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", max(s.opts.MaxBytes/pageSize, 1))); err != nil {
 			return err
 		}
 	}
 	if s.read, err = sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...))); err != nil {
 		return err
 	}
+	s.opened = append(s.opened, s.read)
 	s.read.SetMaxOpenConns(maxReaders)
 	s.read.SetMaxIdleConns(maxReaders)
-	if err := s.write.prepare(ctx, s.conn); err != nil {
-		return err
-	}
-	return s.query.prepare(ctx, s.read)
+	return s.prepare(ctx)
 }
 
 // source names the file for the driver. Who opens a file read-only leaves its log where
@@ -154,7 +146,9 @@ func (s *Store) source(pragmas []string) string {
 }
 
 // timeoutPragma lets readers wait for the rare moments in which they have to.
-func (s *Store) timeoutPragma() string { return fmt.Sprintf("busy_timeout(%d)", s.busy.Milliseconds()) }
+func (s *Store) timeoutPragma() string {
+	return fmt.Sprintf("busy_timeout(%d)", s.opts.BusyTimeout.Milliseconds())
+}
 
 // Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed when the store is opened again.
@@ -165,17 +159,13 @@ func (s *Store) Close() error {
 	})
 }
 
-// closeDatabases closes the readers first: the last connection to go empties the log.
+// closeDatabases closes first what was opened last: statements before their database,
+// since SQLite keeps a connection, and its log, for as long as it has statements, and the
+// readers before the writer, since the last connection to go empties the log.
 func (s *Store) closeDatabases() error {
-	errs := []error{s.query.all.close(), s.write.all.close()}
-	if s.read != nil {
-		errs = append(errs, s.read.Close())
-	}
-	if s.conn != nil {
-		errs = append(errs, s.conn.Close())
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.Close())
+	var errs []error
+	for _, c := range slices.Backward(s.opened) {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -187,42 +177,62 @@ func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) e
 	if s.base.ReadOnly {
 		return pleat.ErrReadOnly
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := take(ctx, s.turn); err != nil {
+		return err
 	}
+	defer func() { <-s.turn }()
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := f(ctx)
+	return commit(ctx, s.conn, f(ctx))
+}
+
+// take waits for a turn, which ends when something is received from it.
+func take(ctx context.Context, turn chan struct{}) error {
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// commit ends a transaction, in which err happened.
+func commit(ctx context.Context, conn *sql.Conn, err error) error {
 	if err == nil {
-		_, err = s.conn.ExecContext(ctx, "COMMIT")
+		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
 		// SQLite may have rolled back already, and then says so; nothing else can
 		// go wrong with a rollback that could be helped here.
-		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return err
 }
 
-// begin takes the file's write lock. It waits in short steps, so that it can be
-// cancelled between them.
+// begin takes the file's write lock.
 func (s *Store) begin(ctx context.Context) error {
-	deadline := time.Now().Add(s.busy)
+	return s.whileBusy(ctx, func(ctx context.Context) (bool, error) {
+		_, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		return isBusy(err), err
+	}, "waited %v for another process to finish writing", s.opts.BusyTimeout)
+}
+
+// whileBusy repeats try, which waits in short steps, so that it can be cancelled between
+// them.
+func (s *Store) whileBusy(ctx context.Context, try func(ctx context.Context) (busy bool, err error), format string, args ...any) error {
+	deadline := time.Now().Add(s.opts.BusyTimeout)
 	for {
-		_, err := s.conn.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
-		if !isBusy(err) {
+		busy, err := try(context.WithoutCancel(ctx))
+		if !busy {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %v for another process to finish writing: %w", s.busy, ErrBusy)
+			return fmt.Errorf(format+": %w", append(args, ErrBusy)...)
 		}
 	}
 }

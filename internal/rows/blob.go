@@ -29,24 +29,9 @@ type Blob struct {
 // One encoder and one decoder serve all stores: both keep pools inside and are safe
 // for concurrent use. The hash of the content makes zstd's own checksum superfluous.
 var (
-	encoder = sync.OnceValue(func() *zstd.Encoder {
-		// The fastest level: half the time of the next one, for a tenth more space.
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(1<<20))
-		if err != nil {
-			panic(err) // options are constants
-		}
-		return e
-	})
-	textEncoder = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(1<<20), zstd.WithNoEntropyCompression(true))
-		if err != nil {
-			panic(err)
-		}
-		return e
-	})
-	decoder = sync.OnceValue(func() *zstd.Decoder {
+	encoder     = sync.OnceValue(func() *zstd.Encoder { return newEncoder() })
+	textEncoder = sync.OnceValue(func() *zstd.Encoder { return newEncoder(zstd.WithNoEntropyCompression(true)) })
+	decoder     = sync.OnceValue(func() *zstd.Decoder {
 		// The capacity of the destination is the limit: no bombs.
 		d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 		if err != nil {
@@ -55,6 +40,16 @@ var (
 		return d
 	})
 )
+
+func newEncoder(more ...zstd.EOption) *zstd.Encoder {
+	// The fastest level: half the time of the next one, for a tenth more space.
+	options := []zstd.EOption{zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1 << 20)}
+	e, err := zstd.NewWriter(nil, append(options, more...)...)
+	if err != nil {
+		panic(err) // options are constants
+	}
+	return e
+}
 
 // Pack compresses if that helps.
 func Pack(content []byte) Blob { return pack(encoder(), content) }
@@ -75,12 +70,9 @@ func PackQuick(content []byte) Blob {
 	if len(content) >= large {
 		return Pack(content)
 	}
-	if len(content) >= leastPacked {
-		if z := s2.EncodeSnappy(make([]byte, 0, s2.MaxEncodedLen(len(content))), content); saves(z, content) {
-			return Blob{len(content), codecSnappy, z}
-		}
-	}
-	return Blob{len(content), codecRaw, content}
+	return packed(content, codecSnappy, func() []byte {
+		return s2.EncodeSnappy(make([]byte, 0, s2.MaxEncodedLen(len(content))), content)
+	})
 }
 
 // mostAhead is how much room is made for a packed form before it is there.
@@ -89,13 +81,17 @@ const mostAhead = 4 << 20
 // leastPacked is the size below which packing saves nothing.
 const leastPacked = 96
 
-// saves reports whether a packed form is worth unpacking.
-func saves(z, content []byte) bool { return len(z) < len(content)-len(content)/16 }
-
 func pack(e *zstd.Encoder, content []byte) Blob {
+	return packed(content, codecZstd, func() []byte {
+		return e.EncodeAll(content, make([]byte, 0, min(len(content)/2, mostAhead)))
+	})
+}
+
+// packed returns the packed form if it is worth unpacking.
+func packed(content []byte, codec int, compress func() []byte) Blob {
 	if len(content) >= leastPacked {
-		if z := e.EncodeAll(content, make([]byte, 0, min(len(content)/2, mostAhead))); saves(z, content) {
-			return Blob{len(content), codecZstd, z}
+		if z := compress(); len(z) < len(content)-len(content)/16 {
+			return Blob{len(content), codec, z}
 		}
 	}
 	return Blob{len(content), codecRaw, content}

@@ -74,10 +74,6 @@ func (d *Due) Missing() string {
 // Distinct returns the labels without repeats and without the empty one, which no entry
 // is found by.
 func Distinct(labels []string) []string {
-	labels = slices.Sorted(slices.Values(labels))
-	labels = slices.Compact(labels)
-	if len(labels) > 0 && labels[0] == "" {
-		labels = labels[1:]
-	}
-	return labels
+	labels = slices.Compact(slices.Sorted(slices.Values(labels)))
+	return slices.DeleteFunc(labels, func(label string) bool { return label == "" })
 }

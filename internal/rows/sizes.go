@@ -2,6 +2,7 @@ package rows
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,9 +17,23 @@ func ReadTenantSize(row Scanner) (t pleat.TenantSize, err error) {
 	return t, err
 }
 
-// SortTables puts the largest table first.
-func SortTables(list []pleat.TableSize) {
-	slices.SortFunc(list, func(a, b pleat.TableSize) int {
+// ReadTables reads the columns name, rows, data and indexes of tables. Rows below zero are
+// not known: count counts them. The largest table comes first.
+func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner) ([]pleat.TableSize, error) {
+	tables, err := Collect(list, func(row Scanner) (t pleat.TableSize, err error) {
+		err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
+		return t, err
+	})
+	for i, t := range tables {
+		if err == nil && t.Rows < 0 {
+			err = count(t.Name).Scan(&tables[i].Rows)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(tables, func(a, b pleat.TableSize) int {
 		return cmp.Or(cmp.Compare(b.Data+b.Indexes, a.Data+a.Indexes), strings.Compare(a.Name, b.Name))
 	})
+	return tables, nil
 }
