@@ -66,7 +66,6 @@
 //	thinking-budget                a thinking budget that is missing or too small
 //	thinking-sampling              a sampling parameter that does not go with thinking
 //	thinking-forced-tool           a forced tool together with thinking
-//	thinking-bound                 thinking behind a changed prefix: see [ThinkingStillValid]
 //
 //	compaction-request             a parameter that does not go with a compaction
 //	compaction-instructions        instructions for a compaction that are too long

@@ -176,20 +176,3 @@ func ExampleBilled() {
 	// billed: 150900
 	// in the window: 900
 }
-
-// Shortening an old result costs the thinking behind it on models that bind theirs.
-func ExampleThinkingStillValid() {
-	thought := strings.Replace(conversation, `"milk\neggs\nbread"}]}`, `"milk\neggs\nbread"}]},
-  {"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"text","text":"A shopping list."}]},
-  {"role":"user","content":"Thanks."}`, 1)
-	before, _ := anthropic.Decode([]byte(conversation))
-	after, _ := anthropic.Decode([]byte(thought))
-	fmt.Println(len(anthropic.ThinkingStillValid(before, after)))
-	shortened, _ := anthropic.Decode([]byte(strings.Replace(thought, `milk\neggs\nbread`, "…", 1)))
-	for _, v := range anthropic.ThinkingStillValid(before, shortened) {
-		fmt.Println(v.Path)
-	}
-	// Output:
-	// 0
-	// messages.3.content.0
-}

@@ -55,9 +55,6 @@ func FuzzDecode(f *testing.F) {
 		for _, m := range models {
 			r.Check(m)
 		}
-		if vs := ThinkingStillValid(r, r); len(vs) > 0 {
-			t.Fatalf("nothing changed, and thinking is invalid: %v", vs)
-		}
 		if out, err := Encode(&pleat.Request{Messages: r.Messages}); err == nil {
 			if _, err := Decode(out); err != nil {
 				t.Fatalf("encoded from scratch: %v\n%s", err, out)

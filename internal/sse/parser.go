@@ -6,8 +6,7 @@
 // with LF, CRLF or CR. The chunks that arrive from a network respect none of
 // this, so the reader is a [Parser] that is fed whatever came and calls back
 // once for each complete event. A proxy feeds it from the copy loop that it
-// has anyway, beside the client's connection; who only wants the events of a
-// reader ranges over [Events].
+// has anyway, beside the client's connection.
 //
 // The parser follows the WHATWG specification ("interpreting an event
 // stream"), except that it ignores the retry field and that it bounds the size

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -103,51 +101,12 @@ func TestParserLimit(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
-	broken := errors.New("broken")
-	const stream = "event: a\ndata: 1\n\ndata: 2\n\ndata: 3\n"
-	for _, tt := range []struct {
-		name string
-		r    io.Reader
-		err  error
-	}{
-		{"whole", strings.NewReader(stream), nil},
-		{"bytes", iotest.OneByteReader(strings.NewReader(stream)), nil},
-		{"error with data", iotest.DataErrReader(io.MultiReader(strings.NewReader(stream), iotest.ErrReader(broken))), broken},
-		{"error", io.MultiReader(strings.NewReader(stream), iotest.ErrReader(broken)), broken},
-		{"silent", io.MultiReader(strings.NewReader(stream), silent{}), io.ErrNoProgress},
-	} {
-		var got []string
-		var err error
-		for ev, e := range Events(tt.r) {
-			if err = e; e == nil {
-				got = append(got, show(ev))
-			}
-		}
-		if err != tt.err {
-			t.Errorf("%s: error %v, want %v", tt.name, err, tt.err)
-		}
-		if diff := cmp.Diff([]string{"a|1|", "|2|"}, got); diff != "" {
-			t.Errorf("%s:\n%s", tt.name, diff)
-		}
-	}
-	for range Events(strings.NewReader(stream)) {
-		break // must not go on yielding
-	}
-}
-
-// silent reads nothing, for ever.
-type silent struct{}
-
-func (silent) Read([]byte) (int, error) { return 0, nil }
-
 func TestAppend(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{string(AppendEvent(nil, "ping", []byte("{}"))), "event: ping\ndata: {}\n\n"},
 		{string(AppendEvent([]byte(">"), "", nil)), ">data: \n\n"},
 		{string(AppendEvent(nil, "", []byte("a\nb\r\nc\rd\n"))), "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"},
 		{string(AppendEvent(nil, "a\ndata: forged", []byte("x"))), "event: a\ndata: x\n\n"},
-		{string(AppendComment(nil, "keep\nalive")), ": keep\n: alive\n\n"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
@@ -184,8 +143,7 @@ func FuzzAppend(f *testing.F) {
 		if strings.ContainsAny(typ, "\r\n") {
 			return
 		}
-		wire := AppendComment(nil, typ)
-		wire = AppendEvent(wire, typ, data)
+		wire := AppendEvent([]byte(": a comment\n\n"), typ, data)
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 		got, _, err := parse(wire, 7, 0)
@@ -203,17 +161,4 @@ func ExampleParser() {
 		}
 	}
 	// Output: ping: {}
-}
-
-func ExampleEvents() {
-	wire := AppendComment(nil, "still there")
-	wire = AppendEvent(wire, "delta", []byte(`{"text":"Hi"}`))
-	for ev, err := range Events(bytes.NewReader(wire)) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Printf("%s %s\n", ev.Type, ev.Data)
-	}
-	// Output: delta {"text":"Hi"}
 }
