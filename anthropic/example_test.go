@@ -163,16 +163,3 @@ data: {"type":"message_stop"}
 	// Output:
 	// "Par" "is." Paris. end 4 <nil>
 }
-
-func ExampleBilled() {
-	body := []byte(`{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":900,"output_tokens":40,"iterations":[
-		{"type":"compaction","input_tokens":150000,"output_tokens":2000},
-		{"type":"message","input_tokens":900,"output_tokens":40}]}}`)
-	reply, _ := anthropic.DecodeReply(body)
-	iterations := anthropic.Iterations(body)
-	fmt.Println("billed:", anthropic.Billed(reply.Usage, iterations).Input)
-	fmt.Println("in the window:", anthropic.ContextSize(reply.Usage, iterations))
-	// Output:
-	// billed: 150900
-	// in the window: 900
-}

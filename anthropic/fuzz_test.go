@@ -33,7 +33,6 @@ func FuzzDecode(f *testing.F) {
 	models := fuzzModels()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		DecodeReply(body)
-		Iterations(body)
 		original := bytes.Clone(body)
 		r, err := Decode(body)
 		if err != nil {

@@ -102,10 +102,6 @@ func (r *Recorder) Reply() (pleat.Reply, error) {
 // error: nothing that belongs to it comes any more.
 func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
 
-// Iterations returns the model calls that the request led to, where the provider lists
-// them.
-func (r *Recorder) Iterations() []Iteration { return r.meter.iterations }
-
 func (r *Recorder) limit() int {
 	if r.Limit > 0 {
 		return r.Limit

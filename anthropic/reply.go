@@ -14,8 +14,8 @@ import (
 // Reply.Messages has one message, whose Raw is the element to send back in the next
 // request; it has none when the answer has no content. Blocks of nothing but white
 // space, which models sometimes produce and the provider does not take back, are left
-// out. Reply.Usage is what the provider says of the answer itself; compactions and
-// other calls on the way are in [Iterations].
+// out. Reply.Usage is what the provider says of the answer itself, without compactions and
+// other calls on the way.
 //
 // An error body gives a Reply with only Err set, and no error.
 func DecodeReply(body []byte) (pleat.Reply, error) {

@@ -39,9 +39,10 @@ func DecodeMessage(raw []byte) (pleat.Message, error) {
 const ClearingBeta = "context-management-2025-06-27"
 
 // Clearing is the context_management value for a policy that leaves old results to the
-// provider ([pleat.Mask].ByProvider): above trigger tokens of prompt the provider clears
-// all but the newest results itself, without a change to the request's messages.
-func Clearing(m pleat.Mask, trigger int) []byte {
+// provider: above trigger tokens of prompt the provider clears all but the newest keep
+// results itself, apart from those of the exempt tools. The request's messages stay as
+// they are.
+func Clearing(trigger, keep int, exempt ...string) []byte {
 	type amount struct {
 		Type  string `json:"type"`
 		Value int    `json:"value"`
@@ -55,8 +56,8 @@ func Clearing(m pleat.Mask, trigger int) []byte {
 	out, _ := json.Marshal(map[string][]edit{"edits": {{ // strings and numbers cannot fail
 		Type:    "clear_tool_uses_20250919",
 		Trigger: amount{"input_tokens", trigger},
-		Keep:    amount{"tool_uses", m.Keep},
-		Exclude: m.Exempt,
+		Keep:    amount{"tool_uses", keep},
+		Exclude: exempt,
 	}}})
 	return out
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleClearing() {
-	fmt.Println(string(anthropic.Clearing(pleat.Mask{Keep: 3, Exempt: []string{"memory"}}, 100_000)))
+	fmt.Println(string(anthropic.Clearing(100_000, 3, "memory")))
 	// Output: {"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":100000},"keep":{"type":"tool_uses","value":3},"exclude_tools":["memory"]}]}
 }
 

@@ -5,58 +5,11 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
-// Iteration is one of the model calls that a single request led to on the provider's
-// side: the answer itself ("message"), a compaction before it, an advisor's or a
-// fallback model's part. Each is billed.
-type Iteration struct {
-	Type  string
-	Usage pleat.Usage
-}
-
-// Iterations reads the model calls of a complete answer's body. There are none when the
-// provider did not list them; then the answer's usage is all there is.
-func Iterations(body []byte) []Iteration {
-	var m meter
-	m.merge(lookup(body, "usage"))
-	return m.iterations
-}
-
-// Billed is what a request cost in all: the sum of its iterations where they are
-// listed, since the usage of the answer leaves compactions out, and that usage else.
-func Billed(usage pleat.Usage, iterations []Iteration) pleat.Usage {
-	if len(iterations) == 0 {
-		return usage
-	}
-	var sum pleat.Usage
-	for _, it := range iterations {
-		sum.Input += it.Usage.Input
-		sum.CacheRead += it.Usage.CacheRead
-		sum.CacheWrite += it.Usage.CacheWrite
-		sum.CacheWrite1h += it.Usage.CacheWrite1h
-		sum.Output += it.Usage.Output
-		sum.Reasoning += it.Usage.Reasoning
-	}
-	return sum
-}
-
-// ContextSize is the size of the prompt that the conversation has now: that of the
-// newest call that answered it. With server tools one answer takes several calls, and
-// the sum of their prompts says nothing about the window.
-func ContextSize(usage pleat.Usage, iterations []Iteration) int {
-	for i := len(iterations) - 1; i >= 0; i-- {
-		if iterations[i].Type == "message" {
-			return iterations[i].Usage.Prompt()
-		}
-	}
-	return usage.Prompt()
-}
-
 // meter collects a usage object that comes in pieces, each of which repeats what has
 // changed with its new total.
 type meter struct {
-	usage      pleat.Usage
-	written    int // to the cache, with any lifetime
-	iterations []Iteration
+	usage   pleat.Usage
+	written int // to the cache, with any lifetime
 }
 
 func (m *meter) merge(usage []byte) {
@@ -77,13 +30,6 @@ func (m *meter) merge(usage []byte) {
 		case "output_tokens_details":
 			if thought := lookup(value, "thinking_tokens"); thought != nil {
 				set(&m.usage.Reasoning, thought)
-			}
-		case "iterations":
-			m.iterations = m.iterations[:0]
-			for _, it := range elements(value) {
-				var one meter
-				one.merge(it)
-				m.iterations = append(m.iterations, Iteration{Type: text(lookup(it, "type")), Usage: one.usage})
 			}
 		}
 	}
