@@ -2,19 +2,15 @@ package anthropic
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
-// maxBody is the largest request that the provider's front door lets in.
-const maxBody = 32 << 20
-
-// Check returns every rule of the wire that the request breaks and that can be told
-// from its bytes alone, in no particular order of weight. With the zero Model only the
-// rules that hold for all models are looked at; so with the row for unknown models,
-// whose caution is for those who write requests and not for those who judge them.
+// Check returns the rules of the wire that the request breaks, of those that a change to
+// its messages, cache markers or tools can break. Parameters, tool schemas and sizes are
+// left to the provider. With the zero Model it looks only at the rules that hold for all
+// models, and so with the row for unknown models, which is cautious for those who write
+// requests and not for those who judge them.
 //
 // Each violation has the provider's own words where they are known. The names of the
 // rules are listed in the package documentation.
@@ -22,11 +18,9 @@ func (r *Request) Check(m pleat.Model) []pleat.Violation {
 	if m.ID == pleat.UnknownModel {
 		m = pleat.Model{}
 	}
-	c := &checker{r: r, data: r.body.Data, m: m}
-	c.params()
+	c := &checker{r: r, m: m}
 	c.tools()
 	c.caching()
-	c.management()
 	for i := range r.Messages {
 		c.message(i)
 	}
@@ -39,29 +33,17 @@ func (r *Request) Check(m pleat.Model) []pleat.Violation {
 }
 
 type checker struct {
-	r    *Request
-	data []byte
-	m    pleat.Model
-	out  []pleat.Violation
+	r   *Request
+	m   pleat.Model
+	out []pleat.Violation
 }
 
 func (c *checker) add(rule, path, format string, args ...any) {
 	c.out = append(c.out, pleat.Violation{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// at returns a member of the top level, nil if it is absent or null.
-func (c *checker) at(s jsonspan.Span) []byte {
-	if s.IsZero() {
-		return nil
-	}
-	return s.Of(c.data)
-}
-
 func messagePath(i int) string  { return fmt.Sprintf("messages.%d", i) }
 func blockPath(i, j int) string { return fmt.Sprintf("messages.%d.content.%d", i, j) }
-
-// known reports whether the model's own rules are known.
-func (c *checker) known() bool { return c.m.ID != "" }
 
 // effortOnly reports whether a message does nothing but change the effort. Such a
 // message may stand anywhere and be empty.
@@ -107,90 +89,6 @@ func (c *checker) blocks(t wireTurn) []placed {
 		}
 	}
 	return out
-}
-
-// params checks the members of the top level.
-func (c *checker) params() {
-	top := &c.r.top
-	if len(c.data) > maxBody {
-		c.add("request-too-large", "", "Request exceeds the maximum size")
-	}
-	if c.at(top.model) == nil {
-		c.add("model-missing", "model", "Field required")
-	}
-	if c.at(top.maxTokens) == nil {
-		c.add("max-tokens-missing", "max_tokens", "Field required")
-	}
-	choice, thinking := text(lookup(c.at(top.toolChoice), "type")), text(lookup(c.at(top.thinking), "type"))
-	c.toolChoice(choice, thinking)
-	c.thinkingMode(thinking)
-	c.sampling(thinking)
-}
-
-func (c *checker) toolChoice(choice, thinking string) {
-	if choice == "" {
-		return
-	}
-	forced := choice == "any" || choice == "tool"
-	if len(c.r.Tools) == 0 {
-		c.add("tool-choice-without-tools", "tool_choice", "tool_choice may only be specified while providing tools.")
-	}
-	if name := text(lookup(c.at(c.r.top.toolChoice), "name")); choice == "tool" && len(c.r.Tools) > 0 &&
-		!slices.ContainsFunc(c.r.Tools, func(t pleat.Tool) bool { return t.Name == name }) {
-		c.add("tool-choice-unknown", "tool_choice", "Tool '%s' not found in provided tools", name)
-	}
-	if forced && (thinking == "enabled" || thinking == "adaptive") {
-		c.add("thinking-forced-tool", "tool_choice", "Thinking may not be enabled when tool_choice forces tool use.")
-	}
-	if forced && c.m.Refuses.ForcedToolChoice {
-		c.add("tool-choice-refused", "tool_choice", `type "tool" and "any" are not supported for this model.`)
-	}
-}
-
-func (c *checker) thinkingMode(mode string) {
-	if mode == "" {
-		return
-	}
-	if len(c.m.Thinking.Modes) > 0 && !slices.Contains(c.m.Thinking.Modes, mode) {
-		hint := ""
-		if mode == "enabled" {
-			hint = ` Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`
-		}
-		c.add("thinking-mode-refused", "thinking", `"thinking.type.%s" is not supported for this model.%s`, mode, hint)
-	}
-	if mode != "enabled" {
-		return
-	}
-	switch budget := lookup(c.at(c.r.top.thinking), "budget_tokens"); {
-	case budget == nil:
-		c.add("thinking-budget", "thinking.enabled.budget_tokens", "Field required")
-	case number(budget) < 1024:
-		c.add("thinking-budget", "thinking.enabled.budget_tokens", "Input should be greater than or equal to 1024")
-	}
-}
-
-// sampling checks temperature, top_p and top_k. The defaults are always taken.
-func (c *checker) sampling(thinking string) {
-	top := &c.r.top
-	on := thinking == "enabled" || thinking == "adaptive"
-	for _, p := range []struct {
-		name  string
-		value []byte
-		with  string // what the provider says to it together with thinking; empty: nothing
-	}{
-		{"temperature", c.at(top.temperature), "may only be set to 1 when thinking is enabled."},
-		{"top_p", c.at(top.topP), "must be greater than or equal to 0.95 or unset when thinking is enabled."},
-		{"top_k", c.at(top.topK), "must be unset when thinking is enabled."},
-	} {
-		value, ok := float(p.value)
-		switch {
-		case !ok || p.name != "top_k" && value == 1:
-		case c.m.Refuses.Temperature:
-			c.add("sampling-refused", p.name, "`%s` is deprecated for this model.", p.name)
-		case on && (p.name != "top_p" || value < 0.95):
-			c.add("thinking-sampling", p.name, "`%s` %s", p.name, p.with)
-		}
-	}
 }
 
 // tools checks the definitions.

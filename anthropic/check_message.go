@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -19,7 +18,7 @@ func (c *checker) roles() {
 		switch m.Role() {
 		case pleat.RoleUser, pleat.RoleAssistant:
 		case pleat.RoleSystem:
-			if c.known() && !c.m.Accepts.SystemMessages {
+			if c.m.ID != "" && !c.m.Accepts.SystemMessages {
 				c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
 			}
 		default:
@@ -82,7 +81,7 @@ func (c *checker) lastAssistant(t wireTurn) {
 			return
 		}
 	}
-	if c.at(c.r.top.compaction) != nil {
+	if !c.r.top.compaction.IsZero() {
 		return
 	}
 	if c.m.Refuses.Prefill {
@@ -114,13 +113,7 @@ func (c *checker) message(i int) {
 		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.Literal()) {
 			c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 		}
-	case shape.content == jsonspan.Invalid || shape.content == jsonspan.Null:
-		if !c.effortOnly(i) {
-			c.add("content-missing", messagePath(i)+".content", "Field required")
-		}
-		return
 	case shape.content != jsonspan.Array:
-		c.add("content-missing", messagePath(i)+".content", "Input should be a valid list")
 		return
 	}
 	if empty {
@@ -144,16 +137,10 @@ func (c *checker) block(role pleat.Role, path string, b pleat.Block) {
 		c.words("messages", b)
 	case pleat.Thinking:
 		c.only(role, pleat.RoleAssistant, path, "thinking")
-		if !b.Redacted && b.Signature == "" {
-			c.add("field-missing", path+".thinking.signature", "Field required")
-		}
 	case pleat.ToolCall:
 		c.only(role, pleat.RoleAssistant, path, "tool_use")
 		c.id(path+".tool_use.id", b.ID)
-		switch input := b.Input.String(); {
-		case input == "":
-			c.add("field-missing", path+".tool_use.input", "Field required")
-		case input[0] != '{':
+		if input := b.Input.String(); input != "" && input[0] != '{' {
 			c.add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
 		}
 	case pleat.ToolResult:
@@ -161,7 +148,9 @@ func (c *checker) block(role pleat.Role, path string, b pleat.Block) {
 		c.id(path+".tool_result.tool_use_id", b.CallID)
 		c.resultParts(path, b)
 	case pleat.Opaque:
-		c.opaque(role, path, b)
+		if b.Type == "tool_addition" || b.Type == "tool_removal" {
+			c.only(role, pleat.RoleSystem, path, b.Type)
+		}
 	}
 }
 
@@ -196,30 +185,6 @@ func (c *checker) resultParts(path string, b pleat.ToolResult) {
 		}
 		if isText && t.Raw != "" && t.Text.IsEmpty() {
 			c.add("text-empty", "messages", "text content blocks must be non-empty")
-		}
-	}
-}
-
-// required are the members without which a block of the type is not one. Decode makes
-// such a block opaque.
-var required = map[string][]string{
-	"text": {"text"}, "thinking": {"thinking", "signature"}, "redacted_thinking": {"data"},
-	"tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}, "image": {"source"},
-}
-
-func (c *checker) opaque(role pleat.Role, path string, b pleat.Opaque) {
-	raw := []byte(b.Raw)
-	switch b.Type {
-	case "":
-		c.add("field-missing", path+".type", "Field required")
-	case "tool_addition", "tool_removal":
-		c.only(role, pleat.RoleSystem, path, b.Type)
-	case "compaction":
-		c.compactionBlock(path, raw)
-	}
-	for _, name := range required[b.Type] {
-		if lookup(raw, name) == nil {
-			c.add("field-missing", fmt.Sprintf("%s.%s.%s", path, b.Type, name), "Field required")
 		}
 	}
 }

@@ -3,10 +3,8 @@ package anthropic
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // caching checks the cache markers.
@@ -66,77 +64,10 @@ func (c *checker) marked(path string, b pleat.Block) {
 	}
 }
 
-// management checks what the provider is asked to do to the context itself.
-func (c *checker) management() {
-	edits := lookup(c.at(c.r.top.contextManagement), "edits")
-	for i, e := range elements(edits) {
-		switch typ := text(lookup(e, "type")); typ {
-		case "clear_thinking_20251015":
-			if i > 0 {
-				c.add("clear-thinking-first", "context_management.edits", "`%s` must be the first edit when combined with others", typ)
-			}
-		case "compact_20260112":
-			if v := lookup(lookup(e, "trigger"), "value"); v != nil && number(v) < 50000 {
-				c.add("compact-trigger", fmt.Sprintf("context_management.edits.%d.%s.trigger.value", i, typ),
-					"Input should be greater than or equal to 50000")
-			}
-			if c.known() && !c.m.Accepts.CompactionThreshold {
-				c.add("compaction-refused", fmt.Sprintf("context_management.edits.%d", i), "`%s` is not supported for this model", typ)
-			}
-			if c.at(c.r.top.compaction) != nil || c.signedBlocks() > 0 {
-				c.add("compaction-mixed", "context_management", "`%s` cannot be combined with `compaction`", typ)
-			}
-		}
-	}
-	if request := c.at(c.r.top.compaction); request != nil {
-		c.compactionRequest(request)
-	}
-}
-
-// compactionRequest checks a request for a compaction against what may not be asked
-// together with it.
-func (c *checker) compactionRequest(request []byte) {
-	top := &c.r.top
-	if c.known() && !c.m.Accepts.CompactionOnDemand {
-		c.add("compaction-refused", "compaction", "`compaction` is not supported for this model")
-	}
-	if s := text(lookup(request, "instructions")); utf8.RuneCountInString(s) > 16384 {
-		c.add("compaction-instructions", "compaction.summarize.instructions", "String should have at most 16384 characters")
-	}
-	choice := text(lookup(c.at(top.toolChoice), "type"))
-	output := c.at(top.outputConfig)
-	for _, with := range []struct {
-		name  string
-		there bool
-	}{
-		{"context_management", c.at(top.contextManagement) != nil},
-		{"stop_sequences", c.at(top.stopSequences) != nil},
-		{"output_config.format", lookup(output, "format") != nil || c.at(top.outputFormat) != nil},
-		{"output_config.task_budget.remaining", lookup(lookup(output, "task_budget"), "remaining") != nil},
-		{"tool_choice." + choice, choice == "any" || choice == "tool"},
-	} {
-		if with.there {
-			c.add("compaction-request", "compaction", "`%s` cannot be used together with `compaction`", with.name)
-		}
-	}
-}
-
 // signed reports whether a block is a compaction that the provider made by request.
 func signed(b pleat.Block) bool {
 	o, ok := b.(pleat.Opaque)
 	return ok && o.Type == "compaction" && lookup([]byte(o.Raw), "signature") != nil
-}
-
-func (c *checker) signedBlocks() int {
-	n := 0
-	for _, m := range c.r.Messages {
-		for _, b := range m.Blocks().All() {
-			if signed(b) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // compactions checks where signed compaction blocks stand: there is one, and nothing
@@ -157,26 +88,11 @@ func (c *checker) compactions() {
 	}
 }
 
-var compactionMembers = map[string]bool{
-	"type": true, "content": true, "signature": true, "encrypted_content": true, "tool_changes": true, "cache_control": true,
-}
-
-func (c *checker) compactionBlock(path string, raw []byte) {
-	for name, value := range members(raw) {
-		if !compactionMembers[name] {
-			c.add("compaction-members", path+".compaction."+name, "Extra inputs are not permitted")
-		}
-		if name == "content" && kindOf(value) == jsonspan.String && len(value) == len(`""`) {
-			c.add("compaction-empty", path+".compaction.content", "String should have at least 1 character")
-		}
-	}
-}
-
 // openThinking checks a conversation that stands in the middle of a tool round under
 // manual thinking: the answer that began the round starts with its thinking.
 func (c *checker) openThinking() {
 	turns := c.turns()
-	if text(lookup(c.at(c.r.top.thinking), "type")) != "enabled" || len(turns) < 2 {
+	if text(lookup(c.r.top.thinking.Of(c.r.body.Data), "type")) != "enabled" || len(turns) < 2 {
 		return
 	}
 	k := len(turns) - 1

@@ -132,35 +132,19 @@ func (d *decoder) member(name string) {
 	}
 	switch name {
 	case "model":
-		top.model, d.req.Model = value, ""
+		d.req.Model = ""
 		if kind == jsonspan.String {
 			d.req.Model = wire.Text(d.data, value)
 		}
 	case "stream":
 		d.req.Stream = kind == jsonspan.True
 	case "max_tokens":
-		top.maxTokens, d.req.MaxTokens = value, 0
+		d.req.MaxTokens = 0
 		if kind == jsonspan.Number {
 			d.req.MaxTokens = atoi(wire.View(d.data, value))
 		}
-	case "temperature":
-		top.temperature = value
-	case "top_p":
-		top.topP = value
-	case "top_k":
-		top.topK = value
-	case "tool_choice":
-		top.toolChoice = value
 	case "thinking":
 		top.thinking = value
-	case "stop_sequences":
-		top.stopSequences = value
-	case "output_config":
-		top.outputConfig = value
-	case "output_format":
-		top.outputFormat = value
-	case "context_management":
-		top.contextManagement = value
 	case "compaction":
 		top.compaction = value
 	}

@@ -25,17 +25,16 @@
 //
 // # Legality
 //
-// [Request.Check] says what the provider would refuse, as far as the bytes tell, in the
-// provider's words where they are known. Neighbouring messages of one role count as one
+// [Request.Check] says what the provider would refuse, in the provider's words where they
+// are known. It has the rules that folding could break; those about parameters, schemas
+// and sizes are left to the provider. Neighbouring messages of one role count as one
 // turn, as they do for the provider. The rules, by the part of the request they are
 // about:
 //
 //	messages-empty                 no message
 //	message-empty                  a message without content
-//	content-missing                a message without content, or with content of a wrong kind
 //	text-empty                     an empty text block
 //	text-whitespace                a text of white space alone
-//	field-missing                  a block without a member that its type must have
 //	block-role                     a block in a message of the wrong role
 //	first-role                     the first message is the assistant's
 //	role-unknown                   a role that the wire does not have
@@ -62,30 +61,11 @@
 //	cache-thinking                 a marker on thinking
 //
 //	thinking-first                 an open tool round that does not begin with its thinking
-//	thinking-mode-refused          a thinking mode that the model refuses
-//	thinking-budget                a thinking budget that is missing or too small
-//	thinking-sampling              a sampling parameter that does not go with thinking
-//	thinking-forced-tool           a forced tool together with thinking
 //
-//	compaction-request             a parameter that does not go with a compaction
-//	compaction-instructions        instructions for a compaction that are too long
-//	compaction-refused             a compaction, which the model refuses
-//	compaction-mixed               both kinds of compaction in one request
 //	compaction-misplaced           a signed compaction block that is not the first block
 //	compaction-duplicate           two signed compaction blocks
-//	compaction-members             a compaction block with members it may not have
-//	compaction-empty               a compaction block with an empty summary
-//	compact-trigger                a compaction threshold below the minimum
-//	clear-thinking-first           context edits in the wrong order
 //
-//	model-missing                  no model
-//	max-tokens-missing             no max_tokens (requests that only count tokens have none)
-//	request-too-large              more bytes than the provider takes
 //	tool-name-duplicate            two tools with one name
-//	tool-choice-without-tools      a tool_choice without tools
-//	tool-choice-unknown            a tool_choice that names no tool of the request
-//	tool-choice-refused            a forced tool, which the model refuses
-//	sampling-refused               a sampling parameter, which the model refuses
 //
 // # Answers
 //

@@ -28,14 +28,8 @@ type Request struct {
 	references map[pleat.BlockRef]bool // results that hold tool references
 }
 
-// topLevel has the spans of the members that [Request.Check] reads. Most requests are
-// never checked, so they are walked only then.
-type topLevel struct {
-	model, maxTokens, temperature, topP, topK jsonspan.Span
-	system, tools, toolChoice, thinking       jsonspan.Span
-	stopSequences, outputConfig, outputFormat jsonspan.Span
-	contextManagement, compaction             jsonspan.Span
-}
+// topLevel has the spans of members that are read or changed later.
+type topLevel struct{ system, tools, thinking, compaction jsonspan.Span }
 
 // shape is what a message looked like apart from its blocks.
 type shape struct {

@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"strconv"
-
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
@@ -120,13 +118,4 @@ func spaceEscape(hex string) bool {
 		return true
 	}
 	return false
-}
-
-// float reads a number; anything else is none.
-func float(value []byte) (float64, bool) {
-	if kindOf(value) != jsonspan.Number {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	return f, err == nil
 }
