@@ -44,15 +44,11 @@ func (r *Request) sized(s *scanner) ([]pleat.Message, []wire.Element) {
 	return make([]pleat.Message, 0, n), make([]wire.Element, 0, n)
 }
 
-// params are the top-level members that the rules speak of.
+// params are top-level members that are read or changed later.
 type params struct {
-	tools, functions, toolChoice, parallel  value
+	tools, cacheMode                        value // cacheMode is in prompt_cache_options
 	maxTokens, maxCompletion, maxOutput     value
-	temperature, topP                       value
-	stream, streamOptions                   value
-	cacheKey, cacheOptions                  value
 	store, previous, conversation, template value
-	cacheMode                               value // of cacheOptions
 }
 
 // member reads a top-level member that both formats know, or passes over it.
@@ -62,32 +58,20 @@ func (r *Request) member(s *scanner, key string) {
 	case "model":
 		r.Model = s.text(s.value())
 	case "stream":
-		p.stream = s.value()
-		r.Stream = p.stream.kind == jsonspan.True
+		r.Stream = s.value().kind == jsonspan.True
 	case "tools":
 		p.tools, r.Tools = s.tools(r.Tools[:0])
 	case "functions":
-		p.functions, r.Tools = s.tools(r.Tools[:0])
-	case "tool_choice":
-		p.toolChoice = s.value()
-	case "parallel_tool_calls":
-		p.parallel = s.value()
+		_, r.Tools = s.tools(r.Tools[:0])
 	case "max_tokens":
 		p.maxTokens = s.value()
 	case "max_completion_tokens":
 		p.maxCompletion = s.value()
 	case "max_output_tokens":
 		p.maxOutput = s.value()
-	case "temperature":
-		p.temperature = s.value()
-	case "top_p":
-		p.topP = s.value()
-	case "stream_options":
-		p.streamOptions = s.value()
-	case "prompt_cache_key":
-		p.cacheKey = s.value()
 	case "prompt_cache_options":
-		s.cacheOptions(p)
+		p.cacheMode = value{}
+		s.inside(&p.cacheMode, "mode", "mode")
 	case "store":
 		p.store = s.value()
 	case "previous_response_id":
@@ -99,19 +83,6 @@ func (r *Request) member(s *scanner, key string) {
 	default:
 		s.c.Skip()
 	}
-}
-
-func (s *scanner) cacheOptions(p *params) {
-	start, kind := s.c.Pos(), s.c.Kind()
-	p.cacheMode = value{}
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
-			if v := s.value(); key == "mode" {
-				p.cacheMode = v
-			}
-		}
-	}
-	p.cacheOptions = s.since(start, kind)
 }
 
 // tools passes over a list of tool definitions.

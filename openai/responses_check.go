@@ -8,9 +8,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
-// maxItemID is the longest id of an item or call.
-const maxItemID = 64
-
 // idPrefixes is how the ids of item types begin.
 var idPrefixes = map[string]string{
 	"message":          "msg",
@@ -21,11 +18,12 @@ var idPrefixes = map[string]string{
 }
 
 // Check returns the rules of the Responses wire that the request breaks, in the
-// provider's words. The zero model gives the rules that hold for all of them.
+// provider's words: those that folding could break, and those about the names and ids in
+// its items. They are the same for all models.
 //
 // Where part of the conversation lies with the provider, rules about what must have come
 // before are left to it.
-func (r *ResponsesRequest) Check(m pleat.Model) []pleat.Violation {
+func (r *ResponsesRequest) Check(pleat.Model) []pleat.Violation {
 	c := itemChecker{r: r, calls: make(map[string]*callNote), ids: make(map[string]bool)}
 	if !r.isString {
 		var it item
@@ -38,8 +36,11 @@ func (r *ResponsesRequest) Check(m pleat.Model) []pleat.Violation {
 		c.unanswered()
 		c.reasoning()
 	}
+	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
+		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
+	}
 	c.reset(r.body.Data)
-	c.params(m)
+	c.breakpoints(&r.p)
 	return c.found
 }
 
@@ -76,32 +77,19 @@ type itemChecker struct {
 }
 
 type callNote struct {
-	id, typ  string
-	open     int // calls without output
-	answered int
+	id, typ string
+	open    int // calls without output
 }
 
 func (c *itemChecker) item(i int, it *item) {
 	path := fmt.Sprintf("input[%d]", i)
-	if it.whole.kind != jsonspan.Object {
-		c.wrongType(path, "an object", it.whole)
-		return
-	}
 	c.parts(it.parts)
 	c.parts(it.outputs)
 	typ := c.itemType(it)
-	if typ == "" {
-		c.missing(path + ".type")
-		return
-	}
 	c.id(path, typ, it)
 	switch itemTypes[typ] {
 	case itemMessage:
 		c.message(path, it)
-	case itemReasoning:
-		if !it.summary.given() {
-			c.missing(path + ".summary")
-		}
 	case itemCall:
 		c.call(path, typ, it)
 	case itemOutput:
@@ -132,47 +120,23 @@ func (c *itemChecker) id(path, typ string, it *item) {
 }
 
 func (c *itemChecker) message(path string, it *item) {
-	c.required(path+".role", it.role)
-	role := c.text(it.role)
-	switch role {
+	switch role := c.text(it.role); role {
 	case "user", "assistant", "system", "developer", "":
 	default:
 		c.report("role-invalid", path+".role",
 			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", role)
 	}
-	switch it.content.kind {
-	case jsonspan.String, jsonspan.Array:
-	case jsonspan.Invalid:
-		c.missing(path + ".content")
-	default:
-		c.wrongType(path+".content", "one of an array of objects or string", it.content)
-	}
-	for k := range it.parts {
-		c.part(fmt.Sprintf("%s.content[%d]", path, k), role, c.text(it.parts[k].typ))
-	}
-}
-
-func (c *itemChecker) part(path, role, typ string) {
-	switch {
-	case role == "assistant" && strings.HasPrefix(typ, "input_"):
-		c.report("part-type", path, "Invalid value: '%s'. Supported values are: 'output_text' and 'refusal'.", typ)
-	case typ == "text" || typ == "image_url":
-		c.report("part-type", path, "Invalid value: '%s'. Supported values are: 'input_text', 'input_image', 'output_text', "+
-			"'refusal', 'input_file', 'computer_screenshot', and 'summary_text'.", typ)
+	if it.content.kind == jsonspan.Invalid {
+		c.report("parameter-missing", path+".content", "Missing required parameter: '%s.content'.", path)
 	}
 }
 
 func (c *itemChecker) call(path, typ string, it *item) {
-	c.callID(path, it.callID)
-	switch typ {
-	case "function_call":
-		c.name(path+".name", it.name, 0)
-		c.required(path+".arguments", it.arguments)
-	case "custom_tool_call":
-		c.required(path+".name", it.name)
-		c.required(path+".input", it.input)
-	}
 	id := c.text(it.callID)
+	c.atMost(path+".call_id", id, maxItemID)
+	if typ == "function_call" {
+		c.name(path+".name", it.name)
+	}
 	if id == "" {
 		return
 	}
@@ -186,12 +150,6 @@ func (c *itemChecker) call(path, typ string, it *item) {
 	n.open++
 }
 
-func (c *itemChecker) callID(path string, v value) {
-	if c.required(path+".call_id", v); v.isString() {
-		c.atMost(path+".call_id", c.text(v), maxItemID)
-	}
-}
-
 // words is a type as the provider's messages say it.
 func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
@@ -199,11 +157,9 @@ func (c *itemChecker) output(path, typ string, it *item) {
 	idValue := it.callID
 	if typ == "local_shell_call_output" && !idValue.given() {
 		idValue = it.id
-	} else {
-		c.callID(path, it.callID)
 	}
 	if it.output.kind == jsonspan.Invalid {
-		c.missing(path + ".output")
+		c.report("parameter-missing", path+".output", "Missing required parameter: '%s.output'.", path)
 	}
 	id := c.text(idValue)
 	n := c.calls[id]
@@ -217,7 +173,6 @@ func (c *itemChecker) output(path, typ string, it *item) {
 			"Duplicate %s for call_id '%s'. Each %s must have exactly one matching %[1]s", typ, id, n.typ)
 	default:
 		n.open--
-		n.answered++
 	}
 }
 
@@ -252,35 +207,5 @@ func (c *itemChecker) reasoning() {
 		if i+1 == len(c.r.items) || c.r.Messages[i+1].Role() != pleat.RoleAssistant {
 			c.report("reasoning-unfollowed", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
 		}
-	}
-}
-
-// minOutput is the least that max_output_tokens may be.
-const minOutput = 16
-
-func (c *itemChecker) params(m pleat.Model) {
-	r, p := c.r, &c.r.p
-	c.common(&r.Request)
-	c.tools(r.Tools, false)
-	if p.previous.given() && p.conversation.given() {
-		c.report("history-twice", "previous_response_id",
-			"Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.")
-	}
-	if len(r.items) == 0 && !r.Partial() && !p.template.given() {
-		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
-	}
-	if p.maxOutput.kind == jsonspan.Number && r.MaxTokens < minOutput {
-		c.report("max-tokens-small", "max_output_tokens",
-			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= %d, but got %d instead.", minOutput, r.MaxTokens)
-	}
-	if m.Refuses.Temperature {
-		c.refused("temperature", p.temperature)
-		c.refused("top_p", p.topP)
-	}
-}
-
-func (c *itemChecker) refused(name string, v value) {
-	if v.given() && !c.isOne(v) {
-		c.report(strings.ReplaceAll(name, "_", "-")+"-refused", name, "Unsupported parameter: '%s' is not supported with this model.", name)
 	}
 }
