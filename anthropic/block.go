@@ -32,7 +32,7 @@ func (d *decoder) contentBlock() (pleat.Block, wire.Place) {
 	start := d.c.Pos()
 	if d.c.Kind() != jsonspan.Object {
 		whole := d.c.Skip()
-		return pleat.Opaque{Raw: wire.View(d.data, whole)}, wire.Place{Whole: whole}
+		return pleat.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole}
 	}
 	var f fields
 	d.c.Object()
@@ -45,7 +45,7 @@ func (d *decoder) contentBlock() (pleat.Block, wire.Place) {
 func (d *decoder) field(f *fields, name string) {
 	switch name {
 	case "type":
-		f.typ = wire.Text(d.data, d.str())
+		f.typ = jsonspan.Text(d.data, d.str())
 	case "text":
 		f.text = d.str()
 	case "thinking":
@@ -113,7 +113,7 @@ func (d *decoder) source(f *fields) {
 	}
 	d.c.Object()
 	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch wire.Text(d.data, key) {
+		switch jsonspan.Text(d.data, key) {
 		case "media_type":
 			f.source.mediaType = d.str()
 		case "data":
@@ -129,7 +129,7 @@ func (d *decoder) source(f *fields) {
 // build makes the block that the fields describe. What lacks a member that its type
 // must have is opaque: it passes through, and nobody relies on it.
 func (d *decoder) build(f *fields, whole jsonspan.Span) (pleat.Block, wire.Place) {
-	raw, place := wire.View(d.data, whole), wire.Place{Whole: whole}
+	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole}
 	switch {
 	case f.typ == "text" && !f.text.IsZero():
 		if !f.cited { // citations belong to these very words
@@ -137,28 +137,28 @@ func (d *decoder) build(f *fields, whole jsonspan.Span) (pleat.Block, wire.Place
 		}
 		return pleat.Text{Text: d.literal(f.text), Raw: raw}, place
 	case f.typ == "thinking" && !f.thinking.IsZero():
-		return pleat.Thinking{Text: d.literal(f.thinking), Signature: wire.Text(d.data, f.signature), Raw: raw}, place
+		return pleat.Thinking{Text: d.literal(f.thinking), Signature: jsonspan.Text(d.data, f.signature), Raw: raw}, place
 	case f.typ == "redacted_thinking" && !f.data.IsZero():
-		return pleat.Thinking{Signature: wire.Text(d.data, f.data), Redacted: true, Raw: raw}, place
+		return pleat.Thinking{Signature: jsonspan.Text(d.data, f.data), Redacted: true, Raw: raw}, place
 	case f.typ == "tool_use" && !f.id.IsZero() && !f.name.IsZero():
 		place.Content, place.JSON = f.input, true
 		return pleat.ToolCall{
-			ID: wire.Text(d.data, f.id), Name: wire.Text(d.data, f.name),
-			Input: pleat.Plain(wire.View(d.data, f.input)), Raw: raw,
+			ID: jsonspan.Text(d.data, f.id), Name: jsonspan.Text(d.data, f.name),
+			Input: pleat.Plain(jsonspan.View(d.data, f.input)), Raw: raw,
 		}, place
 	case f.typ == "tool_result" && !f.toolUseID.IsZero():
 		return d.result(f, raw, place)
 	case f.typ == "image" && f.source.ok:
 		return pleat.Image{
-			MediaType: wire.Text(d.data, f.source.mediaType), Data: d.literal(f.source.data),
-			URL: wire.Text(d.data, f.source.url), Raw: raw,
+			MediaType: jsonspan.Text(d.data, f.source.mediaType), Data: d.literal(f.source.data),
+			URL: jsonspan.Text(d.data, f.source.url), Raw: raw,
 		}, place
 	}
 	return pleat.Opaque{Type: f.typ, Raw: raw}, place
 }
 
 func (d *decoder) result(f *fields, raw string, place wire.Place) (pleat.Block, wire.Place) {
-	r := pleat.ToolResult{CallID: wire.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
+	r := pleat.ToolResult{CallID: jsonspan.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
 	switch {
 	case d.part >= 0: // a result inside a result: nothing that could be edited
 		return pleat.Opaque{Type: f.typ, Raw: raw}, place
@@ -168,7 +168,7 @@ func (d *decoder) result(f *fields, raw string, place wire.Place) (pleat.Block, 
 	case f.contentKind == jsonspan.Array:
 		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.clone(d.parts)...), f.content
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
-		r.Parts = pleat.BlocksOf(pleat.Opaque{Raw: wire.View(d.data, f.content)})
+		r.Parts = pleat.BlocksOf(pleat.Opaque{Raw: jsonspan.View(d.data, f.content)})
 	}
 	if f.references {
 		place.Content = jsonspan.Span{}
@@ -192,5 +192,5 @@ func (d *decoder) literal(s jsonspan.Span) pleat.Content {
 	if s.IsZero() {
 		return pleat.Content{}
 	}
-	return pleat.Literal(wire.View(d.data, s))
+	return pleat.Literal(jsonspan.View(d.data, s))
 }

@@ -134,14 +134,14 @@ func (d *decoder) member(name string) {
 	case "model":
 		d.req.Model = ""
 		if kind == jsonspan.String {
-			d.req.Model = wire.Text(d.data, value)
+			d.req.Model = jsonspan.Text(d.data, value)
 		}
 	case "stream":
 		d.req.Stream = kind == jsonspan.True
 	case "max_tokens":
 		d.req.MaxTokens = 0
 		if kind == jsonspan.Number {
-			d.req.MaxTokens = atoi(wire.View(d.data, value))
+			d.req.MaxTokens = atoi(jsonspan.View(d.data, value))
 		}
 	case "thinking":
 		top.thinking = value
@@ -156,7 +156,7 @@ func (d *decoder) system() {
 	start := d.c.Pos()
 	switch d.c.Kind() {
 	case jsonspan.String:
-		d.req.System = []pleat.Block{pleat.Text{Text: pleat.Literal(wire.View(d.data, d.c.Str()))}}
+		d.req.System = []pleat.Block{pleat.Text{Text: pleat.Literal(jsonspan.View(d.data, d.c.Str()))}}
 	case jsonspan.Array:
 		d.c.Array()
 		for ; d.c.NextElem(); d.next(&d.block) {
@@ -192,25 +192,25 @@ func (d *decoder) tools() {
 func (d *decoder) tool() pleat.Tool {
 	start := d.c.Pos()
 	if d.c.Kind() != jsonspan.Object {
-		return pleat.Tool{Raw: wire.View(d.data, d.c.Skip())}
+		return pleat.Tool{Raw: jsonspan.View(d.data, d.c.Skip())}
 	}
 	var t pleat.Tool
 	d.c.Object()
 	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch wire.Text(d.data, key) {
+		switch jsonspan.Text(d.data, key) {
 		case "name":
-			t.Name = wire.Text(d.data, d.str())
+			t.Name = jsonspan.Text(d.data, d.str())
 		case "description":
-			t.Description = wire.Text(d.data, d.str())
+			t.Description = jsonspan.Text(d.data, d.str())
 		case "input_schema":
-			t.Schema = wire.View(d.data, d.c.Skip())
+			t.Schema = jsonspan.View(d.data, d.c.Skip())
 		case "cache_control":
 			d.marker()
 		default:
 			d.c.Skip()
 		}
 	}
-	t.Raw = wire.View(d.data, jsonspan.Span{Start: start, End: d.c.Pos()})
+	t.Raw = jsonspan.View(d.data, jsonspan.Span{Start: start, End: d.c.Pos()})
 	return t
 }
 
@@ -244,7 +244,7 @@ func (d *decoder) walkMessage() (pleat.Message, bool) {
 		}
 	} else {
 		whole := d.c.Skip()
-		d.blocks, d.places = append(d.blocks, pleat.Opaque{Raw: wire.View(d.data, whole)}), append(d.places, wire.Place{})
+		d.blocks, d.places = append(d.blocks, pleat.Opaque{Raw: jsonspan.View(d.data, whole)}), append(d.places, wire.Place{})
 	}
 	if d.c.Err() != nil {
 		return pleat.Message{}, false
@@ -252,7 +252,7 @@ func (d *decoder) walkMessage() (pleat.Message, bool) {
 	span := jsonspan.Span{Start: start, End: d.c.Pos()}
 	d.req.shapes = append(d.req.shapes, m.shape)
 	d.req.body.Elements = append(d.req.body.Elements, wire.Element{Span: span, Places: d.placeSlab.clone(d.places)})
-	return pleat.WireMessage(roleOf(m.role), pleat.FormatAnthropic, wire.View(d.data, span), d.blockSlab.clone(d.blocks)...), true
+	return pleat.WireMessage(roleOf(m.role), pleat.FormatAnthropic, jsonspan.View(d.data, span), d.blockSlab.clone(d.blocks)...), true
 }
 
 // messageFields is what a message says apart from its blocks.
@@ -265,7 +265,7 @@ type messageFields struct {
 func (d *decoder) messageMember(m *messageFields, name string) {
 	switch name {
 	case "role":
-		m.role = wire.Text(d.data, d.str())
+		m.role = jsonspan.Text(d.data, d.str())
 	case "content":
 		d.blocks, d.places = d.blocks[:0], d.places[:0]
 		d.req.marks[sectionMessages] = d.req.marks[sectionMessages][:m.marks]
@@ -289,7 +289,7 @@ func (d *decoder) content() {
 	switch d.c.Kind() {
 	case jsonspan.String:
 		lit := d.c.Str()
-		d.blocks = append(d.blocks, pleat.Text{Text: pleat.Literal(wire.View(d.data, lit))})
+		d.blocks = append(d.blocks, pleat.Text{Text: pleat.Literal(jsonspan.View(d.data, lit))})
 		d.places = append(d.places, wire.Place{Content: lit})
 	case jsonspan.Array:
 		d.c.Array()
@@ -300,7 +300,7 @@ func (d *decoder) content() {
 	case jsonspan.Null:
 		d.c.Skip()
 	default:
-		d.blocks = append(d.blocks, pleat.Opaque{Raw: wire.View(d.data, d.c.Skip())})
+		d.blocks = append(d.blocks, pleat.Opaque{Raw: jsonspan.View(d.data, d.c.Skip())})
 		d.places = append(d.places, wire.Place{})
 	}
 	if d.c.Err() == nil {
@@ -322,7 +322,7 @@ func (d *decoder) name(key jsonspan.Span) string {
 	if key.Len() < 2 {
 		return ""
 	}
-	return wire.View(d.data, jsonspan.Span{Start: key.Start + 1, End: key.End - 1})
+	return jsonspan.View(d.data, jsonspan.Span{Start: key.Start + 1, End: key.End - 1})
 }
 
 // unescape decodes a name that has escapes in it, and reports whether it has.

@@ -201,11 +201,11 @@ func (d *decoder) marker() {
 	m := mark{message: d.message, block: d.block, part: d.part}
 	d.c.Object()
 	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch wire.Text(d.data, key) {
+		switch jsonspan.Text(d.data, key) {
 		case "type":
-			m.typ = wire.Text(d.data, d.str())
+			m.typ = jsonspan.Text(d.data, d.str())
 		case "ttl":
-			m.ttl = wire.Text(d.data, d.str())
+			m.ttl = jsonspan.Text(d.data, d.str())
 		default:
 			d.c.Skip()
 		}

@@ -28,8 +28,8 @@ func DecodeChat(body []byte) (*ChatRequest, error) {
 	s.reset(body)
 	r := &ChatRequest{}
 	r.body.Data = body
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			r.at = key
 			if key == "messages" {
 				r.messages(&s)
@@ -54,7 +54,7 @@ func DecodeChat(body []byte) (*ChatRequest, error) {
 func (r *ChatRequest) messages(s *scanner) {
 	start := s.c.Pos()
 	r.Messages, r.body.Elements, r.body.Array = r.Messages[:0], r.body.Elements[:0], jsonspan.Span{}
-	if !s.array() {
+	if !s.c.TryArray() {
 		return
 	}
 	r.Messages, r.body.Elements = r.sized(s)
@@ -123,8 +123,8 @@ type toolCall struct {
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			switch key {
 			case "role":
 				m.role = s.value()
@@ -160,7 +160,7 @@ func (s *scanner) chatMessage(m *chatMessage) {
 func (s *scanner) toolCalls(m *chatMessage) {
 	start, kind := s.c.Pos(), s.c.Kind()
 	m.calls = m.calls[:0]
-	if s.array() {
+	if s.c.TryArray() {
 		for s.c.NextElem() {
 			m.calls = append(m.calls, s.toolCall())
 		}
@@ -171,8 +171,8 @@ func (s *scanner) toolCalls(m *chatMessage) {
 func (s *scanner) toolCall() toolCall {
 	var t toolCall
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			at, kind := s.c.Pos(), s.c.Kind()
 			switch key {
 			case "id":
@@ -198,10 +198,10 @@ func (s *scanner) toolCall() toolCall {
 
 // function reads what a call holds: name and arguments, or name and input.
 func (s *scanner) function(t *toolCall) {
-	if !s.object() {
+	if !s.c.TryObject() {
 		return
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		switch key {
 		case "name":
 			t.name = s.value()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // EncodeChat makes the body of a Chat Completions request. The same request always
@@ -233,14 +234,10 @@ func plainThinking(list []pleat.Thinking) string {
 // chatCall writes a tool call: as it came if it came off this wire, which keeps custom
 // tools and the members of other servers.
 func (w *writer) chatCall(c pleat.ToolCall) {
-	if c.Raw != "" {
-		var s scanner
-		s.reset([]byte(c.Raw))
-		t := s.toolCall()
-		if s.c.End() == nil && (t.function.given() || t.custom.given()) {
-			w.raw(c.Raw)
-			return
-		}
+	own := jsonspan.Value(c.Raw)
+	if (own.Get("function") != nil || own.Get("custom") != nil) && own.Valid(jsonspan.Object) == nil {
+		w.raw(c.Raw)
+		return
 	}
 	w.raw("{").key("id").str(c.ID).key("type").str("function").key("function").raw("{")
 	w.key("name").str(c.Name).key("arguments").text(arguments(c)).end("}}")

@@ -251,26 +251,18 @@ var (
 // keepUnknown keeps members that are not known: servers sign calls in members of their
 // own and want them back. Lists are put together, of other values the last one counts.
 func (r *ChatRecorder) keepUnknown(list []member, whole value, known map[string]bool) []member {
-	if whole.kind != jsonspan.Object {
-		return list
-	}
-	var s scanner
-	s.reset(whole.Of(r.s.data))
-	s.object()
-	for key, ok := s.next(); ok; key, ok = s.next() {
-		v := s.value()
-		if known[key] || !v.given() {
+	for key, v := range jsonspan.Value(whole.Of(r.s.data)).Fields() {
+		if known[key] || v.Kind() == jsonspan.Null {
 			continue
 		}
-		raw := s.raw(v)
-		if !r.stream.room(len(key) + len(raw)) {
+		if !r.stream.room(len(key) + len(v)) {
 			break
 		}
 		m := memberFor(&list, key)
-		if n := len(m.raw); v.kind == jsonspan.Array && n > 2 && m.raw[0] == '[' && len(raw) > 2 {
-			m.raw = append(append(m.raw[:n-1], ','), raw[1:]...)
+		if n := len(m.raw); v.Kind() == jsonspan.Array && n > 2 && m.raw[0] == '[' && len(v) > 2 {
+			m.raw = append(append(m.raw[:n-1], ','), v[1:]...)
 		} else {
-			m.raw = []byte(raw)
+			m.raw = bytes.Clone(v)
 		}
 	}
 	return list

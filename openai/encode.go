@@ -69,11 +69,8 @@ func arguments(c pleat.ToolCall) pleat.Content {
 	if text == "" {
 		return pleat.Plain("{}")
 	}
-	cur := jsonspan.New([]byte(text))
-	if isObject := cur.Kind() == jsonspan.Object; isObject {
-		if cur.Skip(); cur.End() == nil {
-			return c.Input
-		}
+	if jsonspan.Value(text).Valid(jsonspan.Object) == nil {
+		return c.Input
 	}
 	var w writer
 	w.raw("{").key("input").str(text).end("}")

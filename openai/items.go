@@ -23,8 +23,8 @@ type item struct {
 func (s *scanner) item(it *item) {
 	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			s.itemMember(it, key)
 		}
 	}
@@ -69,8 +69,8 @@ func (s *scanner) itemMember(it *item, key string) {
 // inside passes over an object and notes one of its members.
 func (s *scanner) inside(member *value, name, orName string) value {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			if v := s.value(); key == name || key == orName {
 				*member = v
 			}

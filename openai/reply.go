@@ -52,10 +52,10 @@ type chatReply struct {
 func (s *scanner) chatReply(n *chatReply) {
 	message := n.message
 	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
-	if !s.object() {
+	if !s.c.TryObject() {
 		return
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		switch key {
 		case "id":
 			n.id = s.value()
@@ -74,17 +74,17 @@ func (s *scanner) chatReply(n *chatReply) {
 }
 
 func (s *scanner) choices(n *chatReply) {
-	if !s.array() {
+	if !s.c.TryArray() {
 		return
 	}
 	var m chatMessage
 	for s.c.NextElem() {
 		var index, finish value
 		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-		if !s.object() {
+		if !s.c.TryObject() {
 			continue
 		}
-		for key, ok := s.next(); ok; key, ok = s.next() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			switch key {
 			case "index":
 				index = s.value()
@@ -139,10 +139,10 @@ func hasCalls(m pleat.Message) bool {
 // usage reads what a request cost, in the words of either format.
 func (s *scanner) usage() (pleat.Usage, bool) {
 	var prompt, cached, written, hit, output, reasoning int
-	if !s.object() {
+	if !s.c.TryObject() {
 		return pleat.Usage{}, false
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		switch key {
 		case "prompt_tokens", "input_tokens":
 			prompt = s.number(s.value())
@@ -171,10 +171,10 @@ func (s *scanner) usage() (pleat.Usage, bool) {
 }
 
 func (s *scanner) details(into map[string]*int) {
-	if !s.object() {
+	if !s.c.TryObject() {
 		return
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		v := s.value()
 		if n := into[key]; n != nil {
 			*n = s.number(v)

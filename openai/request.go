@@ -88,7 +88,7 @@ func (r *Request) member(s *scanner, key string) {
 // tools passes over a list of tool definitions.
 func (s *scanner) tools(list []pleat.Tool) (value, []pleat.Tool) {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.array() {
+	if s.c.TryArray() {
 		for s.c.NextElem() {
 			list = append(list, s.tool())
 		}
@@ -126,10 +126,10 @@ type toolScan struct {
 }
 
 func (s *scanner) toolMembers(t *toolScan, outer bool) {
-	if !s.object() {
+	if !s.c.TryObject() {
 		return
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		start, kind := s.c.Pos(), s.c.Kind()
 		switch {
 		case key == "name":

@@ -47,8 +47,8 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	s.reset(body)
 	r := &ResponsesRequest{Store: true}
 	r.body.Data = body
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			r.at = key
 			switch key {
 			case "input":
@@ -67,7 +67,9 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	r.MaxTokens = s.number(r.p.maxOutput)
 	r.Store = r.p.store.kind != jsonspan.False
 	r.PreviousResponseID = s.text(r.p.previous)
-	r.Conversation = s.conversation(r.p.conversation)
+	if r.Conversation = s.text(r.p.conversation); r.p.conversation.kind == jsonspan.Object {
+		r.Conversation = jsonspan.Value(r.p.conversation.Of(body)).Get("id").Text()
+	}
 	if !r.hasInput && !r.Partial() && !r.p.template.given() {
 		return nil, r.broken("responses", errNoInput)
 	}
@@ -103,19 +105,10 @@ func (r *ResponsesRequest) InputTools() []pleat.Tool {
 const typeAdditionalTools = "additional_tools"
 
 // toolsIn reads the definitions in an object's member tools.
-func toolsIn(raw string) (list []pleat.Tool) {
+func toolsIn(raw string) []pleat.Tool {
 	var s scanner
-	s.reset([]byte(raw))
-	if !s.object() {
-		return nil
-	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
-		if key == "tools" {
-			_, list = s.tools(nil)
-		} else {
-			s.c.Skip()
-		}
-	}
+	s.reset(jsonspan.Value(raw).Get("tools"))
+	_, list := s.tools(nil)
 	return list
 }
 
@@ -162,23 +155,6 @@ func (r *ResponsesRequest) input(s *scanner) {
 func (r *ResponsesRequest) add(m pleat.Message, e wire.Element) {
 	r.Messages = append(r.Messages, m)
 	r.body.Elements = append(r.body.Elements, e)
-}
-
-// conversation reads the id of a conversation, given as it is or in an object.
-func (s *scanner) conversation(v value) string {
-	if v.kind != jsonspan.Object {
-		return s.text(v)
-	}
-	var in scanner
-	in.reset(v.Of(s.data))
-	id := ""
-	in.object()
-	for key, ok := in.next(); ok; key, ok = in.next() {
-		if v := in.value(); key == "id" {
-			id = in.text(v)
-		}
-	}
-	return id
 }
 
 // Hashes returns a hash for each item under which it is known again in the client's

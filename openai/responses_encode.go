@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // EncodeResponses makes the body of a Responses request. The same request always gives
@@ -174,17 +175,12 @@ func (e *itemEncoder) raw(m pleat.Message) {
 // rawItemType returns the type of an item of this wire that has a call id or is
 // reasoning; of anything else nothing.
 func rawItemType(raw string) string {
-	if raw == "" {
+	item := jsonspan.Value(raw)
+	typ := item.Get("type").Text()
+	if itemTypes[typ] == itemOpaque || item.Get("call_id") == nil && typ != "reasoning" || item.Valid(jsonspan.Object) != nil {
 		return ""
 	}
-	var s scanner
-	var it item
-	s.reset([]byte(raw))
-	s.item(&it)
-	if typ := s.text(it.typ); s.c.End() == nil && (it.callID.given() || typ == "reasoning") && itemTypes[typ] != itemOpaque {
-		return typ
-	}
-	return ""
+	return typ
 }
 
 // said adds a message item for words and pictures.

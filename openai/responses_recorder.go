@@ -77,7 +77,7 @@ func (r *ResponsesRecorder) allItems(s *scanner, n *responseNote) [][]byte {
 	items := slices.Clone(r.items)
 	for i, v := range n.items {
 		raw := v.Of(s.data)
-		id := itemID(raw)
+		id := jsonspan.Value(raw).Get("id").Text()
 		known := slices.ContainsFunc(items, func(it recordedItem) bool {
 			return it.index == i || id != "" && it.id == id
 		})
@@ -93,14 +93,6 @@ func (r *ResponsesRecorder) allItems(s *scanner, n *responseNote) [][]byte {
 	return out
 }
 
-func itemID(raw []byte) string {
-	var s scanner
-	var it item
-	s.reset(raw)
-	s.item(&it)
-	return s.text(it.id)
-}
-
 // eventNote is what the scanner notes of an event.
 type eventNote struct {
 	typ, index, delta, item, response value
@@ -113,8 +105,8 @@ func (r *ResponsesRecorder) event(data []byte) {
 	s := &r.s
 	s.reset(data)
 	var n eventNote
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			switch key {
 			case "type":
 				n.typ = s.value()
@@ -166,11 +158,8 @@ func (r *ResponsesRecorder) begin(response value) {
 	if r.id != "" || response.kind != jsonspan.Object {
 		return
 	}
-	var s scanner
-	var n responseNote
-	s.reset(response.Of(r.s.data))
-	s.response(&n)
-	r.id, r.model = strings.Clone(s.text(n.id)), strings.Clone(s.text(n.model))
+	v := jsonspan.Value(response.Of(r.s.data))
+	r.id, r.model = v.Get("id").Text(), v.Get("model").Text()
 }
 
 func (r *ResponsesRecorder) show(kind pleat.Kind, n *eventNote) {
@@ -201,7 +190,7 @@ func (r *ResponsesRecorder) itemDone(n *eventNote) {
 	if r.stream.err != nil {
 		return
 	}
-	it := recordedItem{index: r.s.number(n.index), id: itemID(raw), raw: raw}
+	it := recordedItem{index: r.s.number(n.index), id: jsonspan.Value(raw).Get("id").Text(), raw: raw}
 	for i := range r.items {
 		if old := &r.items[i]; old.index == it.index && old.id == it.id {
 			*old = it

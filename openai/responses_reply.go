@@ -37,10 +37,10 @@ type responseNote struct {
 }
 
 func (s *scanner) response(n *responseNote) {
-	if !s.object() {
+	if !s.c.TryObject() {
 		return
 	}
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		switch key {
 		case "id":
 			n.id = s.value()
@@ -58,7 +58,7 @@ func (s *scanner) response(n *responseNote) {
 		case "output":
 			start, kind := s.c.Pos(), s.c.Kind()
 			n.items = n.items[:0]
-			if s.array() {
+			if s.c.TryArray() {
 				for s.c.NextElem() {
 					n.items = append(n.items, s.value())
 				}

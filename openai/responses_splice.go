@@ -209,19 +209,13 @@ func canLoseID(typ string) bool {
 func anonymous(body *wire.Body, i int, edits []pleat.BlockEdit) []pleat.BlockEdit {
 	e := &body.Elements[i]
 	e.Places = append([]wire.Place(nil), e.Places...)
-	var s scanner
-	s.reset(e.Span.Of(body.Data))
-	s.object()
-	for {
-		key, ok := s.c.NextKey()
-		if !ok {
-			return edits
-		}
-		v := s.value()
-		if jsonspan.KeyIs(s.data, key, "id") {
+	item := jsonspan.Value(e.Span.Of(body.Data))
+	for key, v := range item.Members() {
+		if jsonspan.KeyIs(item, key, "id") {
 			edits = append(edits, pleat.BlockEdit{Block: len(e.Places), Drop: true})
 		}
 		member := jsonspan.Span{Start: e.Span.Start + key.Start, End: e.Span.Start + v.End}
 		e.Places = append(e.Places, wire.Place{Whole: member, List: listMembers})
 	}
+	return edits
 }

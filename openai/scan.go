@@ -1,11 +1,8 @@
 package openai
 
 import (
-	"strconv"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // Reading is done in two steps. Scanning passes over a message once and notes where its
@@ -43,34 +40,6 @@ func (s *scanner) value() value {
 	return value{s.c.Skip(), kind}
 }
 
-// object enters the object at the cursor; anything else it passes over and reports
-// false.
-func (s *scanner) object() bool {
-	if s.c.Kind() != jsonspan.Object {
-		s.c.Skip()
-		return false
-	}
-	return s.c.Object()
-}
-
-// array is [scanner.object] for arrays.
-func (s *scanner) array() bool {
-	if s.c.Kind() != jsonspan.Array {
-		s.c.Skip()
-		return false
-	}
-	return s.c.Array()
-}
-
-// next moves to the next member of an object and returns its name.
-func (s *scanner) next() (string, bool) {
-	key, ok := s.c.NextKey()
-	if !ok {
-		return "", false
-	}
-	return wire.Text(s.data, key), true
-}
-
 // since returns the value that began at start and has just been walked through.
 func (s *scanner) since(start int, kind jsonspan.Kind) value {
 	return value{jsonspan.Span{Start: start, End: s.c.Pos()}, kind}
@@ -81,11 +50,11 @@ func (s *scanner) text(v value) string {
 	if !v.isString() {
 		return ""
 	}
-	return wire.Text(s.data, v.Span)
+	return jsonspan.Text(s.data, v.Span)
 }
 
 // raw returns the value's bytes, sharing their memory.
-func (s *scanner) raw(v value) string { return wire.View(s.data, v.Span) }
+func (s *scanner) raw(v value) string { return jsonspan.View(s.data, v.Span) }
 
 // content returns a string as block content that shares its memory. Other kinds of
 // values are content too: their JSON text.
@@ -104,14 +73,7 @@ func (s *scanner) number(v value) int {
 	if v.kind != jsonspan.Number {
 		return 0
 	}
-	if n, err := strconv.Atoi(s.raw(v)); err == nil {
-		return n
-	}
-	f, _ := strconv.ParseFloat(s.raw(v), 64) // 1e3 and 1024.0 are integers too
-	if f != f || f < -1<<53 || f > 1<<53 {
-		return 0
-	}
-	return int(f)
+	return jsonspan.Value(v.Of(s.data)).Int()
 }
 
 // part is an element of a list of content parts.
@@ -131,7 +93,7 @@ type part struct {
 // buf.
 func (s *scanner) parts(buf []part) (value, []part) {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if !s.array() {
+	if !s.c.TryArray() {
 		return s.since(start, kind), buf
 	}
 	for s.c.NextElem() {
@@ -143,8 +105,8 @@ func (s *scanner) parts(buf []part) (value, []part) {
 func (s *scanner) part() part {
 	var p part
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.object() {
-		for key, ok := s.next(); ok; key, ok = s.next() {
+	if s.c.TryObject() {
+		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 			switch key {
 			case "type":
 				p.typ = s.value()
@@ -180,7 +142,7 @@ func (s *scanner) imageURL(p *part) {
 	}
 	p.url = value{}
 	s.c.Object()
-	for key, ok := s.next(); ok; key, ok = s.next() {
+	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
 		switch key {
 		case "url":
 			p.url = s.value()

@@ -101,6 +101,31 @@ func (c *Cursor) Array() bool {
 	return c.expectKind(Array) && c.push(false)
 }
 
+// TryObject enters the object at the cursor. A value of another kind it skips,
+// and reports false.
+func (c *Cursor) TryObject() bool {
+	if c.Kind() != Object {
+		c.Skip()
+		return false
+	}
+	return c.Object()
+}
+
+// TryArray is [Cursor.TryObject] for arrays.
+func (c *Cursor) TryArray() bool {
+	if c.Kind() != Array {
+		c.Skip()
+		return false
+	}
+	return c.Array()
+}
+
+// NextName is [Cursor.NextKey] with the decoded name, as by [Text].
+func (c *Cursor) NextName() (string, bool) {
+	key, ok := c.NextKey()
+	return Text(c.data, key), ok
+}
+
 // NextKey moves to the next member of the object entered last. It returns the
 // span of the member's name, quotes included, and leaves the cursor at the
 // member's value. After the last member it consumes the closing brace and

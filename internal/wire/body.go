@@ -2,8 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"strings"
-	"unsafe"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -138,7 +136,7 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jso
 			return nil, fmt.Errorf("replace block %d: %w", c.Block, pleat.ErrNotEditable)
 		}
 		with := []byte(c.Text)
-		if p.JSON && !isJSON(with) {
+		if p.JSON && jsonspan.Value(with).Valid(jsonspan.Invalid) != nil {
 			return nil, fmt.Errorf("replace block %d: the text is not JSON: %w", c.Block, pleat.ErrBadView)
 		}
 		if !p.JSON {
@@ -150,15 +148,6 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jso
 		return edits, nil
 	}
 	return e.drops(edits, changes)
-}
-
-// isJSON reports whether a text is one JSON value. An edit that is not would break the
-// whole body.
-func isJSON(text []byte) bool {
-	var c jsonspan.Cursor
-	c.Reset(text, jsonspan.Limits{})
-	c.Skip()
-	return c.End() == nil
 }
 
 // drops removes elements from their lists, each with one of the commas beside it.
@@ -212,27 +201,4 @@ func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 		with = append([]byte{','}, elements...)
 	}
 	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
-}
-
-// View returns a span of the body as a string that shares its memory. The body must
-// not be changed afterwards, which every Decode in the wire packages demands.
-func View(data []byte, s jsonspan.Span) string {
-	if s.Len() <= 0 {
-		return ""
-	}
-	return unsafe.String(&data[s.Start], s.Len())
-}
-
-// Text returns the decoded string at a span of a JSON string literal. It allocates only
-// when there are escapes.
-func Text(data []byte, s jsonspan.Span) string {
-	if s.Len() < 2 {
-		return ""
-	}
-	lit := View(data, s)
-	if strings.IndexByte(lit, '\\') < 0 {
-		return lit[1 : len(lit)-1]
-	}
-	text, _ := jsonspan.Unquote(data[s.Start:s.End])
-	return text
 }
