@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 const (
@@ -130,10 +131,10 @@ func (c *checker) servers() {
 }
 
 func (c *checker) serverBlock(p placed, b pleat.Opaque, open []serverCall, used map[string]map[string]bool) []serverCall {
-	raw := []byte(b.Raw)
+	raw := jsonspan.Value(b.Raw)
 	switch {
 	case b.Type == "server_tool_use" || b.Type == "mcp_tool_use":
-		call := serverCall{text(lookup(raw, "id")), text(lookup(raw, "name"))}
+		call := serverCall{raw.Get("id").Text(), raw.Get("name").Text()}
 		used[b.Type][call.id] = true
 		if b.Type == "server_tool_use" {
 			open = append(open, call)
@@ -143,7 +144,7 @@ func (c *checker) serverBlock(p placed, b pleat.Opaque, open []serverCall, used 
 		if b.Type == "mcp_tool_result" {
 			want = "mcp_tool_use"
 		}
-		id := text(lookup(raw, "tool_use_id"))
+		id := raw.Get("tool_use_id").Text()
 		if !used[want][id] {
 			c.add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // caching checks the cache markers.
@@ -67,7 +68,7 @@ func (c *checker) marked(path string, b pleat.Block) {
 // signed reports whether a block is a compaction that the provider made by request.
 func signed(b pleat.Block) bool {
 	o, ok := b.(pleat.Opaque)
-	return ok && o.Type == "compaction" && lookup([]byte(o.Raw), "signature") != nil
+	return ok && o.Type == "compaction" && jsonspan.Value(o.Raw).Get("signature") != nil
 }
 
 // compactions checks where signed compaction blocks stand: there is one, and nothing
@@ -92,7 +93,7 @@ func (c *checker) compactions() {
 // manual thinking: the answer that began the round starts with its thinking.
 func (c *checker) openThinking() {
 	turns := c.turns()
-	if text(lookup(c.r.top.thinking.Of(c.r.body.Data), "type")) != "enabled" || len(turns) < 2 {
+	if c.r.thinking().Get("type").Text() != "enabled" || len(turns) < 2 {
 		return
 	}
 	k := len(turns) - 1

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/call"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // DefaultBaseURL is the provider's own server.
@@ -100,7 +101,7 @@ func (c *Client) post(req *pleat.Request) (call.Post, string, error) {
 		return call.Post{}, "", err
 	}
 	betas := c.Betas
-	if c.DropThinking && facts.Thinking.Bound && lookup(c.Extra, "thinking") == nil { // else the caller decides
+	if c.DropThinking && facts.Thinking.Bound && jsonspan.Value(c.Extra).Get("thinking") == nil { // else the caller decides
 		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
 			return call.Post{}, "", err
 		}

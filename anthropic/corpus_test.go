@@ -175,7 +175,7 @@ func readSession(t *testing.T, file string) []sessionMessage {
 // lines of one answer belong together, and results go behind their calls.
 func addLine(out []sessionMessage, line sessionLine, answered map[string]bool) []sessionMessage {
 	var blocks []json.RawMessage
-	if kindOf(line.Message.Content) == jsonspan.String {
+	if jsonspan.Value(line.Message.Content).Kind() == jsonspan.String {
 		blocks = []json.RawMessage{json.RawMessage(`{"type":"text","text":` + string(line.Message.Content) + `}`)}
 	} else if json.Unmarshal(line.Message.Content, &blocks) != nil {
 		return out
@@ -183,7 +183,7 @@ func addLine(out []sessionMessage, line sessionLine, answered map[string]bool) [
 	blocks = slices.DeleteFunc(blocks, func(b json.RawMessage) bool { return emptyText(b) })
 	if line.Type == "user" {
 		blocks = slices.DeleteFunc(blocks, func(b json.RawMessage) bool {
-			id := text(lookup(b, "tool_use_id"))
+			id := jsonspan.Value(b).Get("tool_use_id").Text()
 			again := id != "" && answered[id]
 			answered[id] = id != ""
 			return again
@@ -217,12 +217,12 @@ func closedPrefixes(messages []sessionMessage) []int {
 		}
 		var calls, results []string
 		for _, b := range before.blocks {
-			if text(lookup(b, "type")) == "tool_use" {
-				calls = append(calls, text(lookup(b, "id")))
+			if jsonspan.Value(b).Get("type").Text() == "tool_use" {
+				calls = append(calls, jsonspan.Value(b).Get("id").Text())
 			}
 		}
 		for _, b := range m.blocks {
-			if id := text(lookup(b, "tool_use_id")); id != "" {
+			if id := jsonspan.Value(b).Get("tool_use_id").Text(); id != "" {
 				results = append(results, id)
 			}
 		}

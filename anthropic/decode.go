@@ -3,8 +3,6 @@ package anthropic
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -141,7 +139,7 @@ func (d *decoder) member(name string) {
 	case "max_tokens":
 		d.req.MaxTokens = 0
 		if kind == jsonspan.Number {
-			d.req.MaxTokens = atoi(jsonspan.View(d.data, value))
+			d.req.MaxTokens = jsonspan.Value(value.Of(d.data)).Int()
 		}
 	case "thinking":
 		top.thinking = value
@@ -355,17 +353,4 @@ func roleOf(s string) pleat.Role {
 		return pleat.RoleSystem
 	}
 	return pleat.Role(s)
-}
-
-// atoi reads a JSON number as an integer; 1e3 and 1000.0 are a thousand as well. What
-// is no sensible count is 0.
-func atoi(num string) int {
-	if n, err := strconv.Atoi(num); err == nil {
-		return n
-	}
-	f, err := strconv.ParseFloat(num, 64)
-	if err != nil || math.Abs(f) > 1<<53 {
-		return 0
-	}
-	return int(f)
 }

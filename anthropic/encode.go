@@ -140,7 +140,7 @@ func marked(list [][]byte) bool {
 // markedTool reports whether a definition that goes in as it came brings a cache marker.
 func markedTool(tools []pleat.Tool) bool {
 	for _, t := range tools {
-		if ownTool(t.Raw) && lookup([]byte(t.Raw), "cache_control") != nil {
+		if ownTool(t.Raw) && jsonspan.Value(t.Raw).Get("cache_control") != nil {
 			return true
 		}
 	}
@@ -165,7 +165,7 @@ func encodeTools(tools []pleat.Tool) ([]byte, error) {
 		if strings.TrimSpace(schema) == "" {
 			schema = `{"type":"object"}`
 		}
-		if !valid([]byte(schema), jsonspan.Object) {
+		if jsonspan.Value(schema).Valid(jsonspan.Object) != nil {
 			return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
 		}
 		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
@@ -181,13 +181,14 @@ func encodeTools(tools []pleat.Tool) ([]byte, error) {
 // under this wire's name, or it is one of the provider's own tools, whose types end in
 // a date.
 func ownTool(raw string) bool {
-	if raw == "" || !valid([]byte(raw), jsonspan.Object) {
+	tool := jsonspan.Value(raw)
+	if tool.Valid(jsonspan.Object) != nil {
 		return false
 	}
-	if lookup([]byte(raw), "input_schema") != nil {
+	if tool.Get("input_schema") != nil {
 		return true
 	}
-	typ := text(lookup([]byte(raw), "type"))
+	typ := tool.Get("type").Text()
 	if len(typ) < len("_20060102") {
 		return false
 	}

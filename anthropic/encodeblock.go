@@ -62,10 +62,11 @@ func blockRaw(b pleat.Block) (raw, typ string) {
 	case pleat.Opaque:
 		raw = b.Raw
 	}
-	if raw == "" || !valid([]byte(raw), jsonspan.Object) {
+	block := jsonspan.Value(raw)
+	if block.Valid(jsonspan.Object) != nil {
 		return "", ""
 	}
-	return raw, text(lookup([]byte(raw), "type"))
+	return raw, block.Get("type").Text()
 }
 
 // ours reports whether a block that calls itself typ is of this format.
@@ -119,8 +120,8 @@ func appendCall(dst []byte, b pleat.ToolCall) ([]byte, error) {
 	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_use","id":`...), callID(b.ID))
 	dst = jsonspan.AppendQuote(append(dst, `,"name":`...), b.Name)
 	dst = append(dst, `,"input":`...)
-	switch input := []byte(b.Input.String()); {
-	case valid(input, jsonspan.Object):
+	switch input := jsonspan.Value(b.Input.String()); {
+	case input.Valid(jsonspan.Object) == nil:
 		dst = append(dst, input...)
 	case len(strings.TrimSpace(string(input))) == 0:
 		dst = append(dst, "{}"...)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // section is a part of a request, in the order in which the provider's cache sees them.

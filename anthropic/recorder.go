@@ -121,30 +121,31 @@ func (r *Recorder) event(e sse.Event) {
 	if r.done || len(e.Data) == 0 {
 		return
 	}
-	if !valid(e.Data, jsonspan.Object) {
-		r.fail(fmt.Errorf("event %q: %w", e.Type, notObject(e.Data)))
+	data := jsonspan.Value(e.Data)
+	if err := data.Valid(jsonspan.Object); err != nil {
+		r.fail(fmt.Errorf("event %q: %w", e.Type, err))
 		return
 	}
-	typ := text(lookup(e.Data, "type"))
+	typ := data.Get("type").Text()
 	if typ == "" {
 		typ = e.Type
 	}
 	switch typ {
 	case "message_start":
-		r.start(lookup(e.Data, "message"))
+		r.start(data.Get("message"))
 	case "content_block_start":
-		r.blockStart(e.Data)
+		r.blockStart(data)
 	case "content_block_delta":
-		r.blockDelta(e.Data)
+		r.blockDelta(data)
 	case "content_block_stop":
-		if b := r.open(e.Data); b != nil {
+		if b := r.open(data); b != nil {
 			b.stopped = true
 		}
 	case "message_delta":
-		if word := lookup(lookup(e.Data, "delta"), "stop_reason"); word != nil {
-			r.reply.StopRaw = text(word)
+		if word := data.Get("delta", "stop_reason"); word != nil {
+			r.reply.StopRaw = word.Text()
 		}
-		r.meter.merge(lookup(e.Data, "usage"))
+		r.meter.merge(data.Get("usage"))
 	case "message_stop":
 		r.done = true
 	case "error":
@@ -152,23 +153,23 @@ func (r *Recorder) event(e sse.Event) {
 	}
 }
 
-func (r *Recorder) start(message []byte) {
+func (r *Recorder) start(message jsonspan.Value) {
 	r.started = true
-	if id := lookup(message, "id"); id != nil && r.reply.ID == "" {
-		r.reply.ID = text(id)
+	if id := message.Get("id"); id != nil && r.reply.ID == "" {
+		r.reply.ID = id.Text()
 	}
-	if model := lookup(message, "model"); model != nil {
-		r.reply.Model = text(model)
+	if model := message.Get("model"); model != nil {
+		r.reply.Model = model.Text()
 	}
-	if word := lookup(message, "stop_reason"); word != nil {
-		r.reply.StopRaw = text(word)
+	if word := message.Get("stop_reason"); word != nil {
+		r.reply.StopRaw = word.Text()
 	}
-	r.meter.merge(lookup(message, "usage"))
+	r.meter.merge(message.Get("usage"))
 }
 
 // open returns the newest block with the event's index that has not stopped.
-func (r *Recorder) open(event []byte) *streamBlock {
-	index := number(lookup(event, "index"))
+func (r *Recorder) open(event jsonspan.Value) *streamBlock {
+	index := event.Get("index").Int()
 	for i := len(r.blocks) - 1; i >= 0; i-- {
 		if b := r.blocks[i]; b.index == index && !b.stopped {
 			return b

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // stream writes events in wire form; each is the JSON of one.
 func stream(events ...string) string {
 	var sb strings.Builder
 	for _, e := range events {
-		fmt.Fprintf(&sb, "event: %s\ndata: %s\n\n", text(lookup([]byte(e), "type")), e)
+		fmt.Fprintf(&sb, "event: %s\ndata: %s\n\n", jsonspan.Value(e).Get("type").Text(), e)
 	}
 	return sb.String()
 }

@@ -19,50 +19,40 @@ import (
 //
 // An error body gives a Reply with only Err set, and no error.
 func DecodeReply(body []byte) (pleat.Reply, error) {
-	if !valid(body, jsonspan.Object) {
-		return pleat.Reply{}, fmt.Errorf("decode reply: %w", notObject(body))
+	whole := jsonspan.Value(body)
+	if err := whole.Valid(jsonspan.Object); err != nil {
+		return pleat.Reply{}, fmt.Errorf("decode reply: %w", err)
 	}
-	if text(lookup(body, "type")) == "error" {
+	if whole.Get("type").Text() == "error" {
 		return pleat.Reply{Err: pleat.ClassifyError(0, "", body)}, nil
 	}
 	var r pleat.Reply
-	var content []byte
+	var content jsonspan.Value
 	var m meter
-	for name, value := range members(body) {
+	for name, value := range whole.Fields() {
 		switch name {
 		case "id":
-			r.ID = text(value)
+			r.ID = value.Text()
 		case "model":
-			r.Model = text(value)
+			r.Model = value.Text()
 		case "stop_reason":
-			r.StopRaw = text(value)
+			r.StopRaw = value.Text()
 		case "usage":
 			m.merge(value)
 		case "content":
 			content = value
 		}
 	}
-	if kindOf(content) != jsonspan.Array {
+	if content.Kind() != jsonspan.Array {
 		return pleat.Reply{}, fmt.Errorf("decode reply: no content array")
 	}
 	r.Stop, r.Usage = stopReason(r.StopRaw), m.usage
 	var blocks [][]byte
-	for _, b := range elements(content) {
-		blocks = append(blocks, b)
+	for b := range content.Elements() {
+		blocks = append(blocks, b.Of(content))
 	}
 	r.Messages = assistant(blocks)
 	return r, nil
-}
-
-// notObject says why a text is no JSON object.
-func notObject(body []byte) error {
-	var c jsonspan.Cursor
-	c.Reset(body, jsonspan.Limits{})
-	c.Object()
-	for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
-		c.Skip()
-	}
-	return c.End()
 }
 
 // assistant makes the message of an answer from its blocks, or none of no blocks.
@@ -90,9 +80,7 @@ func assistant(blocks [][]byte) []pleat.Message {
 
 // emptyText reports whether a block is text that the provider would not take back.
 func emptyText(block []byte) bool {
-	if text(lookup(block, "type")) != "text" {
-		return false
-	}
-	lit := lookup(block, "text")
-	return kindOf(lit) == jsonspan.String && blank(string(lit))
+	v := jsonspan.Value(block)
+	lit := v.Get("text")
+	return v.Get("type").Text() == "text" && lit.Kind() == jsonspan.String && blank(string(lit))
 }

@@ -94,27 +94,20 @@ func (r *Request) SpliceWith(v pleat.View, tools []pleat.Tool) ([]byte, error) {
 // request that does not say how it thinks has no place for it.
 func (r *Request) askDrop() []jsonspan.Edit {
 	const control = `{"prefix_mismatch_behavior":"drop_block"}`
-	thinking := r.top.thinking
-	object := thinking.Of(r.body.Data)
-	if thinking.IsZero() {
+	if mode := r.thinking().Get("type").Text(); mode != "adaptive" && mode != "enabled" {
 		return nil
 	}
-	if mode := text(lookup(object, "type")); mode != "adaptive" && mode != "enabled" {
-		return nil
+	at := r.top.thinking
+	if old, ok := r.thinking().Find("block_binding"); ok {
+		at = jsonspan.Span{Start: at.Start + old.Start, End: at.Start + old.End}
+		return []jsonspan.Edit{{Span: at, With: []byte(control)}}
 	}
-	var c jsonspan.Cursor
-	c.Reset(object, jsonspan.Limits{})
-	c.Object()
-	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
-		value := c.Skip()
-		if jsonspan.KeyIs(object, key, "block_binding") {
-			at := jsonspan.Span{Start: thinking.Start + value.Start, End: thinking.Start + value.End}
-			return []jsonspan.Edit{{Span: at, With: []byte(control)}}
-		}
-	}
-	at := jsonspan.Span{Start: thinking.End - 1, End: thinking.End - 1}
+	at = jsonspan.Span{Start: at.End - 1, End: at.End - 1}
 	return []jsonspan.Edit{{Span: at, With: []byte(`,"block_binding":` + control)}}
 }
+
+// thinking is the request's thinking parameter.
+func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
 
 // MessageHash is the hash of one element of a messages array as [Request.Hashes] has it.
 // The element must be valid JSON.

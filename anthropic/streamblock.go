@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -16,9 +17,9 @@ type streamBlock struct {
 	index   int
 	stopped bool
 	typ     string
-	start   []byte   // content_block as it came
-	texts   []growth // members that deltas add to
-	input   []byte   // pieces of a call's input: a string literal without quotes
+	start   jsonspan.Value // content_block as it came
+	texts   []growth       // members that deltas add to
+	input   []byte         // pieces of a call's input: a string literal without quotes
 	cites   [][]byte
 }
 
@@ -29,14 +30,14 @@ type growth struct {
 	inside []byte
 }
 
-func (r *Recorder) blockStart(event []byte) {
-	content := lookup(event, "content_block")
-	if kindOf(content) != jsonspan.Object || !r.room(len(content)) {
+func (r *Recorder) blockStart(event jsonspan.Value) {
+	content := event.Get("content_block")
+	if content.Kind() != jsonspan.Object || !r.room(len(content)) {
 		return
 	}
 	b := &streamBlock{
-		index: number(lookup(event, "index")),
-		typ:   text(lookup(content, "type")),
+		index: event.Get("index").Int(),
+		typ:   content.Get("type").Text(),
 		start: bytes.Clone(content),
 	}
 	r.blocks = append(r.blocks, b)
@@ -46,12 +47,12 @@ func (r *Recorder) blockStart(event []byte) {
 	d := pleat.Delta{Index: b.index}
 	switch b.typ {
 	case "tool_use":
-		d.Kind, d.CallID, d.Name = pleat.KindToolCall, text(lookup(content, "id")), text(lookup(content, "name"))
+		d.Kind, d.CallID, d.Name = pleat.KindToolCall, content.Get("id").Text(), content.Get("name").Text()
 		r.OnDelta(d)
 	case "text":
-		d.Kind, d.Text = pleat.KindText, text(lookup(content, "text"))
+		d.Kind, d.Text = pleat.KindText, content.Get("text").Text()
 	case "thinking":
-		d.Kind, d.Text = pleat.KindThinking, text(lookup(content, "thinking"))
+		d.Kind, d.Text = pleat.KindThinking, content.Get("thinking").Text()
 	}
 	if d.Text != "" {
 		r.OnDelta(d)
@@ -61,17 +62,17 @@ func (r *Recorder) blockStart(event []byte) {
 // blockDelta adds a delta to its block: whatever the type of the delta, a string member
 // adds to the block's member of the same name. So do text, thinking and signature, and
 // what a compaction brings in one piece. Only inputs and citations are another matter.
-func (r *Recorder) blockDelta(event []byte) {
-	b, delta := r.open(event), lookup(event, "delta")
+func (r *Recorder) blockDelta(event jsonspan.Value) {
+	b, delta := r.open(event), event.Get("delta")
 	if b == nil || !r.room(len(delta)) {
 		return
 	}
-	typ := text(lookup(delta, "type"))
-	for name, value := range members(delta) {
+	typ := delta.Get("type").Text()
+	for name, value := range delta.Fields() {
 		switch {
 		case name == "citation" && typ == "citations_delta":
 			b.cites = append(b.cites, bytes.Clone(value))
-		case name == "type" || kindOf(value) != jsonspan.String:
+		case name == "type" || value.Kind() != jsonspan.String:
 		case name == "partial_json" && typ == "input_json_delta":
 			b.input = append(b.input, value[1:len(value)-1]...)
 		default:
@@ -83,15 +84,15 @@ func (r *Recorder) blockDelta(event []byte) {
 	}
 }
 
-func (r *Recorder) tell(b *streamBlock, typ string, delta []byte) {
+func (r *Recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
 	d := pleat.Delta{Index: b.index}
 	switch {
 	case typ == "text_delta":
-		d.Kind, d.Text = pleat.KindText, text(lookup(delta, "text"))
+		d.Kind, d.Text = pleat.KindText, delta.Get("text").Text()
 	case typ == "thinking_delta":
-		d.Kind, d.Text = pleat.KindThinking, text(lookup(delta, "thinking"))
+		d.Kind, d.Text = pleat.KindThinking, delta.Get("thinking").Text()
 	case typ == "input_json_delta" && b.typ == "tool_use":
-		d.Kind, d.Text = pleat.KindToolCall, text(lookup(delta, "partial_json"))
+		d.Kind, d.Text = pleat.KindToolCall, delta.Get("partial_json").Text()
 	}
 	if d.Text != "" {
 		r.OnDelta(d)
@@ -105,7 +106,7 @@ func (b *streamBlock) grow(name string, inside []byte) {
 			return
 		}
 	}
-	b.texts = append(b.texts, growth{name, bytes.Clone(inside)})
+	b.texts = append(b.texts, growth{strings.Clone(name), bytes.Clone(inside)})
 }
 
 // finish returns the block as an element to send back, or nil if it cannot be: of what
@@ -116,7 +117,7 @@ func (b *streamBlock) finish() []byte {
 	}
 	out := []byte{'{'}
 	var have []string
-	for name, value := range members(b.start) {
+	for name, value := range b.start.Fields() {
 		have, out = append(have, name), b.member(out, name, value)
 	}
 	for _, name := range b.added() { // deltas may bring members that the start did not have
@@ -143,7 +144,7 @@ func (b *streamBlock) added() []string {
 }
 
 // member appends a member with its final value; start is the one it began with.
-func (b *streamBlock) member(dst []byte, name string, start []byte) []byte {
+func (b *streamBlock) member(dst []byte, name string, start jsonspan.Value) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
 	}
@@ -157,7 +158,7 @@ func (b *streamBlock) member(dst []byte, name string, start []byte) []byte {
 	for _, g := range b.texts {
 		if g.name == name {
 			dst = append(dst, '"')
-			if kindOf(start) == jsonspan.String {
+			if start.Kind() == jsonspan.String {
 				dst = append(dst, start[1:len(start)-1]...)
 			}
 			return append(append(dst, g.inside...), '"')
@@ -166,30 +167,21 @@ func (b *streamBlock) member(dst []byte, name string, start []byte) []byte {
 	return append(dst, start...)
 }
 
-func (b *streamBlock) citations(dst, start []byte) []byte {
-	dst = append(dst, '[')
-	n := 0
-	for _, c := range elements(start) {
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, c...)
+func (b *streamBlock) citations(dst []byte, start jsonspan.Value) []byte {
+	var all [][]byte
+	for c := range start.Elements() {
+		all = append(all, c.Of(start))
 	}
-	for _, c := range b.cites {
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, c...)
-	}
-	return append(dst, ']')
+	all = append(all, b.cites...)
+	return append(append(append(dst, '['), bytes.Join(all, []byte{','})...), ']')
 }
 
 // inputValue is the input that the pieces make. Input that is not a JSON object is put
 // into one, in the form the provider recommends for sending it back.
 func (b *streamBlock) inputValue() []byte {
 	lit := append(append([]byte{'"'}, b.input...), '"')
-	input := []byte(text(lit))
-	if valid(input, jsonspan.Object) {
+	input := []byte(jsonspan.Value(lit).Text())
+	if jsonspan.Value(input).Valid(jsonspan.Object) == nil {
 		return bytes.TrimSpace(input)
 	}
 	if len(bytes.TrimSpace(input)) == 0 {

@@ -12,8 +12,8 @@ type meter struct {
 	written int // to the cache, with any lifetime
 }
 
-func (m *meter) merge(usage []byte) {
-	for name, value := range members(usage) {
+func (m *meter) merge(usage jsonspan.Value) {
+	for name, value := range usage.Fields() {
 		switch name {
 		case "input_tokens":
 			set(&m.usage.Input, value)
@@ -22,24 +22,20 @@ func (m *meter) merge(usage []byte) {
 		case "cache_creation_input_tokens":
 			set(&m.written, value)
 		case "cache_creation":
-			if long := lookup(value, "ephemeral_1h_input_tokens"); long != nil {
-				set(&m.usage.CacheWrite1h, long)
-			}
+			set(&m.usage.CacheWrite1h, value.Get("ephemeral_1h_input_tokens"))
 		case "output_tokens":
 			set(&m.usage.Output, value)
 		case "output_tokens_details":
-			if thought := lookup(value, "thinking_tokens"); thought != nil {
-				set(&m.usage.Reasoning, thought)
-			}
+			set(&m.usage.Reasoning, value.Get("thinking_tokens"))
 		}
 	}
 	m.usage.CacheWrite = max(m.written-m.usage.CacheWrite1h, 0)
 }
 
 // set takes over a count. A null or a negative number is no news.
-func set(dst *int, value []byte) {
-	if kindOf(value) == jsonspan.Number {
-		*dst = max(number(value), 0)
+func set(dst *int, value jsonspan.Value) {
+	if value.Kind() == jsonspan.Number {
+		*dst = max(value.Int(), 0)
 	}
 }
 
