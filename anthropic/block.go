@@ -36,8 +36,8 @@ func (d *decoder) contentBlock() (pleat.Block, wire.Place) {
 	}
 	var f fields
 	d.c.Object()
-	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		d.field(&f, d.name(key))
+	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+		d.field(&f, name)
 	}
 	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
 }
@@ -75,10 +75,6 @@ func (d *decoder) field(f *fields, name string) {
 	case "cache_control":
 		d.marker()
 	default:
-		if plain, ok := unescape(name); ok {
-			d.field(f, plain)
-			return
-		}
 		d.c.Skip()
 	}
 }
@@ -106,14 +102,11 @@ func (d *decoder) blockContent(f *fields) {
 }
 
 func (d *decoder) source(f *fields) {
-	f.source.ok = d.c.Kind() == jsonspan.Object
-	if !f.source.ok {
-		d.c.Skip()
+	if f.source.ok = d.c.TryObject(); !f.source.ok {
 		return
 	}
-	d.c.Object()
-	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch jsonspan.Text(d.data, key) {
+	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+		switch name {
 		case "media_type":
 			f.source.mediaType = d.str()
 		case "data":

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -88,11 +87,7 @@ func (d *decoder) place() string {
 func (d *decoder) request() bool {
 	found := false
 	d.c.Object()
-	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		name := d.name(key)
-		if plain, ok := unescape(name); ok {
-			name = plain
-		}
+	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
 		switch name {
 		case "messages":
 			d.req.Messages, d.req.body.Elements = nil, nil
@@ -194,8 +189,8 @@ func (d *decoder) tool() pleat.Tool {
 	}
 	var t pleat.Tool
 	d.c.Object()
-	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch jsonspan.Text(d.data, key) {
+	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+		switch name {
 		case "name":
 			t.Name = jsonspan.Text(d.data, d.str())
 		case "description":
@@ -237,8 +232,8 @@ func (d *decoder) walkMessage() (pleat.Message, bool) {
 	d.blocks, d.places = d.blocks[:0], d.places[:0]
 	if d.c.Kind() == jsonspan.Object {
 		d.c.Object()
-		for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-			d.messageMember(&m, d.name(key))
+		for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+			d.messageMember(&m, name)
 		}
 	} else {
 		whole := d.c.Skip()
@@ -273,10 +268,6 @@ func (d *decoder) messageMember(m *messageFields, name string) {
 		m.shape.outputConfig = d.c.Kind() == jsonspan.Object
 		d.c.Skip()
 	default:
-		if plain, ok := unescape(name); ok {
-			d.messageMember(m, plain)
-			return
-		}
 		d.c.Skip()
 	}
 }
@@ -311,25 +302,6 @@ func (d *decoder) next(i *int) {
 	if d.c.Err() == nil {
 		*i++
 	}
-}
-
-// name returns a member's name as it is written. Whoever does not know it must try
-// again with what [unescape] makes of it: names with escapes in them are legal, and so
-// rare that looking for them in every name would cost more than all of them.
-func (d *decoder) name(key jsonspan.Span) string {
-	if key.Len() < 2 {
-		return ""
-	}
-	return jsonspan.View(d.data, jsonspan.Span{Start: key.Start + 1, End: key.End - 1})
-}
-
-// unescape decodes a name that has escapes in it, and reports whether it has.
-func unescape(name string) (string, bool) {
-	if strings.IndexByte(name, '\\') < 0 {
-		return name, false
-	}
-	plain, ok := jsonspan.Unquote([]byte(`"` + name + `"`))
-	return plain, ok && strings.IndexByte(plain, '\\') < 0
 }
 
 // str consumes a value and returns its span if it is a string. A value of another kind

@@ -27,7 +27,7 @@ func (s section) String() string { return sectionNames[s] }
 // mark is a cache marker as it was found.
 type mark struct {
 	message, block, part int // -1: not inside one
-	typ, ttl             string
+	ttl                  string
 }
 
 // Marker is a cache marker: the place up to which the provider keeps the prompt.
@@ -193,19 +193,14 @@ func markable(b pleat.Block) bool {
 // marker consumes the value of a cache_control member and notes it for the place where
 // the walk is. A null is no marker.
 func (d *decoder) marker() {
-	if d.c.Kind() != jsonspan.Object {
-		d.c.Skip()
+	if !d.c.TryObject() {
 		return
 	}
 	m := mark{message: d.message, block: d.block, part: d.part}
-	d.c.Object()
-	for key, ok := d.c.NextKey(); ok; key, ok = d.c.NextKey() {
-		switch jsonspan.Text(d.data, key) {
-		case "type":
-			m.typ = jsonspan.Text(d.data, d.str())
-		case "ttl":
+	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+		if name == "ttl" {
 			m.ttl = jsonspan.Text(d.data, d.str())
-		default:
+		} else {
 			d.c.Skip()
 		}
 	}
