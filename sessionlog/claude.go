@@ -194,11 +194,11 @@ func (r *claudeReader) message(nodes []int) error {
 func (r *claudeReader) part(v value, num int) (content value) {
 	var result value
 	info := &r.log.info
-	v.fields(func(name []byte, val value) {
-		switch string(name) {
+	v.fields(func(name string, val value) {
+		switch name {
 		case "message":
-			val.fields(func(name []byte, val value) {
-				switch string(name) {
+			val.fields(func(name string, val value) {
+				switch name {
 				case "role":
 					r.role = val.str()
 				case "content":

@@ -30,8 +30,8 @@ type claudeFields struct {
 }
 
 func claudeLine(v value) (m claudeFields) {
-	v.fields(func(name []byte, val value) {
-		switch string(name) {
+	v.fields(func(name string, val value) {
+		switch name {
 		case "type":
 			m.typ = val
 		case "uuid":
@@ -156,8 +156,8 @@ func (x *claudeIndex) message(n node, m claudeFields, answer bool) {
 	}
 	var calls, results []string
 	var id string
-	m.message.fields(func(name []byte, val value) {
-		switch string(name) {
+	m.message.fields(func(name string, val value) {
+		switch name {
 		case "id":
 			id = val.str()
 		case "content":
@@ -189,8 +189,8 @@ func (x *claudeIndex) message(n node, m claudeFields, answer bool) {
 func toolIDs(content value) (calls, results []string) {
 	content.elems(func(b value) bool {
 		var typ, id, answers value
-		b.fields(func(name []byte, val value) {
-			switch string(name) {
+		b.fields(func(name string, val value) {
+			switch name {
 			case "type":
 				typ = val
 			case "id":

@@ -27,8 +27,8 @@ func readCodex(l *Log, s *sink) error {
 
 func (r *codexReader) line(ln line, v value) error {
 	var typ, payload, stamp value
-	v.fields(func(name []byte, val value) {
-		switch string(name) {
+	v.fields(func(name string, val value) {
+		switch name {
 		case "type":
 			typ = val
 		case "payload":
@@ -160,8 +160,8 @@ func (r *codexReader) patched(ln line, v object) {
 	if !ok {
 		return
 	}
-	v.get("changes").fields(func(path []byte, change value) {
-		c := FileChange{Path: string(path), CallID: id, Line: ln.num, Op: Edited}
+	v.get("changes").fields(func(path string, change value) {
+		c := FileChange{Path: strings.Clone(path), CallID: id, Line: ln.num, Op: Edited}
 		switch change.get("type").str() {
 		case "add":
 			c.Op = Created

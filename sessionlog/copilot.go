@@ -20,8 +20,8 @@ type copilotReader struct {
 func (r copilotReader) line(ln line, v value) error {
 	var typ, stamp value
 	var data object
-	v.fields(func(name []byte, val value) {
-		switch string(name) {
+	v.fields(func(name string, val value) {
+		switch name {
 		case "type":
 			typ = val
 		case "data":

@@ -216,7 +216,7 @@ func messagesWire(body map[string]value) Format {
 
 func members(v value) map[string]value {
 	m := make(map[string]value)
-	v.fields(func(name []byte, val value) { m[string(name)] = val })
+	v.fields(func(name string, val value) { m[strings.Clone(name)] = val })
 	return m
 }
 

@@ -154,7 +154,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 
 func openCodeReasoning(p object) (pleat.Thinking, bool) {
 	think := pleat.Thinking{Text: p.get("text").content()}
-	p.get("metadata").fields(func(_ []byte, provider value) {
+	p.get("metadata").fields(func(_ string, provider value) {
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
 			if sig := provider.get(key); sig.isString() {
 				think.Signature = sig.str()

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // openHandsReader reads OpenHands events. An answer of the model is several actions if it
@@ -129,7 +130,7 @@ func (r *openHandsReader) observation(rec Record, e object, kind string) {
 
 func (r *openHandsReader) changed(rec Record, e object, id string) {
 	c := FileChange{Path: e.get("extras", "path").str(), Op: Edited, CallID: id, Line: rec.Line}
-	if e.get("extras", "prev_exist").first() == 'f' {
+	if e.get("extras", "prev_exist").b.Kind() == jsonspan.False {
 		c.Op = Created
 	}
 	c.Added, c.Removed = diffCount(e.get("extras", "diff").str())

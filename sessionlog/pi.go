@@ -89,8 +89,8 @@ func (l *Log) again(n node, buf *[]byte) (value, error) {
 type piFields struct{ typ, id, parent, stamp, message value }
 
 func piEntry(v value) (m piFields) {
-	v.fields(func(name []byte, val value) {
-		switch string(name) {
+	v.fields(func(name string, val value) {
+		switch name {
 		case "type":
 			m.typ = val
 		case "id":

@@ -1,7 +1,6 @@
 package sessionlog
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // value is one JSON value of a text that was checked as a whole, so walking it cannot
 // fail. Asking a value for what it is not gives zero: logs are read for what they have.
 type value struct {
-	b   []byte
+	b   jsonspan.Value
 	s   string // the same text as a string, if the value is kept: parts then share it
 	off int    // of the value in the text that was parsed
 }
@@ -45,18 +44,11 @@ func (v value) sub(span jsonspan.Span) value {
 	return w
 }
 
-func (v value) first() byte {
-	if len(v.b) == 0 {
-		return 0
-	}
-	return v.b[0]
-}
-
-func (v value) exists() bool   { return len(v.b) > 0 && v.b[0] != 'n' } // null is as good as absent
-func (v value) isObject() bool { return v.first() == '{' }
-func (v value) isArray() bool  { return v.first() == '[' }
-func (v value) isString() bool { return v.first() == '"' }
-func (v value) isTrue() bool   { return v.first() == 't' }
+func (v value) exists() bool   { return len(v.b) > 0 && v.b.Kind() != jsonspan.Null } // null is as good as absent
+func (v value) isObject() bool { return v.b.Kind() == jsonspan.Object }
+func (v value) isArray() bool  { return v.b.Kind() == jsonspan.Array }
+func (v value) isString() bool { return v.b.Kind() == jsonspan.String }
+func (v value) isTrue() bool   { return v.b.Kind() == jsonspan.True }
 
 // raw is the value's own text.
 func (v value) raw() string {
@@ -87,43 +79,20 @@ func (v value) content() pleat.Content {
 	return pleat.Literal(v.raw())
 }
 
-func (v value) num() int {
-	if n, err := strconv.Atoi(string(v.b)); err == nil {
-		return n
-	}
-	f, _ := strconv.ParseFloat(string(v.b), 64)
-	if !(f > -1e15 && f < 1e15) {
-		return 0
-	}
-	return int(f)
-}
+func (v value) num() int { return v.b.Int() }
 
-// fields visits the members of an object. The name is valid during the visit only.
-func (v value) fields(visit func(name []byte, val value)) {
-	if !v.isObject() {
-		return
-	}
-	var c jsonspan.Cursor
-	c.Reset(v.b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: len(v.b)})
-	c.Object()
-	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
-		name := v.b[key.Start+1 : key.End-1]
-		if jsonspan.NeedsUnquote(name) {
-			name, _ = jsonspan.AppendUnquote(nil, key.Of(v.b))
-		}
-		visit(name, v.sub(c.Skip()))
+// fields visits the members of an object. The name may share memory with the text, which
+// is used again for the next line.
+func (v value) fields(visit func(name string, val value)) {
+	for key, val := range v.b.Members() {
+		visit(jsonspan.Text(v.b, key), v.sub(val))
 	}
 }
 
 // elems visits the elements of an array until visit says no.
 func (v value) elems(visit func(elem value) bool) {
-	if !v.isArray() {
-		return
-	}
-	var c jsonspan.Cursor
-	c.Reset(v.b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: len(v.b)})
-	for c.Array(); c.NextElem(); {
-		if !visit(v.sub(c.Skip())) {
+	for elem := range v.b.Elements() {
+		if !visit(v.sub(elem)) {
 			return
 		}
 	}
@@ -133,8 +102,8 @@ func (v value) elems(visit func(elem value) bool) {
 func (v value) get(path ...string) value {
 	for _, name := range path {
 		var found value
-		v.fields(func(n []byte, val value) {
-			if string(n) == name {
+		v.fields(func(n string, val value) {
+			if n == name {
 				found = val
 			}
 		})
@@ -157,7 +126,7 @@ type member struct {
 
 func (v value) object() object {
 	o := object{value: v}
-	v.fields(func(name []byte, val value) { o.members = append(o.members, member{string(name), val}) })
+	v.fields(func(name string, val value) { o.members = append(o.members, member{strings.Clone(name), val}) })
 	return o
 }
 

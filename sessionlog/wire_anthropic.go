@@ -17,8 +17,8 @@ func anthropicBlocks(content value) []pleat.Block {
 
 func anthropicBlock(v value) pleat.Block {
 	var typ, text, thinking, signature, data, id, name, input, callID, content, isError, source value
-	v.fields(func(n []byte, val value) {
-		switch string(n) {
+	v.fields(func(n string, val value) {
+		switch n {
 		case "type":
 			typ = val
 		case "text":
