@@ -194,10 +194,10 @@ func (r *claudeReader) message(nodes []int) error {
 func (r *claudeReader) part(v value, num int) (content value) {
 	var result value
 	info := &r.log.info
-	v.fields(func(name string, val value) {
+	for name, val := range v.fields() {
 		switch name {
 		case "message":
-			val.fields(func(name string, val value) {
+			for name, val := range val.fields() {
 				switch name {
 				case "role":
 					r.role = val.str()
@@ -208,7 +208,7 @@ func (r *claudeReader) part(v value, num int) (content value) {
 				case "usage":
 					r.rec.Usage = anthropicUsage(val)
 				}
-			})
+			}
 		case "attachment":
 			r.role, content = "user", val.get("prompt")
 		case "timestamp":
@@ -230,7 +230,7 @@ func (r *claudeReader) part(v value, num int) (content value) {
 		case "version":
 			info.Agent, info.Version = "Claude Code", val.str()
 		}
-	})
+	}
 	if r.rec.Model == "<synthetic>" { // the program's own words: errors, interruptions
 		r.rec.Model, r.rec.Usage, r.origin = "", nil, pleat.OriginInjected
 	}
@@ -285,18 +285,16 @@ func (r *claudeReader) changed(result, content value, num int) {
 	if len(ids) == 1 {
 		c.CallID = ids[0]
 	}
-	patch.elems(func(hunk value) bool {
-		hunk.get("lines").elems(func(l value) bool {
+	for hunk := range patch.elems() {
+		for l := range hunk.get("lines").elems() {
 			switch text := l.str(); {
 			case strings.HasPrefix(text, "+"):
 				c.Added++
 			case strings.HasPrefix(text, "-"):
 				c.Removed++
 			}
-			return true
-		})
-		return true
-	})
+		}
+	}
 	if result.get("type").is("create") {
 		c.Op, c.Added = Created, lineCount(result.get("content").str())
 	}

@@ -30,7 +30,7 @@ type claudeFields struct {
 }
 
 func claudeLine(v value) (m claudeFields) {
-	v.fields(func(name string, val value) {
+	for name, val := range v.fields() {
 		switch name {
 		case "type":
 			m.typ = val
@@ -61,7 +61,7 @@ func claudeLine(v value) (m claudeFields) {
 		case "sessionId", "session_id":
 			m.session = val
 		}
-	})
+	}
 	return m
 }
 
@@ -156,14 +156,14 @@ func (x *claudeIndex) message(n node, m claudeFields, answer bool) {
 	}
 	var calls, results []string
 	var id string
-	m.message.fields(func(name string, val value) {
+	for name, val := range m.message.fields() {
 		switch name {
 		case "id":
 			id = val.str()
 		case "content":
 			calls, results = toolIDs(val)
 		}
-	})
+	}
 	if len(results) > 0 {
 		n.kind = resultNode
 	}
@@ -187,9 +187,9 @@ func (x *claudeIndex) message(n node, m claudeFields, answer bool) {
 
 // toolIDs lists the ids of the calls and of the answered calls in a content.
 func toolIDs(content value) (calls, results []string) {
-	content.elems(func(b value) bool {
+	for b := range content.elems() {
 		var typ, id, answers value
-		b.fields(func(name string, val value) {
+		for name, val := range b.fields() {
 			switch name {
 			case "type":
 				typ = val
@@ -198,15 +198,14 @@ func toolIDs(content value) (calls, results []string) {
 			case "tool_use_id":
 				answers = val
 			}
-		})
+		}
 		switch {
 		case typ.is("tool_use"):
 			calls = append(calls, id.str())
 		case typ.is("tool_result"):
 			results = append(results, answers.str())
 		}
-		return true
-	})
+	}
 	return calls, results
 }
 

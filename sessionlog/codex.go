@@ -27,7 +27,7 @@ func readCodex(l *Log, s *sink) error {
 
 func (r *codexReader) line(ln line, v value) error {
 	var typ, payload, stamp value
-	v.fields(func(name string, val value) {
+	for name, val := range v.fields() {
 		switch name {
 		case "type":
 			typ = val
@@ -36,7 +36,7 @@ func (r *codexReader) line(ln line, v value) error {
 		case "timestamp":
 			stamp = val
 		}
-	})
+	}
 	if !payload.isObject() { // the first rollouts had bare items, and state between them
 		switch {
 		case oneOf(typ.str(), codexItems):
@@ -160,7 +160,7 @@ func (r *codexReader) patched(ln line, v object) {
 	if !ok {
 		return
 	}
-	v.get("changes").fields(func(path string, change value) {
+	for path, change := range v.get("changes").fields() {
 		c := FileChange{Path: strings.Clone(path), CallID: id, Line: ln.num, Op: Edited}
 		switch change.get("type").str() {
 		case "add":
@@ -177,7 +177,7 @@ func (r *codexReader) patched(ln line, v object) {
 			}
 		}
 		r.sink.change(c)
-	})
+	}
 }
 
 func lineCount(text string) int {
@@ -208,15 +208,14 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 		return err
 	}
 	c := Compaction{Line: ln.num, Summary: v.get("message").str()}
-	v.get("replacement_history").elems(func(item value) bool {
+	for item := range v.get("replacement_history").elems() {
 		c.Opaque = c.Opaque || strings.HasPrefix(item.get("type").str(), "compaction")
 		if first {
 			if msg, ok := responsesItem(item); ok {
 				_ = r.sink.add(Record{Message: msg, Time: stamp.time(), Line: ln.num})
 			}
 		}
-		return true
-	})
+	}
 	r.sink.compaction(c)
 	return r.sink.summary(Record{Time: stamp.time(), Line: ln.num}, c.Summary)
 }

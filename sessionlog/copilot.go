@@ -20,7 +20,7 @@ type copilotReader struct {
 func (r copilotReader) line(ln line, v value) error {
 	var typ, stamp value
 	var data object
-	v.fields(func(name string, val value) {
+	for name, val := range v.fields() {
 		switch name {
 		case "type":
 			typ = val
@@ -29,7 +29,7 @@ func (r copilotReader) line(ln line, v value) error {
 		case "timestamp":
 			stamp = val
 		}
-	})
+	}
 	if !typ.isString() || !data.isObject() {
 		return damaged(errShape)
 	}
@@ -102,12 +102,11 @@ func (r copilotReader) assistant(rec Record, data object) error {
 	if text := data.get("content").content(); !text.IsEmpty() {
 		blocks = append(blocks, pleat.Text{Text: text})
 	}
-	data.get("toolRequests").elems(func(call value) bool {
+	for call := range data.get("toolRequests").elems() {
 		blocks = append(blocks, pleat.ToolCall{
 			ID: call.get("toolCallId").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments")),
 		})
-		return true
-	})
+	}
 	rec.Message = pleat.Assistant(blocks...)
 	if rec.Model = data.get("model").str(); rec.Model == "" {
 		rec.Model = r.log.info.Model

@@ -184,22 +184,26 @@ func isOpenHands(event value) bool {
 // and contents; what only one of them has decides.
 func messagesWire(body map[string]value) Format {
 	found := Format("")
-	body["messages"].elems(func(msg value) bool {
+	for msg := range body["messages"].elems() {
 		m := members(msg)
 		if role := m["role"].str(); role == "tool" || role == "system" || role == "developer" || role == "function" || m["tool_calls"].exists() {
 			found = OpenAIChat
 		}
-		m["content"].elems(func(b value) bool {
+		for b := range m["content"].elems() {
 			switch b.get("type").str() {
 			case "tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use":
 				found = Anthropic
 			case "image_url", "input_audio", "file", "refusal":
 				found = OpenAIChat
 			}
-			return found == ""
-		})
-		return found == ""
-	})
+			if found != "" {
+				break
+			}
+		}
+		if found != "" {
+			break
+		}
+	}
 	tool := body["tools"].at(0)
 	switch {
 	case found != "":
@@ -216,7 +220,9 @@ func messagesWire(body map[string]value) Format {
 
 func members(v value) map[string]value {
 	m := make(map[string]value)
-	v.fields(func(name string, val value) { m[strings.Clone(name)] = val })
+	for name, val := range v.fields() {
+		m[strings.Clone(name)] = val
+	}
 	return m
 }
 

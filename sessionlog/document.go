@@ -108,13 +108,12 @@ func (l *Log) choose() error {
 	if l.doc.isArray() && (l.format == TauBench || l.format == OpenHands && !isOpenHands(l.doc.at(0))) {
 		list := l.doc
 		l.doc, l.count = value{}, 0
-		list.elems(func(e value) bool {
+		for e := range list.elems() {
 			if l.count == l.opts.Session {
 				l.doc, l.docAt = e, 1+bytes.Count(list.b[:e.off-list.off], []byte("\n"))
 			}
 			l.count++
-			return true
-		})
+		}
 	}
 	if l.opts.Session < 0 || l.opts.Session >= l.count {
 		return fmt.Errorf("session %d of %d: %w", l.opts.Session, l.count, ErrNoSession)
@@ -125,9 +124,11 @@ func (l *Log) choose() error {
 // each visits the elements of a list in the document with the line each begins on.
 func (l *Log) each(list value, visit func(e value, lineNum int) bool) {
 	num, at := l.docAt, l.doc.off
-	list.elems(func(e value) bool {
+	for e := range list.elems() {
 		num += bytes.Count(l.doc.b[at-l.doc.off:e.off-l.doc.off], []byte("\n"))
 		at = e.off
-		return visit(e, num)
-	})
+		if !visit(e, num) {
+			return
+		}
+	}
 }

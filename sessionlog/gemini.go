@@ -30,25 +30,23 @@ func geminiAnswer(s *sink, rec Record, m object) {
 	rec.Model = m.get("model").str()
 	rec.Usage = geminiUsage(m.get("tokens"))
 	var blocks []pleat.Block
-	m.get("thoughts").elems(func(t value) bool {
+	for t := range m.get("thoughts").elems() {
 		text := t.get("description").str()
 		if subject := t.get("subject").str(); subject != "" {
 			text = subject + ": " + text
 		}
 		blocks = append(blocks, pleat.Thinking{Text: pleat.Plain(text)})
-		return true
-	})
+	}
 	blocks = append(blocks, geminiParts(m.get("content"))...)
 	var results []pleat.ToolResult
-	m.get("toolCalls").elems(func(e value) bool {
+	for e := range m.get("toolCalls").elems() {
 		c := e.object()
 		call := pleat.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
 		blocks = append(blocks, call)
 		if res := c.get("result"); res.exists() {
 			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
 		}
-		return true
-	})
+	}
 	rec.Message = pleat.Assistant(blocks...)
 	_ = s.add(rec)
 	for _, res := range results {
@@ -62,7 +60,7 @@ func geminiAnswer(s *sink, rec Record, m object) {
 func geminiResult(id, status string, v value) pleat.ToolResult {
 	res := pleat.ToolResult{CallID: id, Error: status == "error"}
 	var parts []pleat.Block
-	one := func(p value) bool {
+	one := func(p value) {
 		response := p.get("functionResponse", "response")
 		switch {
 		case response.get("output").isString():
@@ -75,10 +73,11 @@ func geminiResult(id, status string, v value) pleat.ToolResult {
 		default:
 			parts = append(parts, geminiPart(p)...)
 		}
-		return true
 	}
 	if v.isArray() {
-		v.elems(one)
+		for p := range v.elems() {
+			one(p)
+		}
 	} else {
 		one(v)
 	}
@@ -92,10 +91,9 @@ func geminiParts(v value) []pleat.Block {
 		return geminiPart(v)
 	}
 	var blocks []pleat.Block
-	v.elems(func(p value) bool {
+	for p := range v.elems() {
 		blocks = append(blocks, geminiPart(p)...)
-		return true
-	})
+	}
 	return blocks
 }
 

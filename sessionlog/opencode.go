@@ -56,7 +56,7 @@ func (r openCodeReader) user(rec Record, parts value) {
 		origin = o
 		blocks = append(blocks, b)
 	}
-	parts.elems(func(part value) bool {
+	for part := range parts.elems() {
 		p := part.keep().object()
 		switch typ := p.get("type").str(); typ {
 		case "text":
@@ -76,8 +76,7 @@ func (r openCodeReader) user(rec Record, parts value) {
 			}
 			r.sink.compaction(c)
 		}
-		return true
-	})
+	}
 	flush()
 }
 
@@ -115,7 +114,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 		r.sink.flush()
 		blocks, results, rec.Usage = nil, nil, nil
 	}
-	parts.elems(func(part value) bool {
+	for part := range parts.elems() {
 		p := part.keep().object()
 		switch typ := p.get("type").str(); typ {
 		case "step-start":
@@ -140,27 +139,25 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 				blocks = append(blocks, b)
 			}
 		case "patch": // the log names the files that changed, not how
-			p.get("files").elems(func(f value) bool {
+			for f := range p.get("files").elems() {
 				r.sink.change(FileChange{Path: f.str(), Op: Edited, Line: rec.Line})
-				return true
-			})
+			}
 		case "step-finish":
 			rec.Usage = openCodeUsage(p.get("tokens"))
 		}
-		return true
-	})
+	}
 	step()
 }
 
 func openCodeReasoning(p object) (pleat.Thinking, bool) {
 	think := pleat.Thinking{Text: p.get("text").content()}
-	p.get("metadata").fields(func(_ string, provider value) {
+	for _, provider := range p.get("metadata").fields() {
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
 			if sig := provider.get(key); sig.isString() {
 				think.Signature = sig.str()
 			}
 		}
-	})
+	}
 	think.Redacted = think.Text.IsEmpty() && think.Signature != ""
 	return think, !think.Text.IsEmpty() || think.Redacted
 }
@@ -170,12 +167,11 @@ func openCodeResult(id string, state object) (pleat.ToolResult, bool) {
 	switch state.get("status").str() {
 	case "completed":
 		parts := []pleat.Block{pleat.Text{Text: state.get("output").content()}}
-		state.get("attachments").elems(func(p value) bool {
+		for p := range state.get("attachments").elems() {
 			if b, ok := openCodeFile(p.object()); ok {
 				parts = append(parts, b)
 			}
-			return true
-		})
+		}
 		return pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(parts...)}, true
 	case "error":
 		return pleat.ErrorResult(id, state.get("error").str()), true
@@ -197,12 +193,11 @@ func openCodeUsage(v value) *pleat.Usage {
 // summary takes the answer that stands for the compacted history.
 func (r openCodeReader) summary(rec Record, parts value) {
 	var text []string
-	parts.elems(func(p value) bool {
+	for p := range parts.elems() {
 		if p.get("type").is("text") {
 			text = append(text, p.get("text").str())
 		}
-		return true
-	})
+	}
 	words := strings.Join(text, "\n")
 	all := r.sink.log.info.Compactions
 	if n := len(all); n > 0 && all[n-1].Summary == "" {

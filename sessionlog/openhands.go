@@ -27,7 +27,11 @@ func readOpenHands(l *Log, s *sink) {
 	}
 	l.each(list, func(e value, num int) bool {
 		if e.isArray() { // the first versions wrote pairs
-			e.elems(func(e value) bool { r.event(e, num); return s.err == nil })
+			for e := range e.elems() {
+				if r.event(e, num); s.err != nil {
+					break
+				}
+			}
 		} else {
 			r.event(e, num)
 		}
@@ -64,10 +68,9 @@ func (r *openHandsReader) event(elem value, num int) {
 
 func (r *openHandsReader) message(rec Record, e object) {
 	blocks := textBlocks(e.get("args", "content"))
-	e.get("args", "image_urls").elems(func(u value) bool {
+	for u := range e.get("args", "image_urls").elems() {
 		blocks = append(blocks, imageFrom(u.str(), "", ""))
-		return true
-	})
+	}
 	if e.get("source").is("user") {
 		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...)
 	} else {

@@ -89,7 +89,7 @@ func (l *Log) again(n node, buf *[]byte) (value, error) {
 type piFields struct{ typ, id, parent, stamp, message value }
 
 func piEntry(v value) (m piFields) {
-	v.fields(func(name string, val value) {
+	for name, val := range v.fields() {
 		switch name {
 		case "type":
 			m.typ = val
@@ -102,7 +102,7 @@ func piEntry(v value) (m piFields) {
 		case "message":
 			m.message = val
 		}
-	})
+	}
 	return m
 }
 
@@ -168,7 +168,7 @@ func piBlocks(content value) []pleat.Block {
 		return []pleat.Block{pleat.Text{Text: content.content()}}
 	}
 	var blocks []pleat.Block
-	content.elems(func(e value) bool {
+	for e := range content.elems() {
 		b := e.object()
 		switch typ := b.get("type").str(); typ {
 		case "text":
@@ -184,8 +184,7 @@ func piBlocks(content value) []pleat.Block {
 		default:
 			blocks = append(blocks, pleat.Opaque{Type: typ, Raw: b.raw()})
 		}
-		return true
-	})
+	}
 	return blocks
 }
 

@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -81,19 +82,25 @@ func (v value) content() pleat.Content {
 
 func (v value) num() int { return v.b.Int() }
 
-// fields visits the members of an object. The name may share memory with the text, which
-// is used again for the next line.
-func (v value) fields(visit func(name string, val value)) {
-	for key, val := range v.b.Members() {
-		visit(jsonspan.Text(v.b, key), v.sub(val))
+// fields yields the members of an object. A name may share memory with the text, which is
+// used again for the next line.
+func (v value) fields() iter.Seq2[string, value] {
+	return func(yield func(string, value) bool) {
+		for key, val := range v.b.Members() {
+			if !yield(jsonspan.Text(v.b, key), v.sub(val)) {
+				return
+			}
+		}
 	}
 }
 
-// elems visits the elements of an array until visit says no.
-func (v value) elems(visit func(elem value) bool) {
-	for elem := range v.b.Elements() {
-		if !visit(v.sub(elem)) {
-			return
+// elems yields the elements of an array.
+func (v value) elems() iter.Seq[value] {
+	return func(yield func(value) bool) {
+		for elem := range v.b.Elements() {
+			if !yield(v.sub(elem)) {
+				return
+			}
 		}
 	}
 }
@@ -101,13 +108,11 @@ func (v value) elems(visit func(elem value) bool) {
 // get follows member names inwards.
 func (v value) get(path ...string) value {
 	for _, name := range path {
-		var found value
-		v.fields(func(n string, val value) {
-			if n == name {
-				found = val
-			}
-		})
-		v = found
+		at, ok := v.b.Find(name)
+		if !ok {
+			return value{}
+		}
+		v = v.sub(at)
 	}
 	return v
 }
@@ -126,7 +131,9 @@ type member struct {
 
 func (v value) object() object {
 	o := object{value: v}
-	v.fields(func(name string, val value) { o.members = append(o.members, member{strings.Clone(name), val}) })
+	for name, val := range v.fields() {
+		o.members = append(o.members, member{strings.Clone(name), val})
+	}
 	return o
 }
 
@@ -144,16 +151,12 @@ func (o object) get(path ...string) value {
 }
 
 // at returns element i of an array.
-func (v value) at(i int) (found value) {
-	n := 0
-	v.elems(func(e value) bool {
-		if n == i {
-			found = e
-		}
-		n++
-		return n <= i
-	})
-	return found
+func (v value) at(i int) value {
+	at, ok := v.b.Find(i)
+	if !ok {
+		return value{}
+	}
+	return v.sub(at)
 }
 
 // time reads the ways in which logs write times: RFC 3339, the same without a zone (taken
@@ -180,13 +183,12 @@ func (v value) texts() string {
 		return v.str()
 	}
 	var all []string
-	v.elems(func(e value) bool {
+	for e := range v.elems() {
 		if e.isString() {
 			all = append(all, e.str())
 		} else if t := e.get("text"); t.isString() {
 			all = append(all, t.str())
 		}
-		return true
-	})
+	}
 	return strings.Join(all, "\n")
 }

@@ -8,16 +8,15 @@ func anthropicBlocks(content value) []pleat.Block {
 		return []pleat.Block{pleat.Text{Text: content.content()}}
 	}
 	var blocks []pleat.Block
-	content.elems(func(b value) bool {
+	for b := range content.elems() {
 		blocks = append(blocks, anthropicBlock(b))
-		return true
-	})
+	}
 	return blocks
 }
 
 func anthropicBlock(v value) pleat.Block {
 	var typ, text, thinking, signature, data, id, name, input, callID, content, isError, source value
-	v.fields(func(n string, val value) {
+	for n, val := range v.fields() {
 		switch n {
 		case "type":
 			typ = val
@@ -44,7 +43,7 @@ func anthropicBlock(v value) pleat.Block {
 		case "source":
 			source = val
 		}
-	})
+	}
 	raw := v.raw()
 	switch {
 	case typ.is("text") && text.isString():
@@ -104,7 +103,7 @@ func readAnthropic(l *Log, s *sink) {
 // tools decodes tool definitions of any of the wires.
 func tools(list value) []pleat.Tool {
 	var all []pleat.Tool
-	list.elems(func(v value) bool {
+	for v := range list.elems() {
 		raw := v.raw()
 		if f := v.get("function"); f.isObject() {
 			v = f
@@ -116,7 +115,6 @@ func tools(list value) []pleat.Tool {
 			}
 		}
 		all = append(all, t)
-		return true
-	})
+	}
 	return all
 }

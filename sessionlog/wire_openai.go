@@ -37,15 +37,14 @@ func chatMessage(elem value) (pleat.Message, bool) {
 
 func chatCalls(e object) []pleat.Block {
 	var blocks []pleat.Block
-	e.get("tool_calls").elems(func(call value) bool {
+	for call := range e.get("tool_calls").elems() {
 		f := call.get("function")
 		input := f.get("arguments")
 		if custom := call.get("custom"); custom.isObject() {
 			f, input = custom, custom.get("input")
 		}
 		blocks = append(blocks, pleat.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(input), Raw: call.raw()})
-		return true
-	})
+	}
 	if f := e.get("function_call"); f.isObject() && len(blocks) == 0 {
 		name := f.get("name").str()
 		blocks = append(blocks, pleat.ToolCall{ID: name, Name: name, Input: arguments(f.get("arguments")), Raw: f.raw()})
@@ -71,7 +70,7 @@ func openaiParts(content value) []pleat.Block {
 		return []pleat.Block{pleat.Text{Text: content.content()}}
 	}
 	var blocks []pleat.Block
-	content.elems(func(e value) bool {
+	for e := range content.elems() {
 		p := e.object()
 		raw := p.raw()
 		switch typ := p.get("type").str(); typ {
@@ -87,8 +86,7 @@ func openaiParts(content value) []pleat.Block {
 		default:
 			blocks = append(blocks, pleat.Opaque{Type: typ, Raw: raw})
 		}
-		return true
-	})
+	}
 	return blocks
 }
 
