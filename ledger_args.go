@@ -11,7 +11,7 @@ import (
 // content can be megabytes, and all that matters here are its neighbours.
 type callArg struct {
 	name string
-	raw  []byte
+	raw  jsonspan.Value
 }
 
 // maxCallArgs bounds what hostile arguments can cost.
@@ -20,20 +20,11 @@ const maxCallArgs = 64
 // callArgs returns the top-level members of JSON arguments, in their order. Damaged
 // JSON gives the members before the damage; anything but an object gives none.
 func callArgs(input []byte) []callArg {
-	var c jsonspan.Cursor
-	c.Reset(input, jsonspan.Limits{})
-	if c.Kind() != jsonspan.Object {
-		return nil
-	}
-	c.Object()
 	args := make([]callArg, 0, 8)
-	for key, ok := c.NextKey(); ok && len(args) < maxCallArgs; key, ok = c.NextKey() {
-		val := c.Skip()
-		if c.Err() != nil {
+	for name, val := range jsonspan.Value(input).Fields() {
+		if args = append(args, callArg{strings.Clone(name), val}); len(args) == maxCallArgs {
 			break
 		}
-		name, _ := jsonspan.Unquote(key.Of(input))
-		args = append(args, callArg{name, val.Of(input)})
 	}
 	return args
 }
@@ -84,36 +75,24 @@ func argTexts(args []callArg, names ...string) []string {
 	}
 	var list []string
 	for _, raw := range a.elements() {
-		if len(raw) > 0 && raw[0] == '"' {
-			s, _ := jsonspan.Unquote(raw)
-			list = append(list, s)
+		if raw.Kind() == jsonspan.String {
+			list = append(list, raw.Text())
 		}
 	}
 	return list
 }
 
-func (a callArg) isString() bool { return len(a.raw) > 0 && a.raw[0] == '"' }
+func (a callArg) isString() bool { return a.raw.Kind() == jsonspan.String }
 
-func (a callArg) text() string {
-	s, _ := jsonspan.Unquote(a.raw)
-	return s
-}
+func (a callArg) text() string { return a.raw.Text() }
 
 // elements returns the JSON texts of an array's elements.
-func (a callArg) elements() [][]byte {
-	var c jsonspan.Cursor
-	c.Reset(a.raw, jsonspan.Limits{})
-	if c.Kind() != jsonspan.Array {
-		return nil
-	}
-	c.Array()
-	var list [][]byte
-	for c.NextElem() && len(list) < maxCallArgs {
-		val := c.Skip()
-		if c.Err() != nil {
+func (a callArg) elements() []jsonspan.Value {
+	var list []jsonspan.Value
+	for elem := range a.raw.Elements() {
+		if list = append(list, elem.Of(a.raw)); len(list) == maxCallArgs {
 			break
 		}
-		list = append(list, val.Of(a.raw))
 	}
 	return list
 }

@@ -189,7 +189,7 @@ func shortInput(input string, limit int, count func(string) int, mark func(cut i
 	var c jsonspan.Cursor
 	c.Reset(data, jsonspan.Limits{})
 	if c.Kind() != jsonspan.Object {
-		if !isJSON(data) {
+		if jsonspan.Value(data).Valid(jsonspan.Invalid) != nil {
 			return shortText(input, limit, count, mark)
 		}
 		return string(jsonspan.AppendQuote(nil, mark(len(input))))
@@ -217,11 +217,4 @@ func shortInput(input string, limit int, count func(string) int, mark func(cut i
 		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
 	}
 	return strings.Clone(string(out))
-}
-
-func isJSON(data []byte) bool {
-	var c jsonspan.Cursor
-	c.Reset(data, jsonspan.Limits{})
-	c.Skip()
-	return c.End() == nil
 }
