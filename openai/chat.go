@@ -28,14 +28,12 @@ func DecodeChat(body []byte) (*ChatRequest, error) {
 	s.reset(body)
 	r := &ChatRequest{}
 	r.body.Data = body
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			r.at = key
-			if key == "messages" {
-				r.messages(&s)
-			} else {
-				r.member(&s, key)
-			}
+	for key := range s.c.Fields {
+		r.at = key
+		if key == "messages" {
+			r.messages(&s)
+		} else {
+			r.member(&s, key)
 		}
 	}
 	if err := s.c.End(); err != nil {
@@ -54,13 +52,13 @@ func DecodeChat(body []byte) (*ChatRequest, error) {
 func (r *ChatRequest) messages(s *scanner) {
 	start := s.c.Pos()
 	r.Messages, r.body.Elements, r.body.Array = r.Messages[:0], r.body.Elements[:0], jsonspan.Span{}
-	if !s.c.TryArray() {
+	if s.c.Kind() != jsonspan.Array {
 		return
 	}
 	r.Messages, r.body.Elements = r.sized(s)
 	b := builder{scanner: s}
 	var m chatMessage
-	for s.c.NextElem() {
+	for range s.c.Items {
 		s.chatMessage(&m)
 		if s.c.Err() != nil {
 			return
@@ -123,35 +121,31 @@ type toolCall struct {
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			switch key {
-			case "role":
-				m.role = s.value()
-			case "content":
-				m.content, m.parts = s.parts(m.parts[:0])
-			case "name":
-				m.name = s.value()
-			case "refusal":
-				m.refusal = s.value()
-			case "reasoning_content":
-				m.thinking = s.value()
-			case "reasoning":
-				m.thought = s.value()
-			case "audio":
-				m.audio = s.value()
-			case "tool_call_id":
-				m.toolCallID = s.value()
-			case "tool_calls":
-				s.toolCalls(m)
-			case "function_call":
-				at, kind := s.c.Pos(), s.c.Kind()
-				m.legacy = toolCall{}
-				s.function(&m.legacy)
-				m.functionCall = s.since(at, kind)
-			default:
-				s.c.Skip()
-			}
+	for key := range s.c.Fields {
+		switch key {
+		case "role":
+			m.role = s.value()
+		case "content":
+			m.content, m.parts = s.parts(m.parts[:0])
+		case "name":
+			m.name = s.value()
+		case "refusal":
+			m.refusal = s.value()
+		case "reasoning_content":
+			m.thinking = s.value()
+		case "reasoning":
+			m.thought = s.value()
+		case "audio":
+			m.audio = s.value()
+		case "tool_call_id":
+			m.toolCallID = s.value()
+		case "tool_calls":
+			s.toolCalls(m)
+		case "function_call":
+			at, kind := s.c.Pos(), s.c.Kind()
+			m.legacy = toolCall{}
+			s.function(&m.legacy)
+			m.functionCall = s.since(at, kind)
 		}
 	}
 	m.whole = s.since(start, kind)
@@ -160,10 +154,8 @@ func (s *scanner) chatMessage(m *chatMessage) {
 func (s *scanner) toolCalls(m *chatMessage) {
 	start, kind := s.c.Pos(), s.c.Kind()
 	m.calls = m.calls[:0]
-	if s.c.TryArray() {
-		for s.c.NextElem() {
-			m.calls = append(m.calls, s.toolCall())
-		}
+	for range s.c.Items {
+		m.calls = append(m.calls, s.toolCall())
 	}
 	m.toolCalls = s.since(start, kind)
 }
@@ -171,25 +163,21 @@ func (s *scanner) toolCalls(m *chatMessage) {
 func (s *scanner) toolCall() toolCall {
 	var t toolCall
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			at, kind := s.c.Pos(), s.c.Kind()
-			switch key {
-			case "id":
-				t.id = s.value()
-			case "type":
-				t.typ = s.value()
-			case "index":
-				t.index = s.value()
-			case "function":
-				s.function(&t)
-				t.function = s.since(at, kind)
-			case "custom":
-				s.function(&t)
-				t.custom = s.since(at, kind)
-			default:
-				s.c.Skip()
-			}
+	for key := range s.c.Fields {
+		at, kind := s.c.Pos(), s.c.Kind()
+		switch key {
+		case "id":
+			t.id = s.value()
+		case "type":
+			t.typ = s.value()
+		case "index":
+			t.index = s.value()
+		case "function":
+			s.function(&t)
+			t.function = s.since(at, kind)
+		case "custom":
+			s.function(&t)
+			t.custom = s.since(at, kind)
 		}
 	}
 	t.whole = s.since(start, kind)
@@ -198,17 +186,12 @@ func (s *scanner) toolCall() toolCall {
 
 // function reads what a call holds: name and arguments, or name and input.
 func (s *scanner) function(t *toolCall) {
-	if !s.c.TryObject() {
-		return
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		switch key {
 		case "name":
 			t.name = s.value()
 		case "arguments", "input":
 			t.input = s.value()
-		default:
-			s.c.Skip()
 		}
 	}
 }

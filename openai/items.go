@@ -23,10 +23,8 @@ type item struct {
 func (s *scanner) item(it *item) {
 	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			s.itemMember(it, key)
-		}
+	for key := range s.c.Fields {
+		s.itemMember(it, key)
 	}
 	it.whole = s.since(start, kind)
 }
@@ -61,19 +59,15 @@ func (s *scanner) itemMember(it *item, key string) {
 		it.operation = s.inside(&it.diff, "diff", "diff")
 	case "encrypted_content":
 		it.encrypted = s.value()
-	default:
-		s.c.Skip()
 	}
 }
 
 // inside passes over an object and notes one of its members.
 func (s *scanner) inside(member *value, name, orName string) value {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			if v := s.value(); key == name || key == orName {
-				*member = v
-			}
+	for key := range s.c.Fields {
+		if v := s.value(); key == name || key == orName {
+			*member = v
 		}
 	}
 	return s.since(start, kind)

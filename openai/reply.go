@@ -52,10 +52,7 @@ type chatReply struct {
 func (s *scanner) chatReply(n *chatReply) {
 	message := n.message
 	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
-	if !s.c.TryObject() {
-		return
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		switch key {
 		case "id":
 			n.id = s.value()
@@ -67,24 +64,17 @@ func (s *scanner) chatReply(n *chatReply) {
 			n.usage, n.hasUsage = s.usage()
 		case "choices":
 			s.choices(n)
-		default:
-			s.c.Skip()
 		}
 	}
 }
 
 func (s *scanner) choices(n *chatReply) {
-	if !s.c.TryArray() {
-		return
-	}
 	var m chatMessage
-	for s.c.NextElem() {
+	for range s.c.Items {
 		var index, finish value
+		isObject := s.c.Kind() == jsonspan.Object
 		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-		if !s.c.TryObject() {
-			continue
-		}
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+		for key := range s.c.Fields {
 			switch key {
 			case "index":
 				index = s.value()
@@ -92,11 +82,9 @@ func (s *scanner) choices(n *chatReply) {
 				finish = s.value()
 			case "message", "delta":
 				s.chatMessage(&m)
-			default:
-				s.c.Skip()
 			}
 		}
-		if s.number(index) == 0 && !n.found {
+		if isObject && s.number(index) == 0 && !n.found {
 			n.found, n.message, n.finish = true, m, finish
 			m = chatMessage{}
 		}
@@ -139,10 +127,8 @@ func hasCalls(m pleat.Message) bool {
 // usage reads what a request cost, in the words of either format.
 func (s *scanner) usage() (pleat.Usage, bool) {
 	var prompt, cached, written, hit, output, reasoning int
-	if !s.c.TryObject() {
-		return pleat.Usage{}, false
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	given := s.c.Kind() == jsonspan.Object
+	for key := range s.c.Fields {
 		switch key {
 		case "prompt_tokens", "input_tokens":
 			prompt = s.number(s.value())
@@ -154,8 +140,6 @@ func (s *scanner) usage() (pleat.Usage, bool) {
 			s.details(map[string]*int{"cached_tokens": &cached, "cache_write_tokens": &written})
 		case "completion_tokens_details", "output_tokens_details":
 			s.details(map[string]*int{"reasoning_tokens": &reasoning})
-		default:
-			s.c.Skip()
 		}
 	}
 	if cached == 0 {
@@ -167,14 +151,11 @@ func (s *scanner) usage() (pleat.Usage, bool) {
 		CacheWrite: written,
 		Output:     output,
 		Reasoning:  reasoning,
-	}, true
+	}, given
 }
 
 func (s *scanner) details(into map[string]*int) {
-	if !s.c.TryObject() {
-		return
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		v := s.value()
 		if n := into[key]; n != nil {
 			*n = s.number(v)

@@ -80,18 +80,14 @@ func (r *Request) member(s *scanner, key string) {
 		p.conversation = s.value()
 	case "prompt":
 		p.template = s.value()
-	default:
-		s.c.Skip()
 	}
 }
 
 // tools passes over a list of tool definitions.
 func (s *scanner) tools(list []pleat.Tool) (value, []pleat.Tool) {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryArray() {
-		for s.c.NextElem() {
-			list = append(list, s.tool())
-		}
+	for range s.c.Items {
+		list = append(list, s.tool())
 	}
 	return s.since(start, kind), list
 }
@@ -126,10 +122,7 @@ type toolScan struct {
 }
 
 func (s *scanner) toolMembers(t *toolScan, outer bool) {
-	if !s.c.TryObject() {
-		return
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		start, kind := s.c.Pos(), s.c.Kind()
 		switch {
 		case key == "name":
@@ -150,8 +143,6 @@ func (s *scanner) toolMembers(t *toolScan, outer bool) {
 		case key == "custom" && outer:
 			s.toolMembers(t, false)
 			t.custom = s.since(start, kind)
-		default:
-			s.c.Skip()
 		}
 	}
 }

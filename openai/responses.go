@@ -47,17 +47,15 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	s.reset(body)
 	r := &ResponsesRequest{Store: true}
 	r.body.Data = body
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			r.at = key
-			switch key {
-			case "input":
-				r.input(&s)
-			case "instructions":
-				r.instructions(&s)
-			default:
-				r.member(&s, key)
-			}
+	for key := range s.c.Fields {
+		r.at = key
+		switch key {
+		case "input":
+			r.input(&s)
+		case "instructions":
+			r.instructions(&s)
+		default:
+			r.member(&s, key)
 		}
 	}
 	if err := s.c.End(); err != nil {
@@ -133,10 +131,9 @@ func (r *ResponsesRequest) input(s *scanner) {
 		r.add(b.message(pleat.RoleUser, pleat.FormatResponses, v))
 		r.items = append(r.items, itemNote{typ: "message"})
 	case jsonspan.Array:
-		s.c.Array()
 		r.Messages, r.body.Elements = r.sized(s)
 		var it item
-		for s.c.NextElem() {
+		for range s.c.Items {
 			s.item(&it)
 			if s.c.Err() != nil {
 				return

@@ -105,22 +105,18 @@ func (r *ResponsesRecorder) event(data []byte) {
 	s := &r.s
 	s.reset(data)
 	var n eventNote
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			switch key {
-			case "type":
-				n.typ = s.value()
-			case "output_index":
-				n.index = s.value()
-			case "delta":
-				n.delta = s.value()
-			case "item":
-				n.item = s.value()
-			case "response":
-				n.response = s.value()
-			default:
-				s.c.Skip()
-			}
+	for key := range s.c.Fields {
+		switch key {
+		case "type":
+			n.typ = s.value()
+		case "output_index":
+			n.index = s.value()
+		case "delta":
+			n.delta = s.value()
+		case "item":
+			n.item = s.value()
+		case "response":
+			n.response = s.value()
 		}
 	}
 	if err := s.c.End(); err != nil {

@@ -37,10 +37,7 @@ type responseNote struct {
 }
 
 func (s *scanner) response(n *responseNote) {
-	if !s.c.TryObject() {
-		return
-	}
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		switch key {
 		case "id":
 			n.id = s.value()
@@ -58,14 +55,10 @@ func (s *scanner) response(n *responseNote) {
 		case "output":
 			start, kind := s.c.Pos(), s.c.Kind()
 			n.items = n.items[:0]
-			if s.c.TryArray() {
-				for s.c.NextElem() {
-					n.items = append(n.items, s.value())
-				}
+			for range s.c.Items {
+				n.items = append(n.items, s.value())
 			}
 			n.output = s.since(start, kind)
-		default:
-			s.c.Skip()
 		}
 	}
 }

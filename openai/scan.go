@@ -93,10 +93,7 @@ type part struct {
 // buf.
 func (s *scanner) parts(buf []part) (value, []part) {
 	start, kind := s.c.Pos(), s.c.Kind()
-	if !s.c.TryArray() {
-		return s.since(start, kind), buf
-	}
-	for s.c.NextElem() {
+	for range s.c.Items {
 		buf = append(buf, s.part())
 	}
 	return s.since(start, kind), buf
@@ -105,30 +102,26 @@ func (s *scanner) parts(buf []part) (value, []part) {
 func (s *scanner) part() part {
 	var p part
 	start, kind := s.c.Pos(), s.c.Kind()
-	if s.c.TryObject() {
-		for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
-			switch key {
-			case "type":
-				p.typ = s.value()
-			case "text":
-				p.text = s.value()
-			case "refusal":
-				p.said = s.value()
-			case "image_url": // an object on the Chat wire, a string on the Responses one
-				s.imageURL(&p)
-			case "detail":
-				p.detail = s.value()
-			case "prompt_cache_breakpoint":
-				p.marked = s.value().given()
-			case "stdout":
-				p.stdout = s.value()
-			case "stderr":
-				p.stderr = s.value()
-			case "outcome":
-				p.outcome = s.value()
-			default:
-				s.c.Skip()
-			}
+	for key := range s.c.Fields {
+		switch key {
+		case "type":
+			p.typ = s.value()
+		case "text":
+			p.text = s.value()
+		case "refusal":
+			p.said = s.value()
+		case "image_url": // an object on the Chat wire, a string on the Responses one
+			s.imageURL(&p)
+		case "detail":
+			p.detail = s.value()
+		case "prompt_cache_breakpoint":
+			p.marked = s.value().given()
+		case "stdout":
+			p.stdout = s.value()
+		case "stderr":
+			p.stderr = s.value()
+		case "outcome":
+			p.outcome = s.value()
 		}
 	}
 	p.whole = s.since(start, kind)
@@ -141,15 +134,12 @@ func (s *scanner) imageURL(p *part) {
 		return
 	}
 	p.url = value{}
-	s.c.Object()
-	for key, ok := s.c.NextName(); ok; key, ok = s.c.NextName() {
+	for key := range s.c.Fields {
 		switch key {
 		case "url":
 			p.url = s.value()
 		case "detail":
 			p.detail = s.value()
-		default:
-			s.c.Skip()
 		}
 	}
 }

@@ -101,29 +101,40 @@ func (c *Cursor) Array() bool {
 	return c.expectKind(Array) && c.push(false)
 }
 
-// TryObject enters the object at the cursor. A value of another kind it skips,
-// and reports false.
-func (c *Cursor) TryObject() bool {
+// Fields walks the object at the cursor, for use in a range statement. It gives
+// each member's decoded name, as by [Text], with the cursor at the member's
+// value. A value that the loop leaves alone is skipped, and so is one that is
+// no object.
+func (c *Cursor) Fields(yield func(name string) bool) {
 	if c.Kind() != Object {
 		c.Skip()
-		return false
+		return
 	}
-	return c.Object()
+	c.Object()
+	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
+		if !yield(Text(c.data, key)) {
+			return
+		}
+		if c.state == atValue {
+			c.Skip()
+		}
+	}
 }
 
-// TryArray is [Cursor.TryObject] for arrays.
-func (c *Cursor) TryArray() bool {
+// Items walks the array at the cursor as [Cursor.Fields] does an object.
+func (c *Cursor) Items(yield func() bool) {
 	if c.Kind() != Array {
 		c.Skip()
-		return false
+		return
 	}
-	return c.Array()
-}
-
-// NextName is [Cursor.NextKey] with the decoded name, as by [Text].
-func (c *Cursor) NextName() (string, bool) {
-	key, ok := c.NextKey()
-	return Text(c.data, key), ok
+	for c.Array(); c.NextElem(); {
+		if !yield() {
+			return
+		}
+		if c.state == atValue {
+			c.Skip()
+		}
+	}
 }
 
 // NextKey moves to the next member of the object entered last. It returns the
