@@ -35,8 +35,7 @@ func (d *decoder) contentBlock() (pleat.Block, wire.Place) {
 		return pleat.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole}
 	}
 	var f fields
-	d.c.Object()
-	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+	for name := range d.c.Fields {
 		d.field(&f, name)
 	}
 	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
@@ -74,8 +73,6 @@ func (d *decoder) field(f *fields, name string) {
 		d.source(f)
 	case "cache_control":
 		d.marker()
-	default:
-		d.c.Skip()
 	}
 }
 
@@ -89,23 +86,22 @@ func (d *decoder) blockContent(f *fields) {
 		return
 	}
 	d.parts, f.references = d.parts[:0], false
-	d.c.Array()
-	for d.part = 0; d.c.NextElem(); d.part++ {
+	d.part = 0
+	for range d.c.Items {
 		b, _ := d.contentBlock()
 		if o, ok := b.(pleat.Opaque); ok && o.Type == "tool_reference" {
 			f.references = true
 		}
 		d.parts = append(d.parts, b)
+		d.part++
 	}
 	d.part = -1
 	f.content = jsonspan.Span{Start: start, End: d.c.Pos()}
 }
 
 func (d *decoder) source(f *fields) {
-	if f.source.ok = d.c.TryObject(); !f.source.ok {
-		return
-	}
-	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+	f.source.ok = d.c.Kind() == jsonspan.Object
+	for name := range d.c.Fields {
 		switch name {
 		case "media_type":
 			f.source.mediaType = d.str()
@@ -113,8 +109,6 @@ func (d *decoder) source(f *fields) {
 			f.source.data = d.str()
 		case "url":
 			f.source.url = d.str()
-		default:
-			d.c.Skip()
 		}
 	}
 }

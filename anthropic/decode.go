@@ -86,15 +86,12 @@ func (d *decoder) place() string {
 // request walks the top level and reports whether it found a messages array.
 func (d *decoder) request() bool {
 	found := false
-	d.c.Object()
-	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+	for name := range d.c.Fields {
 		switch name {
 		case "messages":
 			d.req.Messages, d.req.body.Elements = nil, nil
 			if found = d.c.Kind() == jsonspan.Array; found {
 				d.messages()
-			} else {
-				d.c.Skip()
 			}
 		case "system":
 			d.system()
@@ -151,13 +148,12 @@ func (d *decoder) system() {
 	case jsonspan.String:
 		d.req.System = []pleat.Block{pleat.Text{Text: pleat.Literal(jsonspan.View(d.data, d.c.Str()))}}
 	case jsonspan.Array:
-		d.c.Array()
-		for ; d.c.NextElem(); d.next(&d.block) {
+		for range d.c.Items {
 			b, _ := d.contentBlock()
 			d.req.System = append(d.req.System, b)
+			d.next(&d.block)
 		}
 	case jsonspan.Null:
-		d.c.Skip()
 		d.req.top.system = jsonspan.Span{}
 		return
 	default:
@@ -171,25 +167,20 @@ func (d *decoder) tools() {
 	d.req.Tools, d.req.marks[sectionTools] = nil, nil
 	d.req.top.tools = jsonspan.Span{}
 	if d.c.Kind() != jsonspan.Array {
-		d.c.Skip()
 		return
 	}
 	start := d.c.Pos()
-	d.c.Array()
-	for ; d.c.NextElem(); d.next(&d.block) {
+	for range d.c.Items {
 		d.req.Tools = append(d.req.Tools, d.tool())
+		d.next(&d.block)
 	}
 	d.req.top.tools = jsonspan.Span{Start: start, End: d.c.Pos()}
 }
 
 func (d *decoder) tool() pleat.Tool {
 	start := d.c.Pos()
-	if d.c.Kind() != jsonspan.Object {
-		return pleat.Tool{Raw: jsonspan.View(d.data, d.c.Skip())}
-	}
 	var t pleat.Tool
-	d.c.Object()
-	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+	for name := range d.c.Fields {
 		switch name {
 		case "name":
 			t.Name = jsonspan.Text(d.data, d.str())
@@ -199,8 +190,6 @@ func (d *decoder) tool() pleat.Tool {
 			t.Schema = jsonspan.View(d.data, d.c.Skip())
 		case "cache_control":
 			d.marker()
-		default:
-			d.c.Skip()
 		}
 	}
 	t.Raw = jsonspan.View(d.data, jsonspan.Span{Start: start, End: d.c.Pos()})
@@ -216,11 +205,12 @@ func (d *decoder) messages() {
 	n := min(len(d.data)/4096+8, 2048)
 	d.req.Messages = make([]pleat.Message, 0, n)
 	d.req.body.Elements, d.req.shapes = make([]wire.Element, 0, n), make([]shape, 0, n)
-	d.c.Array()
-	for d.block = -1; d.c.NextElem(); d.next(&d.message) {
+	d.block = -1
+	for range d.c.Items {
 		if m, ok := d.walkMessage(); ok {
 			d.req.Messages = append(d.req.Messages, m)
 		}
+		d.next(&d.message)
 	}
 	d.req.body.Array = jsonspan.Span{Start: start, End: d.c.Pos()}
 }
@@ -231,8 +221,7 @@ func (d *decoder) walkMessage() (pleat.Message, bool) {
 	m := messageFields{marks: len(d.req.marks[sectionMessages])}
 	d.blocks, d.places = d.blocks[:0], d.places[:0]
 	if d.c.Kind() == jsonspan.Object {
-		d.c.Object()
-		for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+		for name := range d.c.Fields {
 			d.messageMember(&m, name)
 		}
 	} else {
@@ -267,8 +256,6 @@ func (d *decoder) messageMember(m *messageFields, name string) {
 	case "output_config":
 		m.shape.outputConfig = d.c.Kind() == jsonspan.Object
 		d.c.Skip()
-	default:
-		d.c.Skip()
 	}
 }
 
@@ -281,13 +268,13 @@ func (d *decoder) content() {
 		d.blocks = append(d.blocks, pleat.Text{Text: pleat.Literal(jsonspan.View(d.data, lit))})
 		d.places = append(d.places, wire.Place{Content: lit})
 	case jsonspan.Array:
-		d.c.Array()
-		for d.block = 0; d.c.NextElem(); d.next(&d.block) {
+		d.block = 0
+		for range d.c.Items {
 			b, p := d.contentBlock()
 			d.blocks, d.places = append(d.blocks, b), append(d.places, p)
+			d.next(&d.block)
 		}
 	case jsonspan.Null:
-		d.c.Skip()
 	default:
 		d.blocks = append(d.blocks, pleat.Opaque{Raw: jsonspan.View(d.data, d.c.Skip())})
 		d.places = append(d.places, wire.Place{})

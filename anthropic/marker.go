@@ -193,15 +193,13 @@ func markable(b pleat.Block) bool {
 // marker consumes the value of a cache_control member and notes it for the place where
 // the walk is. A null is no marker.
 func (d *decoder) marker() {
-	if !d.c.TryObject() {
+	if d.c.Kind() != jsonspan.Object {
 		return
 	}
 	m := mark{message: d.message, block: d.block, part: d.part}
-	for name, ok := d.c.NextName(); ok; name, ok = d.c.NextName() {
+	for name := range d.c.Fields {
 		if name == "ttl" {
 			m.ttl = jsonspan.Text(d.data, d.str())
-		} else {
-			d.c.Skip()
 		}
 	}
 	list := d.req.marks[d.section]
