@@ -151,9 +151,9 @@ func (d *decoder) result(f *fields, raw string, place wire.Place) (pleat.Block, 
 		return pleat.Opaque{Type: f.typ, Raw: raw}, place
 	case f.contentKind == jsonspan.String:
 		d.parts = append(d.parts[:0], pleat.Text{Text: d.literal(f.content)})
-		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.clone(d.parts)...), f.content
+		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
 	case f.contentKind == jsonspan.Array:
-		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.clone(d.parts)...), f.content
+		r.Parts, place.Content = pleat.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
 		r.Parts = pleat.BlocksOf(pleat.Opaque{Raw: jsonspan.View(d.data, f.content)})
 	}

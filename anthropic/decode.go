@@ -47,28 +47,8 @@ type decoder struct {
 	places []wire.Place
 	parts  []pleat.Block
 
-	blockSlab slab[pleat.Block]
-	placeSlab slab[wire.Place]
-}
-
-// slab hands out copies of short lists from larger allocations: a request has a
-// thousand lists of one or two blocks. The first is as large as it must be, because a
-// message that is decoded by itself has no other.
-type slab[T any] struct {
-	free []T
-	next int // size of the next allocation
-}
-
-func (s *slab[T]) clone(list []T) []T {
-	n := len(list)
-	if n > len(s.free) {
-		s.free = make([]T, max(n, s.next))
-		s.next = min(max(2*s.next, 16), 128)
-	}
-	out := s.free[:n:n]
-	s.free = s.free[n:]
-	copy(out, list)
-	return out
+	blockSlab wire.Slab[pleat.Block]
+	placeSlab wire.Slab[wire.Place]
 }
 
 func (d *decoder) place() string {
@@ -233,8 +213,8 @@ func (d *decoder) walkMessage() (pleat.Message, bool) {
 	}
 	span := jsonspan.Span{Start: start, End: d.c.Pos()}
 	d.req.shapes = append(d.req.shapes, m.shape)
-	d.req.body.Elements = append(d.req.body.Elements, wire.Element{Span: span, Places: d.placeSlab.clone(d.places)})
-	return pleat.WireMessage(roleOf(m.role), pleat.FormatAnthropic, jsonspan.View(d.data, span), d.blockSlab.clone(d.blocks)...), true
+	d.req.body.Elements = append(d.req.body.Elements, wire.Element{Span: span, Places: d.placeSlab.Clone(d.places)})
+	return pleat.WireMessage(roleOf(m.role), pleat.FormatAnthropic, jsonspan.View(d.data, span), d.blockSlab.Clone(d.blocks)...), true
 }
 
 // messageFields is what a message says apart from its blocks.

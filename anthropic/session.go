@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -11,28 +10,19 @@ import (
 // Checker returns a check for [pleat.Options]: it refuses views that this wire would
 // refuse for the model. A zero model means the rules that hold for all.
 func Checker(m pleat.Model) func(pleat.View, *pleat.Transcript) error {
-	return wire.Checker(encodeAsIs, func(body []byte) ([]pleat.Violation, error) {
-		r, err := Decode(body)
-		if err != nil {
-			return nil, err
-		}
-		return r.Check(m), nil
-	})
+	return wire.Checker(m, encodeAsIs, Decode)
 }
 
 // DecodeMessage reads one element of a messages array: the [pleat.Codec] of this wire.
 // It keeps nothing of raw.
 func DecodeMessage(raw []byte) (pleat.Message, error) {
-	const open, end = `{"messages":[`, `]}`
-	body := make([]byte, 0, len(open)+len(raw)+len(end))
-	r, err := Decode(append(append(append(body, open...), raw...), end...))
-	if err != nil {
-		return pleat.Message{}, fmt.Errorf("decode message: %w", err)
-	}
-	if len(r.Messages) != 1 {
-		return pleat.Message{}, fmt.Errorf("decode message: %d elements, want one", len(r.Messages))
-	}
-	return r.Messages[0], nil
+	return wire.DecodeOne(`{"messages":[`, raw, func(body []byte) ([]pleat.Message, error) {
+		r, err := Decode(body)
+		if err != nil {
+			return nil, err
+		}
+		return r.Messages, nil
+	})
 }
 
 // ClearingBeta is the value that anthropic-beta must have for [Clearing].

@@ -21,25 +21,8 @@ type builder struct {
 	blocks []pleat.Block
 	places []wire.Place
 
-	blockStore arena[pleat.Block]
-	placeStore arena[wire.Place]
-}
-
-// arena hands out slices of a few large ones.
-type arena[T any] struct {
-	free []T
-	size int // of the next large one
-}
-
-// take returns a slice of n zero values that nobody else has.
-func (a *arena[T]) take(n int) []T {
-	if n > len(a.free) {
-		a.size = min(max(2*a.size, 8), 512)
-		a.free = make([]T, max(a.size, n))
-	}
-	out := a.free[:n:n]
-	a.free = a.free[n:]
-	return out
+	blockSlab wire.Slab[pleat.Block]
+	placeSlab wire.Slab[wire.Place]
 }
 
 func (b *builder) reset() { b.blocks, b.places = b.blocks[:0], b.places[:0] }
@@ -51,10 +34,8 @@ func (b *builder) add(block pleat.Block, place wire.Place) {
 
 // message finishes the message that lies at whole.
 func (b *builder) message(role pleat.Role, format pleat.Format, whole value) (pleat.Message, wire.Element) {
-	blocks, places := b.blockStore.take(len(b.blocks)), b.placeStore.take(len(b.places))
-	copy(blocks, b.blocks)
-	copy(places, b.places)
-	return pleat.WireMessage(role, format, b.raw(whole), blocks...), wire.Element{Span: whole.Span, Places: places}
+	return pleat.WireMessage(role, format, b.raw(whole), b.blockSlab.Clone(b.blocks)...),
+		wire.Element{Span: whole.Span, Places: b.placeSlab.Clone(b.places)}
 }
 
 // content adds the blocks of a message's content: a string or a list of parts.
@@ -79,11 +60,11 @@ func (b *builder) result(callID string, v value, parts []part, whole value) plea
 	r := pleat.ToolResult{CallID: callID, Raw: b.raw(whole)}
 	switch {
 	case v.isString():
-		list := b.blockStore.take(1)
+		list := b.blockSlab.Take(1)
 		list[0] = pleat.Text{Text: b.scanner.content(v), Raw: b.raw(v)}
 		r.Parts = pleat.BlocksOf(list...)
 	case len(parts) > 0:
-		list := b.blockStore.take(len(parts))
+		list := b.blockSlab.Take(len(parts))
 		for i := range parts {
 			list[i] = b.scanner.block(&parts[i])
 		}

@@ -271,19 +271,3 @@ func TestSpliceErrors(t *testing.T) {
 		})
 	}
 }
-
-func TestTextAndView(t *testing.T) {
-	data := []byte(`"plain" "esc\u0061ped\n" "`)
-	if got := Text(data, jsonspan.Span{Start: 0, End: 7}); got != "plain" {
-		t.Errorf("Text = %q", got)
-	}
-	if got := Text(data, jsonspan.Span{Start: 8, End: 24}); got != "escaped\n" {
-		t.Errorf("Text = %q", got)
-	}
-	if Text(data, jsonspan.Span{}) != "" || View(data, jsonspan.Span{}) != "" {
-		t.Error("a zero span has text")
-	}
-	if n := testing.AllocsPerRun(10, func() { Text(data, jsonspan.Span{Start: 0, End: 7}) }); n != 0 {
-		t.Errorf("Text of a plain literal allocates %v times", n)
-	}
-}

@@ -7,11 +7,13 @@ import (
 )
 
 // Checker makes the check that a session runs on views before they count: the view is
-// written as the format writes it and held to the format's rules. Only what the whole
-// transcript does not already break is the view's fault; a transcript that cannot be
-// written at all has no rules left to break. The transcript may be far larger than the
-// view, so it is read only if the view breaks a rule.
-func Checker(encode func(*pleat.Request) ([]byte, error), check func(body []byte) ([]pleat.Violation, error)) func(pleat.View, *pleat.Transcript) error {
+// written as the format writes it and held to the format's rules for the model. Only what
+// the whole transcript does not already break is the view's fault; a transcript that
+// cannot be written at all has no rules left to break. The transcript may be far larger
+// than the view, so it is read only if the view breaks a rule.
+func Checker[R interface {
+	Check(pleat.Model) []pleat.Violation
+}](m pleat.Model, encode func(*pleat.Request) ([]byte, error), decode func(body []byte) (R, error)) func(pleat.View, *pleat.Transcript) error {
 	run := func(v pleat.View, t *pleat.Transcript) ([]pleat.Violation, error) {
 		msgs, err := v.Resolve(t.At)
 		if err != nil {
@@ -19,9 +21,9 @@ func Checker(encode func(*pleat.Request) ([]byte, error), check func(body []byte
 		}
 		body, err := encode(&pleat.Request{Model: "checked", Messages: msgs, MaxTokens: 1})
 		if err == nil {
-			var bad []pleat.Violation
-			if bad, err = check(body); err == nil {
-				return bad, nil
+			var r R
+			if r, err = decode(body); err == nil {
+				return r.Check(m), nil
 			}
 		}
 		return nil, fmt.Errorf("write view: %w: %w", pleat.ErrIllegal, err)
@@ -43,4 +45,18 @@ func Checker(encode func(*pleat.Request) ([]byte, error), check func(body []byte
 		}
 		return nil
 	}
+}
+
+// DecodeOne reads one element of a message array with a format's way to decode a body: open
+// is what a body begins with. It keeps nothing of raw.
+func DecodeOne(open string, raw []byte, decode func(body []byte) ([]pleat.Message, error)) (pleat.Message, error) {
+	body := append(make([]byte, 0, len(open)+len(raw)+2), open...)
+	msgs, err := decode(append(append(body, raw...), `]}`...))
+	if err == nil && len(msgs) != 1 {
+		err = fmt.Errorf("%d elements, want one", len(msgs))
+	}
+	if err != nil {
+		return pleat.Message{}, fmt.Errorf("decode message: %w", err)
+	}
+	return msgs[0], nil
 }
