@@ -67,16 +67,8 @@ var _ pleat.Generator = (*Client)(nil)
 
 // Generate implements [pleat.Generator].
 func (c *Client) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
-	post, model, err := c.post(req)
-	if err != nil {
-		return pleat.Reply{}, fmt.Errorf("ask a model: %w", err)
-	}
 	caller := call.Caller{HTTP: c.HTTP, Retries: c.Retries, Idle: c.Idle, Limit: c.Limit, Logger: c.Logger, Secret: c.Key}
-	reply, err := caller.Do(ctx, post, clientWire, sink)
-	if err != nil {
-		return reply, fmt.Errorf("ask %s: %w", model, err)
-	}
-	return reply, nil
+	return caller.Ask(ctx, req, c.Model, !c.Whole, clientWire, sink, c.post)
 }
 
 var clientWire = call.Wire{
@@ -84,35 +76,27 @@ var clientWire = call.Wire{
 	Record: func(sink func(pleat.Delta), limit int) call.Recording {
 		return &Recorder{OnDelta: sink, Limit: limit}
 	},
-	TooLarge: ErrTooLarge,
 }
 
-func (c *Client) post(req *pleat.Request) (call.Post, string, error) {
-	r, facts, err := call.Fit(req, c.Model)
-	if err != nil {
-		return call.Post{}, "", err
-	}
-	r.Stream = !c.Whole
+func (c *Client) post(r *pleat.Request, facts pleat.Model) (call.Post, error) {
 	if r.MaxTokens == 0 && facts.MaxOutput > 0 {
 		r.MaxTokens = min(DefaultMaxTokens, facts.MaxOutput)
 	}
 	body, err := Encode(r)
 	if err != nil {
-		return call.Post{}, "", err
+		return call.Post{}, err
 	}
 	betas := c.Betas
 	if c.DropThinking && facts.Thinking.Bound && jsonspan.Value(c.Extra).Get("thinking") == nil { // else the caller decides
 		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
-			return call.Post{}, "", err
+			return call.Post{}, err
 		}
 		if !slices.Contains(betas, BindingBeta) {
 			betas = append(slices.Clone(betas), BindingBeta)
 		}
 	}
-	if body, err = call.WithMembers(body, c.Extra); err != nil {
-		return call.Post{}, "", err
-	}
-	return call.Post{URL: c.url(), Header: c.header(betas), Body: body, Stream: r.Stream}, r.Model, nil
+	body, err = call.WithMembers(body, c.Extra)
+	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, err
 }
 
 // dropThinking is the member that has the provider drop thinking which does not verify.
@@ -134,11 +118,7 @@ func (c *Client) url() string {
 }
 
 func (c *Client) header(betas []string) http.Header {
-	h := http.Header{}
-	for name, values := range c.Header {
-		h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-	}
-	h.Set("Content-Type", "application/json")
+	h := call.Header(c.Header)
 	h.Set("Anthropic-Version", "2023-06-01")
 	if len(betas) > 0 {
 		h.Set("Anthropic-Beta", strings.Join(append(h.Values("Anthropic-Beta"), betas...), ","))

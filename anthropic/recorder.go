@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // Errors of an answer that did not come through as it should. [Recorder.Reply] wraps
@@ -15,11 +16,8 @@ var (
 	// ErrIncomplete: the stream ended before the provider said that it was over.
 	ErrIncomplete = errors.New("answer is incomplete")
 	// ErrTooLarge: the answer is larger than Recorder.Limit.
-	ErrTooLarge = errors.New("answer is too large to record")
+	ErrTooLarge = wire.ErrTooLarge
 )
-
-// defaultLimit is far above what any model writes in one answer.
-const defaultLimit = 64 << 20
 
 // Recorder puts an answer together from the bytes of its event stream while they pass
 // by on their way to somebody else:
@@ -38,25 +36,17 @@ type Recorder struct {
 	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
 	Limit int
 
-	parser  sse.Parser
+	stream  wire.Stream
 	reply   pleat.Reply
 	meter   meter
 	blocks  []*streamBlock // in the order of their start
-	size    int
 	started bool
 	done    bool
-	ended   bool
-	err     error // first thing that was wrong
 }
 
 // Write takes the next bytes of the stream. It always reports success.
 func (r *Recorder) Write(b []byte) (int, error) {
-	if r.parser.OnEvent == nil {
-		r.parser.OnEvent, r.parser.Limit = r.event, r.limit()
-	}
-	if _, err := r.parser.Write(b); err != nil {
-		r.fail(fmt.Errorf("%w: %w", ErrTooLarge, err))
-	}
+	r.stream.Write(b, r.Limit, r.event)
 	return len(b), nil
 }
 
@@ -72,12 +62,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
 // error result.
 func (r *Recorder) Reply() (pleat.Reply, error) {
-	if !r.done && !r.ended {
-		r.ended = true // servers that close without the last empty line exist
-		if e, ok := r.parser.Pending(); ok {
-			r.event(e)
-		}
-	}
+	r.stream.End(r.event)
 	reply := r.reply
 	reply.Stop, reply.Usage = stopReason(reply.StopRaw), r.meter.usage
 	var blocks [][]byte
@@ -88,8 +73,8 @@ func (r *Recorder) Reply() (pleat.Reply, error) {
 	}
 	reply.Messages = assistant(blocks)
 	switch {
-	case r.err != nil:
-		return reply, fmt.Errorf("record answer: %w", r.err)
+	case r.stream.Err != nil:
+		return reply, fmt.Errorf("record answer: %w", r.stream.Err)
 	case r.done || reply.Err != nil:
 		return reply, nil
 	case !r.started:
@@ -102,19 +87,6 @@ func (r *Recorder) Reply() (pleat.Reply, error) {
 // error: nothing that belongs to it comes any more.
 func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
 
-func (r *Recorder) limit() int {
-	if r.Limit > 0 {
-		return r.Limit
-	}
-	return defaultLimit
-}
-
-func (r *Recorder) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
 // event takes one event. The type inside the data is the one that counts: not all
 // servers of this format send the other.
 func (r *Recorder) event(e sse.Event) {
@@ -123,7 +95,7 @@ func (r *Recorder) event(e sse.Event) {
 	}
 	data := jsonspan.Value(e.Data)
 	if err := data.Valid(jsonspan.Object); err != nil {
-		r.fail(fmt.Errorf("event %q: %w", e.Type, err))
+		r.stream.Fail(fmt.Errorf("event %q: %w", e.Type, err))
 		return
 	}
 	typ := data.Get("type").Text()
@@ -176,13 +148,4 @@ func (r *Recorder) open(event jsonspan.Value) *streamBlock {
 		}
 	}
 	return nil
-}
-
-// room reports whether n more bytes may be kept.
-func (r *Recorder) room(n int) bool {
-	if r.size += n; r.size > r.limit() {
-		r.fail(fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.limit()))
-		return false
-	}
-	return true
 }

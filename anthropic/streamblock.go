@@ -32,7 +32,7 @@ type growth struct {
 
 func (r *Recorder) blockStart(event jsonspan.Value) {
 	content := event.Get("content_block")
-	if content.Kind() != jsonspan.Object || !r.room(len(content)) {
+	if content.Kind() != jsonspan.Object || !r.stream.Room(len(content)) {
 		return
 	}
 	b := &streamBlock{
@@ -64,7 +64,7 @@ func (r *Recorder) blockStart(event jsonspan.Value) {
 // what a compaction brings in one piece. Only inputs and citations are another matter.
 func (r *Recorder) blockDelta(event jsonspan.Value) {
 	b, delta := r.open(event), event.Get("delta")
-	if b == nil || !r.room(len(delta)) {
+	if b == nil || !r.stream.Room(len(delta)) {
 		return
 	}
 	typ := delta.Get("type").Text()

@@ -42,14 +42,7 @@ func encodeChat(req *pleat.Request, maxTokens string) ([]byte, error) {
 		w.raw(string(el))
 	}
 	w.end("]")
-	if len(req.Tools) > 0 {
-		w.key("tools").raw("[")
-		for _, t := range req.Tools {
-			w.chatTool(t)
-		}
-		w.end("]")
-	}
-	w.options(req, maxTokens)
+	w.options(req, maxTokens, (*writer).chatTool)
 	if req.Stream {
 		w.key("stream_options").raw(`{"include_usage":true}`)
 	}
@@ -67,13 +60,17 @@ func EncodeChatMessage(m pleat.Message) ([][]byte, error) {
 	return e.out, nil
 }
 
+// isOfChat reports whether the bytes of a call or a tool are of the Chat wire.
+func isOfChat(raw string) bool {
+	v := jsonspan.Value(raw)
+	return (v.Get("function") != nil || v.Get("custom") != nil) && v.Valid(jsonspan.Object) == nil
+}
+
 // chatTool writes a tool definition: as it came if it came off this wire.
 func (w *writer) chatTool(t pleat.Tool) {
-	if t.Raw != "" {
-		if scan, _ := scanTool(t.Raw); scan.function.given() || scan.custom.given() {
-			w.raw(t.Raw)
-			return
-		}
+	if isOfChat(t.Raw) {
+		w.raw(t.Raw)
+		return
 	}
 	w.raw("{").key("type").str("function").key("function").raw("{").key("name").str(t.Name)
 	if t.Description != "" {
@@ -234,8 +231,7 @@ func plainThinking(list []pleat.Thinking) string {
 // chatCall writes a tool call: as it came if it came off this wire, which keeps custom
 // tools and the members of other servers.
 func (w *writer) chatCall(c pleat.ToolCall) {
-	own := jsonspan.Value(c.Raw)
-	if (own.Get("function") != nil || own.Get("custom") != nil) && own.Valid(jsonspan.Object) == nil {
+	if isOfChat(c.Raw) {
 		w.raw(c.Raw)
 		return
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // ChatRecorder collects the answer of a streaming Chat Completions request from the
@@ -64,7 +66,7 @@ type member struct {
 
 // Write collects what p holds. It always returns len(p) and no error.
 func (r *ChatRecorder) Write(p []byte) (int, error) {
-	r.stream.write(p, r.Limit, r.event)
+	r.stream.Write(p, r.Limit, r.event)
 	return len(p), nil
 }
 
@@ -73,7 +75,7 @@ func (r *ChatRecorder) Write(p []byte) (int, error) {
 // stream broke off or was not what it should be, Reply returns what there is, and an
 // error.
 func (r *ChatRecorder) Reply() (pleat.Reply, error) {
-	r.stream.end(r.event)
+	r.stream.End(r.event)
 	reply := r.reply
 	if r.started {
 		if msg, ok := r.message(); ok {
@@ -88,7 +90,11 @@ func (r *ChatRecorder) Reply() (pleat.Reply, error) {
 // error: nothing that belongs to the answer comes any more.
 func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
 
-func (r *ChatRecorder) event(data []byte) {
+func (r *ChatRecorder) event(e sse.Event) {
+	data := e.Data
+	if r.stream.Err != nil {
+		return
+	}
 	if string(data) == "[DONE]" {
 		r.done, r.over = true, true
 		return
@@ -97,7 +103,7 @@ func (r *ChatRecorder) event(data []byte) {
 	s.reset(data)
 	s.chatReply(n)
 	if err := s.c.End(); err != nil {
-		r.stream.fail(fmt.Errorf("%w: %w", errEvent, err))
+		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
 	}
 	if n.failure.given() {
@@ -178,7 +184,7 @@ func (r *ChatRecorder) show(p *piece, d pleat.Delta) {
 		r.next++
 		p.index = r.next
 	}
-	if r.OnDelta != nil && r.stream.err == nil {
+	if r.OnDelta != nil && r.stream.Err == nil {
 		d.Index = p.index - 1
 		d.Text = strings.Clone(d.Text) // the event's memory is used again
 		r.OnDelta(d)
@@ -199,7 +205,7 @@ func (r *ChatRecorder) call(t *toolCall) {
 // input adds the next piece of a call's input and shows it.
 func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 	s := &r.s
-	if name := s.text(t.name); c.name == "" && r.stream.room(len(c.id)+len(name)) {
+	if name := s.text(t.name); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
 		c.name = strings.Clone(name)
 	}
 	d := pleat.Delta{Kind: pleat.KindToolCall}
@@ -255,7 +261,7 @@ func (r *ChatRecorder) keepUnknown(list []member, whole value, known map[string]
 		if known[key] || v.Kind() == jsonspan.Null {
 			continue
 		}
-		if !r.stream.room(len(key) + len(v)) {
+		if !r.stream.Room(len(key) + len(v)) {
 			break
 		}
 		m := memberFor(&list, key)

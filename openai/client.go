@@ -3,10 +3,8 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +95,6 @@ var chatWire = call.Wire{
 	Record: func(sink func(pleat.Delta), limit int) call.Recording {
 		return &ChatRecorder{OnDelta: sink, Limit: limit}
 	},
-	TooLarge: ErrTooLarge,
 }
 
 var responsesWire = call.Wire{
@@ -105,31 +102,19 @@ var responsesWire = call.Wire{
 	Record: func(sink func(pleat.Delta), limit int) call.Recording {
 		return &ResponsesRecorder{OnDelta: sink, Limit: limit}
 	},
-	TooLarge: ErrTooLarge,
 }
 
 func (o *ClientOptions) ask(ctx context.Context, req *pleat.Request, sink func(pleat.Delta), path string,
 	encode func(*pleat.Request, pleat.Model) ([]byte, error), wire call.Wire,
 ) (pleat.Reply, error) {
-	r, facts, err := call.Fit(req, o.Model)
-	if err != nil {
-		return pleat.Reply{}, fmt.Errorf("ask a model: %w", err)
-	}
-	r.Stream = !o.Whole
-	body, err := encode(r, facts)
-	if err == nil {
-		body, err = call.WithMembers(body, o.Extra)
-	}
-	if err != nil {
-		return pleat.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
-	}
 	caller := call.Caller{HTTP: o.HTTP, Retries: o.Retries, Idle: o.Idle, Limit: o.Limit, Logger: o.Logger, Secret: o.Key}
-	post := call.Post{URL: o.base() + path, Header: o.header(), Body: body, Stream: r.Stream}
-	reply, err := caller.Do(ctx, post, wire, sink)
-	if err != nil {
-		return reply, fmt.Errorf("ask %s: %w", r.Model, err)
-	}
-	return reply, nil
+	return caller.Ask(ctx, req, o.Model, !o.Whole, wire, sink, func(r *pleat.Request, facts pleat.Model) (call.Post, error) {
+		body, err := encode(r, facts)
+		if err == nil {
+			body, err = call.WithMembers(body, o.Extra)
+		}
+		return call.Post{URL: o.base() + path, Header: o.header(), Body: body}, err
+	})
 }
 
 func (o *ClientOptions) base() string {
@@ -140,11 +125,7 @@ func (o *ClientOptions) base() string {
 }
 
 func (o *ClientOptions) header() http.Header {
-	h := http.Header{}
-	for name, values := range o.Header {
-		h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-	}
-	h.Set("Content-Type", "application/json")
+	h := call.Header(o.Header)
 	if o.Key != "" {
 		h.Set("Authorization", "Bearer "+o.Key)
 	}

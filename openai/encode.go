@@ -22,8 +22,20 @@ func cacheKey(key string) string {
 	return hex.EncodeToString(sum[:]) // 64 characters
 }
 
+// tools writes a list of definitions.
+func (w *writer) tools(tools []pleat.Tool, one func(*writer, pleat.Tool)) {
+	w.raw("[")
+	for _, t := range tools {
+		one(w, t)
+	}
+	w.end("]")
+}
+
 // options writes what both formats have behind the messages.
-func (w *writer) options(req *pleat.Request, maxTokens string) {
+func (w *writer) options(req *pleat.Request, maxTokens string, tool func(*writer, pleat.Tool)) {
+	if len(req.Tools) > 0 {
+		w.key("tools").tools(req.Tools, tool)
+	}
 	if len(req.Tools) > 0 && req.NoTools {
 		w.key("tool_choice").str("none")
 	}
@@ -47,18 +59,6 @@ func schema(t pleat.Tool) string {
 		return `{"type":"object","properties":{}}`
 	}
 	return t.Schema
-}
-
-// scanTool reads a tool's bytes again to tell which wire they are of.
-func scanTool(raw string) (toolScan, *scanner) {
-	var t toolScan
-	s := &scanner{}
-	s.reset([]byte(raw))
-	s.toolMembers(&t, true)
-	if s.c.End() != nil {
-		return toolScan{}, s
-	}
-	return t, s
 }
 
 // arguments returns a call's input as the text of a JSON object. Free text, the input

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 func TestDecodeChatReply(t *testing.T) {
@@ -201,8 +202,8 @@ func TestRecorderOfSomethingElse(t *testing.T) {
 	for _, chat := range []bool{true, false} {
 		w, reply := newRecorder(chat, nil)
 		io.WriteString(w, "data: {\"oops\n\ndata: {}\n\n")
-		if _, err := reply(); !errors.Is(err, errEvent) {
-			t.Errorf("got %v, want %v", err, errEvent)
+		if _, err := reply(); !errors.Is(err, wire.ErrEvent) {
+			t.Errorf("got %v, want %v", err, wire.ErrEvent)
 		}
 		_, reply = newRecorder(chat, nil)
 		if r, err := reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) > 0 {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
@@ -107,23 +108,14 @@ func (s *scanner) tool() pleat.Tool {
 	if t.schema.given() {
 		tool.Schema = s.raw(t.schema)
 	}
-	if tool.Name == "" {
-		tool.Name = s.text(t.label)
-	}
-	if tool.Name == "" {
-		tool.Name = s.text(t.typ)
-	}
+	tool.Name = cmp.Or(tool.Name, s.text(t.label), s.text(t.typ))
 	return tool
 }
 
-type toolScan struct {
-	typ, name, description, schema, label value
-	function, custom, inputSchema         value
-}
+type toolScan struct{ typ, name, description, schema, label value }
 
 func (s *scanner) toolMembers(t *toolScan, outer bool) {
 	for key := range s.c.Fields {
-		start, kind := s.c.Pos(), s.c.Kind()
 		switch {
 		case key == "name":
 			t.name = s.value()
@@ -135,14 +127,8 @@ func (s *scanner) toolMembers(t *toolScan, outer bool) {
 			t.typ = s.value()
 		case key == "server_label":
 			t.label = s.value()
-		case key == "input_schema": // another provider's form
-			t.inputSchema = s.value()
-		case key == "function" && outer:
+		case (key == "function" || key == "custom") && outer:
 			s.toolMembers(t, false)
-			t.function = s.since(start, kind)
-		case key == "custom" && outer:
-			s.toolMembers(t, false)
-			t.custom = s.since(start, kind)
 		}
 	}
 }

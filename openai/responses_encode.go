@@ -40,14 +40,7 @@ func encodeResponses(req *pleat.Request, reasons bool) ([]byte, error) {
 		w.raw(string(el))
 	}
 	w.end("]")
-	if len(req.Tools) > 0 {
-		w.key("tools").raw("[")
-		for _, t := range req.Tools {
-			w.responsesTool(t)
-		}
-		w.end("]")
-	}
-	w.options(req, "max_output_tokens")
+	w.options(req, "max_output_tokens", (*writer).responsesTool)
 	w.key("store").raw("false")
 	if reasons {
 		w.key("include").raw(`["reasoning.encrypted_content"]`)
@@ -66,13 +59,12 @@ func EncodeItems(m pleat.Message) ([][]byte, error) {
 
 // responsesTool writes a tool definition: as it came if it came off this wire.
 func (w *writer) responsesTool(t pleat.Tool) {
-	if t.Raw != "" {
-		scan, s := scanTool(t.Raw)
-		foreign := scan.function.given() || scan.custom.given() || scan.inputSchema.given()
-		if typ := s.text(scan.typ); !foreign && typ != "" && (t.Name == typ || t.Schema != "" || typ == "custom" || scan.label.given()) {
-			w.raw(t.Raw)
-			return
-		}
+	own := jsonspan.Value(t.Raw)
+	typ, foreign := own.Get("type").Text(), isOfChat(t.Raw) || own.Get("input_schema") != nil
+	if !foreign && typ != "" && (t.Name == typ || t.Schema != "" || typ == "custom" || own.Get("server_label") != nil) &&
+		own.Valid(jsonspan.Object) == nil {
+		w.raw(t.Raw)
+		return
 	}
 	w.raw("{").key("type").str("function").key("name").str(t.Name)
 	if t.Description != "" {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // ResponsesRecorder collects the answer of a streaming Responses request from the bytes
@@ -43,7 +45,7 @@ type recordedItem struct {
 
 // Write collects what p holds. It always returns len(p) and no error.
 func (r *ResponsesRecorder) Write(p []byte) (int, error) {
-	r.stream.write(p, r.Limit, r.event)
+	r.stream.Write(p, r.Limit, r.event)
 	return len(p), nil
 }
 
@@ -52,7 +54,7 @@ func (r *ResponsesRecorder) Write(p []byte) (int, error) {
 // off or was not what it should be, Reply returns the items that were complete, and an
 // error.
 func (r *ResponsesRecorder) Reply() (pleat.Reply, error) {
-	r.stream.end(r.event)
+	r.stream.End(r.event)
 	var s scanner
 	var n responseNote
 	if r.last != nil {
@@ -98,7 +100,11 @@ type eventNote struct {
 	typ, index, delta, item, response value
 }
 
-func (r *ResponsesRecorder) event(data []byte) {
+func (r *ResponsesRecorder) event(e sse.Event) {
+	data := e.Data
+	if r.stream.Err != nil {
+		return
+	}
 	if string(data) == "[DONE]" {
 		return
 	}
@@ -120,7 +126,7 @@ func (r *ResponsesRecorder) event(data []byte) {
 		}
 	}
 	if err := s.c.End(); err != nil {
-		r.stream.fail(fmt.Errorf("%w: %w", errEvent, err))
+		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
 	}
 	r.handle(&n, data)
@@ -183,7 +189,7 @@ func (r *ResponsesRecorder) itemDone(n *eventNote) {
 		return
 	}
 	raw := r.stream.keep(nil, r.s.raw(n.item))
-	if r.stream.err != nil {
+	if r.stream.Err != nil {
 		return
 	}
 	it := recordedItem{index: r.s.number(n.index), id: jsonspan.Value(raw).Get("id").Text(), raw: raw}

@@ -60,11 +60,7 @@ func (r *ResponsesRequest) addTools(tools []pleat.Tool) []jsonspan.Edit {
 		return r.moreTools(tools, (*writer).responsesTool)
 	}
 	var w writer
-	w.raw("[")
-	for _, t := range tools {
-		w.responsesTool(t)
-	}
-	w.end("]")
+	w.tools(tools, (*writer).responsesTool)
 	if r.p.tools.Len() > 0 { // null
 		return []jsonspan.Edit{{Span: r.p.tools.Span, With: w.b}}
 	}

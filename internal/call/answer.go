@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/wire"
 )
 
 // answer is a response in the course of being read.
@@ -80,10 +81,10 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 		return reply, a.spoken(reply.Err)
 	case err == nil:
 		return reply, nil
-	case errors.Is(err, a.wire.TooLarge):
+	case errors.Is(err, wire.ErrTooLarge):
 		return reply, &failure{err: err}
 	case left <= 0:
-		return reply, &failure{err: fmt.Errorf("%w: the stream does not end", a.wire.TooLarge)}
+		return reply, &failure{err: fmt.Errorf("%w: the stream does not end", wire.ErrTooLarge)}
 	}
 	return reply, a.brokeOff(ctx, watched, readErr, err)
 }
@@ -97,7 +98,7 @@ func (a *answer) whole(ctx, watched context.Context, sink func(pleat.Delta)) (pl
 	case err != nil:
 		return pleat.Reply{}, a.brokeOff(ctx, watched, err, io.ErrUnexpectedEOF)
 	case len(body) > limit:
-		return pleat.Reply{}, &failure{err: fmt.Errorf("%w: more than %d bytes", a.wire.TooLarge, limit)}
+		return pleat.Reply{}, &failure{err: fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, limit)}
 	}
 	reply, err := a.wire.Decode(body)
 	switch {

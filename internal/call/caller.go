@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -51,9 +52,8 @@ type Post struct {
 
 // Wire reads the answers of a wire format.
 type Wire struct {
-	Decode   func(body []byte) (pleat.Reply, error)
-	Record   func(sink func(pleat.Delta), limit int) Recording
-	TooLarge error // what Record's Reply wraps when the answer is above the limit
+	Decode func(body []byte) (pleat.Reply, error)
+	Record func(sink func(pleat.Delta), limit int) Recording
 }
 
 // Recording is an answer that is being put together from its stream.
@@ -90,6 +90,38 @@ func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(pleat.Delta))
 			return reply, fmt.Errorf("wait to ask again: %w, after %w", err, fail.err)
 		}
 	}
+}
+
+// Ask fits a request to its model, has it written, sends it and returns the answer. With an
+// error the reply holds what had arrived.
+func (c *Caller) Ask(ctx context.Context, req *pleat.Request, own pleat.Model, stream bool, w Wire, sink func(pleat.Delta),
+	write func(*pleat.Request, pleat.Model) (Post, error),
+) (pleat.Reply, error) {
+	r, facts, err := Fit(req, own)
+	if err != nil {
+		return pleat.Reply{}, fmt.Errorf("ask a model: %w", err)
+	}
+	r.Stream = stream
+	post, err := write(r, facts)
+	if err != nil {
+		return pleat.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
+	}
+	post.Stream = stream
+	reply, err := c.Do(ctx, post, w, sink)
+	if err != nil {
+		return reply, fmt.Errorf("ask %s: %w", r.Model, err)
+	}
+	return reply, nil
+}
+
+// Header is the header of a request for JSON, with the caller's own values in it.
+func Header(own http.Header) http.Header {
+	h := http.Header{}
+	for name, values := range own {
+		h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	h.Set("Content-Type", "application/json")
+	return h
 }
 
 // watch notes whether the sink was given anything.

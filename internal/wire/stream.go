@@ -30,8 +30,11 @@ type Stream struct {
 }
 
 // Write takes the next bytes. The limit and the function for events are those of the
-// first call; a limit of zero means [DefaultLimit].
+// first call; a limit of zero means [DefaultLimit]. Behind the end it does nothing.
 func (s *Stream) Write(p []byte, limit int, event func(sse.Event)) {
+	if s.ended {
+		return
+	}
 	if s.parser.OnEvent == nil {
 		if s.limit = limit; limit <= 0 {
 			s.limit = DefaultLimit
