@@ -49,7 +49,7 @@ func oneAnswer(msgs []pleat.Message) []pleat.Message {
 			continue
 		}
 		last := out[n-1]
-		if (isChat(last) || isChat(m)) && !hasCalls(last) {
+		if (isChat(last) || isChat(m)) && !has(last, pleat.KindToolCall) {
 			out = append(out, m)
 			continue
 		}
@@ -69,19 +69,10 @@ func inPlace(msgs []pleat.Message, c pleat.CallState) bool {
 // endOfResults returns the last of the messages with results that follow message i, or
 // i if there is none.
 func endOfResults(msgs []pleat.Message, i int) int {
-	for i+1 < len(msgs) && hasResults(msgs[i+1]) {
+	for i+1 < len(msgs) && has(msgs[i+1], pleat.KindToolResult) {
 		i++
 	}
 	return i
-}
-
-func hasResults(m pleat.Message) bool {
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == pleat.KindToolResult {
-			return true
-		}
-	}
-	return false
 }
 
 // without returns a message without the results that stand elsewhere now. It reports

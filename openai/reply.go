@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -97,7 +98,7 @@ func chatStop(finish string, m pleat.Message, refused bool) pleat.StopReason {
 	switch finish {
 	case "stop":
 		switch {
-		case hasCalls(m):
+		case has(m, pleat.KindToolCall):
 			return pleat.StopToolUse
 		case refused:
 			return pleat.StopRefusal
@@ -115,9 +116,10 @@ func chatStop(finish string, m pleat.Message, refused bool) pleat.StopReason {
 	return pleat.StopUnknown
 }
 
-func hasCalls(m pleat.Message) bool {
+// has reports whether a message has a block of the kind.
+func has(m pleat.Message, kind pleat.Kind) bool {
 	for _, b := range m.Blocks().All() {
-		if b.Kind() == pleat.KindToolCall {
+		if b.Kind() == kind {
 			return true
 		}
 	}
@@ -127,38 +129,27 @@ func hasCalls(m pleat.Message) bool {
 // usage reads what a request cost, in the words of either format.
 func (s *scanner) usage() (pleat.Usage, bool) {
 	var prompt, cached, written, hit, output, reasoning int
-	given := s.c.Kind() == jsonspan.Object
-	for key := range s.c.Fields {
-		switch key {
+	v := jsonspan.Value(s.value().Of(s.data))
+	for name, v := range v.Fields() {
+		switch name {
 		case "prompt_tokens", "input_tokens":
-			prompt = s.number(s.value())
+			prompt = v.Int()
 		case "completion_tokens", "output_tokens":
-			output = s.number(s.value())
+			output = v.Int()
 		case "prompt_cache_hit_tokens": // DeepSeek
-			hit = s.number(s.value())
+			hit = v.Int()
 		case "prompt_tokens_details", "input_tokens_details":
-			s.details(map[string]*int{"cached_tokens": &cached, "cache_write_tokens": &written})
+			cached, written = v.Get("cached_tokens").Int(), v.Get("cache_write_tokens").Int()
 		case "completion_tokens_details", "output_tokens_details":
-			s.details(map[string]*int{"reasoning_tokens": &reasoning})
+			reasoning = v.Get("reasoning_tokens").Int()
 		}
 	}
-	if cached == 0 {
-		cached = hit
-	}
+	cached = cmp.Or(cached, hit)
 	return pleat.Usage{
 		Input:      max(prompt-cached-written, 0),
 		CacheRead:  cached,
 		CacheWrite: written,
 		Output:     output,
 		Reasoning:  reasoning,
-	}, given
-}
-
-func (s *scanner) details(into map[string]*int) {
-	for key := range s.c.Fields {
-		v := s.value()
-		if n := into[key]; n != nil {
-			*n = s.number(v)
-		}
-	}
+	}, v.Kind() == jsonspan.Object
 }

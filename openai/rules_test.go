@@ -158,11 +158,6 @@ var chatRules = []ruleTest{
 	},
 }
 
-const (
-	chatTool = `{"type":"function","function":{"name":"f"}}`
-	itemTool = `{"type":"function","name":"f"}`
-)
-
 // marked is a user message with n cache breakpoints.
 func marked(n int) string {
 	part := `{"type":"text","text":"x","prompt_cache_breakpoint":{"mode":"explicit"}}`
