@@ -13,16 +13,14 @@
 // A [Cursor] moves forward only. It stands either at a value, which the caller
 // consumes with [Cursor.Skip], [Cursor.Str], [Cursor.Object] or
 // [Cursor.Array], or between two values inside a container, where
-// [Cursor.NextKey] or [Cursor.NextElem] moves on to the next one:
+// [Cursor.NextKey] or [Cursor.NextElem] moves on to the next one.
+// [Cursor.Fields] and [Cursor.Items] do both in a range statement:
 //
 //	var c jsonspan.Cursor
 //	c.Reset(body, jsonspan.Limits{})
-//	c.Object()
-//	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
-//		if jsonspan.KeyIs(body, key, "model") {
+//	for name := range c.Fields {
+//		if name == "model" {
 //			model = c.Str()
-//		} else {
-//			c.Skip()
 //		}
 //	}
 //	if err := c.End(); err != nil {
@@ -39,6 +37,12 @@
 //
 // Walking allocates nothing. The spans refer to the text given to Reset, which
 // must not change while they are in use.
+//
+// # Looking things up
+//
+// A [Value] is for those who want a few things out of a small text, such as an
+// event of a stream: value.Get("delta", "text").Text(). Each question walks the
+// text again.
 //
 // # What is accepted
 //
