@@ -62,7 +62,7 @@ func (s *scanner) chatReply(n *chatReply) {
 		case "error":
 			n.failure = s.value()
 		case "usage":
-			n.usage, n.hasUsage = s.usage()
+			n.usage, n.hasUsage = usage(s.value().Of(s.data))
 		case "choices":
 			s.choices(n)
 		}
@@ -127,9 +127,8 @@ func has(m pleat.Message, kind pleat.Kind) bool {
 }
 
 // usage reads what a request cost, in the words of either format.
-func (s *scanner) usage() (pleat.Usage, bool) {
+func usage(v jsonspan.Value) (pleat.Usage, bool) {
 	var prompt, cached, written, hit, output, reasoning int
-	v := jsonspan.Value(s.value().Of(s.data))
 	for name, v := range v.Fields() {
 		switch name {
 		case "prompt_tokens", "input_tokens":

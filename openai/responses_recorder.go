@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -29,11 +28,10 @@ type ResponsesRecorder struct {
 	Limit int
 
 	stream stream
-	s      scanner
 	items  []recordedItem
 	id     string
 	model  string
-	last   []byte // the response that ended the stream
+	last   jsonspan.Value // the response that ended the stream
 	err    *pleat.APIError
 }
 
@@ -55,13 +53,7 @@ func (r *ResponsesRecorder) Write(p []byte) (int, error) {
 // error.
 func (r *ResponsesRecorder) Reply() (pleat.Reply, error) {
 	r.stream.End(r.event)
-	var s scanner
-	var n responseNote
-	if r.last != nil {
-		s.reset(r.last)
-		s.response(&n)
-	}
-	reply := s.finish(&n, r.allItems(&s, &n))
+	reply := responsesReply(r.last, r.allItems())
 	reply.ID, reply.Model = cmp.Or(reply.ID, r.id), cmp.Or(reply.Model, r.model)
 	if r.err != nil {
 		reply.Err = r.err
@@ -75,17 +67,18 @@ func (r *ResponsesRecorder) Done() bool { return r.last != nil || r.err != nil }
 
 // allItems returns the recorded items in order, and those which only the last response
 // has.
-func (r *ResponsesRecorder) allItems(s *scanner, n *responseNote) [][]byte {
-	items := slices.Clone(r.items)
-	for i, v := range n.items {
-		raw := v.Of(s.data)
-		id := jsonspan.Value(raw).Get("id").Text()
-		known := slices.ContainsFunc(items, func(it recordedItem) bool {
-			return it.index == i || id != "" && it.id == id
+func (r *ResponsesRecorder) allItems() [][]byte {
+	items, i := slices.Clone(r.items), 0
+	output := r.last.Get("output")
+	for at := range output.Elements() {
+		it := recordedItem{i, jsonspan.Value(at.Of(output)).Get("id").Text(), at.Of(output)}
+		known := slices.ContainsFunc(items, func(old recordedItem) bool {
+			return old.index == it.index || it.id != "" && old.id == it.id
 		})
 		if !known {
-			items = append(items, recordedItem{i, id, raw})
+			items = append(items, it)
 		}
+		i++
 	}
 	slices.SortStableFunc(items, func(a, b recordedItem) int { return cmp.Compare(a.index, b.index) })
 	out := make([][]byte, len(items))
@@ -95,104 +88,75 @@ func (r *ResponsesRecorder) allItems(s *scanner, n *responseNote) [][]byte {
 	return out
 }
 
-// eventNote is what the scanner notes of an event.
-type eventNote struct {
-	typ, index, delta, item, response value
-}
-
 func (r *ResponsesRecorder) event(e sse.Event) {
-	data := e.Data
-	if r.stream.Err != nil {
+	v := jsonspan.Value(e.Data)
+	if r.stream.Err != nil || string(v) == "[DONE]" {
 		return
 	}
-	if string(data) == "[DONE]" {
-		return
-	}
-	s := &r.s
-	s.reset(data)
-	var n eventNote
-	for key := range s.c.Fields {
-		switch key {
-		case "type":
-			n.typ = s.value()
-		case "output_index":
-			n.index = s.value()
-		case "delta":
-			n.delta = s.value()
-		case "item":
-			n.item = s.value()
-		case "response":
-			n.response = s.value()
-		}
-	}
-	if err := s.c.End(); err != nil {
+	if err := v.Valid(jsonspan.Invalid); err != nil {
 		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
 	}
-	r.handle(&n, data)
-}
-
-func (r *ResponsesRecorder) handle(n *eventNote, data []byte) {
-	switch typ := r.s.text(n.typ); typ {
+	switch v.Get("type").Text() {
 	case "response.created", "response.in_progress", "response.queued":
-		r.begin(n.response)
+		r.begin(v.Get("response"))
 	case "response.output_item.added":
-		r.added(n)
+		r.added(v)
 	case "response.output_item.done":
-		r.itemDone(n)
+		r.itemDone(v)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
-		if n.response.kind == jsonspan.Object {
-			r.last = r.stream.keep([]byte{}, r.s.raw(n.response))
+		if response := v.Get("response"); response.Kind() == jsonspan.Object {
+			r.last = r.stream.keep([]byte{}, string(response))
 		}
 	case "error":
-		r.err = pleat.ClassifyError(0, "", bytes.Clone(data))
+		r.err = pleat.ClassifyError(0, "", bytes.Clone(v))
 	case "response.output_text.delta", "response.refusal.delta":
-		r.show(pleat.KindText, n)
+		r.show(pleat.KindText, v)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		r.show(pleat.KindThinking, n)
+		r.show(pleat.KindThinking, v)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		r.show(pleat.KindToolCall, n)
+		r.show(pleat.KindToolCall, v)
 	}
 }
 
 // begin notes what the first events say, for streams that break off.
-func (r *ResponsesRecorder) begin(response value) {
-	if r.id != "" || response.kind != jsonspan.Object {
-		return
+func (r *ResponsesRecorder) begin(response jsonspan.Value) {
+	if r.id == "" {
+		r.id, r.model = response.Get("id").Text(), response.Get("model").Text()
 	}
-	v := jsonspan.Value(response.Of(r.s.data))
-	r.id, r.model = v.Get("id").Text(), v.Get("model").Text()
 }
 
-func (r *ResponsesRecorder) show(kind pleat.Kind, n *eventNote) {
-	if text := r.s.text(n.delta); r.OnDelta != nil && text != "" {
-		r.OnDelta(pleat.Delta{Kind: kind, Index: r.s.number(n.index), Text: strings.Clone(text)})
+func (r *ResponsesRecorder) show(kind pleat.Kind, event jsonspan.Value) {
+	if text := event.Get("delta").Text(); r.OnDelta != nil && text != "" {
+		r.OnDelta(pleat.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
 	}
 }
 
 // added shows the beginning of a tool call.
-func (r *ResponsesRecorder) added(n *eventNote) {
-	if r.OnDelta == nil || n.item.kind != jsonspan.Object {
+func (r *ResponsesRecorder) added(event jsonspan.Value) {
+	item := event.Get("item")
+	if r.OnDelta == nil || item.Kind() != jsonspan.Object {
 		return
 	}
-	msgs, facts := decodeItems([][]byte{bytes.Clone(n.item.Of(r.s.data))})
+	msgs, facts := decodeItems([][]byte{bytes.Clone(item)})
 	if !facts.calls {
 		return
 	}
 	if c, ok := msgs[0].Blocks().At(0).(pleat.ToolCall); ok {
-		r.OnDelta(pleat.Delta{Kind: pleat.KindToolCall, Index: r.s.number(n.index), CallID: c.ID, Name: c.Name})
+		r.OnDelta(pleat.Delta{Kind: pleat.KindToolCall, Index: event.Get("output_index").Int(), CallID: c.ID, Name: c.Name})
 	}
 }
 
-func (r *ResponsesRecorder) itemDone(n *eventNote) {
-	if n.item.kind != jsonspan.Object {
+func (r *ResponsesRecorder) itemDone(event jsonspan.Value) {
+	item := event.Get("item")
+	if item.Kind() != jsonspan.Object {
 		return
 	}
-	raw := r.stream.keep(nil, r.s.raw(n.item))
+	raw := r.stream.keep(nil, string(item))
 	if r.stream.Err != nil {
 		return
 	}
-	it := recordedItem{index: r.s.number(n.index), id: jsonspan.Value(raw).Get("id").Text(), raw: raw}
+	it := recordedItem{index: event.Get("output_index").Int(), id: item.Get("id").Text(), raw: raw}
 	for i := range r.items {
 		if old := &r.items[i]; old.index == it.index && old.id == it.id {
 			*old = it

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
@@ -11,73 +12,33 @@ import (
 // the compact endpoint. The messages, one for each item, share the body's memory. An
 // answer that is an error becomes the reply's Err.
 func DecodeResponsesReply(body []byte) (pleat.Reply, error) {
-	var s scanner
-	s.reset(body)
-	var n responseNote
-	s.response(&n)
-	if err := s.c.End(); err != nil {
+	v := jsonspan.Value(body)
+	if err := v.Valid(jsonspan.Invalid); err != nil {
 		return pleat.Reply{}, fmt.Errorf("decode responses reply: %w", err)
 	}
-	if !n.failure.given() && n.output.kind != jsonspan.Array {
+	output := v.Get("output")
+	if v.Get("error") == nil && output.Kind() != jsonspan.Array {
 		return pleat.Reply{}, fmt.Errorf("decode responses reply: %w", errNoChoices)
 	}
-	items := make([][]byte, len(n.items))
-	for i, v := range n.items {
-		items[i] = v.Of(body)
+	var items [][]byte
+	for item := range output.Elements() {
+		items = append(items, item.Of(output))
 	}
-	return s.finish(&n, items), nil
+	return responsesReply(v, items), nil
 }
 
-// responseNote is what the scanner notes of a response object.
-type responseNote struct {
-	id, model, status, failure, reason value
-	output                             value
-	items                              []value
-	usage                              pleat.Usage
-}
-
-func (s *scanner) response(n *responseNote) {
-	for key := range s.c.Fields {
-		switch key {
-		case "id":
-			n.id = s.value()
-		case "model":
-			n.model = s.value()
-		case "status":
-			n.status = s.value()
-		case "error":
-			n.failure = s.value()
-		case "incomplete_details":
-			n.reason = value{}
-			s.inside(&n.reason, "reason", "reason")
-		case "usage":
-			n.usage, _ = s.usage()
-		case "output":
-			start, kind := s.c.Pos(), s.c.Kind()
-			n.items = n.items[:0]
-			for range s.c.Items {
-				n.items = append(n.items, s.value())
-			}
-			n.output = s.since(start, kind)
-		}
+// responsesReply makes a reply of a response and its items.
+func responsesReply(v jsonspan.Value, items [][]byte) pleat.Reply {
+	status, reason := v.Get("status").Text(), v.Get("incomplete_details", "reason").Text()
+	r := pleat.Reply{ID: v.Get("id").Text(), Model: v.Get("model").Text(), StopRaw: cmp.Or(reason, status)}
+	r.Usage, _ = usage(v.Get("usage"))
+	failure := v.Get("error")
+	if failure == nil && status == "failed" {
+		failure = jsonspan.Value(`"response failed"`)
 	}
-}
-
-// finish makes a reply of a response and its items.
-func (s *scanner) finish(n *responseNote, items [][]byte) pleat.Reply {
-	r := pleat.Reply{ID: s.text(n.id), Model: s.text(n.model), Usage: n.usage, StopRaw: s.text(n.status)}
-	reason := s.text(n.reason)
-	if reason != "" {
-		r.StopRaw = reason
-	}
-	status := s.text(n.status)
-	if n.failure.given() || status == "failed" {
-		failure := `"response failed"`
-		if n.failure.given() {
-			failure = s.raw(n.failure)
-		}
+	if failure != nil {
 		var w writer
-		w.raw("{").key("error").raw(failure).end("}")
+		w.raw("{").key("error").raw(string(failure)).end("}")
 		r.Err = pleat.ClassifyError(0, "", w.b)
 	}
 	var facts itemFacts
