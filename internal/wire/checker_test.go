@@ -9,10 +9,20 @@ import (
 	"github.com/pleat-dev/pleat/internal/wire"
 )
 
+// ruled is a body that breaks a rule with every "bad".
+type ruled string
+
+func (r ruled) Check(pleat.Model) (out []pleat.Violation) {
+	for range strings.Count(string(r), "bad") {
+		out = append(out, pleat.Violation{Rule: "bad"})
+	}
+	return out
+}
+
 // Words stand for the rules here: every "bad" breaks one, and "unwritable" cannot be written.
 func TestChecker(t *testing.T) {
 	most := 0
-	check := wire.Checker(func(r *pleat.Request) ([]byte, error) {
+	check := wire.Checker(pleat.Model{}, func(r *pleat.Request) ([]byte, error) {
 		most = max(most, len(r.Messages))
 		var b strings.Builder
 		for _, m := range r.Messages {
@@ -22,12 +32,7 @@ func TestChecker(t *testing.T) {
 			return nil, errors.New("unwritable")
 		}
 		return []byte(b.String()), nil
-	}, func(body []byte) (out []pleat.Violation, err error) {
-		for range strings.Count(string(body), "bad") {
-			out = append(out, pleat.Violation{Rule: "bad"})
-		}
-		return out, nil
-	})
+	}, func(body []byte) (ruled, error) { return ruled(body), nil })
 	page := func(text string, last int) pleat.View {
 		return pleat.View{Messages: []pleat.ViewMessage{{Source: -1, Made: pleat.User(text)}, {Source: last}}}
 	}
