@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -15,7 +16,9 @@ import (
 type conversation struct {
 	key     pleat.SessionKey
 	mode    mode
-	indexed []indexKey // in the rewriter's index; guarded by its lock
+	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
+	// status is for those who may not wait: mu is held while models answer and stores write.
+	status atomic.Pointer[SessionStatus]
 
 	mu    sync.Mutex
 	sess  *pleat.Session
@@ -30,7 +33,7 @@ type conversation struct {
 	covered int  // client's messages that client covers
 	tools   bool // its requests have tools
 	last    time.Time
-	hidden  map[int]pleat.Message // those of hidden rounds that views have shown
+	hidden  map[int]pleat.Message // those of hidden rounds that the newest view shows
 	written int                   // folds whose files are written
 	warm    pleat.WarmPrefix      // what the provider's cache has
 }
@@ -76,6 +79,20 @@ type reply struct {
 	From  int    `json:"from"`
 	To    int    `json:"to"`
 	Words string `json:"words"` // hash of what the client saw of it
+}
+
+// publish makes the status what the session is now. The caller has the lock.
+func (c *conversation) publish() {
+	c.status.Store(&SessionStatus{
+		Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
+		Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),
+	})
+}
+
+// unlock ends a use of the session.
+func (c *conversation) unlock() {
+	c.publish()
+	c.mu.Unlock()
 }
 
 // refresh takes in what other replicas wrote. Entries of our own, unless somebody else's
@@ -266,6 +283,7 @@ func words(list []pleat.Message, own func(name string) bool) string {
 // the client does not have stand in it as they are.
 func (c *conversation) view(ctx context.Context, v pleat.View, req *request, client []int) (pleat.View, error) {
 	out := pleat.View{Messages: make([]pleat.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
+	hidden := make(map[int]pleat.Message)
 	for i, vm := range v.Messages {
 		out.Messages[i] = vm
 		switch {
@@ -279,8 +297,8 @@ func (c *conversation) view(ctx context.Context, v pleat.View, req *request, cli
 				if m, err = c.message(ctx, vm.Source); err != nil {
 					return pleat.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
 				}
-				c.hidden[vm.Source] = m
 			}
+			hidden[vm.Source] = m
 			m, err := req.on.edited(m, vm.Edits)
 			if err != nil {
 				return pleat.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
@@ -288,5 +306,6 @@ func (c *conversation) view(ctx context.Context, v pleat.View, req *request, cli
 			out.Messages[i] = pleat.ViewMessage{Source: -1, Made: m}
 		}
 	}
+	c.hidden = hidden
 	return out, nil
 }

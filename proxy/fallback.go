@@ -24,7 +24,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 		return nil, false, err
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if err := c.refresh(ctx, rw.o.Store); err != nil {
 		return nil, false, err
 	}
@@ -118,22 +118,16 @@ func reason(err error) string {
 // remembered makes a request from what is in memory alone, for when the store fails.
 func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
 	prefixes := rw.memo.prefixes(req)
-	var c *conversation
+	key, _ := rw.lookup(from.scope, prefixes)
 	rw.mu.Lock()
-	for _, h := range slices.Backward(prefixes) {
-		if key, ok := rw.index[indexKey{from.scope, h}]; ok {
-			if e, ok := rw.sessions[key]; ok {
-				c = e.Value.(*conversation)
-			}
-			break
-		}
-	}
+	e, ok := rw.sessions[key]
 	rw.mu.Unlock()
-	if c == nil {
+	if !ok {
 		return nil, false
 	}
+	c := e.Value.(*conversation)
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	return rw.asIs(ctx, c, req, from, prefixes)
 }
 
@@ -159,7 +153,7 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) error {
 	c := t.conv
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if c.sess.Len() != t.at {
 		return errMoved
 	}

@@ -78,7 +78,7 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 				t.client = append(t.client, -1)
 			}
 		}
-		c.mu.Unlock()
+		c.unlock()
 		if err == nil || !errors.Is(err, errMoved) && !errors.Is(err, pleat.ErrConflict) {
 			return err
 		}
@@ -101,7 +101,7 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 func (rw *rewriter) again(ctx context.Context, t *turn) error {
 	c := t.conv
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	before := c.sess.Snapshot().Epoch
 	v, err := c.sess.View(ctx, pleat.Turn{})
 	if err != nil {
@@ -144,7 +144,7 @@ func (x *exchange) keep(ctx context.Context, replies []pleat.Reply, last pleat.R
 		}
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if x.hidden > 0 {
 		var said []pleat.Message
 		for _, r := range append(slices.Clone(replies), last) {

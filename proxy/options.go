@@ -63,6 +63,7 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
+	MaxEvent int           // largest event of a stream in bytes; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
 	Rounds   int           // most hidden rounds for one request of the client; 0: 8
 	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes
@@ -101,6 +102,7 @@ func (o *Options) fill() error {
 		o.Now = time.Now
 	}
 	o.MaxBody = or(o.MaxBody, 256<<20)
+	o.MaxEvent = or(o.MaxEvent, 64<<20)
 	o.Sessions = or(o.Sessions, 256)
 	o.Rounds = or(o.Rounds, 8)
 	o.Timeout = or(o.Timeout, 10*time.Minute)

@@ -1,11 +1,13 @@
 package proxy
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +27,7 @@ type rewriter struct {
 	mu       sync.Mutex
 	sessions map[pleat.SessionKey]*list.Element // of *conversation
 	recent   *list.List                         // most recently used first
-	index    map[indexKey]pleat.SessionKey      // prefixes of the conversations in memory
+	index    map[indexKey]pleat.SessionKey      // newest prefixes of the conversations in memory
 }
 
 type indexKey struct {
@@ -102,19 +104,26 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 	}
 }
 
-// locate finds the session with the longest prefix of the conversation, in memory, then
-// in the store, or names a new one.
-func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Hash) (key pleat.SessionKey, known bool, err error) {
+// lookup finds the session in memory with the longest prefix of a conversation, and the
+// length of that prefix; 0: there is none.
+func (rw *rewriter) lookup(s scope, prefixes []pleat.Hash) (key pleat.SessionKey, size int) {
 	rw.mu.Lock()
-	for _, h := range slices.Backward(prefixes) {
-		if key, ok := rw.index[indexKey{from.scope, h}]; ok {
-			rw.mu.Unlock()
-			return key, true, nil
+	defer rw.mu.Unlock()
+	for i, h := range slices.Backward(prefixes) {
+		if key, ok := rw.index[indexKey{s, h}]; ok {
+			return key, i + 1
 		}
 	}
-	rw.mu.Unlock()
-	for end, size := len(prefixes), 32; end > 0; size *= 8 {
-		start := max(end-size, 0)
+	return key, 0
+}
+
+// locate finds the session with the longest prefix of the conversation, or names a new
+// one. The store may know a longer prefix than the sessions in memory: of a session that
+// was let go, or that another replica has.
+func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Hash) (key pleat.SessionKey, known bool, err error) {
+	inMemory, least := rw.lookup(from.scope, prefixes)
+	for end, size := len(prefixes), 32; end > least; size *= 8 {
+		start := max(end-size, least)
 		labels := make([]string, 0, end-start)
 		for _, h := range prefixes[start:end] {
 			labels = append(labels, from.scope.label(h))
@@ -133,6 +142,9 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Ha
 			return key, true, nil
 		}
 		end = start
+	}
+	if least > 0 {
+		return inMemory, true, nil
 	}
 	return pleat.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
@@ -222,13 +234,15 @@ func (c caller) hintLabel() string {
 
 // keep puts a conversation into memory, and lets the one go that was not used longest.
 func (rw *rewriter) keep(c *conversation, s scope) {
+	c.publish() // nobody else has it yet
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
 	if e, ok := rw.sessions[c.key]; ok { // somebody else was faster; both work
-		rw.release(rw.recent.Remove(e).(*conversation))
+		rw.drop(e)
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
-	for h := range c.marks {
+	bySeq := func(a, b pleat.Hash) int { return cmp.Compare(c.marks[a].seq, c.marks[b].seq) }
+	for _, h := range slices.SortedFunc(maps.Keys(c.marks), bySeq) {
 		rw.remember(c, indexKey{s, h})
 	}
 	for rw.recent.Len() > rw.o.Sessions {
@@ -240,17 +254,31 @@ func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
 	rw.release(old)
 	delete(rw.sessions, old.key)
-	for _, k := range old.indexed {
-		if rw.index[k] == old.key {
-			delete(rw.index, k)
-		}
-	}
+	rw.forget(old, len(old.indexed))
 }
+
+// indexed is how many prefixes of a conversation the index holds: a client that goes back
+// further than that is found through the store.
+const indexed = 256
 
 // remember puts a prefix of a conversation into the index. The caller has the lock.
 func (rw *rewriter) remember(c *conversation, k indexKey) {
+	if rw.index[k] == c.key {
+		return
+	}
 	rw.index[k] = c.key
 	c.indexed = append(c.indexed, k)
+	rw.forget(c, len(c.indexed)-indexed)
+}
+
+// forget takes the n oldest prefixes of a conversation out of the index.
+func (rw *rewriter) forget(c *conversation, n int) {
+	for ; n > 0; n-- {
+		if k := c.indexed[0]; rw.index[k] == c.key {
+			delete(rw.index, k)
+		}
+		c.indexed = c.indexed[1:]
+	}
 }
 
 // release ends what a conversation's session does in the background, without waiting for
@@ -279,7 +307,7 @@ func (rw *rewriter) close() error {
 // the request that goes out. With errMoved the place says where to fork.
 func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []pleat.Hash) (*turn, place, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
 		return nil, place{}, err
 	}
@@ -301,6 +329,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		if err := rw.mark(ctx, c, t, news...); err != nil {
 			return nil, p, err
 		}
+		c.publish() // making the view may take a model's time
 	}
 	epochs := c.sess.Snapshot().Epoch
 	v, err := c.sess.View(ctx, pleat.Turn{Idle: idle})
@@ -357,8 +386,8 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	c.wrote(last)
 	c.take(t.mark, rw.o.Now())
 	rw.mu.Lock()
-	if _, held := rw.sessions[c.key]; held { // else it was let go meanwhile
-		rw.remember(c, indexKey{t.from.scope, prefix})
+	if e, held := rw.sessions[c.key]; held { // else it was let go meanwhile
+		rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
 	}
 	rw.mu.Unlock()
 	if t.from.hint == "" || !first {

@@ -1,16 +1,24 @@
 package proxy
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
 
 // splitter cuts a stream into events, each with all its bytes, the empty line that ends
 // it included: what is not hidden passes on as it came.
 type splitter struct {
-	buf  []byte
-	scan int // of buf, looked at already
+	limit int // of an event in bytes; 0: none
+	buf   []byte
+	scan  int // of buf, looked at already
 }
 
+// errEventTooLarge: an event of a stream is larger than Options.MaxEvent.
+var errEventTooLarge = errors.New("an event of the upstream's stream is too large")
+
 // feed takes the next bytes and hands out the events that they complete. What it hands
-// out is valid until the next call.
+// out is valid until the next call. An event above the limit is an error.
 func (s *splitter) feed(b []byte, event func(raw, data []byte) error) error {
 	s.buf = append(s.buf, b...)
 	start := 0
@@ -29,6 +37,9 @@ func (s *splitter) feed(b []byte, event func(raw, data []byte) error) error {
 	s.scan = max(len(s.buf)-3, start)
 	s.buf = append(s.buf[:0], s.buf[start:]...)
 	s.scan -= start
+	if s.limit > 0 && len(s.buf) > s.limit {
+		return fmt.Errorf("%w: it is larger than %d bytes", errEventTooLarge, s.limit)
+	}
 	return nil
 }
 

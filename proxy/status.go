@@ -7,7 +7,8 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// SessionStatus is a session that a proxy has in memory.
+// SessionStatus is a session that a proxy has in memory, as it was when the last part of
+// a request was done with it. Reading it never waits for a model or a store.
 type SessionStatus struct {
 	Key      pleat.SessionKey
 	Model    string
@@ -35,20 +36,11 @@ func (h *Handler) Draining() bool { return h.rw.draining.Load() }
 
 func (rw *rewriter) status() []SessionStatus {
 	rw.mu.Lock()
-	list := make([]*conversation, 0, rw.recent.Len())
+	out := make([]SessionStatus, 0, rw.recent.Len())
 	for e := rw.recent.Front(); e != nil; e = e.Next() {
-		list = append(list, e.Value.(*conversation))
+		out = append(out, *e.Value.(*conversation).status.Load())
 	}
 	rw.mu.Unlock()
-	out := make([]SessionStatus, 0, len(list))
-	for _, c := range list {
-		c.mu.Lock()
-		out = append(out, SessionStatus{
-			Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
-			Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),
-		})
-		c.mu.Unlock()
-	}
 	slices.SortStableFunc(out, func(a, b SessionStatus) int { return b.Last.Compare(a.Last) })
 	return out
 }

@@ -38,7 +38,7 @@ type sent struct {
 
 // stream prepares a streamed reply.
 func (x *exchange) stream(resp *http.Response) *http.Response {
-	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10)}
+	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10), split: splitter{limit: x.rw.o.MaxEvent}}
 	s.screen = x.req.on.stream(x.own())
 	resp.Body, resp.ContentLength = s, -1
 	resp.Header.Del("Content-Length")
@@ -96,7 +96,11 @@ func (s *stream) more() {
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
 		s.rec.Write(s.buf[:n])
-		s.split.feed(s.buf[:n], s.event)
+		if err := s.split.feed(s.buf[:n], s.event); err != nil {
+			s.out = append(s.out, s.x.req.on.errorEvent(s.x.req.on.refuse("api_error", err.Error()))...)
+			s.cutOff(err)
+			return
+		}
 	}
 	if err == nil || s.next != nil {
 		return
@@ -189,7 +193,7 @@ func (s *stream) resume(got sent) {
 		s.cutOff(got.err)
 		return
 	}
-	s.from, s.split, s.rec = got.resp.Body, splitter{}, s.x.req.on.record()
+	s.from, s.split, s.rec = got.resp.Body, splitter{limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
 	if got.resp.StatusCode < 400 {
 		return
 	}

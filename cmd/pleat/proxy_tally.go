@@ -17,7 +17,7 @@ type tally struct {
 	metrics http.Handler
 
 	mu       sync.Mutex
-	sessions map[pleat.SessionKey]*sessionTally
+	sessions map[pleat.SessionKey]*sessionTally // those used last
 	all      sessionTally
 
 	requests *prometheus.CounterVec
@@ -48,7 +48,12 @@ type sessionTally struct {
 	Without float64 `json:"usd_without"`
 
 	whole int // tokens of the conversation when it was last seen
+	used  int // the number of the proxy's request that used it last
 }
+
+// maxTallies is how many sessions have a tally of their own. It is more than a proxy has
+// in memory, and so more than its status shows.
+const maxTallies = 1024
 
 func newTally() *tally {
 	t := &tally{sessions: make(map[pleat.SessionKey]*sessionTally)}
@@ -83,11 +88,7 @@ func (t *tally) add(r proxy.Report) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions[r.Session]
-	if s == nil {
-		s = &sessionTally{}
-		t.sessions[r.Session] = s
-	}
+	s := t.session(r)
 	m, _ := pleat.DefaultModels().Lookup(r.Model)
 	usd, _ := m.Cost(r.Usage)
 	without := usd
@@ -109,6 +110,27 @@ func (t *tally) add(r proxy.Report) {
 	}
 	t.usd.WithLabelValues("spent").Add(usd)
 	t.usd.WithLabelValues("without").Add(without)
+}
+
+// session is the tally of a report's session. A new one takes the place of the one that
+// was used longest ago.
+func (t *tally) session(r proxy.Report) *sessionTally {
+	s := t.sessions[r.Session]
+	if s == nil {
+		if len(t.sessions) >= maxTallies {
+			var oldest pleat.SessionKey
+			for key, x := range t.sessions {
+				if o := t.sessions[oldest]; o == nil || x.used < o.used {
+					oldest = key
+				}
+			}
+			delete(t.sessions, oldest)
+		}
+		s = &sessionTally{whole: r.Snapshot.Whole} // what came before is taken to be cached
+		t.sessions[r.Session] = s
+	}
+	s.used = t.all.Requests
+	return s
 }
 
 // unfolded is what the request would have used unfolded: what was there before is read

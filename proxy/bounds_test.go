@@ -1,0 +1,224 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// gated is a store whose writes wait while it is shut.
+type gated struct {
+	pleat.Store
+	gate chan struct{} // nil: open
+	at   chan struct{} // told of every write that waits
+}
+
+func (g *gated) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+	if g.gate != nil {
+		g.at <- struct{}{}
+		<-g.gate
+	}
+	return g.Store.Append(ctx, key, last, entries...)
+}
+
+// The status of a proxy never waits for a model or a store.
+func TestStatusDoesNotWait(t *testing.T) {
+	for _, by := range []string{"store", "digest"} {
+		t.Run(by, func(t *testing.T) {
+			store := &gated{Store: pleat.NewMemStore(), at: make(chan struct{}, 100)}
+			gate := make(chan struct{})
+			at := store.at
+			o := Options{Store: store, Window: window}
+			if by == "digest" {
+				o.Session = func(_ pleat.SessionKey, s *pleat.Options) {
+					s.Digest.NoBackground = true
+					s.Digest.Generator = pleat.GeneratorFunc(func(context.Context, *pleat.Request, func(pleat.Delta)) (pleat.Reply, error) {
+						at <- struct{}{}
+						<-gate
+						return pleat.Reply{}, errors.New("no digest today")
+					})
+				}
+			}
+			to := serve(t, upstream.New(upstream.Options{Calls: 24, Bytes: 12_000}))
+			o.Anthropic = to
+			h, err := NewHandler(&o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+			if by == "store" {
+				store.gate = gate
+			}
+			over := make(chan error, 1)
+			go func() {
+				for more, err := true, error(nil); more; {
+					if more, err = a.step(); err != nil {
+						over <- err
+						return
+					}
+				}
+				over <- nil
+			}()
+			select {
+			case <-at: // a request waits now
+			case err := <-over:
+				t.Fatalf("no request waited: %v", err)
+			}
+			got := make(chan []SessionStatus, 1)
+			go func() { got <- h.Sessions() }()
+			select {
+			case list := <-got:
+				if len(list) != 1 || list[0].Messages == 0 || list[0].Model != "small-model" || list[0].Snapshot.Tokens == 0 || list[0].Last.IsZero() {
+					t.Errorf("the status is %+v", list)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("the status waits")
+			}
+			close(gate)
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A conversation that was let go is found again in the store, although one in memory
+// begins with the same words.
+func TestFoundAgainInStore(t *testing.T) {
+	r := newReports()
+	a := newAgent(messages, start(t, upstream.New(upstream.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}), "Do all the steps.")
+	for range 3 {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := r.wait(3)[2].Session
+	b := *a
+	b.history = append(a.history[:1:1], a.history[1:3]...)
+	b.say("Be quick.")
+	if _, err := b.step(); err != nil {
+		t.Fatal(err)
+	}
+	if x := r.wait(4)[3]; x.Session == first || !x.Forked {
+		t.Fatalf("no fork: %s", x.Session)
+	}
+	if _, err := a.step(); err != nil {
+		t.Fatal(err)
+	}
+	if x := r.wait(5)[4]; x.Session != first || x.Forked {
+		t.Errorf("the first conversation is in session %s now, was %s; forked %t", x.Session, first, x.Forked)
+	}
+}
+
+// The index keeps the newest prefixes of a conversation, and none of one that was let go.
+func TestIndexIsBounded(t *testing.T) {
+	rw, err := newRewriter(&Options{Store: pleat.NewMemStore(), Sessions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string, n int) indexKey { return indexKey{prefix: pleat.HashOf(fmt.Sprint(name, n))} }
+	add := func(name string) *conversation {
+		c := &conversation{key: pleat.SessionKey{Session: name}, sess: openSession(t)}
+		rw.keep(c, scope{})
+		for n := range 3 * indexed {
+			rw.remember(c, of(name, n))
+			rw.remember(c, of(name, n)) // an epoch marks its request again
+		}
+		return c
+	}
+	c := add("one")
+	if len(rw.index) != indexed || len(c.indexed) != indexed {
+		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(c.indexed), len(rw.index), indexed)
+	}
+	if _, ok := rw.index[of("one", 3*indexed-1)]; !ok {
+		t.Error("the newest is not in the index")
+	}
+	add("two")
+	if len(rw.index) != indexed {
+		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
+	}
+	rw.keep(&conversation{key: pleat.SessionKey{Session: "two"}, sess: openSession(t)}, scope{}) // opened twice at once
+	rw.keep(&conversation{key: pleat.SessionKey{Session: "three"}, sess: openSession(t)}, scope{})
+	if len(rw.index) != 0 {
+		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.index))
+	}
+}
+
+func openSession(t *testing.T) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "s"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Of hidden rounds only the messages that the newest view shows stay in memory.
+func TestHiddenMessagesAreBounded(t *testing.T) {
+	c := &conversation{sess: openSession(t), hidden: make(map[int]pleat.Message)}
+	for i := range 6 {
+		if err := c.sess.Append(t.Context(), pleat.User(fmt.Sprint("message ", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := []int{0, -1, -1, -1, -1, 1}
+	for _, shown := range [][]int{{0, 1, 2, 5}, {0, 3, 4, 5}, {0, 5}} {
+		var v pleat.View
+		want := 0
+		for _, i := range shown {
+			v.Messages = append(v.Messages, pleat.ViewMessage{Source: i})
+			if client[i] < 0 {
+				want++
+			}
+		}
+		if _, err := c.view(t.Context(), v, &request{on: messages}, client); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.hidden) != want {
+			t.Errorf("%d hidden messages in memory, want %d", len(c.hidden), want)
+		}
+	}
+}
+
+// An event without an end is not kept for ever: the client is told why its answer ends.
+func TestEventTooLarge(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		if !streams {
+			t.Skip("there are no events")
+		}
+		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "data: ")
+			line := strings.Repeat("x", 1<<10)
+			for range 1_000 {
+				io.WriteString(w, line)
+			}
+		})
+		r := newReports()
+		a := newAgent(on, start(t, up, Options{MaxEvent: 100 << 10, Report: r.add}), "Hello.")
+		resp, err := http.Post(a.url+a.path(), "application/json", strings.NewReader(string(a.body())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if !strings.Contains(string(body), "larger than 102400 bytes") || strings.Contains(string(body), "xxx") || err == nil {
+			t.Errorf("the client got %.200q, %v", body, err)
+		}
+		if x := r.wait(1)[0]; !errors.Is(x.Err, errEventTooLarge) {
+			t.Errorf("the report says %v", x.Err)
+		}
+	})
+}
