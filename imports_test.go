@@ -46,6 +46,7 @@ var imports = map[string][]string{
 var modules = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml",
+		"github.com/klauspost/compress/zstd",
 		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
@@ -58,7 +59,6 @@ var modules = map[string][]string{
 	"internal/upstream": {"github.com/klauspost/compress/zstd"},
 	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
 	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"proxy":             {"github.com/klauspost/compress/zstd"},
 	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"agent":             {"github.com/bmatcuk/doublestar/v4"},
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // errTooLarge: a request's body is larger than Options.MaxBody.
@@ -31,40 +31,46 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// decompress undoes a content encoding. ok is false if it is not one we know.
-func decompress(encoding string, body []byte, limit int64) (plain []byte, ok bool, err error) {
-	if encoding == "" || encoding == "identity" {
-		return body, true, nil
+// A Decoder reads what an HTTP content encoding packed. The proxy limits how much it reads.
+type Decoder func(packed io.Reader) (io.ReadCloser, error)
+
+func gunzip(packed io.Reader) (io.ReadCloser, error) { return gzip.NewReader(packed) }
+
+// errEncoding: there is no decoder for a content encoding.
+var errEncoding = errors.New("no decoder for content encoding")
+
+// decoder reads a body in a content encoding. With errEncoding nothing was read of it.
+func (o *Options) decoder(encoding string, body io.ReadCloser) (io.ReadCloser, error) {
+	name := strings.ToLower(encoding)
+	if name == "" || name == "identity" {
+		return body, nil
 	}
-	r, err := decoder(encoding, io.NopCloser(bytes.NewReader(body)))
-	if r == nil {
-		return nil, false, err
+	decode, ok := o.Decoders[name]
+	if !ok {
+		return nil, fmt.Errorf("%w %q (Options.Decoders has %s)", errEncoding, encoding, strings.Join(slices.Sorted(maps.Keys(o.Decoders)), ", "))
 	}
-	defer r.Close()
-	plain, err = readAll(r, int64(len(body))*4, limit)
+	r, err := decode(body)
 	if err != nil {
-		return nil, true, fmt.Errorf("decompress %s: %w", encoding, err)
+		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
 	}
-	return plain, true, nil
+	return closers{r, body}, nil
 }
 
-// decoder reads a compressed body; nil if the encoding is not one we know.
-func decoder(encoding string, body io.ReadCloser) (io.ReadCloser, error) {
-	switch strings.ToLower(encoding) {
-	case "gzip", "x-gzip":
-		r, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, fmt.Errorf("decompress gzip: %w", err)
-		}
-		return closers{r, body}, nil
-	case "zstd":
-		r, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-		if err != nil {
-			return nil, fmt.Errorf("decompress zstd: %w", err)
-		}
-		return closers{r.IOReadCloser(), body}, nil
+// decompress undoes the content encoding of a request.
+func (o *Options) decompress(encoding string, body []byte) ([]byte, error) {
+	if encoding == "" {
+		return body, nil
 	}
-	return nil, nil
+	r, err := o.decoder(encoding, io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	plain, err := readAll(r, int64(len(body))*4, o.MaxBody)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
+	}
+	return plain, nil
 }
 
 // closers closes a reader and what it reads from.
@@ -76,21 +82,17 @@ type closers struct {
 func (c closers) Close() error { return errors.Join(c.ReadCloser.Close(), c.from.Close()) }
 
 // plainReply undoes the content encoding of a reply that has to be read here.
-func plainReply(resp *http.Response) error {
+func (o *Options) plainReply(resp *http.Response) error {
 	encoding := resp.Header.Get("Content-Encoding")
-	if encoding == "" || encoding == "identity" {
-		return nil
-	}
-	r, err := decoder(encoding, resp.Body)
+	r, err := o.decoder(encoding, resp.Body)
 	if err != nil {
-		return err
+		return fmt.Errorf("read reply: %w", err)
 	}
-	if r == nil {
-		return fmt.Errorf("read reply: content encoding %q is not known", encoding)
+	if r != resp.Body {
+		resp.Body, resp.ContentLength = r, -1
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
 	}
-	resp.Body, resp.ContentLength = r, -1
-	resp.Header.Del("Content-Encoding")
-	resp.Header.Del("Content-Length")
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -65,12 +66,17 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 
 // run decides what happens to the request and sends it.
 func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
-	body, known, err := decompress(x.in.Header.Get("Content-Encoding"), x.raw, x.rw.o.MaxBody)
-	if errors.Is(err, errTooLarge) {
+	o := &x.rw.o
+	body, err := o.decompress(x.in.Header.Get("Content-Encoding"), x.raw)
+	switch {
+	case errors.Is(err, errTooLarge):
 		return x.refuse(http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())), nil
-	}
-	if err != nil || !known {
-		return x.pass() // not ours to judge
+	case errors.Is(err, errEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
+		resp := x.refuse(http.StatusUnsupportedMediaType, on.refuse("invalid_request_error", "pleat cannot read the request: "+err.Error()))
+		resp.Header["Accept-Encoding"] = slices.Sorted(maps.Keys(o.Decoders))
+		return resp, nil
+	case err != nil:
+		return x.pass() // the provider says what is wrong with it
 	}
 	x.report.BytesIn = len(body)
 	if x.req, err = on.decode(body); err != nil {
@@ -152,7 +158,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := plainReply(resp); err != nil {
+	if err := x.rw.o.plainReply(resp); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}

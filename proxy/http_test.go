@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
@@ -108,10 +107,17 @@ func TestCompressed(t *testing.T) {
 			w.Close()
 			return out.Bytes()
 		},
-		"zstd": func(b []byte) []byte {
-			w, _ := zstd.NewWriter(nil)
-			return w.EncodeAll(b, nil)
+		"deflate": func(b []byte) []byte {
+			var out bytes.Buffer
+			w := zlib.NewWriter(&out)
+			w.Write(b)
+			w.Close()
+			return out.Bytes()
 		},
+	}
+	o := Options{Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: pleat.NewMemStore(), Decoders: map[string]Decoder{"deflate": zlib.NewReader}}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
 	}
 	for name, compress := range pack {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +126,7 @@ func TestCompressed(t *testing.T) {
 			up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				seen = append(seen, r.Header.Get("Content-Encoding"))
-				body, _, err := decompress(r.Header.Get("Content-Encoding"), body, 1<<30)
+				body, err := o.decompress(r.Header.Get("Content-Encoding"), body)
 				if err != nil {
 					t.Error(err)
 				}
@@ -132,7 +138,7 @@ func TestCompressed(t *testing.T) {
 				w.Header().Set("Content-Encoding", name)
 				w.Write(compress(rec.Body.Bytes()))
 			})
-			a := newAgent(responses, start(t, up, Options{Window: window, Recall: RecallOff}), "Do all the steps.")
+			a := newAgent(responses, start(t, up, o), "Do all the steps.")
 			a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				body, _ := io.ReadAll(r.Body)
 				r.Header.Set("Content-Encoding", name)
@@ -146,6 +152,51 @@ func TestCompressed(t *testing.T) {
 				t.Errorf("the first request went out as %q, the last, which is folded, as %q", seen[0], seen[len(seen)-1])
 			}
 		})
+	}
+}
+
+// A request that cannot be read is refused with what is missing; a proxy that only
+// observes passes it on.
+func TestNoDecoder(t *testing.T) {
+	for _, observe := range []bool{false, true} {
+		up := &capture{to: upstream.New(upstream.Options{})}
+		url := start(t, up, Options{ObserveOnly: observe})
+		req, _ := http.NewRequest(http.MethodPost, url+"/v1/responses", strings.NewReader("(packed)"))
+		req.Header.Set("Content-Encoding", "Zstd")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		switch {
+		case observe && (len(up.all()) != 1 || string(up.all()[0]) != "(packed)"):
+			t.Errorf("%q went out", up.all())
+		case observe:
+		case resp.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(string(body), `no decoder for content encoding \"Zstd\"`) || resp.Header.Get("Accept-Encoding") != "gzip":
+			t.Errorf("the client got %d %s, %v", resp.StatusCode, body, resp.Header)
+		case len(up.all()) > 0:
+			t.Error("it went out")
+		}
+	}
+}
+
+// A small body that unpacks to a large one is refused before it fills the memory.
+func TestBomb(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	w.Write(make([]byte, 10<<20))
+	w.Close()
+	up := &capture{to: upstream.New(upstream.Options{})}
+	req, _ := http.NewRequest(http.MethodPost, start(t, up, Options{MaxBody: 1 << 20})+"/v1/messages", &bomb)
+	req.Header.Set("Content-Encoding", "gzip")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || len(up.all()) > 0 {
+		t.Errorf("the client got %d, %d requests went out", resp.StatusCode, len(up.all()))
 	}
 }
 

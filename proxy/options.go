@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -62,6 +63,10 @@ type Options struct {
 	Logger    *slog.Logger      // nil: nothing is logged. Content and credentials never are
 	Now       func() time.Time  // nil: time.Now
 
+	// Decoders undo content encodings by their names in lower case. Gzip is always among
+	// them. Conversations in an encoding that has none are refused with status 415.
+	Decoders map[string]Decoder
+
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
 	MaxEvent int           // largest event of a stream in bytes; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
@@ -101,6 +106,9 @@ func (o *Options) fill() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	decoders := map[string]Decoder{"gzip": gunzip, "x-gzip": gunzip}
+	maps.Copy(decoders, o.Decoders)
+	o.Decoders = decoders
 	o.MaxBody = or(o.MaxBody, 256<<20)
 	o.MaxEvent = or(o.MaxEvent, 64<<20)
 	o.Sessions = or(o.Sessions, 256)

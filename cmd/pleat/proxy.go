@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/proxy"
@@ -113,7 +116,7 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	}
 	o := &proxy.Options{
 		Window: int(f.window), Policy: policy, Recall: proxy.RecallMode(f.recall), RecallDir: f.recallDir,
-		ObserveOnly: f.observe, Logger: log,
+		ObserveOnly: f.observe, Logger: log, Decoders: map[string]proxy.Decoder{"zstd": unzstd},
 	}
 	if f.recall == "file" {
 		if o.RecallDir, err = recallFolder(f.recallDir, p.getenv); err != nil {
@@ -152,6 +155,15 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	}
 	o.Store = store
 	return o, func() error { return errors.Join(tel.close(), store.Close()) }, nil
+}
+
+// unzstd decodes zstd, which Codex packs its requests with.
+func unzstd(packed io.Reader) (io.ReadCloser, error) {
+	r, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	if err != nil {
+		return nil, err
+	}
+	return r.IOReadCloser(), nil
 }
 
 // recallFolder is where the files of recall by file are written. It is absolute: stubs

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
 )
 
@@ -53,5 +60,33 @@ func TestFrontRefusesPages(t *testing.T) {
 			t.Errorf("%s%s from %q: %d, want %d; draining %t", tt.host, tt.path, tt.origin, w.Code, tt.want, h.Draining())
 		}
 		nothing.Close()
+	}
+}
+
+// Codex packs its requests with zstd; the proxy reads them.
+func TestProxyReadsZstd(t *testing.T) {
+	up := httptest.NewServer(upstream.New(upstream.Options{}))
+	defer up.Close()
+	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
+	p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}
+	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	h, err := proxy.NewHandler(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	w, _ := zstd.NewWriter(nil)
+	body := w.EncodeAll([]byte(`{"model":"m","input":[{"role":"user","content":"Hello."}],"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]}`), nil)
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/responses", bytes.NewReader(body))
+	r.URL.Scheme, r.URL.Host = "", ""
+	r.Header.Set("Content-Encoding", "zstd")
+	got := httptest.NewRecorder()
+	h.ServeHTTP(got, r)
+	if got.Code != http.StatusOK || len(h.Sessions()) != 1 {
+		t.Errorf("the client got %d %s; %d sessions are kept", got.Code, got.Body, len(h.Sessions()))
 	}
 }
