@@ -60,7 +60,6 @@ var modules = map[string][]string{
 	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
 	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
 	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
-	"agent":             {"github.com/bmatcuk/doublestar/v4"},
 }
 
 func TestImportTable(t *testing.T) {

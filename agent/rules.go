@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Rules decide about tool calls without asking. A rule is a tool's name, alone or with a
@@ -33,6 +31,7 @@ type rule struct {
 	tool    string
 	pattern string // with has
 	has     bool
+	paths   *regexp.Regexp // the pattern of a rule that is not for commands
 }
 
 var ruleForm = regexp.MustCompile(`^\s*([A-Za-z0-9_.-]+|\*)\s*(?:\((.*)\))?\s*$`)
@@ -46,8 +45,11 @@ func parseRule(s string) (rule, error) {
 	if r.has {
 		r.pattern = s[m[4]:m[5]]
 	}
-	if r.has && r.tool != toolBash && !doublestar.ValidatePattern(r.pattern) {
-		return rule{}, fmt.Errorf("read rule %q: the pattern is not well-formed", s)
+	if r.has && r.tool != toolBash {
+		var err error
+		if r.paths, err = compileGlob(r.pattern); err != nil {
+			return rule{}, fmt.Errorf("read rule %q: %w", s, err)
+		}
 	}
 	return r, nil
 }
@@ -104,7 +106,7 @@ func (r rule) matches(subject string) bool {
 	if r.tool == toolBash {
 		return wildcard(r.pattern, subject)
 	}
-	return subject != "" && doublestar.MatchUnvalidated(r.pattern, subject)
+	return subject != "" && r.paths.MatchString(subject)
 }
 
 // denies is generous: a command is denied if the pattern matches all of it or any of its

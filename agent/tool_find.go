@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/pleat-dev/pleat"
 )
 
@@ -56,13 +54,14 @@ func (w *Workspace) runGlob(ctx context.Context, c Call) (string, error) {
 	if err := c.Decode(&in); err != nil {
 		return "", err
 	}
-	if !doublestar.ValidatePattern(in.Pattern) || in.Pattern == "" {
+	glob, err := compileGlob(in.Pattern)
+	if err != nil || in.Pattern == "" {
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
 	var found []string
 	more := 0
-	err := w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) error {
-		if !doublestar.MatchUnvalidated(in.Pattern, below) {
+	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) error {
+		if !glob.MatchString(below) {
 			return nil
 		}
 		if len(found) == globFiles {
@@ -162,12 +161,14 @@ func (w *Workspace) runGrep(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read pattern: %w", err)
 	}
+	glob, err := compileGlob(in.Glob)
+	if err != nil {
+		return "", fmt.Errorf("read glob: %w", err)
+	}
 	g := grepper{re: re, filesOnly: in.FilesOnly}
 	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) error {
-		if in.Glob != "" {
-			if ok, err := doublestar.Match(in.Glob, below); err != nil || !ok && !doublestar.MatchUnvalidated(in.Glob, path.Base(below)) {
-				return err
-			}
+		if in.Glob != "" && !glob.MatchString(below) && !glob.MatchString(path.Base(below)) {
+			return nil
 		}
 		g.file(name, fsys, file)
 		return nil
