@@ -2,7 +2,11 @@ package agent
 
 import (
 	"context"
+	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,14 +70,43 @@ func RehearsalOptions(w *Workspace) Options {
 	}
 }
 
+// rehearsalFS has the script and the files of a made-up shop: notes, logs and figures.
+//
+//go:embed rehearsal
+var rehearsalFS embed.FS
+
+// PrepareRehearsal fills a folder with what the rehearsal investigates: a made-up shop
+// with notes, logs and figures. Files that are there already are replaced.
+func PrepareRehearsal(dir string) error {
+	shop, _ := fs.Sub(rehearsalFS, "rehearsal/shop") // it exists
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("prepare rehearsal: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return errors.Join(err, root.MkdirAll(name, 0o755))
+		}
+		data, err := fs.ReadFile(shop, name)
+		return errors.Join(err, root.WriteFile(name, data, 0o644))
+	})
+	if err != nil {
+		return fmt.Errorf("prepare rehearsal: %w", err)
+	}
+	return nil
+}
+
 // Generate implements [pleat.Generator].
 func (r *Rehearsal) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
 	s := look(req)
-	text, calls := "", []pleat.ToolCall(nil)
-	if req.NoTools || len(req.Tools) == 0 {
-		text = s.digest()
-	} else {
-		text, calls = s.next()
+	section, step, try := "digest", 0, 0
+	if !req.NoTools && len(req.Tools) > 0 {
+		section, step, try = s.next()
+	}
+	text, calls, err := s.play(section, step, try)
+	if err != nil {
+		return pleat.Reply{}, err
 	}
 	if err := r.stream(ctx, text, sink); err != nil {
 		return pleat.Reply{}, err
@@ -154,23 +187,4 @@ func look(req *pleat.Request) *scene {
 		}
 	}
 	return s
-}
-
-// find looks for a pattern in what is shown, the newest first.
-func find(texts []string, re *regexp.Regexp) []string {
-	for i := len(texts) - 1; i >= 0; i-- {
-		if m := re.FindStringSubmatch(texts[i]); m != nil {
-			return m
-		}
-	}
-	return nil
-}
-
-// calls makes the calls of a step from pairs of tool and input.
-func (s *scene) calls(step, try int, pairs ...string) []pleat.ToolCall {
-	var out []pleat.ToolCall
-	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, pleat.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, i/2+1), pairs[i], pairs[i+1]))
-	}
-	return out
 }

@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/pleat-dev/pleat"
+)
+
+// script is what the rehearsal says, by sections, and how it finds facts in what it is
+// shown. A model writes down what it found out in its own words, which is what a digest
+// keeps; the rehearsal does the same.
+type script struct {
+	sections *template.Template
+	facts    map[string]*regexp.Regexp
+}
+
+var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
+
+// rehearsal reads the script. It is part of the program, so it cannot be wrong.
+var rehearsal = sync.OnceValue(func() *script {
+	data, _ := rehearsalFS.ReadFile("rehearsal/script.txt")
+	text := string(data)
+	s := &script{facts: make(map[string]*regexp.Regexp)}
+	s.sections = template.New("").Funcs(template.FuncMap{
+		"json": func(v any) (string, error) {
+			out, err := json.Marshal(v)
+			return string(out), err
+		},
+		"last":    func(list [][]string) []string { return list[len(list)-1] },
+		"minutes": func(from, to string) int { return minutes(to) - minutes(from) },
+		"status":  todoStatus,
+	})
+	heads := sectionLine.FindAllStringSubmatchIndex(text, -1)
+	for i, h := range heads {
+		name, end := text[h[2]:h[3]], len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		body := strings.TrimSpace(text[h[1]:end]) + "\n"
+		if name != "facts" {
+			template.Must(s.sections.New(name).Parse(body))
+			continue
+		}
+		for line := range strings.Lines(body) {
+			fact, pattern, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			s.facts[fact] = regexp.MustCompile(pattern)
+		}
+	}
+	return s
+})
+
+// todoStatus is the status of an item of the list while one of them is in progress.
+func todoStatus(at, item int) string {
+	switch {
+	case item < at:
+		return "completed"
+	case item == at:
+		return "in_progress"
+	}
+	return "pending"
+}
+
+func minutes(clock string) int {
+	h, m, _ := strings.Cut(clock, ":")
+	return 60*number(h) + number(m)
+}
+
+// number reads digits that a pattern has found.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// Render is what a section says.
+func (s *scene) Render(section string) (string, error) {
+	var b strings.Builder
+	if err := rehearsal().sections.ExecuteTemplate(&b, section, s); err != nil {
+		return "", fmt.Errorf("play the rehearsal: %w", err)
+	}
+	return b.String(), nil
+}
+
+// play says what a section says, and makes its calls: the calls of a step.
+func (s *scene) play(section string, step, try int) (string, []pleat.ToolCall, error) {
+	text, err := s.Render(section)
+	if err != nil {
+		return "", nil, err
+	}
+	said, rest, _ := strings.Cut(text, "\n> ")
+	var calls []pleat.ToolCall
+	for call := range strings.SplitSeq(rest, "\n> ") {
+		if tool, input, ok := strings.Cut(strings.TrimSpace(call), " "); ok {
+			calls = append(calls, pleat.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
+		}
+	}
+	return strings.TrimSpace(said), calls, nil
+}
+
+// next decides what to do: the next step of the investigation, or getting something back
+// that was folded away, or the end.
+func (s *scene) next() (section string, step, try int) {
+	if s.step < 17 {
+		return strconv.Itoa(s.step + 1), s.step + 1, 0
+	}
+	if s.step >= 18 {
+		try = s.try + 1
+	}
+	missing := s.Missing()
+	switch {
+	case s.step >= 20 || try > 4:
+	case len(missing) > 0 && try < 2:
+		return "search", 18, try
+	case s.Rule() != nil:
+	case s.Find("runbook") != nil:
+		return "unfold", 19, try
+	default:
+		return "ledger", 19, try
+	}
+	switch {
+	case len(missing) > 0 || s.Rule() == nil:
+		return "stuck", 0, 0
+	case s.step < 20 || s.step == 20 && s.Read("sum line") == nil:
+		return "calc", 20, s.try + 1
+	case s.step == 20:
+		return "report", 21, 0
+	}
+	return "answer", 0, 0
+}
+
+// newest looks for a fact, the newest text first.
+func newest(texts []string, fact string) []string {
+	for i := len(texts) - 1; i >= 0; i-- {
+		if m := rehearsal().facts[fact].FindStringSubmatch(texts[i]); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// Find looks for a fact in everything that is shown.
+func (s *scene) Find(fact string) []string { return newest(s.texts, fact) }
+
+// Read looks for a fact in the newest results.
+func (s *scene) Read(fact string) []string { return newest(s.last, fact) }
+
+// All lists a fact wherever it is in the newest results.
+func (s *scene) All(fact string) [][]string {
+	return rehearsal().facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
+}
+
+// Rule is the refund rule, if it was recalled.
+func (s *scene) Rule() []string { return newest(s.recalled, "rule") }
+
+// Deployed is the line of the deploy that the errors began with.
+func (s *scene) Deployed() []string {
+	if o := s.Find("outage"); o != nil {
+		for _, m := range s.All("deploy line") {
+			if m[1] == o[4] {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// Minutes are the lines of the minutes of the outage.
+func (s *scene) Minutes() [][]string {
+	var list [][]string
+	if o := s.Find("outage"); o != nil {
+		for _, m := range s.All("order line") {
+			if m[1] >= o[1] && m[1] <= o[2] {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// Lost is the number of orders that were lost in them.
+func (s *scene) Lost() int {
+	n := 0
+	for _, m := range s.Minutes() {
+		n += number(m[2]) - number(m[3])
+	}
+	return n
+}
+
+// Missing are queries for the facts that the answer needs and that are not shown.
+func (s *scene) Missing() []string {
+	var queries []string
+	for _, f := range []struct{ fact, query string }{
+		{"outage", "Finding outage errors from to minutes since deploy"},
+		{"deploy", "Finding deploy by at"},
+		{"owner", "Finding owner checkout belongs to"},
+		{"lost", "Finding orders were lost"},
+	} {
+		if s.Find(f.fact) == nil {
+			queries = append(queries, f.query)
+		}
+	}
+	return queries
+}
+
+// Found are the facts of these names that are shown.
+func (s *scene) Found(facts ...string) []string {
+	shown, out := strings.Join(s.texts, "\n"), []string(nil)
+	for _, f := range facts {
+		if m := rehearsal().facts[f].FindString(shown); m != "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
