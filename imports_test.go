@@ -19,9 +19,10 @@ const module = "github.com/pleat-dev/pleat"
 // "" is the library itself. A new package or a new arrow is a change to this table, to
 // be argued for in review. Test files may import anything but may not make a cycle.
 var imports = map[string][]string{
-	"":                     {"internal/bpe", "internal/jsonspan"},
+	"":                     {"internal/bpe", "internal/jsonspan", "internal/secrets"},
 	"internal/bpe":         {},
 	"internal/jsonspan":    {},
+	"internal/secrets":     {},
 	"internal/sse":         {},
 	"internal/wire":        {"", "internal/jsonspan"},
 	"internal/call":        {""},
@@ -33,7 +34,7 @@ var imports = map[string][]string{
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
 	"proxy":                {"", "anthropic", "openai", "internal/jsonspan"},
-	"agent":                {""},
+	"agent":                {"", "internal/secrets"},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},

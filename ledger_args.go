@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/secrets"
 )
 
 // A callArg is one member of a call's arguments. The value stays JSON text: a file's
@@ -122,7 +123,7 @@ next:
 		if a.isString() && len(value) == len(a.raw) {
 			text = a.text()
 		}
-		if secretName(a.name) {
+		if secrets.Named(a.name) {
 			text = hiddenSecret
 		}
 		if b.Len() > 0 {
@@ -139,54 +140,4 @@ next:
 // beside the transcript, so that a key on a command line should not spread through it.
 const hiddenSecret = "…"
 
-// secretName reports whether a member or variable is named like one that holds a secret.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	return name == "token" || strings.HasSuffix(name, "_token") ||
-		containsAny(name, "password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token", "private_key")
-}
-
-// hideSecrets replaces what has the shape of a secret on a command line: well-known
-// prefixes, bearer tokens, and values of variables and options that are named like one.
-func hideSecrets(s string) string {
-	if !mayHoldSecret(s) {
-		return s
-	}
-	words := strings.Split(s, " ")
-	for i, w := range words {
-		switch name, value, ok := strings.Cut(w, "="); {
-		case ok && value != "" && secretName(strings.TrimLeft(name, "-")):
-			words[i] = name + "=" + hiddenSecret
-		case i > 0 && (strings.HasSuffix(words[i-1], "Bearer") || strings.HasPrefix(words[i-1], "--") && secretName(words[i-1][2:])):
-			words[i] = hiddenSecret
-		default:
-			words[i] = hideKey(w)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-var secretPrefixes = []string{"sk-", "ghp_", "gho_", "ghs_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "glpat-", "npm_", "eyJ"}
-
-func mayHoldSecret(s string) bool {
-	return containsAny(s, secretPrefixes...) ||
-		containsAny(strings.ToLower(s), "bearer ", "token", "password", "passwd", "secret", "key")
-}
-
-// hideKey cuts a word at a well-known key that begins in it and is long enough to be one.
-func hideKey(w string) string {
-	for _, p := range secretPrefixes {
-		i := strings.Index(w, p)
-		if i < 0 || i > 0 && isWordByte(w[i-1]) {
-			continue
-		}
-		end := i + len(p)
-		for end < len(w) && (isWordByte(w[end]) || w[end] == '-' || w[end] == '.') {
-			end++
-		}
-		if end-i >= 20 && strings.ContainsAny(w[i+len(p):end], "0123456789") {
-			return w[:i] + hiddenSecret + w[end:]
-		}
-	}
-	return w
-}
+func hideSecrets(s string) string { return secrets.HideWords(s, hiddenSecret) }
