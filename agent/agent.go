@@ -197,12 +197,7 @@ func (a *Agent) index() error {
 
 // Close ends what the agent has under way in the background and waits for it. The store
 // is the caller's to close.
-func (a *Agent) Close() error {
-	if c, ok := any(a.session).(interface{ Close() error }); ok {
-		return c.Close()
-	}
-	return nil
-}
+func (a *Agent) Close() error { return a.session.Close() }
 
 // Session is the conversation: for its meter, ledger and search, for compacting and
 // undoing between two runs.

@@ -88,15 +88,13 @@ func (r *run) call(b pleat.ToolCall) Call {
 func (r *run) answer(ctx context.Context, call Call) pleat.ToolResult {
 	tool := r.tools[call.Name]
 	started := r.o.Now()
-	text, err := r.permitted(ctx, tool, &call)
-	if call.Denied == "" && err == nil {
-		r.tell(Event{Kind: EventToolCall, Call: &call})
+	text, err := "", r.permitted(ctx, tool, &call)
+	r.tell(Event{Kind: EventToolCall, Call: &call})
+	if err == nil {
 		text, err = runTool(ctx, tool, call)
 		if ctx.Err() != nil && err != nil {
 			err = fmt.Errorf("%w\n%s", err, interrupted(call.Name, tool, "it was stopped: "+context.Cause(ctx).Error()))
 		}
-	} else {
-		r.tell(Event{Kind: EventToolCall, Call: &call})
 	}
 	res := CallResult{Text: text, Error: err != nil, Took: r.o.Now().Sub(started)}
 	if err != nil {
@@ -123,21 +121,21 @@ func recalls(name string) bool {
 
 // permitted decides whether a call may run. If not, call.Denied says why and the error
 // tells the model.
-func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) (string, error) {
+func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 	if tool == nil {
 		call.Denied = "there is no such tool"
-		return "", fmt.Errorf("[not run] there is no tool %q; the tools are %s", call.Name, r.toolNames())
+		return fmt.Errorf("[not run] there is no tool %q; the tools are %s", call.Name, r.toolNames())
 	}
 	if ctx.Err() != nil {
 		call.Denied = "the run was stopped before it started"
-		return "", fmt.Errorf("[not run] the run was stopped before %s started", call.Name)
+		return fmt.Errorf("[not run] the run was stopped before %s started", call.Name)
 	}
-	deny := func(reason string) (string, error) {
+	deny := func(reason string) error {
 		if reason == "" {
 			reason = "permission was not given"
 		}
 		call.Denied = reason
-		return "", fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
+		return fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
 	}
 	if h := r.o.Hooks.BeforeTool; h != nil {
 		v, err := h(ctx, *call)
@@ -150,7 +148,7 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) (string, er
 		}
 	}
 	if tool.Effect == EffectNone || tool.Effect == EffectDelegate {
-		return "", nil
+		return nil
 	}
 	if r.o.Permit == nil {
 		return deny("nobody can be asked for permission")
@@ -162,7 +160,7 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) (string, er
 	if !d.Allow {
 		return deny(d.Reason)
 	}
-	return "", nil
+	return nil
 }
 
 func (r *run) toolNames() string {

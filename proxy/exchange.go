@@ -187,33 +187,37 @@ func addBeta(h http.Header, value string) {
 	h.Set("Anthropic-Beta", value)
 }
 
-// exchange sends the turn, again if the provider says that it is too long, and prepares
-// the reply for the client.
+// exchange sends the turn and prepares the reply for the client.
 func (x *exchange) exchange() (*http.Response, error) {
+	resp, err := x.sendUntilTaken()
+	if err != nil {
+		return nil, err
+	}
+	x.report.Status = resp.StatusCode
+	switch {
+	case resp.StatusCode >= 400:
+		resp.Body = &passing{x: x, from: resp.Body}
+		return resp, nil
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		return x.stream(resp), nil
+	}
+	return x.whole(resp)
+}
+
+// sendUntilTaken sends the turn, once more where a refusal can be mended.
+func (x *exchange) sendUntilTaken() (*http.Response, error) {
 	for {
 		resp, err := x.send(x.ctx)
-		if err != nil {
-			return nil, err
-		}
-		x.report.Status = resp.StatusCode
-		if resp.StatusCode < 400 {
-			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-				return x.stream(resp), nil
-			}
-			return x.whole(resp)
+		if err != nil || resp.StatusCode < 400 {
+			return resp, err
 		}
 		body, err := readAll(resp.Body, resp.ContentLength, maxError)
 		resp.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("read refusal: %w", err)
 		}
-		again, err := x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body))
-		if err != nil {
-			return nil, err
-		}
-		if !again {
+		if !x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)) {
 			setBody(resp, body)
-			resp.Body = &passing{x: x, from: resp.Body}
 			return resp, nil
 		}
 	}
@@ -224,18 +228,18 @@ const maxError = 8 << 20
 
 // refused reacts to an error of the provider. It reports whether the turn is to be sent
 // again: folded harder, or with leave to drop thinking. Everything happens once.
-func (x *exchange) refused(e *pleat.APIError) (again bool, err error) {
+func (x *exchange) refused(e *pleat.APIError) (again bool) {
 	overflow := e.Overflow()
 	if x.retried || x.rw.o.ObserveOnly || !overflow && e.Kind != pleat.ErrorThinkingBinding || x.turn.conv == nil {
-		return false, nil
+		return false
 	}
 	x.retried = true
 	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
 		x.rw.o.Logger.Warn("the provider refused a request and it could not be mended", "session", x.turn.conv.key.String(), "kind", e.Kind.String(), "err", err)
-		return false, nil
+		return false
 	}
 	x.rw.o.Logger.Info("the provider refused a request; sent again", "session", x.turn.conv.key.String(), "kind", e.Kind.String())
-	return true, nil
+	return true
 }
 
 // finish reports the exchange, once.

@@ -133,11 +133,7 @@ func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (
 
 // fitsWhole estimates whether a request fits its model's window as it is.
 func (rw *rewriter) fitsWhole(req *request) bool {
-	model, known := rw.o.Models.Lookup(req.model)
-	b := pleat.Budget{Window: model.Window}
-	if w := rw.o.Window; w > 0 && (!known || w < model.Window) {
-		b.Window = w
-	}
+	model, window := rw.o.model(req.model)
 	count := rw.counter(req)
 	total := count.CountText(req.system)
 	for _, t := range req.tools {
@@ -146,7 +142,7 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 	for _, m := range req.messages {
 		total += count.CountMessage(m)
 	}
-	return total <= b.Limits().Max
+	return total <= pleat.Budget{Window: or(window, model.Window)}.Limits().Max
 }
 
 // refused folds harder, or asks for thinking to be dropped, and writes the turn anew.
@@ -162,17 +158,8 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) err
 		v.DropThinking = true
 		return rw.write(ctx, t, v)
 	}
-	before := c.sess.Snapshot().Epoch
-	v, err := c.sess.Refused(ctx, e)
+	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (pleat.View, error) { return s.Refused(ctx, e) })
 	if err != nil {
-		return err
-	}
-	if c.sess.Len() != t.at {
-		return errMoved
-	}
-	t.meter = c.sess.Snapshot()
-	t.epochs += t.meter.Epoch - before
-	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
 		return err
 	}
 	if t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request

@@ -99,23 +99,29 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 
 // again writes the turn with the hidden rounds so far.
 func (rw *rewriter) again(ctx context.Context, t *turn) error {
-	c := t.conv
-	c.mu.Lock()
-	defer c.unlock()
-	before := c.sess.Snapshot().Epoch
-	v, err := c.sess.View(ctx, pleat.Turn{})
+	t.conv.mu.Lock()
+	defer t.conv.unlock()
+	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (pleat.View, error) { return s.View(ctx, pleat.Turn{}) })
 	if err != nil {
 		return err
 	}
+	return rw.write(ctx, t, v)
+}
+
+// viewAgain makes another view for a turn. The caller has the conversation's lock.
+func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Session) (pleat.View, error)) (pleat.View, error) {
+	c := t.conv
+	before := c.sess.Snapshot().Epoch
+	v, err := view(c.sess)
+	if err != nil {
+		return v, err
+	}
 	if c.sess.Len() != t.at {
-		return errMoved
+		return v, errMoved
 	}
 	t.meter = c.sess.Snapshot()
 	t.epochs += t.meter.Epoch - before
-	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
-		return err
-	}
-	return rw.write(ctx, t, v)
+	return v, c.writeFiles(ctx, rw.o.RecallDir)
 }
 
 // settle ends the exchange's part in the session: what the provider reported, and where

@@ -121,6 +121,15 @@ func (o *Options) fill() error {
 	return nil
 }
 
+// model is a model's row of the table, and the window that it gets here; 0: its own.
+func (o *Options) model(name string) (m pleat.Model, window int) {
+	m, known := o.Models.Lookup(name)
+	if o.Window > 0 && (!known || o.Window < m.Window) {
+		window = o.Window
+	}
+	return m, window
+}
+
 func or[T comparable](v, d T) T {
 	var zero T
 	if v == zero {

@@ -28,7 +28,7 @@ func (o *Options) newMode(req *request, before *mode) mode {
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
 		return *before
-	case slices.ContainsFunc(req.messages, func(m pleat.Message) bool { return m.Role() == pleat.RoleAssistant }):
+	case answered(req):
 		return mode{Recall: RecallOff}
 	}
 	m := mode{Recall: RecallTools}

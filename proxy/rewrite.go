@@ -178,15 +178,12 @@ func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request
 
 // start opens the conversation's session for a request's model and head.
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
-	model, known := rw.o.Models.Lookup(req.model)
+	model, window := rw.o.model(req.model)
 	o := &pleat.Options{
-		Policy: rw.o.Policy, Model: model, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
+		Policy: rw.o.Policy, Model: model, Budget: pleat.Budget{Window: window}, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
 		Codecs: map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
 		Memory: 4 << 20, // the client sends everything again anyway
-	}
-	if w := rw.o.Window; w > 0 && (!known || w < model.Window) {
-		o.Budget.Window = w
 	}
 	if c.mode.Prefix != "" {
 		o.Policy.Spill.Exempt = slices.Clone(o.Policy.Spill.Exempt)

@@ -139,7 +139,7 @@ func (s *stream) over() {
 	x := s.x
 	reply, err := s.rec.Reply()
 	if err == nil && reply.Err != nil && !s.screen.begun() {
-		if again, _ := x.refused(reply.Err); again {
+		if x.refused(reply.Err) {
 			s.screen.next()
 			s.send()
 			return
@@ -203,7 +203,7 @@ func (s *stream) resume(got sent) {
 		return
 	}
 	e := pleat.ClassifyError(got.resp.StatusCode, got.resp.Header.Get("Retry-After"), body)
-	if again, _ := s.x.refused(e); again {
+	if s.x.refused(e) {
 		s.send()
 		return
 	}
@@ -260,7 +260,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			break
 		}
 		replies = append(replies, reply)
-		again, err := x.exchangeAgain()
+		again, err := x.sendUntilTaken()
 		if err != nil {
 			return nil, err
 		}
@@ -280,23 +280,4 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	setBody(resp, out)
 	resp.Body = &passing{x: x, from: resp.Body}
 	return resp, nil
-}
-
-// exchangeAgain sends the turn with hidden rounds in it.
-func (x *exchange) exchangeAgain() (*http.Response, error) {
-	for {
-		resp, err := x.send(x.ctx)
-		if err != nil || resp.StatusCode < 400 {
-			return resp, err
-		}
-		body, err := readAll(resp.Body, resp.ContentLength, maxError)
-		resp.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		if again, _ := x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)); !again {
-			setBody(resp, body)
-			return resp, nil
-		}
-	}
 }
