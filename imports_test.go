@@ -35,11 +35,12 @@ var imports = map[string][]string{
 	"pleattest":            {""},
 	"proxy":                {"", "anthropic", "openai", "internal/jsonspan"},
 	"agent":                {"", "internal/secrets"},
+	"agent/rehearsal":      {"", "agent"},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
 	"eval":                 {"", "anthropic", "openai", "sessionlog"},
 	"internal/pgtest":      {},
-	"cmd/pleat":            {"", "agent", "anthropic", "eval", "openai", "postgres", "proxy", "sessionlog", "sqlite"},
+	"cmd/pleat":            {"", "agent", "agent/rehearsal", "anthropic", "eval", "openai", "postgres", "proxy", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed

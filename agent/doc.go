@@ -37,11 +37,6 @@
 //
 // # Without a model
 //
-// [Rehearsal] is a model without a network that really calls the tools: a first run for
-// people without a key, and a test of everything but a model's judgement.
-//
-//	err := agent.PrepareRehearsal(dir)
-//	w, err := agent.OpenWorkspace(dir)
-//	a, err := agent.New(ctx, agent.RehearsalOptions(w))
-//	res, err := a.Run(ctx, agent.RehearsalTask)
+// Package rehearsal is a model without a network that really calls the tools: a first run
+// for people without a key, and a test of everything but a model's judgement.
 package agent

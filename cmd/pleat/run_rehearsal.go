@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/agent/rehearsal"
 	"github.com/pleat-dev/pleat/sqlite"
 )
 
@@ -36,9 +37,9 @@ func (r *running) rehearse(ctx context.Context) error {
 		return err
 	}
 	policy := r.o.Session.Policy
-	r.o = agent.RehearsalOptions(r.work)
+	r.o = rehearsal.Options(r.work)
 	r.o.Session.Policy = policy
-	model := &agent.Rehearsal{}
+	model := &rehearsal.Model{}
 	if r.screen.live {
 		model.Pace = pace
 	}
@@ -46,10 +47,10 @@ func (r *running) rehearse(ctx context.Context) error {
 	if r.f.window > 0 {
 		r.o.Session.Budget.Window = int(r.f.window)
 	}
-	r.rules.Allow = append(r.rules.Allow, agent.RehearsalRules().Allow...)
-	r.digestBy(model, agent.RehearsalModel())
+	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
+	r.digestBy(model, rehearsal.Row())
 	if r.task == "" && r.f.resume == "" {
-		r.task = agent.RehearsalTask
+		r.task = rehearsal.Task
 		fmt.Fprintln(r.p.stdout, "› "+r.task)
 	}
 	return nil
@@ -73,7 +74,7 @@ func (r *running) stage() (string, error) {
 	if err := os.MkdirAll(shop, 0o700); err != nil {
 		return "", fmt.Errorf("prepare the rehearsal: %w", err)
 	}
-	return dir, agent.PrepareRehearsal(shop)
+	return dir, rehearsal.Prepare(shop)
 }
 
 // digestBy lets a model write the digests.

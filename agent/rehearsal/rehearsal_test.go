@@ -1,4 +1,4 @@
-package agent_test
+package rehearsal_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/agent/rehearsal"
 )
 
 // rehearse plays the rehearsal in a folder and returns its answer and its events.
@@ -20,14 +21,14 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	o := agent.RehearsalOptions(w)
+	o := rehearsal.Options(w)
 	var events []agent.Event
 	o.Observe = func(e agent.Event) { events = append(events, e) }
 	a, err := agent.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := a.Run(t.Context(), agent.RehearsalTask)
+	res, err := a.Run(t.Context(), rehearsal.Task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := agent.PrepareRehearsal(dir); err != nil {
+	if err := rehearsal.Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Now()
@@ -89,7 +90,7 @@ func TestRehearsal(t *testing.T) {
 	if !byModel {
 		t.Error("no digest was written by the model")
 	}
-	if most := agent.RehearsalBudget().Limits().Max; a.Session().Snapshot().Tokens > most {
+	if most := rehearsal.Budget().Limits().Max; a.Session().Snapshot().Tokens > most {
 		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
 	}
 }
@@ -98,7 +99,7 @@ func TestRehearsal(t *testing.T) {
 func TestRehearsalReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := agent.PrepareRehearsal(dir); err != nil {
+	if err := rehearsal.Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	change := func(name string, pairs ...string) {
@@ -137,7 +138,7 @@ func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	store := pleat.NewMemStore()
 	dir := t.TempDir()
-	if err := agent.PrepareRehearsal(dir); err != nil {
+	if err := rehearsal.Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	w, err := agent.OpenWorkspace(dir)
@@ -146,7 +147,7 @@ func TestRehearsalResumes(t *testing.T) {
 	}
 	defer w.Close()
 	for turn := 1; ; turn++ {
-		o := agent.RehearsalOptions(w)
+		o := rehearsal.Options(w)
 		o.Store, o.Limits.Turns = store, 1
 		a, err := agent.New(t.Context(), o)
 		if err != nil {
@@ -154,7 +155,7 @@ func TestRehearsalResumes(t *testing.T) {
 		}
 		var res agent.Result
 		if turn == 1 {
-			res, err = a.Run(t.Context(), agent.RehearsalTask)
+			res, err = a.Run(t.Context(), rehearsal.Task)
 		} else {
 			res, err = a.Resume(t.Context())
 		}

@@ -1,4 +1,4 @@
-package agent
+package rehearsal
 
 import (
 	"encoding/json"
@@ -22,9 +22,9 @@ type script struct {
 
 var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
-// rehearsal reads the script. It is part of the program, so it cannot be wrong.
-var rehearsal = sync.OnceValue(func() *script {
-	data, _ := rehearsalFS.ReadFile("rehearsal/script.txt")
+// theScript reads the script. It is part of the program, so it cannot be wrong.
+var theScript = sync.OnceValue(func() *script {
+	data, _ := files.ReadFile("script.txt")
 	text := string(data)
 	s := &script{facts: make(map[string]*regexp.Regexp)}
 	s.sections = template.New("").Funcs(template.FuncMap{
@@ -80,7 +80,7 @@ func number(s string) int {
 // Render is what a section says.
 func (s *scene) Render(section string) (string, error) {
 	var b strings.Builder
-	if err := rehearsal().sections.ExecuteTemplate(&b, section, s); err != nil {
+	if err := theScript().sections.ExecuteTemplate(&b, section, s); err != nil {
 		return "", fmt.Errorf("play the rehearsal: %w", err)
 	}
 	return b.String(), nil
@@ -136,7 +136,7 @@ func (s *scene) next() (section string, step, try int) {
 // newest looks for a fact, the newest text first.
 func newest(texts []string, fact string) []string {
 	for i := len(texts) - 1; i >= 0; i-- {
-		if m := rehearsal().facts[fact].FindStringSubmatch(texts[i]); m != nil {
+		if m := theScript().facts[fact].FindStringSubmatch(texts[i]); m != nil {
 			return m
 		}
 	}
@@ -151,7 +151,7 @@ func (s *scene) Read(fact string) []string { return newest(s.last, fact) }
 
 // All lists a fact wherever it is in the newest results.
 func (s *scene) All(fact string) [][]string {
-	return rehearsal().facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
+	return theScript().facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
 }
 
 // Rule is the refund rule, if it was recalled.
@@ -211,7 +211,7 @@ func (s *scene) Missing() []string {
 func (s *scene) Found(facts ...string) []string {
 	shown, out := strings.Join(s.texts, "\n"), []string(nil)
 	for _, f := range facts {
-		if m := rehearsal().facts[f].FindString(shown); m != "" {
+		if m := theScript().facts[f].FindString(shown); m != "" {
 			out = append(out, m)
 		}
 	}

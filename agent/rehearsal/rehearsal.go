@@ -1,4 +1,17 @@
-package agent
+// Package rehearsal is a model without a network, for trying the agent out: a small
+// program that plays one investigation in a workspace of its own. The tools it calls
+// really run, and the window is so small that folding, a digest and an unfold happen
+// before your eyes. It is no language model, and says so.
+//
+// It keeps nothing between two requests. What it does next, and every fact in its answer,
+// it reads off the messages that it is sent, as a model has to: what was folded away it
+// has to get back by the recall tools.
+//
+//	err := rehearsal.Prepare(dir)
+//	w, err := agent.OpenWorkspace(dir)
+//	a, err := agent.New(ctx, rehearsal.Options(w))
+//	res, err := a.Run(ctx, rehearsal.Task)
+package rehearsal
 
 import (
 	"context"
@@ -8,77 +21,71 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
 )
 
-// Rehearsal is a model without a network, for trying the agent out: a small program that
-// plays one investigation in a workspace of its own. The tools it calls really run and the
-// window is so small that folding, a digest and an unfold happen before your eyes. It is
-// no language model, and says so.
-//
-// It keeps nothing between two requests. What it does next, and every fact in its answer,
-// it reads off the messages that it is sent, as a model has to: what was folded away it
-// has to get back by the recall tools.
-type Rehearsal struct {
+// Model plays the model.
+type Model struct {
 	// Pace is the pause after each word of an answer, so that people can follow; 0: none.
 	Pace time.Duration
 }
 
-// RehearsalModel is the model row of the rehearsal: a window of 8,000 tokens, no price.
-func RehearsalModel() pleat.Model {
+// Row is the row of the rehearsal in a table of models: a window of 8,000 tokens, no price.
+func Row() pleat.Model {
 	return pleat.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
 }
 
-// RehearsalBudget is its budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
-func RehearsalBudget() pleat.Budget {
+// Budget is its budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
+func Budget() pleat.Budget {
 	return pleat.Budget{Window: 8_000, Output: pleat.Tokens(1_000), Yellow: pleat.Share(0.60), Red: pleat.Share(0.80)}
 }
 
-// RehearsalTask is what it can do.
-const RehearsalTask = "The shop's checkout was down last night. Read README.md first, then what it names, and look at the machine you are on. " +
+// Task is what it can do.
+const Task = "The shop's checkout was down last night. Read README.md first, then what it names, and look at the machine you are on. " +
 	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, how many orders were lost and what that costs. " +
 	"Quote the refund rule of the runbook word for word. Never restart a service."
 
-// RehearsalRules allow what it does: harmless commands, and notes in its workspace.
-func RehearsalRules() Rules {
-	return Rules{Allow: []string{
+// Rules allow what it does: harmless commands, and notes in its workspace.
+func Rules() agent.Rules {
+	return agent.Rules{Allow: []string{
 		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "write_file(*.md)",
 	}}
 }
 
-// RehearsalOptions set an agent up to play the rehearsal in a workspace that
-// [PrepareRehearsal] has filled. Store, key, observer and pace are the caller's to choose.
-func RehearsalOptions(w *Workspace) Options {
-	r := new(Rehearsal)
-	return Options{
+// Options set an agent up to play the rehearsal in a workspace that [Prepare] has filled. Store, key, observer and pace are the caller's to choose.
+func Options(w *agent.Workspace) agent.Options {
+	r := new(Model)
+	return agent.Options{
 		Generator: r,
 		Request: pleat.Request{
 			Model:  "rehearsal",
 			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
 		},
 		Session: pleat.Options{
-			Model: RehearsalModel(), Budget: RehearsalBudget(),
+			Model: Row(), Budget: Budget(),
 			// It writes its digests itself, and not in the background: each run is the same.
 			Digest: pleat.DigestOptions{Generator: r, NoBackground: true},
 		},
-		Tools:  StandardTools(w, ToolOptions{}),
-		Permit: RehearsalRules().Permit(nil),
+		Tools:  agent.StandardTools(w, agent.ToolOptions{}),
+		Permit: Rules().Permit(nil),
 	}
 }
 
-// rehearsalFS has the script and the files of a made-up shop: notes, logs and figures.
+// files has the script and the files of a made-up shop: notes, logs and figures.
 //
-//go:embed rehearsal
-var rehearsalFS embed.FS
+//go:embed script.txt shop
+var files embed.FS
 
-// PrepareRehearsal fills a folder with what the rehearsal investigates: a made-up shop
+// Prepare fills a folder with what the rehearsal investigates: a made-up shop
 // with notes, logs and figures. Files that are there already are replaced.
-func PrepareRehearsal(dir string) error {
-	shop, _ := fs.Sub(rehearsalFS, "rehearsal/shop") // it exists
+func Prepare(dir string) error {
+	shop, _ := fs.Sub(files, "shop") // it exists
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("prepare rehearsal: %w", err)
@@ -98,7 +105,7 @@ func PrepareRehearsal(dir string) error {
 }
 
 // Generate implements [pleat.Generator].
-func (r *Rehearsal) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+func (r *Model) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
 	s := look(req)
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
@@ -122,13 +129,13 @@ func (r *Rehearsal) Generate(ctx context.Context, req *pleat.Request, sink func(
 	if len(calls) > 0 {
 		reply.Stop = pleat.StopToolUse
 	}
-	count := pleat.NewTokenizer(RehearsalModel(), nil)
+	count := pleat.NewTokenizer(Row(), nil)
 	reply.Usage = pleat.Usage{Input: count.CountRequest(*req), Output: count.CountMessage(reply.Messages[0])}
 	return reply, nil
 }
 
 // stream hands out the text word by word.
-func (r *Rehearsal) stream(ctx context.Context, text string, sink func(pleat.Delta)) error {
+func (r *Model) stream(ctx context.Context, text string, sink func(pleat.Delta)) error {
 	if sink == nil {
 		return ctx.Err()
 	}
@@ -149,6 +156,9 @@ func (r *Rehearsal) stream(ctx context.Context, text string, sink func(pleat.Del
 	}
 	return nil
 }
+
+// recallTools give back what is in the session.
+var recallTools = []string{pleat.ToolUnfold, pleat.ToolSearch, pleat.ToolLedger}
 
 // scene is what one request shows.
 type scene struct {
@@ -180,7 +190,7 @@ func look(req *pleat.Request) *scene {
 			case pleat.ToolResult:
 				s.texts = append(s.texts, b.Text())
 				s.last = append(s.last, b.Text())
-				if recalls(names[b.CallID]) {
+				if slices.Contains(recallTools, names[b.CallID]) {
 					s.recalled = append(s.recalled, b.Text())
 				}
 			}
