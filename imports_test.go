@@ -21,6 +21,7 @@ const module = "github.com/pleat-dev/pleat"
 var imports = map[string][]string{
 	"":                     {"internal/bpe", "internal/jsonspan", "internal/secrets"},
 	"internal/bpe":         {},
+	"internal/glob":        {},
 	"internal/jsonspan":    {},
 	"internal/secrets":     {},
 	"internal/sse":         {},
@@ -34,7 +35,7 @@ var imports = map[string][]string{
 	"sessionlog":           {"", "internal/jsonspan"},
 	"pleattest":            {""},
 	"proxy":                {"", "anthropic", "openai", "internal/jsonspan"},
-	"agent":                {"", "internal/secrets"},
+	"agent":                {"", "internal/glob", "internal/secrets"},
 	"agent/rehearsal":      {"", "agent"},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},

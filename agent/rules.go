@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/glob"
 )
 
 // Rules decide about tool calls without asking. A rule is a tool's name, alone or with a
@@ -47,7 +49,7 @@ func parseRule(s string) (rule, error) {
 	}
 	if r.has && r.tool != toolBash {
 		var err error
-		if r.paths, err = compileGlob(r.pattern); err != nil {
+		if r.paths, err = glob.Compile(r.pattern); err != nil {
 			return rule{}, fmt.Errorf("read rule %q: %w", s, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/glob"
 )
 
 // What glob and grep show at most.
@@ -54,14 +55,14 @@ func (w *Workspace) runGlob(ctx context.Context, c Call) (string, error) {
 	if err := c.Decode(&in); err != nil {
 		return "", err
 	}
-	glob, err := compileGlob(in.Pattern)
+	pattern, err := glob.Compile(in.Pattern)
 	if err != nil || in.Pattern == "" {
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
 	var found []string
 	more := 0
 	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) error {
-		if !glob.MatchString(below) {
+		if !pattern.MatchString(below) {
 			return nil
 		}
 		if len(found) == globFiles {
@@ -161,13 +162,13 @@ func (w *Workspace) runGrep(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read pattern: %w", err)
 	}
-	glob, err := compileGlob(in.Glob)
+	pattern, err := glob.Compile(in.Glob)
 	if err != nil {
 		return "", fmt.Errorf("read glob: %w", err)
 	}
 	g := grepper{re: re, filesOnly: in.FilesOnly}
 	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) error {
-		if in.Glob != "" && !glob.MatchString(below) && !glob.MatchString(path.Base(below)) {
+		if in.Glob != "" && !pattern.MatchString(below) && !pattern.MatchString(path.Base(below)) {
 			return nil
 		}
 		g.file(name, fsys, file)

@@ -1,4 +1,4 @@
-package agent
+package glob
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 )
 
 // The patterns mean what they mean in the module doublestar, which the answers are from.
-func TestGlob(t *testing.T) {
+func TestCompile(t *testing.T) {
 	for _, tt := range []struct{ pattern, yes, no string }{
 		{"*", "a a.go .env é", "a/b a/b/c"},
 		{"*.go", "a.go .go", "a/b.go a.go/b a.got"},
@@ -46,7 +46,7 @@ func TestGlob(t *testing.T) {
 		{"Makefile", "Makefile", "makefile a/Makefile Makefile2"},
 		{"", "", "a"},
 	} {
-		g, err := compileGlob(tt.pattern)
+		g, err := Compile(tt.pattern)
 		if err != nil {
 			t.Errorf("%q: %v", tt.pattern, err)
 			continue
@@ -63,7 +63,7 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"[", "[]", "[^]", "[a", `[a\`, "{a", "a}", "{a,{b}", `a\`, "[b-a]", strings.Repeat("{a,b}", 20)} {
-		if g, err := compileGlob(pattern); err == nil {
+		if g, err := Compile(pattern); err == nil {
 			t.Errorf("%q was read as %s", pattern, g)
 		}
 	}

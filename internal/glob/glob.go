@@ -1,4 +1,5 @@
-package agent
+// Package glob matches paths with patterns that know ** and braces.
+package glob
 
 import (
 	"errors"
@@ -8,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// errGlob reports a pattern for paths that is not well-formed.
-var errGlob = errors.New("the pattern is not well-formed")
+// errPattern reports a pattern for paths that is not well-formed.
+var errPattern = errors.New("the pattern is not well-formed")
 
-// maxGlobs is how many patterns without braces one pattern may stand for.
-const maxGlobs = 1000
+// maxPatterns is how many patterns without braces one pattern may stand for.
+const maxPatterns = 1000
 
-// compileGlob reads a pattern for paths: * and ? stand for characters of a name, ** for
+// Compile reads a pattern for paths: * and ? stand for characters of a name, ** for
 // any number of folders, [a-z] and [^a-z] for one character, {a,b} for either pattern, and
 // a backslash takes the next character as it is.
-func compileGlob(pattern string) (*regexp.Regexp, error) {
+func Compile(pattern string) (*regexp.Regexp, error) {
 	patterns, err := expandBraces(pattern, 0)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range patterns {
-		if patterns[i], err = globExpr(p); err != nil {
+		if patterns[i], err = expression(p); err != nil {
 			return nil, err
 		}
 	}
@@ -53,12 +54,12 @@ func expandBraces(p string, from int) ([]string, error) {
 		case c == '}':
 			depth--
 			if depth < 0 {
-				return nil, errGlob
+				return nil, errPattern
 			}
 		}
 	}
 	if depth > 0 {
-		return nil, errGlob
+		return nil, errPattern
 	}
 	return []string{p}, nil
 }
@@ -73,7 +74,7 @@ func joinBraces(before string, parts []string, after string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, more...); len(all) > maxGlobs {
+		if all = append(all, more...); len(all) > maxPatterns {
 			return nil, errors.New("the pattern has too many alternatives")
 		}
 	}
@@ -90,8 +91,8 @@ func classEnd(p string, i int) int {
 	return i
 }
 
-// globExpr is the regular expression for a pattern without braces.
-func globExpr(p string) (string, error) {
+// expression is the regular expression for a pattern without braces.
+func expression(p string) (string, error) {
 	var b strings.Builder
 	start := true // of a name
 	for p != "" {
@@ -119,16 +120,16 @@ func globExpr(p string) (string, error) {
 			rest = p[1:]
 		case p[0] == '[':
 			end := classEnd(p, 0)
-			class, err := globClass(p[1:min(end, len(p))])
+			class, err := classExpression(p[1:min(end, len(p))])
 			if err != nil || end >= len(p) {
-				return "", errGlob
+				return "", errPattern
 			}
 			b.WriteString(class)
 			rest = p[end+1:]
 		default:
 			var c string
 			if c, rest = cutChar(p); c == "" {
-				return "", errGlob
+				return "", errPattern
 			}
 			b.WriteString(regexp.QuoteMeta(c))
 		}
@@ -145,14 +146,14 @@ func cutChar(p string) (c, rest string) {
 	return p[:n], p[n:]
 }
 
-// globClass is the regular expression for the class with this between its brackets.
-func globClass(p string) (string, error) {
+// classExpression is the regular expression for the class with this between its brackets.
+func classExpression(p string) (string, error) {
 	class := "["
 	if p != "" && (p[0] == '!' || p[0] == '^') {
 		class, p = "[^", p[1:]
 	}
 	if p == "" {
-		return "", errGlob
+		return "", errPattern
 	}
 	for p != "" {
 		lo, rest := cutChar(p)
@@ -161,12 +162,12 @@ func globClass(p string) (string, error) {
 			hi, rest = cutChar(rest[1:])
 		}
 		if lo == "" || hi == "" {
-			return "", errGlob
+			return "", errPattern
 		}
 		from, _ := utf8.DecodeRuneInString(lo)
 		to, _ := utf8.DecodeRuneInString(hi)
 		if from > to {
-			return "", errGlob
+			return "", errPattern
 		}
 		class += fmt.Sprintf(`\x{%x}-\x{%x}`, from, to)
 		p = rest
