@@ -165,7 +165,7 @@ func chatUsage(data []byte, output int) []byte {
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // joinChat makes one complete answer of several, without our calls.
-func joinChat(bodies [][]byte, own func(name string) bool) ([]byte, error) {
+func joinChat(bodies [][]byte, own func(name string) bool) []byte {
 	out := bodies[len(bodies)-1]
 	var said []byte
 	output := 0
@@ -187,7 +187,7 @@ func joinChat(bodies [][]byte, own func(name string) bool) ([]byte, error) {
 		}
 	}
 	if len(kept) == len(calls) && len(bodies) == 1 {
-		return out, nil
+		return out
 	}
 	switch {
 	case len(kept) > 0:
@@ -203,7 +203,7 @@ func joinChat(bodies [][]byte, own func(name string) bool) ([]byte, error) {
 		out = set(out, id, "id")
 	}
 	if get(out, "usage") == nil {
-		return out, nil
+		return out
 	}
-	return chatUsage(out, output), nil
+	return chatUsage(out, output)
 }

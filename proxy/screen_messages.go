@@ -123,32 +123,43 @@ func joinedUsage(data, start []byte, output int) []byte {
 }
 
 // joinMessages makes one complete answer of several, without our calls.
-func joinMessages(bodies [][]byte, own func(name string) bool) ([]byte, error) {
-	last := bodies[len(bodies)-1]
-	var content [][]byte
-	output, hid, uses := 0, false, 0
+func joinMessages(bodies [][]byte, own func(name string) bool) []byte {
+	out, uses, output := joinBlocks(bodies, "content", "tool_use", own)
+	if same(out, bodies[0]) {
+		return out
+	}
+	if uses == 0 && text(get(out, "stop_reason")) == "tool_use" {
+		out = set(out, []byte(`"end_turn"`), "stop_reason") // nobody answers a call that the client does not see
+	}
+	return set(out, digits(output), "usage", "output_tokens")
+}
+
+// joinBlocks is the last answer with what all of them have in a member, but our calls,
+// and with the first one's id; the calls that are left in it, and the output tokens of
+// all. It is the only answer itself if nothing is hidden in that.
+func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
+	var kept [][]byte
+	hid := false
 	for _, b := range bodies {
-		for _, block := range elements(get(b, "content")) {
-			if text(get(block, "type")) == "tool_use" {
+		for _, block := range elements(get(b, member)) {
+			if text(get(block, "type")) == call {
 				if own(text(get(block, "name"))) {
 					hid = true
 					continue
 				}
-				uses++
+				calls++
 			}
-			content = append(content, block)
+			kept = append(kept, block)
 		}
 		output += number(get(b, "usage", "output_tokens"))
 	}
+	out = bodies[len(bodies)-1]
 	if !hid && len(bodies) == 1 {
-		return last, nil
+		return out, calls, output
 	}
-	out := set(last, arrayOf(content), "content")
-	if uses == 0 && text(get(out, "stop_reason")) == "tool_use" {
-		out = set(out, []byte(`"end_turn"`), "stop_reason") // nobody answers a call that the client does not see
-	}
+	out = set(out, arrayOf(kept), member)
 	if id := get(bodies[0], "id"); id != nil {
 		out = set(out, id, "id")
 	}
-	return set(out, digits(output), "usage", "output_tokens"), nil
+	return out, calls, output
 }

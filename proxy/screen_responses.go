@@ -116,30 +116,11 @@ func (s *responsesScreen) end() []byte {
 }
 
 // joinResponses makes one complete answer of several, without our calls.
-func joinResponses(bodies [][]byte, own func(name string) bool) ([]byte, error) {
-	out := bodies[len(bodies)-1]
-	var items [][]byte
-	output, hid := 0, false
-	for _, b := range bodies {
-		for _, item := range elements(get(b, "output")) {
-			if text(get(item, "type")) == "function_call" && own(text(get(item, "name"))) {
-				hid = true
-				continue
-			}
-			items = append(items, item)
-		}
-		output += number(get(b, "usage", "output_tokens"))
-	}
-	if !hid && len(bodies) == 1 {
-		return out, nil
-	}
-	out = set(out, arrayOf(items), "output")
-	if id := get(bodies[0], "id"); id != nil {
-		out = set(out, id, "id")
-	}
-	if get(out, "usage", "output_tokens") == nil {
-		return out, nil
+func joinResponses(bodies [][]byte, own func(name string) bool) []byte {
+	out, _, output := joinBlocks(bodies, "output", "function_call", own)
+	if same(out, bodies[0]) || get(out, "usage", "output_tokens") == nil {
+		return out
 	}
 	out = set(out, digits(output), "usage", "output_tokens")
-	return set(out, digits(number(get(out, "usage", "input_tokens"))+output), "usage", "total_tokens"), nil
+	return set(out, digits(number(get(out, "usage", "input_tokens"))+output), "usage", "total_tokens")
 }

@@ -19,7 +19,7 @@ var errEventTooLarge = errors.New("an event of the upstream's stream is too larg
 
 // feed takes the next bytes and hands out the events that they complete. What it hands
 // out is valid until the next call. An event above the limit is an error.
-func (s *splitter) feed(b []byte, event func(raw, data []byte) error) error {
+func (s *splitter) feed(b []byte, event func(raw, data []byte)) error {
 	s.buf = append(s.buf, b...)
 	start := 0
 	for {
@@ -28,9 +28,7 @@ func (s *splitter) feed(b []byte, event func(raw, data []byte) error) error {
 			break
 		}
 		raw := s.buf[start : start+n]
-		if err := event(raw, dataOf(raw)); err != nil {
-			return err
-		}
+		event(raw, dataOf(raw))
 		start += n
 		s.scan = start
 	}

@@ -16,10 +16,7 @@ func FuzzSplitter(f *testing.F) {
 			var s splitter
 			for rest := stream; len(rest) > 0; {
 				n := min(size, len(rest))
-				s.feed(rest[:n], func(raw, _ []byte) error {
-					events = append(events, string(raw))
-					return nil
-				})
+				s.feed(rest[:n], func(raw, _ []byte) { events = append(events, string(raw)) })
 				rest = rest[n:]
 			}
 			return events, strings.Join(events, "") + string(s.rest())
@@ -83,15 +80,14 @@ func FuzzScreens(f *testing.F) {
 		run := func(own func(string) bool) (events []string, out []byte) {
 			s, over := on.stream(own), false
 			var split splitter
-			split.feed(stream, func(raw, data []byte) error {
+			split.feed(stream, func(raw, data []byte) {
 				if over {
-					return nil
+					return
 				}
 				events = append(events, string(raw))
 				var o []byte
 				o, over = s.event(raw, data)
 				out = append(out, o...)
-				return nil
 			})
 			return events, append(out, s.end()...)
 		}

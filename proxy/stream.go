@@ -121,16 +121,15 @@ func (s *stream) more() {
 	}
 }
 
-func (s *stream) event(raw, data []byte) error {
+func (s *stream) event(raw, data []byte) {
 	if s.ended || s.next != nil {
-		return nil
+		return
 	}
 	out, over := s.screen.event(raw, data)
 	s.out = append(s.out, out...)
 	if over {
 		s.over()
 	}
-	return nil
 }
 
 // over is called at the end of an answer: the client gets its end, unless there is more
@@ -272,10 +271,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	}
 	out := bodies[0]
 	if x.hidden > 0 {
-		var err error
-		if out, err = x.req.on.join(bodies, x.own()); err != nil {
-			return nil, fmt.Errorf("join replies: %w", err)
-		}
+		out = x.req.on.join(bodies, x.own())
 	}
 	setBody(resp, out)
 	resp.Body = &passing{x: x, from: resp.Body}

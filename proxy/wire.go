@@ -22,7 +22,7 @@ type protocol struct {
 	record  func() recorder
 	results func(results []pleat.ToolResult) ([]pleat.Message, error)
 	stream  func(own func(name string) bool) screen
-	join    func(bodies [][]byte, own func(name string) bool) ([]byte, error)
+	join    func(bodies [][]byte, own func(name string) bool) []byte
 	array   string // the member that holds the messages
 	refuse  func(kind, text string) []byte
 }
@@ -38,7 +38,6 @@ type request struct {
 	on       *protocol
 	body     []byte
 	model    string
-	streams  bool
 	partial  bool // part of the conversation lies with the provider
 	system   string
 	tools    []pleat.Tool
@@ -53,7 +52,7 @@ var (
 	messages = &protocol{
 		format: pleat.FormatAnthropic, parse: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash,
 		check: anthropic.Checker, reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
-		results: func(rs []pleat.ToolResult) ([]pleat.Message, error) { return messageResults(rs) },
+		results: messageResults,
 		stream:  func(own func(string) bool) screen { return &messagesScreen{own: own} },
 		join:    joinMessages,
 		array:   "messages", refuse: refuseMessages,
@@ -115,7 +114,7 @@ func decodeMessages(body []byte) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		body: body, model: r.Model, streams: r.Stream, system: textOf(r.System), tools: r.Tools,
+		body: body, model: r.Model, system: textOf(r.System), tools: r.Tools,
 		messages: r.Messages, head: r.HeadHash, splice: r.SpliceWith, check: r.Check,
 	}, nil
 }
@@ -126,7 +125,7 @@ func decodeChat(body []byte) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		body: body, model: r.Model, streams: r.Stream, tools: r.Tools,
+		body: body, model: r.Model, tools: r.Tools,
 		messages: r.Messages, head: r.HeadHash, splice: r.SpliceWith, check: r.Check,
 	}, nil
 }
@@ -137,7 +136,7 @@ func decodeResponses(body []byte) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		body: body, model: r.Model, streams: r.Stream, partial: r.Partial(), system: textOf(r.System), tools: r.Tools,
+		body: body, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools,
 		inInput: r.InputTools(), messages: r.Messages, head: r.HeadHash, splice: r.SpliceWith, check: r.Check,
 	}, nil
 }
