@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/openai"
 )
 
 var compactCommand = command{
@@ -39,33 +40,32 @@ pleat compact session.jsonl --budget 60k --format anthropic -o request.json
 # what was folded, and how to get it back
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
+		on := declareFile(fs)
 		var fold foldFlags
-		src.declare(fs)
-		fold.declare(fs, "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+		fold.declare(fs)
 		store := declareStore(fs)
 		out := fs.String("o", "", "write the result to `OUT` instead of standard output")
 		format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
-		asJSON := fs.Bool("json", false, "print one JSON object instead")
 		quiet := fs.Bool("quiet", false, "no report on standard error")
+		fs.Lookup("json").Usage = "print one JSON object instead"
 		return func(ctx context.Context, p *program, args []string) error {
 			name, err := oneFile("compact", args)
 			if err != nil {
 				return err
 			}
-			write, ok := viewFormats[*format]
-			if !ok {
-				return usageError{fmt.Sprintf("unknown format %q: want %s", *format, strings.Join(formatNames, ", "))}
+			i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
+			if i < 0 {
+				return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses", *format)}
 			}
-			if *asJSON {
-				write = writeViewJSON
+			to := viewFormats[i]
+			if on.json {
+				to = viewFormat{write: writeViewJSON}
 			}
-			request := !*asJSON && (*format == "anthropic" || strings.HasPrefix(*format, "openai-"))
 			read := p.readSessionAhead
-			if request { // it has the system prompt and the tools, which may come last
+			if to.request { // it has the system prompt and the tools, which may come last
 				read = p.readSession
 			}
-			f, err := read(ctx, name, src)
+			f, err := read(ctx, name, on.sourceFlags)
 			if err != nil {
 				return err
 			}
@@ -75,11 +75,14 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 				return err
 			}
 			defer db.Close()
-			r, err := p.foldFile(ctx, db, f, fold, request, *format == "prompt" && !*asJSON)
+			tell := p.progress()
+			fold.request, fold.page = to.request, to.name == "prompt"
+			r, err := f.fold(ctx, tell, db, fold)
+			tell.done()
 			if err != nil {
 				return err
 			}
-			err = p.writeTo(*out, func(w io.Writer) error { return write(w, p, r) })
+			err = p.writeTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
 			if err == nil && !*quiet {
 				r.tell(p.stderr)
 			}
@@ -88,16 +91,20 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	},
 }
 
-var formatNames = []string{"text", "markdown", "prompt", "anthropic", "openai-chat", "openai-responses"}
+// viewFormat writes a folded session in a form that --format names.
+type viewFormat struct {
+	name    string
+	write   func(io.Writer, *program, *folded) error
+	request bool // it is a request body
+}
 
-// viewFormats write a folded session in the forms that --format names.
-var viewFormats = map[string]func(io.Writer, *program, *folded) error{
-	"text":             writeViewText,
-	"markdown":         writeViewMarkdown,
-	"prompt":           writeViewPrompt,
-	"anthropic":        writeAnthropic,
-	"openai-chat":      writeOpenAIChat,
-	"openai-responses": writeOpenAIResponses,
+var viewFormats = []viewFormat{
+	{"text", writeViewText, false},
+	{"markdown", writeViewMarkdown, false},
+	{"prompt", writeViewPrompt, false},
+	{"anthropic", requestBody(anthropic.Encode, anthropic.Decode), true},
+	{"openai-chat", requestBody(openai.EncodeChat, openai.DecodeChat), true},
+	{"openai-responses", requestBody(openai.EncodeResponses, openai.DecodeResponses), true},
 }
 
 // leverShare is what one lever did.
@@ -142,8 +149,8 @@ func (r *folded) tell(w io.Writer) {
 	for _, l := range byLever(rep.Folds) {
 		fmt.Fprintf(w, "  %-10s %10s  %9s → %s tokens\n", l.Lever, plural(l.Folds, "fold"), thousands(l.Before), thousands(l.After))
 	}
-	if r.plan != nil && r.plan.Warning != "" {
-		fmt.Fprintln(w, "warning:", r.plan.Warning)
+	if r.warning != "" {
+		fmt.Fprintln(w, "warning:", r.warning)
 	}
 	if rep.Snapshot.Tokens > r.budget {
 		fmt.Fprintf(w, "warning: the policy gave up above the budget\n")

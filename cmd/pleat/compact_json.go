@@ -35,17 +35,6 @@ type reportJSON struct {
 	Warning  string          `json:"warning,omitempty"`
 }
 
-func (r *folded) reportJSON() reportJSON {
-	j := reportJSON{
-		Messages: r.report.Messages, Shown: len(r.view.Messages), Levers: byLever(r.report.Folds),
-		Epochs: r.report.Epochs, Snapshot: r.report.Snapshot, Cache: r.report.Cache,
-	}
-	if r.plan != nil {
-		j.Warning = r.plan.Warning
-	}
-	return j
-}
-
 type budgetJSON struct {
 	Before int `json:"before"`
 	After  int `json:"after"`
@@ -103,17 +92,12 @@ type anchorJSON struct {
 }
 
 func writeViewJSON(w io.Writer, _ *program, r *folded) error {
+	rep := r.report
 	c := compactJSON{
-		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session,
-		Tokens: budgetJSON{r.report.Whole, r.report.Snapshot.Tokens, r.budget},
-		Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Report: r.reportJSON(),
-		Policy: r.policy, Pins: []pinJSON{}, Anchors: []anchorJSON{},
+		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
+		Messages: r.viewJSON(), Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Pins: []pinJSON{},
+		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}
-	var err error
-	if c.Messages, err = r.viewJSON(); err != nil {
-		return err
-	}
-	c.Folds = foldsJSON(r.report.Folds)
 	for _, text := range r.session.Pins() {
 		c.Pins = append(c.Pins, pinJSON{Text: text, Kind: "pin"})
 	}
@@ -151,7 +135,7 @@ func entriesJSON(entries []pleat.LedgerEntry) []entryJSON {
 
 // viewJSON describes the view message by message, with the handle of everything that
 // stands in for something else.
-func (r *folded) viewJSON() ([]viewJSON, error) {
+func (r *folded) viewJSON() []viewJSON {
 	blocks := make(map[pleat.BlockRef]string)
 	pages := make(map[string]string)
 	for _, f := range r.report.Folds {
@@ -188,7 +172,7 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 		}
 		list = append(list, j)
 	}
-	return list, nil
+	return list
 }
 
 func describeBlock(blk pleat.Block) blockJSON {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
 )
 
 // shown is the view as messages.
@@ -124,6 +122,21 @@ func fenced(text, lang string) string {
 	return fence + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
+const promptHead = `This continues an earlier session of the same work. What follows is that session: its older part
+as a page that a program wrote, its newest part word for word. The system prompt and the tools are
+yours, not part of it. Tool calls in it have been carried out; do not repeat them to see their
+results. Files may have changed since: read a file again before you edit it.
+
+Where something is folded, the command ` + "`pleat unfold HANDLE`" + ` shows the original exactly, and
+` + "`pleat search \"words\" --session %s`" + ` finds lines in it. There are no tools of these names.
+`
+
+const promptTail = `</earlier_session>
+
+Go on from where it ended. If the last request was fulfilled, say so in a sentence and wait for the
+next one.
+`
+
 // writeViewPrompt writes a text that a new session can go on from: what it is, the page,
 // the newest turns word for word, and what is asked of the reader.
 func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
@@ -131,12 +144,7 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "This continues an earlier session of the same work. What follows is that session: its older part")
-	fmt.Fprintln(w, "as a page that a program wrote, its newest part word for word. The system prompt and the tools are")
-	fmt.Fprintln(w, "yours, not part of it. Tool calls in it have been carried out; do not repeat them to see their")
-	fmt.Fprintln(w, "results. Files may have changed since: read a file again before you edit it.")
-	fmt.Fprintln(w, "\nWhere something is folded, the command `pleat unfold HANDLE` shows the original exactly, and")
-	fmt.Fprintf(w, "`pleat search \"words\" --session %s` finds lines in it. There are no tools of these names.\n", r.session.Key().Session)
+	fmt.Fprintf(w, promptHead, r.session.Key().Session)
 	if dir := r.file.info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
 	}
@@ -149,72 +157,33 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 			}
 		}
 	}
-	fmt.Fprintln(w, "</earlier_session>")
-	fmt.Fprintln(w, "\nGo on from where it ended. If the last request was fulfilled, say so in a sentence and wait for the")
-	fmt.Fprintln(w, "next one.")
+	fmt.Fprint(w, promptTail)
 	return nil
 }
 
-func (r *folded) request() (*pleat.Request, error) {
-	msgs, err := r.shown()
-	if err != nil {
-		return nil, err
-	}
-	model := r.file.info.Model
-	if model == "" {
-		model = r.file.model.ID
-	}
-	return &pleat.Request{Model: model, System: r.file.info.System, Tools: r.file.info.Tools, Messages: sendable(msgs)}, nil
-}
-
-func writeAnthropic(w io.Writer, p *program, r *folded) error {
-	return r.writeBody(w, p, anthropic.Encode, func(body []byte) ([]pleat.Violation, error) {
-		req, err := anthropic.Decode(body)
-		if err != nil {
-			return nil, err
-		}
-		return req.Check(r.file.model), nil
-	})
-}
-
-func writeOpenAIChat(w io.Writer, p *program, r *folded) error {
-	return r.writeBody(w, p, openai.EncodeChat, func(body []byte) ([]pleat.Violation, error) {
-		req, err := openai.DecodeChat(body)
-		if err != nil {
-			return nil, err
-		}
-		return req.Check(r.file.model), nil
-	})
-}
-
-func writeOpenAIResponses(w io.Writer, p *program, r *folded) error {
-	return r.writeBody(w, p, openai.EncodeResponses, func(body []byte) ([]pleat.Violation, error) {
-		req, err := openai.DecodeResponses(body)
-		if err != nil {
-			return nil, err
-		}
-		return req.Check(r.file.model), nil
-	})
-}
-
-// writeBody writes a request body and says what its provider would refuse: a session that
+// requestBody writes a request body and says what its provider would refuse: a session that
 // was broken off may not be one that can be sent as it is.
-func (r *folded) writeBody(w io.Writer, p *program, encode func(*pleat.Request) ([]byte, error), check func([]byte) ([]pleat.Violation, error)) error {
-	req, err := r.request()
-	if err != nil {
+func requestBody[R interface {
+	Check(pleat.Model) []pleat.Violation
+}](encode func(*pleat.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
+	return func(w io.Writer, p *program, r *folded) error {
+		msgs, err := r.shown()
+		if err != nil {
+			return err
+		}
+		info := r.file.info
+		body, err := encode(&pleat.Request{Model: cmp.Or(info.Model, r.file.model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
+		if err != nil {
+			return fmt.Errorf("write request: %w", err)
+		}
+		req, err := decode(body)
+		if err != nil {
+			return fmt.Errorf("check request: %w", err)
+		}
+		for _, v := range req.Check(r.file.model) {
+			fmt.Fprintf(p.stderr, "warning: the provider will refuse this: %s\n", v)
+		}
+		_, err = w.Write(append(body, '\n'))
 		return err
 	}
-	body, err := encode(req)
-	if err != nil {
-		return fmt.Errorf("write request: %w", err)
-	}
-	violations, err := check(body)
-	if err != nil {
-		return fmt.Errorf("check request: %w", err)
-	}
-	for _, v := range violations {
-		fmt.Fprintf(p.stderr, "warning: the provider will refuse this: %s\n", v)
-	}
-	_, err = w.Write(append(body, '\n'))
-	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -27,35 +26,19 @@ pleat diff session.jsonl --budget 100k
 # and every single fold
 pleat diff session.jsonl --budget 100k --folds`,
 	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
-		src.declare(fs)
+		on := declareFile(fs)
 		budget := tokenCount(60_000)
 		fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
-		name := fs.String("policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
-		asJSON := fs.Bool("json", false, "print one JSON object")
+		name := fs.String("policy", "default", policyUsage)
 		folds := fs.Bool("folds", false, "list the folds of every epoch")
 		return func(ctx context.Context, p *program, args []string) error {
-			file, err := oneFile("diff", args)
-			if err != nil {
-				return err
-			}
 			policy, err := loadPolicy(*name)
 			if err != nil {
 				return err
 			}
-			f, err := p.readSession(ctx, file, src)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			j, err := p.replay(ctx, f, policy, int(budget))
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return writeJSON(p.stdout, j)
-			}
-			return j.print(p.stdout, p.screen(), *folds)
+			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+				return f.replay(ctx, tell, policy, int(budget), *folds)
+			})
 		}
 	},
 }
@@ -71,6 +54,7 @@ type diffJSON struct {
 	Epochs []epochJSON `json:"epochs"`
 
 	whats map[pleat.BlockRef]string
+	folds bool // for people: list the folds of every epoch
 }
 
 type sideJSON struct {
@@ -95,8 +79,8 @@ type epochJSON struct {
 }
 
 // replay plays a session through the engine as its agent would have.
-func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Policy, window int) (*diffJSON, error) {
-	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}}
+func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.Policy, window int, folds bool) (*diffJSON, error) {
+	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
 	var before pleat.Snapshot
 	at := 0
 	opts := f.options()
@@ -114,8 +98,6 @@ func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Polic
 	if err != nil {
 		return nil, err
 	}
-	tell := p.progress()
-	defer tell.done()
 	answering := false
 	for rec, err := range f.records() {
 		if err != nil {
@@ -145,7 +127,7 @@ func (p *program) replay(ctx context.Context, f *sessionFile, policy pleat.Polic
 	}
 	snap := s.Snapshot()
 	j.Before = sideJSON{f.count, whole.Total(), whole}
-	j.whats = (&folded{session: s}).whats()
+	j.whats = whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
 	return j, nil
 }
@@ -197,9 +179,8 @@ func partNames(p pleat.Parts) []namedShare {
 	}
 }
 
-func (j *diffJSON) print(w io.Writer, s screen, folds bool) error {
-	p := newPage(w, s)
-	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+func (j *diffJSON) print(p *page) {
+	p.title(j.Source.File)
 	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
 	if len(j.Epochs) > 0 {
 		p.head("Epochs", "")
@@ -211,14 +192,13 @@ func (j *diffJSON) print(w io.Writer, s screen, folds bool) error {
 		if e.Warning != "" {
 			p.line("       warning: %s", e.Warning)
 		}
-		if folds {
+		if j.folds {
 			p.printFolds(e.folds, "     ", j.whats)
 			p.line("")
 		}
 	}
 	p.head("Before and after", "")
 	j.printSides(p)
-	return p.close()
 }
 
 // removed says what an epoch took away, largest first.

@@ -18,6 +18,11 @@ type foldFlags struct {
 	policy string
 	focus  string
 	pins   texts
+
+	// The budget is for the messages. System prompt and tools count only where the result
+	// has them: in a request.
+	request bool
+	page    bool // write a page even if everything fits
 }
 
 // texts is a flag that can be given several times.
@@ -26,10 +31,12 @@ type texts []string
 func (t *texts) String() string     { return "" }
 func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 
-func (f *foldFlags) declare(fs *flag.FlagSet, budget string) {
+const policyUsage = "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file"
+
+func (f *foldFlags) declare(fs *flag.FlagSet) {
 	f.budget = 60_000
-	fs.Var(&f.budget, "budget", budget)
-	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then written in any case")
 	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; can be given several times")
 }
@@ -69,17 +76,19 @@ type folded struct {
 	policy  string
 	budget  int
 	view    pleat.View
-	plan    *pleat.Plan  // nil: nothing had to be folded
+	warning string       // of the plan
 	report  pleat.Report // its folds say what they stand for in the session, not in an earlier view
 	stored  bool         // the session was in the store already
 	wait    func() error // until the messages are stored
 }
 
-// foldFile takes the session into a store and folds it to the budget.
-//
-// The budget is for the messages. System prompt and tools count only where the result has
-// them (request), and page asks for a page even if everything fits.
-func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFile, flags foldFlags, request, page bool) (*folded, error) {
+// tokens says what the session had, what is left, and what was allowed.
+func (r *folded) tokens() budgetJSON {
+	return budgetJSON{r.report.Whole, r.report.Snapshot.Tokens, r.budget}
+}
+
+// fold takes the session into a store and folds it to the budget.
+func (f *sessionFile) fold(ctx context.Context, tell *progress, store pleat.Store, flags foldFlags) (*folded, error) {
 	policy, err := loadPolicy(flags.policy)
 	if err != nil {
 		return nil, err
@@ -91,23 +100,21 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 	r := &folded{file: f, policy: policy.Name, budget: int(flags.budget)}
 	options := func() pleat.Options {
 		opts := f.options()
-		if !request {
+		if !flags.request {
 			opts.System, opts.Tools = "", nil
 		}
 		opts.Policy, opts.Budget = policy, fit(r.budget)
 		opts.Tokens = counterFor(policy, f.model)
 		opts.Observe = func(e pleat.Event) {
 			if e.Kind == pleat.EventEpoch {
-				r.plan = e.Plan
+				r.warning = e.Plan.Warning
 			}
 		}
 		return opts
 	}
-	tell := p.progress()
-	defer tell.done()
 	defer func() {
 		if r.wait != nil {
-			_ = r.wait() // the writer is not left behind; its error was told below
+			_ = r.wait() // the writer is not left behind; its error is returned below
 		}
 	}()
 	if err := r.open(ctx, tell, store, options); err != nil {
@@ -119,7 +126,7 @@ func (p *program) foldFile(ctx context.Context, store pleat.Store, f *sessionFil
 		}
 	}
 	tell.phase("folding %s", plural(f.count, "message"))
-	if page || flags.focus != "" {
+	if flags.page || flags.focus != "" {
 		if _, err := r.session.Compact(ctx, flags.focus); err != nil {
 			return nil, err
 		}
@@ -214,7 +221,7 @@ func (r *folded) takeIn(ctx context.Context, tell *progress, store pleat.Store, 
 		}
 	}
 	if have > r.file.count {
-		return batch, fmt.Errorf("session %s has %d messages, %s has %d: it was read with other flags before (use another --store)", key, have, r.file.name, r.file.count)
+		return batch, fmt.Errorf("session %s has %d messages, but %s has %d: it was stored with other flags (name another store with --store)", key, have, r.file.name, r.file.count)
 	}
 	return batch, nil
 }

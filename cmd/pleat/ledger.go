@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -27,41 +26,26 @@ pleat ledger session.jsonl --path internal/store
 # commands that failed
 pleat ledger session.jsonl --kind run --failed`,
 	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
 		var choose ledgerFlags
-		src.declare(fs)
+		on := declareFile(fs)
 		choose.declare(fs)
-		asJSON := fs.Bool("json", false, "print one JSON object")
 		files := fs.Bool("files", false, "list the changed files instead of the calls")
 		return func(ctx context.Context, p *program, args []string) error {
-			name, err := oneFile("ledger", args)
-			if err != nil {
-				return err
-			}
 			filter, err := choose.filter()
 			if err != nil {
 				return err
 			}
-			f, err := p.readSession(ctx, name, src)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			l, err := f.ledger()
-			if err != nil {
-				return err
-			}
-			j := ledgerJSON{
-				Format: formatLedger, Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
-				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
-			}
-			switch {
-			case *asJSON:
-				return writeJSON(p.stdout, j)
-			case *files:
-				return j.printFiles(p.stdout, p.screen())
-			}
-			return j.print(p.stdout, p.screen(), l.Len())
+			return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
+				l, err := f.ledger()
+				if err != nil {
+					return nil, err
+				}
+				return &ledgerJSON{
+					Format: formatLedger, Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
+					Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
+					all: l.Len(), files: *files,
+				}, nil
+			})
 		}
 	},
 }
@@ -140,18 +124,24 @@ type ledgerJSON struct {
 	Entries  []entryJSON        `json:"entries"`
 	Changed  []pleat.PathState  `json:"changed"`   // files that the session changed
 	ReadOnly []pleat.PathState  `json:"read_only"` // files that it only looked at
+
+	all   int  // calls of the session
+	files bool // for people: list the files, not the calls
 }
 
-func (j *ledgerJSON) print(w io.Writer, s screen, all int) error {
-	p := newPage(w, s)
-	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+func (j *ledgerJSON) print(p *page) {
+	p.title(j.Source.File)
+	if j.files {
+		j.printFiles(p)
+		return
+	}
 	about := plural(len(j.Entries), "call")
-	if len(j.Entries) < all {
-		about = fmt.Sprintf("%s of %s", thousands(len(j.Entries)), plural(all, "call"))
+	if len(j.Entries) < j.all {
+		about = fmt.Sprintf("%s of %s", thousands(len(j.Entries)), plural(j.all, "call"))
 	}
 	p.line("%s", about)
 	if len(j.Entries) == 0 {
-		return p.close()
+		return
 	}
 	p.line("")
 	tool := 4
@@ -171,7 +161,6 @@ func (j *ledgerJSON) print(w io.Writer, s screen, all int) error {
 			p.line("%s%s", strings.Repeat(" ", indent), p.dim(clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
 		}
 	}
-	return p.close()
 }
 
 func outcome(r pleat.ResultFacts) string {
@@ -181,12 +170,10 @@ func outcome(r pleat.ResultFacts) string {
 	return r.Outcome.String()
 }
 
-func (j *ledgerJSON) printFiles(w io.Writer, s screen) error {
-	p := newPage(w, s)
-	p.line("%s", p.bold(clipMiddle(fileName(j.Source.File), p.width)))
+func (j *ledgerJSON) printFiles(p *page) {
 	p.line("%s changed, %s only read", plural(len(j.Changed), "file"), thousands(len(j.ReadOnly)))
 	if len(j.Changed) == 0 {
-		return p.close()
+		return
 	}
 	p.line("")
 	p.line("%s", p.dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
@@ -202,5 +189,4 @@ func (j *ledgerJSON) printFiles(w io.Writer, s screen) error {
 		}
 		p.line("%s%s", line, clipMiddle(oneLine(path), p.width-columns(line)))
 	}
-	return p.close()
 }

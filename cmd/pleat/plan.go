@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -23,35 +22,23 @@ pleat plan session.jsonl --budget 30k
 # the same under another policy
 pleat plan session.jsonl --budget 30k --policy book`,
 	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
 		var fold foldFlags
-		src.declare(fs)
-		fold.declare(fs, "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
-		asJSON := fs.Bool("json", false, "print one JSON object")
+		on := declareFile(fs)
+		fold.declare(fs)
 		all := fs.Bool("all", false, "list every fold, not only the largest")
 		return func(ctx context.Context, p *program, args []string) error {
-			name, err := oneFile("plan", args)
-			if err != nil {
-				return err
-			}
-			f, err := p.readSession(ctx, name, src)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			store, drop, err := f.scratch()
-			if err != nil {
-				return err
-			}
-			defer drop()
-			r, err := p.foldFile(ctx, store, f, fold, false, false)
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return writeJSON(p.stdout, r.planJSON())
-			}
-			return r.printPlan(p.stdout, p.screen(), *all)
+			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+				store, drop, err := f.scratch()
+				if err != nil {
+					return nil, err
+				}
+				defer drop()
+				r, err := f.fold(ctx, tell, store, fold)
+				if err != nil {
+					return nil, err
+				}
+				return r.planJSON(*all), nil
+			})
 		}
 	},
 }
@@ -66,55 +53,50 @@ type planJSON struct {
 	Folds   []foldJSON      `json:"folds"`
 	Cache   pleat.CacheCost `json:"cache"`
 	Warning string          `json:"warning,omitempty"`
+
+	folds []*pleat.Fold
+	whats map[pleat.BlockRef]string
+	all   bool // for people: list all folds
 }
 
-func (r *folded) planJSON() planJSON {
-	j := planJSON{
-		Format: formatPlan, Source: r.file.json(), Policy: r.policy,
-		Tokens: budgetJSON{r.report.Whole, r.report.Snapshot.Tokens, r.budget},
-		Levers: byLever(r.report.Folds), Folds: foldsJSON(r.report.Folds), Cache: r.report.Cache,
+func (r *folded) planJSON(all bool) *planJSON {
+	return &planJSON{
+		Format: formatPlan, Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),
+		Folds: foldsJSON(r.report.Folds), Cache: r.report.Cache, Warning: r.warning,
+		folds: r.report.Folds, whats: whats(r.session), all: all,
 	}
-	if r.plan != nil {
-		j.Warning = r.plan.Warning
-	}
-	return j
 }
 
 // planRows is how many folds are listed if not all are wanted.
 const planRows = 20
 
-func (r *folded) printPlan(w io.Writer, s screen, all bool) error {
-	p := newPage(w, s)
-	rep := r.report
-	p.line("%s", p.bold(clipMiddle(fileName(r.file.name), p.width)))
-	p.line("policy %s: %s → %s tokens, budget %s", r.policy, thousands(rep.Whole), thousands(rep.Snapshot.Tokens), thousands(r.budget))
-	if len(rep.Folds) == 0 {
+func (j *planJSON) print(p *page) {
+	p.title(j.Source.File)
+	p.line("policy %s: %s → %s tokens, budget %s", j.Policy, thousands(j.Tokens.Before), thousands(j.Tokens.After), thousands(j.Tokens.Budget))
+	if len(j.folds) == 0 {
 		p.line("nothing to fold: it fits")
-		return p.close()
+		return
 	}
-	if c := rep.Cache; c.Removed > 0 {
+	if c := j.Cache; c.Removed > 0 {
 		p.line("cache: %s tokens rewritten once, %s fewer in every request", thousands(c.Rewritten), thousands(c.Removed))
 	}
-	if r.plan != nil && r.plan.Warning != "" {
-		p.line("warning: %s", r.plan.Warning)
+	if j.Warning != "" {
+		p.line("warning: %s", j.Warning)
 	}
 	p.head("By lever", "")
-	r.printLevers(p)
-	folds := rep.Folds
-	note := ""
-	if !all && len(folds) > planRows {
+	p.printLevers(j.Levers)
+	folds, note := j.folds, ""
+	if !j.all && len(folds) > planRows {
 		note = fmt.Sprintf("the %d that save most; %d more with --all", planRows, len(folds)-planRows)
 		folds = slices.Clone(folds)
 		slices.SortStableFunc(folds, func(a, b *pleat.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 		folds = folds[:planRows]
 	}
 	p.head("Folds", note)
-	p.printFolds(folds, "", r.whats())
-	return p.close()
+	p.printFolds(folds, "", j.whats)
 }
 
-func (r *folded) printLevers(p *page) {
-	shares := byLever(r.report.Folds)
+func (p *page) printLevers(shares []leverShare) {
 	most := 1
 	for _, l := range shares {
 		most = max(most, l.Before)
@@ -127,9 +109,9 @@ func (r *folded) printLevers(p *page) {
 }
 
 // whats says of every result which call it answers.
-func (r *folded) whats() map[pleat.BlockRef]string {
+func whats(s *pleat.Session) map[pleat.BlockRef]string {
 	whats := make(map[pleat.BlockRef]string)
-	for _, e := range r.session.Ledger(pleat.LedgerFilter{}) {
+	for _, e := range s.Ledger(pleat.LedgerFilter{}) {
 		if e.Outcome != pleat.Unanswered {
 			whats[e.Result] = e.Tool + " " + e.Args
 		}

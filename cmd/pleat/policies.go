@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"io"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -25,10 +24,7 @@ pleat plan session.jsonl --policy ./mine.json`,
 		return func(_ context.Context, p *program, args []string) error {
 			switch len(args) {
 			case 0:
-				if *asJSON {
-					return writeJSON(p.stdout, policiesJSON{formatPolicies, pleat.Policies()})
-				}
-				return printPolicies(p.stdout, p.screen())
+				return p.output(*asJSON, policiesJSON{formatPolicies, pleat.Policies()})
 			case 1:
 				policy, err := pleat.PolicyByName(args[0])
 				if err != nil {
@@ -46,13 +42,12 @@ type policiesJSON struct {
 	Policies []pleat.Policy `json:"policies"`
 }
 
-func printPolicies(w io.Writer, s screen) error {
-	p := newPage(w, s)
+func (j policiesJSON) print(p *page) {
 	name := 0
-	for _, policy := range pleat.Policies() {
+	for _, policy := range j.Policies {
 		name = max(name, columns(policy.Name))
 	}
-	for _, policy := range pleat.Policies() {
+	for _, policy := range j.Policies {
 		for i, line := range wrap(policy.Doc, p.width-name-2) {
 			label := p.bold(pad(policy.Name, name))
 			if i > 0 {
@@ -61,7 +56,6 @@ func printPolicies(w io.Writer, s screen) error {
 			p.line("%s  %s", label, line)
 		}
 	}
-	return p.close()
 }
 
 // wrap breaks a text at spaces into lines of at most n columns.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -41,10 +40,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 			default:
 				return usageError{"prices takes one model"}
 			}
-			if *asJSON {
-				return writeJSON(p.stdout, pricesOf(table.AsOf(), list))
-			}
-			return printPrices(p.stdout, p.screen(), table.AsOf(), list)
+			return p.output(*asJSON, pricesOf(table.AsOf(), list))
 		}
 	},
 }
@@ -83,24 +79,23 @@ func pricesOf(asOf string, models []pleat.Model) pricesJSON {
 	for _, m := range models {
 		row := modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, []priceJSON{}, m.Retires}
 		for _, p := range m.Prices {
-			row.Prices = append(row.Prices, priceJSON{p.Above, p.Input, p.CacheWrite, p.CacheWrite1h, p.CacheRead, p.Output})
+			row.Prices = append(row.Prices, priceJSON(p))
 		}
 		j.Models = append(j.Models, row)
 	}
 	return j
 }
 
-func printPrices(w io.Writer, s screen, asOf string, models []pleat.Model) error {
-	p := newPage(w, s)
-	p.line("USD for a million tokens, as of %s", asOf)
+func (j pricesJSON) print(p *page) {
+	p.line("USD for a million tokens, as of %s", j.AsOf)
 	p.line("")
 	name := 0
-	for _, m := range models {
+	for _, m := range j.Models {
 		name = max(name, columns(m.ID))
 	}
 	name = min(name, p.width-50)
 	p.line("%s", p.dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", pad("model", name), "window", "input", "write", "read", "output")))
-	for _, m := range models {
+	for _, m := range j.Models {
 		if len(m.Prices) == 0 {
 			p.line("%s%8s%9s", pad(clip(m.ID, name), name), short(m.Window), "–")
 		}
@@ -112,7 +107,6 @@ func printPrices(w io.Writer, s screen, asOf string, models []pleat.Model) error
 			p.line("%s%8s%9s%9s%9s%9s", pad(clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
 		}
 	}
-	return p.close()
 }
 
 // usd writes a price with as many digits as it has, at least two.

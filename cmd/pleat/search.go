@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -58,10 +57,7 @@ pleat search "upload limit" --session file:27a33e9`,
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return writeJSON(p.stdout, j)
-			}
-			return j.print(p.stdout, p.screen())
+			return p.output(*asJSON, &j)
 		}
 	},
 }
@@ -157,8 +153,7 @@ func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foun
 	return nil
 }
 
-func (j *searchJSON) print(w io.Writer, s screen) error {
-	p := newPage(w, s)
+func (j *searchJSON) print(p *page) {
 	if len(j.Sessions) == 0 {
 		p.line("nothing found in %s", plural(j.Searched, "session"))
 	}
@@ -176,7 +171,6 @@ func (j *searchJSON) print(w io.Writer, s screen) error {
 			p.printHit(h)
 		}
 	}
-	return p.close()
 }
 
 func (p *page) printHit(h pleat.SearchHit) {

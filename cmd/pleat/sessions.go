@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,7 +39,7 @@ pleat sessions --limit 0 --count`,
 		fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: claude-code, codex, opencode, gemini-cli, copilot-cli or pi")
 		fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
 		fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
-		paths := fl.Bool("paths", false, "print the files' paths and nothing else")
+		fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 		asJSON := fl.Bool("json", false, "print one JSON object")
 		return func(ctx context.Context, p *program, args []string) error {
 			if len(args) > 0 {
@@ -50,22 +49,11 @@ pleat sessions --limit 0 --count`,
 			if err != nil {
 				return err
 			}
-			j, err := p.findSessions(ctx, home, o, !*paths)
+			j, err := p.findSessions(ctx, home, o)
 			if err != nil {
 				return err
 			}
-			switch {
-			case *asJSON:
-				return writeJSON(p.stdout, j)
-			case *paths:
-				for _, a := range j.Agents {
-					for _, s := range a.Sessions {
-						fmt.Fprintln(p.stdout, s.File)
-					}
-				}
-				return nil
-			}
-			return j.print(p.stdout, p.screen(), home)
+			return p.output(*asJSON, j)
 		}
 	},
 }
@@ -74,6 +62,7 @@ type sessionsFlags struct {
 	home, agent string
 	limit       int
 	count       bool
+	paths       bool
 }
 
 func (p *program) home(flag string) (string, error) {
@@ -101,6 +90,9 @@ var agentFolders = []struct {
 type sessionsJSON struct {
 	Format string      `json:"format"`
 	Agents []agentJSON `json:"agents"` // those with sessions
+
+	home  string
+	paths bool // for people: the files alone
 }
 
 type agentJSON struct {
@@ -121,8 +113,8 @@ type foundSession struct {
 	Problem  string    `json:"problem,omitempty"`
 }
 
-func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags, look bool) (*sessionsJSON, error) {
-	j := &sessionsJSON{Format: formatSessions, Agents: []agentJSON{}}
+func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags) (*sessionsJSON, error) {
+	j := &sessionsJSON{Format: formatSessions, Agents: []agentJSON{}, home: home, paths: o.paths}
 	known := false
 	tell := p.progress()
 	defer tell.done()
@@ -141,7 +133,7 @@ func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags
 				return nil, err
 			}
 			tell.say("looking at %s", list[i].File)
-			if look {
+			if !o.paths {
 				list[i].look(a.agent, o.count)
 			}
 		}
@@ -264,13 +256,17 @@ func (s *foundSession) lookOpenCode() error {
 	return nil
 }
 
-func (j *sessionsJSON) print(w io.Writer, s screen, home string) error {
-	p := newPage(w, s)
-	if len(j.Agents) == 0 {
-		p.line("no sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI or pi in %s", home)
-		return p.close()
+func (j *sessionsJSON) print(p *page) {
+	if len(j.Agents) == 0 && !j.paths {
+		p.line("no sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI or pi in %s", j.home)
 	}
 	for i, a := range j.Agents {
+		if j.paths {
+			for _, f := range a.Sessions {
+				p.line("%s", f.File)
+			}
+			continue
+		}
 		if i > 0 {
 			p.line("")
 		}
@@ -290,12 +286,11 @@ func (j *sessionsJSON) print(w io.Writer, s screen, home string) error {
 				title = "(" + oneLine(f.Problem) + ")"
 			}
 			p.line("%s%s", line, clip(title, p.width-columns(line)))
-			where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
+			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 			if f.ID != "" {
 				where = "opencode export " + f.ID
 			}
 			p.line("      %s", p.dim(clipMiddle(where, p.width-6)))
 		}
 	}
-	return p.close()
 }

@@ -29,30 +29,12 @@ opencode export ses_123 | pleat show -
 # the ten tools that take the most tokens
 pleat show session.jsonl --json | jq '.tools[:10]'`,
 	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
-		src.declare(fs)
-		asJSON := fs.Bool("json", false, "print one JSON object")
+		on := declareFile(fs)
 		most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
 		return func(ctx context.Context, p *program, args []string) error {
-			name, err := oneFile("show", args)
-			if err != nil {
-				return err
-			}
-			f, err := p.readSession(ctx, name, src)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			tell := p.progress()
-			o, err := overviewOf(f, max(*most, 0), tell)
-			tell.done()
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return writeJSON(p.stdout, o)
-			}
-			return o.print(p.stdout, p.screen())
+			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+				return overviewOf(f, max(*most, 0), tell)
+			})
 		}
 	},
 }

@@ -1,58 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 	"time"
 )
 
-// page writes lines for people and remembers the first error.
-type page struct {
-	*bufio.Writer
-	screen
-}
-
-func newPage(w io.Writer, s screen) *page { return &page{bufio.NewWriter(w), s} }
-
-func (p *page) line(format string, args ...any) {
-	fmt.Fprintf(p, format, args...)
-	p.WriteByte('\n')
-}
-
-// head begins a part of the page.
-func (p *page) head(title, note string) {
-	p.line("")
-	if note != "" {
-		note = "  " + p.dim(clip(note, p.width-columns(title)-2))
-	}
-	p.line("%s%s", p.bold(title), note)
-}
-
-// close flushes; an error of any line is here.
-func (p *page) close() error {
-	if err := p.Flush(); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
-}
-
-func (o *overview) print(w io.Writer, s screen) error {
-	p := newPage(w, s)
+func (o *overview) print(p *page) {
 	o.printHead(p)
 	o.printKinds(p)
 	o.printTools(p)
 	o.printLargest(p)
 	o.printCompactions(p)
 	o.printWindow(p)
-	return p.close()
 }
 
 func (o *overview) printHead(p *page) {
 	src := o.Source
-	p.line("%s", p.bold(clipMiddle(fileName(src.File), p.width)))
+	p.title(src.File)
 	about := []string{src.Format}
 	if src.Version != "" {
 		about[0] += " " + src.Version
@@ -90,13 +55,6 @@ func (o *overview) printHead(p *page) {
 		cost = fmt.Sprintf(", $%.2f by the price table", o.USD)
 	}
 	p.line("%s tokens%s", thousands(o.Tokens.All), cost)
-}
-
-func fileName(name string) string {
-	if name == "-" {
-		return "standard input"
-	}
-	return filepath.Base(name)
 }
 
 func (o *overview) callNotes() string {

@@ -63,14 +63,6 @@ const (
 	largeGC = 40
 )
 
-// oneFile is the only argument of a command that reads a session file.
-func oneFile(command string, args []string) (string, error) {
-	if len(args) == 1 {
-		return args[0], nil
-	}
-	return "", usageError{fmt.Sprintf("%s wants one session file, or - for standard input; got %d arguments", command, len(args))}
-}
-
 // readSession reads a session file, "-" being standard input. Damage is told on standard
 // error, line by line.
 func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {

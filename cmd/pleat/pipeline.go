@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+)
+
+// Commands on session files and on the store share their steps: read the file or open the
+// store, make one result of it, and print that for people or as JSON. The steps are here; the
+// file of a command has what only that command does.
+
+// result is what a command found out. Its JSON form is a contract: docs/cli.md.
+type result interface {
+	print(p *page) // for people
+}
+
+// output prints a result: one JSON object, or lines for people.
+func (p *program) output(asJSON bool, r result) error {
+	if asJSON {
+		return writeJSON(p.stdout, r)
+	}
+	out := &page{bufio.NewWriter(p.stdout), p.screen()}
+	r.print(out)
+	if err := out.Flush(); err != nil { // of any line
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// fileCommand is a command that reads one session file.
+type fileCommand struct {
+	sourceFlags
+	name string
+	json bool
+}
+
+// declareFile declares the flags that commands on a session file share.
+func declareFile(fs *flag.FlagSet) *fileCommand {
+	c := &fileCommand{name: fs.Name()}
+	c.declare(fs)
+	fs.BoolVar(&c.json, "json", false, "print one JSON object")
+	return c
+}
+
+// run reads the file that args name and prints what find makes of it.
+func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
+	name, err := oneFile(c.name, args)
+	if err != nil {
+		return err
+	}
+	f, err := p.readSession(ctx, name, c.sourceFlags)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tell := p.progress()
+	r, err := find(f, tell)
+	tell.done()
+	if err != nil {
+		return err
+	}
+	return p.output(c.json, r)
+}
+
+// oneFile is the only argument of a command that reads a session file.
+func oneFile(command string, args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	return "", usageError{fmt.Sprintf("%s wants one session file, or - for standard input; got %d arguments", command, len(args))}
+}
+
+// onStore makes what runs a command on a store that must be there. The command takes count
+// arguments; usage says so to whoever gives another number.
+func (f *storeFlags) onStore(count int, usage string, do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
+	return func(ctx context.Context, p *program, args []string) error {
+		if len(args) != count {
+			return usageError{usage}
+		}
+		store, err := p.readStore(ctx, f)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		return do(ctx, p, store, args)
+	}
+}
+
+// page writes lines for people and remembers the first error.
+type page struct {
+	*bufio.Writer
+	screen
+}
+
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintf(p, format, args...)
+	p.WriteByte('\n')
+}
+
+// title names the file that the page is about.
+func (p *page) title(file string) { p.line("%s", p.bold(clipMiddle(fileName(file), p.width))) }
+
+// head begins a part of the page.
+func (p *page) head(title, note string) {
+	p.line("")
+	if note != "" {
+		note = "  " + p.dim(clip(note, p.width-columns(title)-2))
+	}
+	p.line("%s%s", p.bold(title), note)
+}
+
+func fileName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return filepath.Base(name)
+}
