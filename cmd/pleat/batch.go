@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -18,15 +17,12 @@ type batchStore struct {
 	key     pleat.SessionKey
 	last    uint64 // with what is being written
 	bytes   int    // of the write under way
-	whole   bool   // all until settle is one write, which can be dropped
 	settled bool
 
-	writes  chan []pleat.Entry // to the writer; nil: there is none
-	before  chan struct{}      // closed when the newest write is over; nil: there was none
-	writing sync.WaitGroup
-	mu      sync.Mutex
-	dropped bool
-	err     error // of the first write that failed
+	writes chan []pleat.Entry // to the writer; nil: there is none
+	before chan struct{}      // closed when the newest write is over; nil: there was none
+	mu     sync.Mutex
+	err    error // of the first write that failed
 }
 
 // batchBytes is how much is written at once: few writes, and little enough to hold.
@@ -59,7 +55,7 @@ func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint
 	for _, e := range entries {
 		b.bytes += len(e.Body) + len(e.Text)
 	}
-	if !b.whole && b.bytes >= batchBytes {
+	if b.bytes >= batchBytes {
 		b.flush()
 	}
 	return b.last, nil
@@ -79,17 +75,20 @@ func (b *batchStore) start(ctx context.Context, last uint64) {
 	const behind = 8
 	writes, before, done := make(chan []pleat.Entry, behind), b.before, make(chan struct{})
 	b.writes, b.before, b.bytes = writes, done, 0
-	b.writing.Go(func() {
+	go func() {
 		defer close(done)
 		if before != nil {
 			<-before
 		}
 		if b.failed() == nil {
-			b.fail(b.write(ctx, last, writes))
+			err := b.write(ctx, last, writes)
+			b.mu.Lock()
+			b.err = err
+			b.mu.Unlock()
 		}
 		for range writes { // nobody is left waiting
 		}
-	})
+	}()
 }
 
 // write is one write.
@@ -102,55 +101,23 @@ func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []ple
 				}
 			}
 		}
-		if b.isDropped() {
-			yield(pleat.Entry{}, errDropped)
-		}
 	}
 	if s, ok := b.Store.(seqStore); ok {
 		_, err := s.AppendSeq(ctx, b.key, last, entries)
 		return err
 	}
 	var all []pleat.Entry
-	for e, err := range entries {
-		if err != nil {
-			return err
-		}
+	for e := range entries {
 		all = append(all, e)
 	}
 	_, err := b.Store.Append(ctx, b.key, last, all...)
 	return err
 }
 
-// errDropped ends a write of which nothing shall be stored.
-var errDropped = errors.New("the write was given up")
-
-// drop gives up the write under way and returns when it is undone: all of them, if whole is
-// set.
-func (b *batchStore) drop() {
-	b.mu.Lock()
-	b.dropped = true
-	b.mu.Unlock()
-	_ = b.wait() // errDropped, or what makes no difference any more
-}
-
-func (b *batchStore) isDropped() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.dropped
-}
-
 func (b *batchStore) failed() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
-}
-
-func (b *batchStore) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.err == nil {
-		b.err = err
-	}
 }
 
 // flush ends the write under way, without waiting for it.
@@ -171,6 +138,8 @@ func (b *batchStore) settle() {
 // wait returns when everything that was appended is stored.
 func (b *batchStore) wait() error {
 	b.flush()
-	b.writing.Wait()
+	if b.before != nil {
+		<-b.before
+	}
 	return b.failed()
 }

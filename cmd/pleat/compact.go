@@ -49,10 +49,6 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		quiet := fs.Bool("quiet", false, "no report on standard error")
 		fs.Lookup("json").Usage = "print one JSON object instead"
 		return func(ctx context.Context, p *program, args []string) error {
-			name, err := oneFile("compact", args)
-			if err != nil {
-				return err
-			}
 			i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
 			if i < 0 {
 				return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses", *format)}
@@ -61,11 +57,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			if on.json {
 				to = viewFormat{write: writeViewJSON}
 			}
-			read := p.readSessionAhead
-			if to.request { // it has the system prompt and the tools, which may come last
-				read = p.readSession
-			}
-			f, err := read(ctx, name, on.sourceFlags)
+			f, err := on.read(ctx, p, args)
 			if err != nil {
 				return err
 			}

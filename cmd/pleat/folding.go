@@ -78,7 +78,6 @@ type folded struct {
 	view    pleat.View
 	warning string       // of the plan
 	report  pleat.Report // its folds say what they stand for in the session, not in an earlier view
-	stored  bool         // the session was in the store already
 	wait    func() error // until the messages are stored
 }
 
@@ -98,26 +97,19 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store pleat.Stor
 	// folded to another one tomorrow, and results that are too large now may fit then.
 	policy.Spill.Window = 0
 	r := &folded{file: f, policy: policy.Name, budget: int(flags.budget)}
-	options := func() pleat.Options {
-		opts := f.options()
-		if !flags.request {
-			opts.System, opts.Tools = "", nil
-		}
-		opts.Policy, opts.Budget = policy, fit(r.budget)
-		opts.Tokens = counterFor(policy, f.model)
-		opts.Observe = func(e pleat.Event) {
-			if e.Kind == pleat.EventEpoch {
-				r.warning = e.Plan.Warning
-			}
-		}
-		return opts
+	opts := f.options()
+	if !flags.request {
+		opts.System, opts.Tools = "", nil
 	}
-	defer func() {
-		if r.wait != nil {
-			_ = r.wait() // the writer is not left behind; its error is returned below
+	opts.Policy, opts.Budget = policy, fit(r.budget)
+	opts.Tokens = counterFor(policy, f.model)
+	opts.Observe = func(e pleat.Event) {
+		if e.Kind == pleat.EventEpoch {
+			r.warning = e.Plan.Warning
 		}
-	}()
-	if err := r.open(ctx, tell, store, options); err != nil {
+	}
+	defer func() { _ = r.wait() }() // the writer is not left behind; its error is returned below
+	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
 	for _, text := range flags.pins {
@@ -168,62 +160,31 @@ func counterFor(policy pleat.Policy, m pleat.Model) *pleat.Tokenizer {
 // open opens the file's session in the store and brings it to where folding begins: all
 // messages there, no epoch in force. A run before this one may have folded it already, to
 // another budget.
-//
-// Of a file that is still being read the model is taken to be the one that it names first.
-// If it names another one last, everything is done again with that: nothing was stored.
-func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, options func() pleat.Options) error {
-	f, first := r.file, ""
-	reading := f.ahead != nil
-	if reading {
-		if err := f.ahead.sum(); err != nil {
-			return err
-		}
-		first = f.firstModel()
-		f.setModel(first)
-	}
-	opts := options()
-	batch, err := r.takeIn(ctx, tell, store, opts)
-	if err == nil && reading && f.flags.model == "" && f.info.Model != first {
-		batch.drop()
-		f.setModel(f.info.Model)
-		opts = options()
-		batch, err = r.takeIn(ctx, tell, store, opts)
-	}
-	if err != nil {
-		batch.drop()
+func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) error {
+	f, key := r.file, r.file.key()
+	batch := &batchStore{Store: store, key: key}
+	r.wait = batch.wait
+	var err error
+	if r.session, err = pleat.OpenSession(ctx, batch, key, &opts); err != nil {
 		return err
 	}
-	r.wait = batch.wait
-	batch.settle()
-	if r.stored && len(r.session.Report().Epochs) > 0 {
-		if err := batch.wait(); err != nil {
+	have := r.session.Len()
+	if have > f.count {
+		return fmt.Errorf("session %s has %d messages, but %s has %d: it was stored with other flags (name another store with --store)", key, have, f.name, f.count)
+	}
+	if have < f.count {
+		if err := f.appendTo(ctx, r.session, have, tell); err != nil {
 			return err
 		}
-		return r.unfoldAll(ctx)
 	}
-	return nil
-}
-
-// takeIn opens the session and appends the messages that it does not have. They are stored
-// when the batch is settled, or never if it is dropped.
-func (r *folded) takeIn(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) (*batchStore, error) {
-	key := r.file.key()
-	batch := &batchStore{Store: store, key: key, whole: r.file.ahead != nil}
-	s, err := pleat.OpenSession(ctx, batch, key, &opts)
-	if err != nil {
-		return batch, err
+	batch.settle()
+	if have == 0 || len(r.session.Report().Epochs) == 0 {
+		return nil
 	}
-	have := s.Len()
-	r.session, r.stored = s, have > 0
-	if r.file.ahead != nil || have < r.file.count {
-		if err := r.file.appendTo(ctx, s, have, tell); err != nil {
-			return batch, err
-		}
+	if err := batch.wait(); err != nil {
+		return err
 	}
-	if have > r.file.count {
-		return batch, fmt.Errorf("session %s has %d messages, but %s has %d: it was stored with other flags (name another store with --store)", key, have, r.file.name, r.file.count)
-	}
-	return batch, nil
+	return r.unfoldAll(ctx)
 }
 
 // unfoldAll undoes the epochs of earlier runs. Meanwhile the budget is wide enough for

@@ -13,6 +13,24 @@ import (
 // longMessage is the size from which a message is taken in by itself.
 const longMessage = 4 << 20
 
+// How much garbage there may be beside what is in use, in per cent: much while that is
+// little, because commands are short; little where a session is large.
+const (
+	usualGC = 400
+	largeGC = 40
+)
+
+// collectFor sets garbage collection up for a session of so many bytes, unless the user did.
+func (p *program) collectFor(size int64) {
+	switch {
+	case p.getenv("GOGC") != "":
+	case size > keptFile:
+		debug.SetGCPercent(largeGC)
+	default:
+		debug.SetGCPercent(usualGC)
+	}
+}
+
 // What a large session may take in memory before garbage is collected more eagerly: some for
 // the work itself, and what is known of each message.
 const (

@@ -45,13 +45,17 @@ func declareFile(fs *flag.FlagSet) *fileCommand {
 	return c
 }
 
-// run reads the file that args name and prints what find makes of it.
-func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
-	name, err := oneFile(c.name, args)
-	if err != nil {
-		return err
+// read reads the file that is the command's only argument.
+func (c *fileCommand) read(ctx context.Context, p *program, args []string) (*sessionFile, error) {
+	if len(args) != 1 {
+		return nil, usageError{fmt.Sprintf("%s wants one session file, or - for standard input; got %d arguments", c.name, len(args))}
 	}
-	f, err := p.readSession(ctx, name, c.sourceFlags)
+	return p.readSession(ctx, args[0], c.sourceFlags)
+}
+
+// run reads the file and prints what find makes of it.
+func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
+	f, err := c.read(ctx, p, args)
 	if err != nil {
 		return err
 	}
@@ -63,14 +67,6 @@ func (c *fileCommand) run(ctx context.Context, p *program, args []string, find f
 		return err
 	}
 	return p.output(c.json, r)
-}
-
-// oneFile is the only argument of a command that reads a session file.
-func oneFile(command string, args []string) (string, error) {
-	if len(args) == 1 {
-		return args[0], nil
-	}
-	return "", usageError{fmt.Sprintf("%s wants one session file, or - for standard input; got %d arguments", command, len(args))}
 }
 
 // onStore makes what runs a command on a store that must be there. The command takes count

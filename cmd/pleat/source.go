@@ -1,15 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
+	"hash"
 	"io"
 	"iter"
 	"os"
-	"runtime/debug"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -35,156 +37,65 @@ type sessionFile struct {
 	name   string // as it was given
 	number int    // which session of the file, from 1
 	size   int64
-	hash   pleat.Hash   // of the whole file
-	sum    func() error // finds the hash
+	hash   hash.Hash // of the whole file
 	info   sessionlog.Info
 	count  int                 // of messages
 	kept   []sessionlog.Record // all of them, unless the file is large: then it is read again
-	ahead  *ahead              // the file is still being read: the rest comes from here; nil: it was read
 	model  pleat.Model
 	known  bool // the model is in the table
 
-	log     *sessionlog.Log
-	input   io.Closer
-	flags   sourceFlags
-	stderr  io.Writer
-	skipped int  // damaged lines
-	told    bool // they were reported
+	log   *sessionlog.Log
+	input io.Closer
 }
 
 // keptFile is the size up to which a file's messages are kept in memory between reading
 // what it is and doing something with it.
 const keptFile = 16 << 20
 
-// How much garbage there may be beside what is in use, in per cent: much while that is
-// little, because commands are short; little where a session is large.
-const (
-	usualGC = 400
-	largeGC = 40
-)
+// maxDamage is how many damaged lines are told one by one.
+const maxDamage = 20
 
-// readSession reads a session file, "-" being standard input. Damage is told on standard
+// readSession reads a session file, "-" being standard input: what it is, how many messages
+// it has, and the messages themselves unless the file is large. Damage is told on standard
 // error, line by line.
 func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
-	f, err := p.openSession(name, flags)
+	if flags.number < 1 {
+		return nil, usageError{"--session counts from 1"}
+	}
+	in, err := p.openInput(name)
 	if err != nil {
 		return nil, err
 	}
-	return f.readAll(ctx, p)
-}
-
-// readSessionAhead is readSession for a command that can begin before the file is read, if
-// it is not too large. Then messages come from [sessionFile.records], and all else is known
-// after the last of them.
-func (p *program) readSessionAhead(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
-	f, err := p.openSession(name, flags)
-	if err != nil {
-		return nil, err
-	}
-	if f.size > aheadFile {
-		return f.readAll(ctx, p)
-	}
-	f.readAhead(ctx)
-	return f, nil
-}
-
-func (f *sessionFile) readAll(ctx context.Context, p *program) (*sessionFile, error) {
-	err := f.sum()
-	if err == nil {
-		err = f.take(ctx, p)
-	}
-	if err != nil {
+	f := &sessionFile{name: name, number: flags.number, input: in, hash: sha256.New()}
+	if err := f.read(ctx, p, in, flags); err != nil {
 		f.Close()
 		return nil, err
 	}
-	f.setModel(f.info.Model)
+	f.model, f.known = pleat.DefaultModels().Lookup(cmp.Or(flags.model, f.info.Model))
 	if f.kept != nil {
 		f.Close() // nothing more is read
 	}
 	return f, nil
 }
 
-// setModel takes the model that the user named, else the file's.
-func (f *sessionFile) setModel(name string) {
-	if f.flags.model != "" {
-		name = f.flags.model
-	}
-	f.model, f.known = pleat.DefaultModels().Lookup(name)
-}
-
-// openSession opens a session file and finds out what it is.
-func (p *program) openSession(name string, flags sourceFlags) (*sessionFile, error) {
-	if flags.number < 1 {
-		return nil, usageError{"--session counts from 1"}
-	}
-	f := &sessionFile{name: name, number: flags.number, flags: flags, stderr: p.stderr}
-	in, err := p.openInput(name)
-	if err != nil {
-		return nil, err
-	}
-	f.input = in
-	if err := f.open(in); err != nil {
-		f.Close()
-		return nil, err
-	}
-	p.collectFor(f.size)
-	return f, nil
-}
-
-func (f *sessionFile) open(in io.Reader) error {
+func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags sourceFlags) error {
 	src, err := f.hashed(in)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", f.name, err)
+		return f.explain(err)
 	}
+	skipped, told := 0, false
 	f.log, err = sessionlog.Open(src, &sessionlog.Options{
-		Session: f.flags.number - 1, Strict: f.flags.strict, Sidechains: f.flags.sidechains,
+		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
-			if f.skipped++; f.skipped <= maxDamage && !f.flags.strict && !f.told {
-				fmt.Fprintf(f.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+			if skipped++; skipped <= maxDamage && !flags.strict && !told {
+				fmt.Fprintf(p.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
 			}
 		},
 	})
 	if err != nil {
 		return f.explain(err)
 	}
-	return nil
-}
-
-// collectFor sets garbage collection up for a session of so many bytes, unless the user did.
-func (p *program) collectFor(size int64) {
-	switch {
-	case p.getenv("GOGC") != "":
-	case size > keptFile:
-		debug.SetGCPercent(largeGC)
-	default:
-		debug.SetGCPercent(usualGC)
-	}
-}
-
-// Close lets go of the file. It can be called again.
-func (f *sessionFile) Close() error {
-	var err error
-	if f.ahead != nil {
-		f.ahead.join()
-		f.ahead = nil
-	}
-	if f.log != nil {
-		err = f.log.Close()
-		f.log = nil
-	}
-	if f.input != nil {
-		err = errors.Join(err, f.input.Close())
-		f.input = nil
-	}
-	return err
-}
-
-// maxDamage is how many damaged lines are told one by one.
-const maxDamage = 20
-
-// take reads the file through once: what it is, how many messages it has, and the messages
-// themselves if they are few.
-func (f *sessionFile) take(ctx context.Context, p *program) error {
+	p.collectFor(f.size)
 	tell := p.progress()
 	defer tell.done()
 	for rec, err := range f.log.Records() {
@@ -200,26 +111,31 @@ func (f *sessionFile) take(ctx context.Context, p *program) error {
 		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
 	}
 	p.holdTo(f.size, f.count)
-	return f.wasRead()
-}
-
-// wasRead takes what is known of the file when all of it was read.
-func (f *sessionFile) wasRead() error {
-	f.info = f.log.Info()
-	if f.count == 0 {
+	if f.info = f.log.Info(); f.count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
-	if f.told = true; f.skipped > maxDamage && !f.flags.strict {
-		fmt.Fprintf(f.stderr, "pleat: %s: %d more lines skipped\n", f.name, f.skipped-maxDamage)
+	if told = true; skipped > maxDamage && !flags.strict {
+		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
 	}
 	return nil
 }
 
+// Close lets go of the file. It can be called again.
+func (f *sessionFile) Close() error {
+	var err error
+	if f.log != nil {
+		err = f.log.Close()
+		f.log = nil
+	}
+	if f.input != nil {
+		err = errors.Join(err, f.input.Close())
+		f.input = nil
+	}
+	return err
+}
+
 // records yields the messages in order. A large file is read again.
 func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
-	if f.ahead != nil {
-		return f.coming
-	}
 	return func(yield func(sessionlog.Record, error) bool) {
 		if f.kept != nil {
 			for _, rec := range f.kept {
@@ -278,55 +194,32 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// hashed prepares hashing what is read. A file is hashed by itself; what cannot be read
-// twice is hashed on its way to the reader, which takes all of it when it is opened.
+// hashed hashes what is read. A file is hashed before; what cannot be read twice is hashed
+// on its way to the reader, which takes all of it when it is opened.
 func (f *sessionFile) hashed(in io.Reader) (io.Reader, error) {
 	if file, ok := in.(*os.File); ok {
 		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
-			return file, f.hashedFile(file, at)
+			if f.size, err = io.Copy(f.hash, file); err == nil {
+				_, err = file.Seek(at, io.SeekStart)
+			}
+			return file, err
 		}
 	}
-	sum := sha256.New()
-	f.sum = func() error {
-		sum.Sum(f.hash[:0])
-		return nil
-	}
-	return io.TeeReader(in, counted{sum, &f.size}), nil
+	return io.TeeReader(in, io.MultiWriter(f.hash, (*byteCount)(&f.size))), nil
 }
 
-func (f *sessionFile) hashedFile(file *os.File, at int64) error {
-	end, err := file.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = file.Seek(at, io.SeekStart)
-	}
-	f.size = end - at
-	f.sum = func() error {
-		sum := sha256.New()
-		if _, err := io.Copy(sum, io.NewSectionReader(file, at, f.size)); err != nil {
-			return fmt.Errorf("read %s: %w", f.name, err)
-		}
-		sum.Sum(f.hash[:0])
-		return nil
-	}
-	return err
-}
+// byteCount counts the bytes that are written to it.
+type byteCount int64
 
-// counted passes bytes on and counts them.
-type counted struct {
-	w io.Writer
-	n *int64
-}
-
-func (c counted) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	*c.n += int64(n)
-	return n, err
+func (n *byteCount) Write(b []byte) (int, error) {
+	*n += byteCount(len(b))
+	return len(b), nil
 }
 
 // key is the name under which the session is kept in a store: the same file content is
 // the same session, wherever the file lies.
 func (f *sessionFile) key() pleat.SessionKey {
-	name := "file:" + f.hash.String()[:16]
+	name := "file:" + hex.EncodeToString(f.hash.Sum(nil))[:16]
 	if f.number > 1 {
 		name += fmt.Sprintf(":%d", f.number)
 	}
@@ -369,11 +262,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 				return err
 			}
 		}
-		if f.ahead != nil {
-			tell.say("taking in %s", plural(n, "message"))
-		} else {
-			tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
-		}
+		tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
 	}
 	return flush()
 }

@@ -14,7 +14,7 @@ import (
 
 // A file that names another model at its end is counted by that one from the beginning, as
 // if it had been read first.
-func TestAheadOtherModel(t *testing.T) {
+func TestOtherModelLast(t *testing.T) {
 	text := longSession(60)
 	const name = "claude-opus-4-5-20251101"
 	at := bytes.LastIndex(text, []byte(name))
@@ -62,7 +62,7 @@ func compactFile(t *testing.T, text []byte, args ...string) (out []byte, store s
 }
 
 // What cannot be read to its end is not stored in part.
-func TestAheadGivesUp(t *testing.T) {
+func TestUnreadableIsNotStored(t *testing.T) {
 	dir := t.TempDir()
 	file, store := filepath.Join(dir, "session.jsonl"), filepath.Join(dir, "pleat.db")
 	var text bytes.Buffer // a Codex rollout, which is read in one pass
