@@ -99,14 +99,6 @@ var viewFormats = []viewFormat{
 	{"openai-responses", requestBody(openai.EncodeResponses, openai.DecodeResponses), true},
 }
 
-// leverShare is what one lever did.
-type leverShare struct {
-	Lever  pleat.Lever `json:"lever"`
-	Folds  int         `json:"folds"`
-	Before int         `json:"tokens_before"`
-	After  int         `json:"tokens_after"`
-}
-
 // byLever sums folds up by lever, in the order in which the levers are pulled.
 func byLever(folds []*pleat.Fold) []leverShare {
 	list := []leverShare{}

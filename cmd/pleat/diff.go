@@ -43,41 +43,6 @@ pleat diff session.jsonl --budget 100k --folds`,
 	},
 }
 
-// diffJSON is what "pleat diff --json" prints. It is a contract: docs/cli.md.
-type diffJSON struct {
-	Format string      `json:"format"`
-	Source sourceJSON  `json:"source"`
-	Policy string      `json:"policy"`
-	Window int         `json:"window"`
-	Before sideJSON    `json:"before"` // everything that was said
-	After  sideJSON    `json:"after"`  // what the model would be shown at the end
-	Epochs []epochJSON `json:"epochs"`
-
-	whats map[pleat.BlockRef]string
-	folds bool // for people: list the folds of every epoch
-}
-
-type sideJSON struct {
-	Messages int         `json:"messages"`
-	Tokens   int         `json:"tokens"`
-	Parts    pleat.Parts `json:"parts"`
-}
-
-// epochJSON is what one epoch did.
-type epochJSON struct {
-	Epoch   int           `json:"epoch"`
-	Message int           `json:"message"` // opened before the answer that is this message, from 1
-	Trigger pleat.Trigger `json:"trigger"`
-	Before  int           `json:"tokens_before"`
-	After   int           `json:"tokens_after"`
-	Removed pleat.Parts   `json:"removed"` // tokens; negative: added
-	Levers  []leverShare  `json:"levers"`
-	Folds   []foldJSON    `json:"folds"`
-	Warning string        `json:"warning,omitempty"`
-
-	folds []*pleat.Fold
-}
-
 // replay plays a session through the engine as its agent would have.
 func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.Policy, window int, folds bool) (*diffJSON, error) {
 	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}

@@ -27,15 +27,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 		f := declareStore(fs)
 		out := fs.String("o", "", "write to `FILE` instead of standard output")
 		force := fs.Bool("force", false, "replace FILE if it is there")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) != 1 {
-				return usageError{"export takes one session"}
-			}
-			store, err := p.readStore(ctx, f)
-			if err != nil {
-				return err
-			}
-			defer store.Close()
+		return f.onStore(1, "export takes one session", func(ctx context.Context, p *program, store anyStore, args []string) error {
 			info, err := storedSession(ctx, store, f, args[0])
 			if err != nil {
 				return err
@@ -51,7 +43,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 			}
 			fmt.Fprintf(p.stderr, "Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
 			return nil
-		}
+		})
 	},
 }
 

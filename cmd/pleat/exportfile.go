@@ -162,9 +162,11 @@ func (x *exportReader) next() (pleat.Entry, error) {
 	if x.seq++; v.Seq != x.seq || x.seq > x.header.Entries {
 		return pleat.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq, x.seq, x.header.Entries))
 	}
-	return pleat.Entry{
-		Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data, Body: v.Body,
-	}, nil
+	e := pleat.Entry{Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data, Body: v.Body}
+	if e.BodySize = len(e.Body); e.BodySize > 0 {
+		e.BodyHash = pleat.HashOf(e.Body)
+	}
+	return e, nil
 }
 
 func (x *exportReader) end(v exportEnd) error {

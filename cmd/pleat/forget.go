@@ -28,15 +28,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		yes := fs.Bool("yes", false, "do not ask")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) != 1 {
-				return usageError{"forget takes one session"}
-			}
-			store, err := p.readStore(ctx, f)
-			if err != nil {
-				return err
-			}
-			defer store.Close()
+		return f.onStore(1, "forget takes one session", func(ctx context.Context, p *program, store anyStore, args []string) error {
 			key := f.key(args[0])
 			info, err := storedSession(ctx, store, f, key.Session)
 			if errors.Is(err, pleat.ErrCorrupt) {
@@ -61,7 +53,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 			}
 			fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))
 			return nil
-		}
+		})
 	},
 }
 

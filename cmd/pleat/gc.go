@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,17 +50,15 @@ pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`
 				return err
 			}
 			defer store.Close()
-			all, err := g.candidates(ctx, store)
+			find := allSessions
+			if g.all {
+				find = shownSessions
+			}
+			list, err := find(ctx, store, g.tenant)
 			if err != nil {
 				return err
 			}
-			list := make([]pleat.SessionInfo, 0, len(all))
-			for _, info := range all {
-				if chosen(info) {
-					list = append(list, info)
-				}
-			}
-			return g.run(ctx, p, store, list)
+			return g.run(ctx, p, store, slices.DeleteFunc(list, func(info pleat.SessionInfo) bool { return !chosen(info) }))
 		}
 	},
 }
@@ -69,14 +68,6 @@ type gcFlags struct {
 	before, older, name string
 	all                 bool
 	yes, dry, json      bool
-}
-
-// candidates are the sessions among which the flags choose.
-func (g *gcFlags) candidates(ctx context.Context, store anyStore) ([]pleat.SessionInfo, error) {
-	if g.all {
-		return sessionsOfAll(ctx, store, "")
-	}
-	return allSessions(ctx, store, g.tenant)
 }
 
 // choice says which sessions the flags name.
@@ -140,17 +131,13 @@ func parseAge(s string) (time.Duration, error) {
 }
 
 func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []pleat.SessionInfo) error {
-	out := struct {
-		Format   string       `json:"format"`
-		Deleted  bool         `json:"deleted"`
-		Sessions []storedJSON `json:"sessions"`
-	}{formatGC, g.yes, storedInfo(ctx, store, list)}
+	out := gcJSON{formatGC, g.yes, storedInfo(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
-			fmt.Fprintln(p.stdout, "No session is meant.")
+			fmt.Fprintln(p.stdout, "The flags match no session.")
 			return nil
 		}
-		if err := printSessions(p, out.Sessions); err != nil {
+		if err := p.output(false, storedListJSON{Sessions: out.Sessions}); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -59,11 +58,7 @@ pleat import session.jsonl --as from-laptop`,
 			if err != nil {
 				return fmt.Errorf("import session %s: %w", i.key, err)
 			}
-			if *asJSON {
-				return writeJSON(p.stdout, done)
-			}
-			fmt.Fprintln(p.stdout, done)
-			return nil
+			return p.output(*asJSON, done)
 		}
 	},
 }
@@ -98,30 +93,20 @@ type importing struct {
 	mended int
 }
 
-// imported is what an import did.
-type imported struct {
-	Format  string `json:"format"`
-	Session string `json:"session"`
-	Entries uint64 `json:"entries"` // in the file
-	Added   uint64 `json:"added"`   // to the store
-	Stored  uint64 `json:"stored"`  // in the store now
-	Mended  int    `json:"mended"`  // bodies that were damaged in the store
-	Folds   int    `json:"folds"`   // unfolded as a check
-}
-
-// String tells it to a person.
-func (d imported) String() string {
+func (d importedJSON) print(p *page) {
+	session, folds := printable(d.Session), plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
-		return fmt.Sprintf("Mended %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), printable(d.Session), entryCount(d.Added), plural(d.Folds, "fold"))
+		p.line("Mended %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
 	case d.Added > 0 && d.Added < d.Entries:
-		return fmt.Sprintf("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), printable(d.Session), d.Stored, plural(d.Folds, "fold"))
+		p.line("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), session, d.Stored, folds)
 	case d.Added > 0:
-		return fmt.Sprintf("Imported session %s: %s; %s checked.", printable(d.Session), entryCount(d.Added), plural(d.Folds, "fold"))
+		p.line("Imported session %s: %s; %s checked.", session, entryCount(d.Added), folds)
 	case d.Stored > d.Entries:
-		return fmt.Sprintf("Session %s is there already and has gone on: %s, the file has %d.", printable(d.Session), entryCount(d.Stored), d.Entries)
+		p.line("Session %s is there already and has gone on: %s, the file has %d.", session, entryCount(d.Stored), d.Entries)
+	default:
+		p.line("Session %s is there already: %s, all the same; %s checked.", session, entryCount(d.Stored), folds)
 	}
-	return fmt.Sprintf("Session %s is there already: %s, all the same; %s checked.", printable(d.Session), entryCount(d.Stored), plural(d.Folds, "fold"))
 }
 
 // read goes through the file from the beginning. Messages come with their search text.
@@ -167,8 +152,8 @@ func (i *importing) check(ctx context.Context) (exportHeader, error) {
 	})
 }
 
-func (i *importing) run(ctx context.Context) (imported, error) {
-	done := imported{Format: formatImport, Session: i.key.Session}
+func (i *importing) run(ctx context.Context) (importedJSON, error) {
+	done := importedJSON{Format: formatImport, Session: i.key.Session}
 	last, err := i.compare(ctx)
 	if err != nil {
 		return done, err
@@ -207,7 +192,7 @@ func (i *importing) compare(ctx context.Context) (last uint64, err error) {
 		if int(e.Seq) > len(there) {
 			return nil
 		}
-		if !sameEntry(there[e.Seq-1], e) {
+		if !equalEntries(there[e.Seq-1], e) {
 			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
 		}
 		return i.mend(ctx, e)
@@ -236,48 +221,67 @@ func (i *importing) mend(ctx context.Context, e pleat.Entry) error {
 	return keeper.Forget(ctx, key)
 }
 
-func sameEntry(stored, e pleat.Entry) bool {
-	var body pleat.Hash
-	if len(e.Body) > 0 {
-		body = pleat.HashOf(e.Body)
+// add appends the file's entries after number last.
+func (i *importing) add(ctx context.Context, last uint64) (entries, added uint64, err error) {
+	w := entryWriter{store: i.store, key: i.key, last: last}
+	header, err := i.read(ctx, "importing", func(e pleat.Entry) error {
+		if e.Seq <= last {
+			return nil
+		}
+		return i.more(w.add(ctx, e), &w)
+	})
+	if err == nil {
+		err = i.more(w.flush(ctx), &w)
 	}
-	return stored.Kind == e.Kind && stored.Label == e.Label && stored.Time.Equal(e.Time) &&
-		bytes.Equal(stored.Data, e.Data) && stored.BodyHash == body
+	return header.Entries, w.added, err
 }
 
-// Entries are appended in batches, because each Append waits for the disk.
+// more says how to go on after an error.
+func (i *importing) more(err error, w *entryWriter) error {
+	if err != nil {
+		return fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
+	}
+	return nil
+}
+
+// entryWriter appends entries to a session in batches, because each Append waits for the
+// disk.
+type entryWriter struct {
+	store pleat.Store
+	key   pleat.SessionKey
+	last  uint64 // entry that was there before
+	added uint64
+	bytes int64 // of the bodies of those that were added
+
+	batch []pleat.Entry
+	size  int
+}
+
+// How much is written at once.
 const (
 	importEntries = 256
 	importBytes   = 4 << 20
 )
 
-// add appends the file's entries after number last.
-func (i *importing) add(ctx context.Context, last uint64) (entries, added uint64, err error) {
-	var batch []pleat.Entry
-	size := 0
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		if _, err := i.store.Append(ctx, i.key, last+added, batch...); err != nil {
-			return fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, last+added)
-		}
-		added += uint64(len(batch))
-		batch, size = batch[:0], 0
+func (w *entryWriter) add(ctx context.Context, e pleat.Entry) error {
+	w.batch = append(w.batch, e)
+	if w.size += len(e.Body) + len(e.Data) + len(e.Text); len(w.batch) == importEntries || w.size >= importBytes {
+		return w.flush(ctx)
+	}
+	return nil
+}
+
+func (w *entryWriter) flush(ctx context.Context) error {
+	if len(w.batch) == 0 {
 		return nil
 	}
-	header, err := i.read(ctx, "importing", func(e pleat.Entry) error {
-		if e.Seq <= last {
-			return nil
-		}
-		batch = append(batch, e)
-		if size += len(e.Body) + len(e.Data); len(batch) == importEntries || size >= importBytes {
-			return flush()
-		}
-		return nil
-	})
-	if err == nil {
-		err = flush()
+	if _, err := w.store.Append(ctx, w.key, w.last+w.added, w.batch...); err != nil {
+		return err
 	}
-	return header.Entries, added, err
+	for _, e := range w.batch {
+		w.bytes += int64(len(e.Body))
+	}
+	w.added += uint64(len(w.batch))
+	w.batch, w.size = w.batch[:0], 0
+	return nil
 }

@@ -115,20 +115,6 @@ func keepPaths(list []pleat.PathState, f pleat.LedgerFilter) []pleat.PathState {
 	return kept
 }
 
-// ledgerJSON is what "pleat ledger --json" prints. It is a contract: docs/cli.md.
-type ledgerJSON struct {
-	Format   string             `json:"format"`
-	Source   sourceJSON         `json:"source"`
-	Filter   pleat.LedgerFilter `json:"filter"`
-	Counts   pleat.LedgerCounts `json:"counts"` // of the entries
-	Entries  []entryJSON        `json:"entries"`
-	Changed  []pleat.PathState  `json:"changed"`   // files that the session changed
-	ReadOnly []pleat.PathState  `json:"read_only"` // files that it only looked at
-
-	all   int  // calls of the session
-	files bool // for people: list the files, not the calls
-}
-
 func (j *ledgerJSON) print(p *page) {
 	p.title(j.Source.File)
 	if j.files {

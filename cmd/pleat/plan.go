@@ -43,22 +43,6 @@ pleat plan session.jsonl --budget 30k --policy book`,
 	},
 }
 
-// planJSON is what "pleat plan --json" prints. It is a contract: docs/cli.md.
-type planJSON struct {
-	Format  string          `json:"format"`
-	Source  sourceJSON      `json:"source"`
-	Policy  string          `json:"policy"`
-	Tokens  budgetJSON      `json:"tokens"`
-	Levers  []leverShare    `json:"levers"`
-	Folds   []foldJSON      `json:"folds"`
-	Cache   pleat.CacheCost `json:"cache"`
-	Warning string          `json:"warning,omitempty"`
-
-	folds []*pleat.Fold
-	whats map[pleat.BlockRef]string
-	all   bool // for people: list all folds
-}
-
 func (r *folded) planJSON(all bool) *planJSON {
 	return &planJSON{
 		Format: formatPlan, Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),

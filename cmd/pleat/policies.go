@@ -37,11 +37,6 @@ pleat plan session.jsonl --policy ./mine.json`,
 	},
 }
 
-type policiesJSON struct {
-	Format   string         `json:"format"`
-	Policies []pleat.Policy `json:"policies"`
-}
-
 func (j policiesJSON) print(p *page) {
 	name := 0
 	for _, policy := range j.Policies {

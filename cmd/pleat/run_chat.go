@@ -227,7 +227,7 @@ func (r *running) sessions(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	return printSessions(r.p, storedInfo(ctx, r.store, list))
+	return r.p.output(false, storedListJSON{Sessions: storedInfo(ctx, r.store, list)})
 }
 
 func (r *running) again(ctx context.Context, id string) error {

@@ -62,20 +62,6 @@ pleat search "upload limit" --session file:27a33e9`,
 	},
 }
 
-// searchJSON is what "pleat search --json" prints. It is a contract: docs/cli.md.
-type searchJSON struct {
-	Format   string      `json:"format"`
-	Query    string      `json:"query"`
-	Searched int         `json:"searched"` // sessions
-	Sessions []foundJSON `json:"sessions"` // those with hits
-}
-
-type foundJSON struct {
-	Session string            `json:"session,omitempty"` // in the store
-	File    string            `json:"file,omitempty"`
-	Hits    []pleat.SearchHit `json:"hits"`
-}
-
 func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req pleat.SearchRequest) error {
 	f, err := p.readSession(ctx, name, src)
 	if err != nil {

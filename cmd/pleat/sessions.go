@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -84,33 +83,6 @@ var agentFolders = []struct {
 	{sessionlog.GeminiCLI, []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"}},
 	{sessionlog.CopilotCLI, []string{".copilot/session-state/*/events.jsonl", ".copilot/session-state/*.jsonl"}},
 	{sessionlog.Pi, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
-}
-
-// sessionsJSON is what "pleat sessions --json" prints. It is a contract: docs/cli.md.
-type sessionsJSON struct {
-	Format string      `json:"format"`
-	Agents []agentJSON `json:"agents"` // those with sessions
-
-	home  string
-	paths bool // for people: the files alone
-}
-
-type agentJSON struct {
-	Agent    string         `json:"agent"`
-	Found    int            `json:"found"`    // all of its sessions
-	Sessions []foundSession `json:"sessions"` // newest first
-}
-
-type foundSession struct {
-	File     string    `json:"file"`
-	Modified time.Time `json:"modified"`
-	Bytes    int64     `json:"bytes"`
-	Tokens   int       `json:"tokens"`
-	Counted  bool      `json:"counted"` // else the tokens are estimated from the size
-	Messages int       `json:"messages,omitempty"`
-	Title    string    `json:"title,omitempty"`
-	ID       string    `json:"id,omitempty"` // opencode: what to export
-	Problem  string    `json:"problem,omitempty"`
 }
 
 func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags) (*sessionsJSON, error) {

@@ -191,7 +191,7 @@ func codecs() map[pleat.Format]pleat.Codec {
 
 // storedSession finds a session by its name, or by the beginning of its name if only
 // one begins like that.
-func storedSession(ctx context.Context, store pleat.Keeper, f *storeFlags, name string) (pleat.SessionInfo, error) {
+func storedSession(ctx context.Context, store anyStore, f *storeFlags, name string) (pleat.SessionInfo, error) {
 	var begin []pleat.SessionInfo
 	list, err := shownSessions(ctx, store, f.tenant)
 	if err != nil {

@@ -61,33 +61,23 @@ type storeOptions struct {
 	json    bool
 }
 
-// storeJSON says which store an object is about.
-type storeJSON struct {
-	Format string `json:"format"`
-	Store  string `json:"store"`
-	Kind   string `json:"kind"`
-}
-
-func aboutStore(format, path string) storeJSON {
-	return storeJSON{format, storeTitle(path), storeKind(path)}
+// at is a store that is open, and how JSON calls it.
+func (o *storeOptions) at(ctx context.Context, p *program, format string, how access) (anyStore, storeJSON, error) {
+	path, err := p.storePath(o.path)
+	if err != nil {
+		return nil, storeJSON{}, err
+	}
+	store, err := openStoreAt(ctx, path, how)
+	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
 }
 
 func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error {
-	path, err := p.storePath(o.path)
-	if err != nil {
-		return err
-	}
-	store, err := openStoreAt(ctx, path, readOnly)
+	store, about, err := o.at(ctx, p, formatStoreCheck, readOnly)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	out := struct {
-		storeJSON
-		Schema int `json:"schema"`
-		Newest int `json:"newest_schema"`
-		verifiedCounts
-	}{storeJSON: aboutStore(formatStoreCheck, path)}
+	out := checkedJSON{storeJSON: about}
 	out.Schema, out.Newest = store.Schema()
 	if !o.json {
 		fmt.Fprintf(p.stdout, "%s (%s) can be reached.\n", out.Store, out.Kind)
@@ -97,56 +87,44 @@ func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error 
 			fmt.Fprintf(p.stdout, "Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
 		}
 	}
-	v, err := verify(ctx, p, store, o.tenant)
-	if err != nil {
+	if out.verifiedCounts, err = verify(ctx, p, store, o.tenant); err != nil {
 		return err
 	}
-	if !o.json {
-		return v.print(p, false)
-	}
-	out.verifiedCounts = v.verifiedCounts
-	if err := writeJSON(p.stdout, out); err != nil {
+	if err := p.output(o.json, out); err != nil {
 		return err
 	}
-	return v.verdict()
+	return out.verdict()
 }
 
 func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) error {
-	path, err := p.storePath(o.path)
+	before, err := o.schemaBefore(ctx, p)
 	if err != nil {
 		return err
 	}
-	out := struct {
-		storeJSON
-		Before int `json:"before"` // 0: there was none
-		After  int `json:"after"`
-	}{storeJSON: aboutStore(formatStoreMigrate, path)}
-	if out.Before, err = schemaBefore(ctx, path); err != nil {
-		return err
-	}
-	store, err := openStoreAt(ctx, path, makeMissing)
+	store, about, err := o.at(ctx, p, formatStoreMigrate, makeMissing)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	out.After, _ = store.Schema()
+	after, _ := store.Schema()
+	return p.output(o.json, migratedJSON{about, before, after})
+}
+
+func (m migratedJSON) print(p *page) {
 	switch {
-	case o.json:
-		return writeJSON(p.stdout, out)
-	case out.Before == 0:
-		fmt.Fprintf(p.stdout, "Made a store in %s, schema version %d.\n", out.Store, out.After)
-	case out.Before < out.After:
-		fmt.Fprintf(p.stdout, "Brought %s from schema version %d to %d.\n", out.Store, out.Before, out.After)
+	case m.Before == 0:
+		p.line("Made a store in %s, schema version %d.", m.Store, m.After)
+	case m.Before < m.After:
+		p.line("Brought %s from schema version %d to %d.", m.Store, m.Before, m.After)
 	default:
-		fmt.Fprintf(p.stdout, "Nothing to do: %s has schema version %d.\n", out.Store, out.After)
+		p.line("Nothing to do: %s has schema version %d.", m.Store, m.After)
 	}
-	return nil
 }
 
 // schemaBefore is the version of a store before it is opened for writing; 0 if there is
 // none.
-func schemaBefore(ctx context.Context, path string) (int, error) {
-	store, err := openStoreAt(ctx, path, readOnly)
+func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error) {
+	store, _, err := o.at(ctx, p, "", readOnly)
 	if errors.Is(err, pleat.ErrNotFound) {
 		return 0, nil
 	}

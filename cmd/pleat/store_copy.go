@@ -11,28 +11,6 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// copied is what a copy did.
-type copied struct {
-	Format   string        `json:"format"`
-	From     string        `json:"from"`
-	To       string        `json:"to"`
-	Sessions int           `json:"sessions"` // of SRC that were meant
-	Copied   int           `json:"copied"`   // of which something was brought over
-	Same     int           `json:"same"`     // were there already
-	Ahead    int           `json:"ahead"`    // are there and have gone on in DST
-	Entries  uint64        `json:"entries"`  // brought over
-	Bytes    int64         `json:"bytes"`    // of their bodies
-	Compared uint64        `json:"compared"` // entries read again from DST
-	Mute     int           `json:"mute"`     // messages that search will not find: their text cannot be read
-	Problems []problemJSON `json:"problems"` // sessions that are not in DST as they are in SRC
-}
-
-type problemJSON struct {
-	Tenant  string `json:"tenant,omitempty"`
-	Session string `json:"session"`
-	What    string `json:"what"`
-}
-
 func (o *storeOptions) copy(ctx context.Context, p *program, args []string) error {
 	if len(args) != 2 {
 		return usageError{"store copy takes two stores: SRC and DST"}
@@ -51,44 +29,33 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	}
 	defer dst.Close()
 	c := copying{program: p, src: src, dst: dst, codecs: codecs()}
-	c.done = copied{Format: formatStoreCopy, From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
+	c.done = copiedJSON{Format: formatStoreCopy, From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
 	if err := c.run(ctx, o.tenant, o.session); err != nil {
 		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
 	}
-	return c.tell(o.json)
-}
-
-// tell says what was done. Sessions that could not be copied are an error.
-func (c *copying) tell(asJSON bool) error {
 	d := &c.done
-	if asJSON {
-		if err := writeJSON(c.stdout, d); err != nil {
-			return err
-		}
-	} else {
-		for _, x := range d.Problems {
-			fmt.Fprintf(c.stdout, "not copied: session %s: %s\n", printable(pleat.SessionKey{Tenant: x.Tenant, Session: x.Session}.String()), x.What)
-		}
-		if d.Mute > 0 {
-			fmt.Fprintf(c.stderr, "%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
-		}
-		fmt.Fprintf(c.stdout, "%s: %d copied, %d there already", plural(d.Sessions, "session"), d.Copied, d.Same)
-		if d.Ahead > 0 {
-			fmt.Fprintf(c.stdout, ", %d have gone on there", d.Ahead)
-		}
-		fmt.Fprintf(c.stdout, "; %s and %s brought over, %s read again and compared.\n", entryCount(d.Entries), byteSize(d.Bytes), entryCount(d.Compared))
+	if d.Mute > 0 && !o.json {
+		fmt.Fprintf(p.stderr, "%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
+	}
+	if err := p.output(o.json, d); err != nil {
+		return err
 	}
 	if n := len(d.Problems); n > 0 {
-		return fmt.Errorf("%s not copied (the others are complete)", wereSessions(n))
+		return fmt.Errorf("%s not copied (the others are complete)", verb(n, "session", "was", "were"))
 	}
 	return nil
 }
 
-func wereSessions(n int) string {
-	if n == 1 {
-		return "1 session was"
+func (d *copiedJSON) print(p *page) {
+	for _, x := range d.Problems {
+		p.line("not copied: session %s: %s", storedJSON{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
 	}
-	return thousands(n) + " sessions were"
+	ahead := ""
+	if d.Ahead > 0 {
+		ahead = fmt.Sprintf(", %d have gone on there", d.Ahead)
+	}
+	p.line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.", plural(d.Sessions, "session"),
+		d.Copied, d.Same, ahead, entryCount(d.Entries), byteSize(d.Bytes), entryCount(d.Compared))
 }
 
 // copying is one copy under way.
@@ -97,13 +64,13 @@ type copying struct {
 	src, dst anyStore
 	codecs   map[pleat.Format]pleat.Codec
 	tells    *progress
-	done     copied
+	done     copiedJSON
 }
 
 // run copies session by session, the one used last at the end, so that they are in the
 // same order in DST.
 func (c *copying) run(ctx context.Context, tenant, session string) error {
-	list, err := sessionsOfAll(ctx, c.src, tenant)
+	list, err := shownSessions(ctx, c.src, tenant)
 	if err != nil {
 		return err
 	}
@@ -211,42 +178,31 @@ func equalEntries(a, b pleat.Entry) bool {
 		bytes.Equal(a.Data, b.Data) && a.BodyHash == b.BodyHash && a.BodySize == b.BodySize
 }
 
-// add appends the entries of SRC after number last, in batches.
+// add appends the entries of SRC after number last.
 func (c *copying) add(ctx context.Context, info pleat.SessionInfo, last uint64, doing string) (added uint64, err error) {
-	var batch []pleat.Entry
-	size := 0
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		if _, err := c.dst.Append(ctx, info.Key, last+added, batch...); err != nil {
-			return fmt.Errorf("DST: %w", err)
-		}
-		for _, e := range batch {
-			c.done.Bytes += int64(len(e.Body))
-		}
-		added += uint64(len(batch))
-		c.done.Entries += uint64(len(batch))
-		batch, size = batch[:0], 0
-		return nil
-	}
+	w := entryWriter{store: c.dst, key: info.Key, last: last}
+	defer func() {
+		added = w.added
+		c.done.Entries += w.added
+		c.done.Bytes += w.bytes
+	}()
 	for e, err := range c.src.Scan(ctx, info.Key, last+1) {
 		if err == nil && e.BodySize > 0 {
 			e.Body, err = c.src.Body(ctx, info.Key, e.BodyHash)
 		}
 		if err != nil {
-			return added, fmt.Errorf("SRC: %w", err)
+			return 0, fmt.Errorf("SRC: %w", err)
 		}
 		if e.Text, err = pleat.StoredText(e, c.codecs); err != nil {
 			c.done.Mute++
 		}
-		batch = append(batch, e)
-		if size += len(e.Body) + len(e.Data) + len(e.Text); len(batch) == importEntries || size >= importBytes {
-			if err := flush(); err != nil {
-				return added, err
-			}
+		if err := w.add(ctx, e); err != nil {
+			return 0, fmt.Errorf("DST: %w", err)
 		}
 		c.tells.say("%s: copying %d of %s", doing, e.Seq, entryCount(info.Entries))
 	}
-	return added, flush()
+	if err := w.flush(ctx); err != nil {
+		return 0, fmt.Errorf("DST: %w", err)
+	}
+	return 0, nil
 }

@@ -4,38 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat"
 )
-
-// The shapes of what the commands around the store print for programs.
-const (
-	formatStored = "pleat/stored/1"
-	formatUnfold = "pleat/unfold/1"
-	formatVerify = "pleat/verify/1"
-	formatImport = "pleat/import/1"
-	formatGC     = "pleat/gc/1"
-
-	formatStoreCheck   = "pleat/store-check/1"
-	formatStoreMigrate = "pleat/store-migrate/1"
-	formatStoreStats   = "pleat/store-stats/1"
-	formatStoreCopy    = "pleat/store-copy/1"
-)
-
-// storedJSON is how a session of the store is told in JSON.
-type storedJSON struct {
-	Tenant  string    `json:"tenant,omitempty"`
-	Session string    `json:"session"`
-	Entries uint64    `json:"entries"`
-	Bytes   int64     `json:"bytes"`
-	First   time.Time `json:"first"`
-	Last    time.Time `json:"last"`
-	Begins  string    `json:"begins,omitempty"` // the first words of the user
-}
 
 func storedInfo(ctx context.Context, store pleat.Store, list []pleat.SessionInfo) []storedJSON {
 	out := make([]storedJSON, 0, len(list))
@@ -85,40 +59,22 @@ pleat stored --names`,
 		f := declareStore(fs)
 		names := fs.Bool("names", false, "print the names alone, one a line")
 		asJSON := fs.Bool("json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) > 0 {
-				return usageError{"stored takes no arguments"}
-			}
-			store, err := p.readStore(ctx, f)
+		return f.onStore(0, "stored takes no arguments", func(ctx context.Context, p *program, store anyStore, _ []string) error {
+			list, err := shownSessions(ctx, store, f.tenant)
 			if err != nil {
 				return err
 			}
-			defer store.Close()
-			list, err := shownSessions(ctx, store, f.tenant)
-			switch {
-			case err != nil:
-				return err
-			case *asJSON:
-				return writeJSON(p.stdout, struct {
-					Format   string       `json:"format"`
-					Sessions []storedJSON `json:"sessions"`
-				}{formatStored, storedInfo(ctx, store, list)})
-			case *names:
-				for _, info := range list {
-					fmt.Fprintln(p.stdout, info.Key.Session)
-				}
-				return nil
-			case len(list) == 0:
+			if len(list) == 0 && !*names && !*asJSON {
 				fmt.Fprintln(p.stderr, "The store has no sessions.")
 				return nil
 			}
-			return printSessions(p, storedInfo(ctx, store, list))
-		}
+			return p.output(*asJSON, storedListJSON{formatStored, storedInfo(ctx, store, list), *names})
+		})
 	},
 }
 
 // allSessions lists a tenant's sessions, newest first.
-func allSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]pleat.SessionInfo, error) {
+func allSessions(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
 	var list []pleat.SessionInfo
 	for info, err := range store.Sessions(ctx, tenant) {
 		if err != nil {
@@ -132,14 +88,11 @@ func allSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]plea
 // shownSessions lists the sessions that a command looks into, newest first: the tenant's,
 // or everybody's when no tenant is named. A proxy keeps sessions under the principal of the
 // client; whoever has the store may see them all.
-func shownSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]pleat.SessionInfo, error) {
-	all, ok := store.(interface {
-		Tenants(ctx context.Context) ([]string, error)
-	})
-	if tenant != "" || !ok {
+func shownSessions(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
+	if tenant != "" {
 		return allSessions(ctx, store, tenant)
 	}
-	tenants, err := all.Tenants(ctx)
+	tenants, err := store.Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,29 +108,41 @@ func shownSessions(ctx context.Context, store pleat.Keeper, tenant string) ([]pl
 	return list, nil
 }
 
+func (j storedListJSON) print(p *page) {
+	if !j.names {
+		p.printSessions(j.Sessions)
+		return
+	}
+	for _, s := range j.Sessions {
+		p.line("%s", s.Session)
+	}
+}
+
+// title is how people see the session's name.
+func (s storedJSON) title() string {
+	return printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())
+}
+
 // printSessions prints a table of sessions, as wide as the screen, and its sum.
-func printSessions(p *program, list []storedJSON) error {
+func (p *page) printSessions(list []storedJSON) {
 	name := len("SESSION")
 	for _, s := range list {
-		name = max(name, columns(printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())))
+		name = max(name, columns(s.title()))
 	}
 	name = min(name, 40)
 	var entries uint64
 	var bytes int64
-	var b strings.Builder
 	row := func(session, entries, size, last, begins string) {
 		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(clip(session, name), name), entries, size, last, begins)
-		b.WriteString(strings.TrimRight(clip(line, p.screen().width), " ") + "\n")
+		p.line("%s", strings.TrimRight(clip(line, p.width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
-		row(printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()), thousands(int(s.Entries)), byteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		row(s.title(), thousands(int(s.Entries)), byteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}
-	fmt.Fprintf(&b, "%s, %s, %s\n", plural(len(list), "session"), entryCount(entries), byteSize(bytes))
-	_, err := io.WriteString(p.stdout, b.String())
-	return err
+	p.line("%s, %s, %s", plural(len(list), "session"), entryCount(entries), byteSize(bytes))
 }
 
 // printable quotes a name that would do something to a terminal or a table.

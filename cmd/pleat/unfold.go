@@ -143,16 +143,15 @@ type foundHandle struct {
 
 // findHandle asks the sessions of the store for a handle. Folds name theirs, so those
 // sessions are known from the records alone; all others have to be opened.
-func findHandle(ctx context.Context, p *program, store pleat.Store, f *unfoldFlags, req pleat.UnfoldRequest) (foundHandle, error) {
-	keeper := store.(pleat.Keeper)
+func findHandle(ctx context.Context, p *program, store anyStore, f *unfoldFlags, req pleat.UnfoldRequest) (foundHandle, error) {
 	if f.session != "" {
-		info, err := storedSession(ctx, keeper, f.storeFlags, f.session)
+		info, err := storedSession(ctx, store, f.storeFlags, f.session)
 		if err != nil {
 			return foundHandle{}, err
 		}
 		return askSessions(ctx, p, store, []pleat.SessionInfo{info}, req)
 	}
-	all, err := shownSessions(ctx, keeper, f.tenant)
+	all, err := shownSessions(ctx, store, f.tenant)
 	if err != nil {
 		return foundHandle{}, err
 	}
@@ -196,7 +195,11 @@ func askSessions(ctx context.Context, p *program, store pleat.Store, list []plea
 	differ := false
 	for i, info := range list {
 		tell.say("looking in session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
-		u, err := unfoldIn(ctx, store, info.Key, req)
+		s, err := reopen(ctx, store, info.Key)
+		var u pleat.Unfolded
+		if err == nil {
+			u, err = s.Unfold(ctx, req)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return found, ctx.Err()
@@ -230,14 +233,6 @@ func askSessions(ctx context.Context, p *program, store pleat.Store, list []plea
 	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, plural(len(list), "session"), pleat.ErrNotFound)
 }
 
-func unfoldIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, req pleat.UnfoldRequest) (pleat.Unfolded, error) {
-	s, err := reopen(ctx, store, key)
-	if err != nil {
-		return pleat.Unfolded{}, err
-	}
-	return s.Unfold(ctx, req)
-}
-
 func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 	if f.grep != "" && u.Matches == 0 && !f.json {
 		return fmt.Errorf("no line of %s matches %q", u.Handle, f.grep)
@@ -260,18 +255,9 @@ func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 	return err
 }
 
-// json prints the unfolding. JSON has no bytes that are not UTF-8; content with such
-// bytes is given in base64.
 func (u foundHandle) json(w io.Writer) error {
-	out := struct {
-		Format   string   `json:"format"`
-		Sessions []string `json:"sessions"`
-		pleat.Unfolded
-		Content *string `json:"content,omitempty"`
-		Base64  []byte  `json:"base64,omitempty"`
-	}{Format: formatUnfold, Sessions: u.sessions, Unfolded: u.Unfolded}
-	content := u.Unfolded.Content()
-	if utf8.ValidString(content) {
+	out := unfoldedJSON{Format: formatUnfold, Sessions: u.sessions, Unfolded: u.Unfolded}
+	if content := u.Content(); utf8.ValidString(content) {
 		out.Content = &content
 	} else {
 		out.Base64 = []byte(content)

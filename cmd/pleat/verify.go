@@ -9,26 +9,6 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// verified is what a check of the store found.
-type verified struct {
-	Format string `json:"format"`
-	verifiedCounts
-}
-
-type verifiedCounts struct {
-	Sessions int          `json:"sessions"`
-	Entries  uint64       `json:"entries"`
-	Bytes    int64        `json:"bytes"`
-	Folds    int          `json:"folds"`
-	Damage   []damageJSON `json:"damage"`
-}
-
-type damageJSON struct {
-	Session string `json:"session,omitempty"`
-	Entry   uint64 `json:"entry,omitempty"`
-	What    string `json:"what"`
-}
-
 var verifyCommand = command{
 	name:    "verify",
 	summary: "check every stored byte and every fold",
@@ -43,26 +23,21 @@ pleat verify --store backup.db --json`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		asJSON := fs.Bool("json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) > 0 {
-				return usageError{"verify takes no arguments"}
-			}
-			store, err := p.readStore(ctx, f)
-			if err != nil {
-				return err
-			}
-			defer store.Close()
+		return f.onStore(0, "verify takes no arguments", func(ctx context.Context, p *program, store anyStore, _ []string) error {
 			v, err := verify(ctx, p, store, f.tenant)
 			if err != nil {
 				return err
 			}
-			return v.print(p, *asJSON)
-		}
+			if err := p.output(*asJSON, verifiedJSON{formatVerify, v}); err != nil {
+				return err
+			}
+			return v.verdict()
+		})
 	},
 }
 
-func verify(ctx context.Context, p *program, store anyStore, tenant string) (*verified, error) {
-	v := &verified{formatVerify, verifiedCounts{Damage: []damageJSON{}}}
+func verify(ctx context.Context, p *program, store anyStore, tenant string) (*verifiedCounts, error) {
+	v := &verifiedCounts{Damage: []damageJSON{}}
 	tell := p.progress()
 	defer tell.done()
 	tell.say("hashing every entry and body")
@@ -73,7 +48,7 @@ func verify(ctx context.Context, p *program, store anyStore, tenant string) (*ve
 		v.Damage = append(v.Damage, damageJSON{d.Key.String(), d.Seq, d.What})
 		tell.say("hashing every entry and body: %d damaged", len(v.Damage))
 	}
-	list, err := sessionsOfAll(ctx, store, tenant)
+	list, err := shownSessions(ctx, store, tenant)
 	if errors.Is(err, pleat.ErrCorrupt) && len(v.Damage) > 0 {
 		return v, nil // what is damaged is listed; which sessions there are cannot be told
 	}
@@ -99,26 +74,6 @@ func verify(ctx context.Context, p *program, store anyStore, tenant string) (*ve
 		v.Folds += folds
 	}
 	return v, nil
-}
-
-// sessionsOfAll lists the sessions of a tenant, or of all tenants if none is named.
-func sessionsOfAll(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
-	tenants := []string{tenant}
-	if tenant == "" {
-		var err error
-		if tenants, err = store.Tenants(ctx); err != nil {
-			return nil, err
-		}
-	}
-	var list []pleat.SessionInfo
-	for _, tenant := range tenants {
-		more, err := allSessions(ctx, store, tenant)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
-	}
-	return list, nil
 }
 
 // unreadable says which entries of a session cannot be read, else why it does not open.
@@ -167,34 +122,19 @@ func checkSession(ctx context.Context, store pleat.Store, key pleat.SessionKey, 
 	return folds, problems, nil
 }
 
-func (v *verified) print(p *program, asJSON bool) error {
-	if asJSON {
-		if err := writeJSON(p.stdout, v); err != nil {
-			return err
-		}
-	} else {
-		for _, d := range v.Damage {
-			fmt.Fprintln(p.stdout, d)
-		}
-		fmt.Fprintf(p.stdout, "%s, %s, %s hashed; %s unfolded exactly.\n", plural(v.Sessions, "session"), entryCount(v.Entries),
-			byteSize(v.Bytes), plural(v.Folds, "fold"))
+func (v *verifiedCounts) print(p *page) {
+	for _, d := range v.Damage {
+		p.line("%s", d)
 	}
-	return v.verdict()
+	p.line("%s, %s, %s hashed; %s unfolded exactly.", plural(v.Sessions, "session"), entryCount(v.Entries), byteSize(v.Bytes), plural(v.Folds, "fold"))
 }
 
 // verdict is an error if anything is damaged.
 func (v *verifiedCounts) verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of a file that was exported before mends a session)", things(n))
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of a file that was exported before mends a session)", verb(n, "thing", "is", "are"))
 	}
 	return nil
-}
-
-func things(n int) string {
-	if n == 1 {
-		return "1 thing is"
-	}
-	return thousands(n) + " things are"
 }
 
 // String tells a damage on one line.

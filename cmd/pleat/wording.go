@@ -25,6 +25,14 @@ func plural(n int, noun string) string {
 	return thousands(n) + " " + noun
 }
 
+// verb is plural with the verb that follows: "1 call was", "2 calls were".
+func verb(n int, noun, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return plural(n, noun) + " " + many
+}
+
 // short writes a number in at most five characters: 950, 9.5k, 61k, 1.2M.
 func short(n int) string {
 	f := float64(n)
