@@ -171,6 +171,12 @@ func (p Parts) Total() int {
 		p.Other + p.Stubs + p.Pins + p.Ledger + p.Digest
 }
 
+// Sub returns what p has more than q, part by part.
+func (p Parts) Sub(q Parts) Parts {
+	p.add(q, -1)
+	return p
+}
+
 func (p *Parts) add(q Parts, sign int) {
 	p.System += sign * q.System
 	p.Tools += sign * q.Tools

@@ -4,112 +4,78 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
 )
 
-// shown is the view as messages.
-func (r *folded) shown() ([]pleat.Message, error) {
-	msgs, err := r.session.Resolve(context.Background(), r.view)
-	if err != nil {
-		return nil, fmt.Errorf("apply the folds: %w", err)
-	}
-	return msgs, nil
-}
-
-// number is where message i of the view stands in the session: "message 12", or what it is.
-func (r *folded) number(i int) string {
-	if src := r.view.Messages[i].Source; src >= 0 {
-		return fmt.Sprintf("message %d", src+1)
+// number is where a message of the view stands in the session, or who wrote it.
+func (m viewJSON) number() string {
+	if m.Message > 0 {
+		return fmt.Sprintf("message %d", m.Message)
 	}
 	return "by pleat"
 }
 
 func writeViewText(w io.Writer, _ *program, r *folded) error {
-	msgs, err := r.shown()
-	if err != nil {
-		return err
-	}
-	for i, m := range msgs {
-		fmt.Fprintf(w, "--- %s, %s\n", m.Role(), r.number(i))
-		for _, blk := range m.Blocks().All() {
-			writeBlockText(w, blk)
-		}
+	for _, m := range r.viewJSON() {
+		m.writeText(w)
 		fmt.Fprintln(w)
 	}
 	return nil
 }
 
-func writeBlockText(w io.Writer, blk pleat.Block) {
-	switch b := blk.(type) {
-	case pleat.Text:
-		fmt.Fprintln(w, b.Text.String())
-	case pleat.Thinking:
-		if !b.Text.IsEmpty() {
-			fmt.Fprintln(w, "(thinking)", b.Text.String())
+func (m viewJSON) writeText(w io.Writer) {
+	fmt.Fprintf(w, "--- %s, %s\n", m.Role, m.number())
+	for _, b := range m.Blocks {
+		switch {
+		case b.Kind == pleat.KindText.String():
+			fmt.Fprintln(w, b.Text)
+		case b.Kind == pleat.KindThinking.String():
+			if b.Text != "" {
+				fmt.Fprintln(w, "(thinking)", b.Text)
+			}
+		case b.Kind == pleat.KindToolCall.String():
+			fmt.Fprintf(w, "(call) %s %s\n", b.Tool, b.Text)
+		case b.Error:
+			fmt.Fprintf(w, "(error)\n%s\n", b.Text)
+		case b.Kind == pleat.KindToolResult.String():
+			fmt.Fprintf(w, "(result)\n%s\n", b.Text)
+		default:
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind, b.Type)
 		}
-	case pleat.ToolCall:
-		fmt.Fprintf(w, "(call) %s %s\n", b.Name, b.Input.String())
-	case pleat.ToolResult:
-		fmt.Fprintln(w, resultWord(b))
-		fmt.Fprintln(w, b.Text())
-	default:
-		d := describeBlock(blk)
-		fmt.Fprintf(w, "(%s %s)\n", d.Kind, d.Type)
 	}
-}
-
-func resultWord(b pleat.ToolResult) string {
-	if b.Error {
-		return "(error)"
-	}
-	return "(result)"
 }
 
 func writeViewMarkdown(w io.Writer, _ *program, r *folded) error {
-	msgs, err := r.shown()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", mdTitle(r.file), thousands(r.report.Snapshot.Tokens),
-		thousands(r.report.Whole), plural(len(r.report.Folds), "fold"))
-	for i, m := range msgs {
-		title := strings.ToUpper(string(m.Role())[:1]) + string(m.Role())[1:]
-		fmt.Fprintf(w, "\n## %s (%s)\n", title, r.number(i))
-		for _, blk := range m.Blocks().All() {
-			writeBlockMarkdown(w, blk)
+	title := cmp.Or(oneLine(r.file.info.Title), fileName(r.file.name))
+	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, thousands(r.report.Snapshot.Tokens), thousands(r.report.Whole), plural(len(r.report.Folds), "fold"))
+	for _, m := range r.viewJSON() {
+		fmt.Fprintf(w, "\n## %s%s (%s)\n", strings.ToUpper(string(m.Role[:1])), m.Role[1:], m.number())
+		for _, b := range m.Blocks {
+			b.writeMarkdown(w)
 		}
 	}
 	return nil
 }
 
-func mdTitle(f *sessionFile) string {
-	if f.info.Title != "" {
-		return oneLine(f.info.Title)
-	}
-	return fileName(f.name)
-}
-
-func writeBlockMarkdown(w io.Writer, blk pleat.Block) {
-	switch b := blk.(type) {
-	case pleat.Text:
-		fmt.Fprintf(w, "\n%s\n", b.Text.String())
-	case pleat.Thinking:
-		if !b.Text.IsEmpty() {
-			fmt.Fprintf(w, "\n> *thinking:* %s\n", strings.ReplaceAll(b.Text.String(), "\n", "\n> "))
+func (b blockJSON) writeMarkdown(w io.Writer) {
+	switch {
+	case b.Kind == pleat.KindText.String():
+		fmt.Fprintf(w, "\n%s\n", b.Text)
+	case b.Kind == pleat.KindThinking.String():
+		if b.Text != "" {
+			fmt.Fprintf(w, "\n> *thinking:* %s\n", strings.ReplaceAll(b.Text, "\n", "\n> "))
 		}
-	case pleat.ToolCall:
-		fmt.Fprintf(w, "\n**%s**\n\n%s\n", b.Name, fenced(b.Input.String(), "json"))
-	case pleat.ToolResult:
-		word := "Result"
-		if b.Error {
-			word = "Error"
-		}
-		fmt.Fprintf(w, "\n%s:\n\n%s\n", word, fenced(b.Text(), ""))
+	case b.Kind == pleat.KindToolCall.String():
+		fmt.Fprintf(w, "\n**%s**\n\n%s\n", b.Tool, fenced(b.Text, "json"))
+	case b.Error:
+		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(b.Text, ""))
+	case b.Kind == pleat.KindToolResult.String():
+		fmt.Fprintf(w, "\nResult:\n\n%s\n", fenced(b.Text, ""))
 	default:
-		d := describeBlock(blk)
-		fmt.Fprintf(w, "\n*(%s %s)*\n", d.Kind, d.Type)
+		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, b.Type)
 	}
 }
 
@@ -140,22 +106,14 @@ next one.
 // writeViewPrompt writes a text that a new session can go on from: what it is, the page,
 // the newest turns word for word, and what is asked of the reader.
 func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
-	msgs, err := r.shown()
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(w, promptHead, r.session.Key().Session)
 	if dir := r.file.info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
 	}
 	fmt.Fprintln(w, "\n<earlier_session>")
-	for i, m := range msgs {
-		fmt.Fprintf(w, "--- %s, %s\n", m.Role(), r.number(i))
-		for _, blk := range m.Blocks().All() {
-			if blk.Kind() != pleat.KindThinking { // bound to the session it came from
-				writeBlockText(w, blk)
-			}
-		}
+	for _, m := range r.viewJSON() {
+		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == pleat.KindThinking.String() }) // bound to the session it came from
+		m.writeText(w)
 	}
 	fmt.Fprint(w, promptTail)
 	return nil
@@ -167,9 +125,9 @@ func requestBody[R interface {
 	Check(pleat.Model) []pleat.Violation
 }](encode func(*pleat.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
 	return func(w io.Writer, p *program, r *folded) error {
-		msgs, err := r.shown()
+		msgs, err := r.view.Resolve(r.session.Message)
 		if err != nil {
-			return err
+			return fmt.Errorf("apply the folds: %w", err)
 		}
 		info := r.file.info
 		body, err := encode(&pleat.Request{Model: cmp.Or(info.Model, r.file.model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})

@@ -116,12 +116,7 @@ func epochOf(e pleat.Event, before pleat.Snapshot, at int) epochJSON {
 		Levers: byLever(e.Plan.Folds), Folds: foldsJSON(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
 	}
 	if e.Snapshot != nil {
-		a, b := before.Parts, e.Snapshot.Parts
-		j.Removed = pleat.Parts{
-			System: a.System - b.System, Tools: a.Tools - b.Tools, User: a.User - b.User, Assistant: a.Assistant - b.Assistant,
-			Thinking: a.Thinking - b.Thinking, Calls: a.Calls - b.Calls, Results: a.Results - b.Results, Other: a.Other - b.Other,
-			Stubs: a.Stubs - b.Stubs, Pins: a.Pins - b.Pins, Ledger: a.Ledger - b.Ledger, Digest: a.Digest - b.Digest,
-		}
+		j.Removed = before.Parts.Sub(e.Snapshot.Parts)
 	}
 	return j
 }

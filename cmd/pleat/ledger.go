@@ -66,25 +66,25 @@ func (f *sessionFile) ledger() (*pleat.Ledger, error) {
 
 // ledgerFlags choose calls.
 type ledgerFlags struct {
-	path, tool, kind, text   string
-	failed, changed, pending bool
-	from, to                 int
+	pleat.LedgerFilter
+	kind            string
+	failed, pending bool
 }
 
 func (f *ledgerFlags) declare(fs *flag.FlagSet) {
-	fs.StringVar(&f.path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
-	fs.StringVar(&f.tool, "tool", "", "calls of the tool `NAME`")
+	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
+	fs.StringVar(&f.Tool, "tool", "", "calls of the tool `NAME`")
 	fs.StringVar(&f.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
-	fs.StringVar(&f.text, "text", "", "calls with `TEXT` in their arguments or error line")
+	fs.StringVar(&f.Text, "text", "", "calls with `TEXT` in their arguments or error line")
 	fs.BoolVar(&f.failed, "failed", false, "calls that failed")
 	fs.BoolVar(&f.pending, "unanswered", false, "calls without a result")
-	fs.BoolVar(&f.changed, "changed", false, "calls that may have changed something")
-	fs.IntVar(&f.from, "from", 0, "from call number `N` on")
-	fs.IntVar(&f.to, "to", 0, "up to call number `N`")
+	fs.BoolVar(&f.Effects, "changed", false, "calls that may have changed something")
+	fs.IntVar(&f.From, "from", 0, "from call number `N` on")
+	fs.IntVar(&f.To, "to", 0, "up to call number `N`")
 }
 
 func (f *ledgerFlags) filter() (pleat.LedgerFilter, error) {
-	l := pleat.LedgerFilter{Path: f.path, Tool: f.tool, Text: f.text, Effects: f.changed, From: f.from, To: f.to}
+	l := f.LedgerFilter
 	for name := range strings.SplitSeq(f.kind, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue

@@ -68,11 +68,9 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 		return err
 	}
 	defer f.Close()
-	// Rough counting: a search needs no tokens, and nothing is to be spilled.
-	rough := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4), CacheSize: -1})
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &pleat.Options{
-		Codecs: codecs(), Tokens: rough, Policy: pleat.Policy{Name: "whole"},
-	})
+	opts := roughly()
+	opts.Policy = pleat.Policy{Name: "whole"} // nothing is to be spilled
+	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), opts)
 	if err != nil {
 		return err
 	}
@@ -88,26 +86,15 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 		return err
 	}
 	defer store.Close()
-	var keys []pleat.SessionKey
-	if name != "" {
-		info, err := storedSession(ctx, store, flags, name)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, info.Key)
-	} else {
-		list, err := shownSessions(ctx, store, flags.tenant)
-		if err != nil {
-			return err
-		}
-		for _, info := range list {
-			keys = append(keys, info.Key)
-		}
+	list, err := chosenSessions(ctx, store, flags, name)
+	if err != nil {
+		return err
 	}
 	tell := p.progress()
 	defer tell.done()
-	for i, key := range keys {
-		tell.say("searching session %d of %d", i+1, len(keys))
+	for i, info := range list {
+		key := info.Key
+		tell.say("searching session %d of %d", i+1, len(list))
 		// A session without a match need not be opened.
 		if hits, err := store.Search(ctx, key, req.Queries[0], 1); err == nil && len(hits) == 0 {
 			j.Searched++

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,15 +41,10 @@ func resultsFirst(msgs []pleat.Message) []pleat.Message {
 		for end < len(msgs) && msgs[end].Role() != pleat.RoleAssistant {
 			end++
 		}
-		slices.SortStableFunc(msgs[i+1:end], func(a, b pleat.Message) int {
-			switch x, y := holds(a, pleat.KindToolResult), holds(b, pleat.KindToolResult); {
-			case x && !y:
-				return -1
-			case y && !x:
-				return 1
-			}
-			return 0
-		})
+		rest := slices.Clone(msgs[i+1 : end])
+		plain := slices.DeleteFunc(slices.Clone(rest), func(m pleat.Message) bool { return holds(m, pleat.KindToolResult) })
+		results := slices.DeleteFunc(rest, func(m pleat.Message) bool { return !holds(m, pleat.KindToolResult) })
+		copy(msgs[i+1:], slices.Concat(results, plain))
 	}
 	return msgs
 }
@@ -100,7 +96,7 @@ func (s *sender) message(m pleat.Message) pleat.Message {
 // call returns the id that a call is sent with.
 func (s *sender) call(id string) string {
 	sent := id
-	for !goodID(sent) || s.used[sent] {
+	for !goodID.MatchString(sent) || s.used[sent] {
 		s.made++
 		sent = fmt.Sprintf("call_p%d", s.made)
 	}
@@ -144,15 +140,5 @@ func (s *sender) missing(later []pleat.Message) []pleat.ToolResult {
 	return list
 }
 
-// goodID holds an id to the strictest provider's rules.
-func goodID(id string) bool {
-	if id == "" || len(id) > 64 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
-}
+// goodID is what the strictest provider takes for an id.
+var goodID = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)

@@ -73,16 +73,20 @@ func (p *program) home(flag string) (string, error) {
 }
 
 // agentFolders say where agents keep their sessions, below the home folder.
+//
+// A rough guess at how many bytes of a file make a token of its messages serves for a first
+// look: the formats repeat themselves to different degrees.
 var agentFolders = []struct {
-	agent    sessionlog.Format
-	patterns []string
+	agent         sessionlog.Format
+	bytesPerToken int64
+	patterns      []string
 }{
-	{sessionlog.ClaudeCode, []string{".claude/projects/*/*.jsonl"}},
-	{sessionlog.Codex, []string{".codex/sessions/*/*/*/*.jsonl", ".codex/sessions/*.jsonl", ".codex/archived_sessions/*.jsonl"}},
-	{sessionlog.OpenCode, []string{".local/share/opencode/storage/session/*/*.json"}},
-	{sessionlog.GeminiCLI, []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"}},
-	{sessionlog.CopilotCLI, []string{".copilot/session-state/*/events.jsonl", ".copilot/session-state/*.jsonl"}},
-	{sessionlog.Pi, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
+	{sessionlog.ClaudeCode, 12, []string{".claude/projects/*/*.jsonl"}},
+	{sessionlog.Codex, 9, []string{".codex/sessions/*/*/*/*.jsonl", ".codex/sessions/*.jsonl", ".codex/archived_sessions/*.jsonl"}},
+	{sessionlog.OpenCode, 6, []string{".local/share/opencode/storage/session/*/*.json"}},
+	{sessionlog.GeminiCLI, 6, []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"}},
+	{sessionlog.CopilotCLI, 10, []string{".copilot/session-state/*/events.jsonl", ".copilot/session-state/*.jsonl"}},
+	{sessionlog.Pi, 6, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
 }
 
 func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags) (*sessionsJSON, error) {
@@ -106,7 +110,7 @@ func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags
 			}
 			tell.say("looking at %s", list[i].File)
 			if !o.paths {
-				list[i].look(a.agent, o.count)
+				list[i].look(a.agent, a.bytesPerToken, o.count)
 			}
 		}
 		if agent.Sessions = list; agent.Found > 0 {
@@ -137,16 +141,8 @@ func filesOf(home string, patterns []string) []foundSession {
 	return list
 }
 
-// bytesPerToken is a rough guess at how many bytes of a session file make a token of its
-// messages, for a first look: the formats repeat themselves to different degrees.
-var bytesPerToken = map[sessionlog.Format]int64{
-	sessionlog.ClaudeCode: 12, sessionlog.Codex: 9, sessionlog.OpenCode: 6,
-	sessionlog.GeminiCLI: 6, sessionlog.CopilotCLI: 10, sessionlog.Pi: 6,
-}
-
 // look finds out what a session is about.
-func (s *foundSession) look(agent sessionlog.Format, count bool) {
-	s.Tokens = int(s.Bytes / bytesPerToken[agent])
+func (s *foundSession) look(agent sessionlog.Format, bytesPerToken int64, count bool) {
 	var err error
 	if agent == sessionlog.OpenCode {
 		err = s.lookOpenCode()
@@ -155,6 +151,9 @@ func (s *foundSession) look(agent sessionlog.Format, count bool) {
 	}
 	if err != nil {
 		s.Problem = err.Error()
+	}
+	if !s.Counted {
+		s.Tokens = int(s.Bytes / bytesPerToken)
 	}
 }
 
@@ -224,7 +223,7 @@ func (s *foundSession) lookOpenCode() error {
 			}
 		}
 	}
-	s.Messages, s.Tokens = len(messages), int(s.Bytes/bytesPerToken[sessionlog.OpenCode])
+	s.Messages = len(messages)
 	return nil
 }
 

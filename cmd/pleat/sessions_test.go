@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // What "pleat sessions --json" says is right to the last member: agents in their order,
@@ -60,7 +61,7 @@ func TestSessionsJSON(t *testing.T) {
 		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
 		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(sessionsJSON{})); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 	one := list("--agent", "claude-code", "--limit", "1")

@@ -227,9 +227,23 @@ func sessionNames(list []pleat.SessionInfo) string {
 	return strings.Join(names, ", ")
 }
 
-// reopen opens a session that is known to be in the store, to read from it. Its tokens
-// are only estimated, which changes nothing of what it gives back and is much faster.
-func reopen(ctx context.Context, store pleat.Store, key pleat.SessionKey) (*pleat.Session, error) {
+// chosenSessions is the session that a user named, or all if there is no name.
+func chosenSessions(ctx context.Context, store anyStore, f *storeFlags, name string) ([]pleat.SessionInfo, error) {
+	if name == "" {
+		return shownSessions(ctx, store, f.tenant)
+	}
+	info, err := storedSession(ctx, store, f, name)
+	return []pleat.SessionInfo{info}, err
+}
+
+// roughly is how a session is opened to look something up in it. Its tokens are only
+// estimated, which changes nothing of what it gives back and is much faster.
+func roughly() *pleat.Options {
 	rough := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4), CacheSize: -1})
-	return pleat.OpenSession(ctx, store, key, &pleat.Options{Codecs: codecs(), Tokens: rough})
+	return &pleat.Options{Codecs: codecs(), Tokens: rough}
+}
+
+// reopen opens a session that is known to be in the store, to read from it.
+func reopen(ctx context.Context, store pleat.Store, key pleat.SessionKey) (*pleat.Session, error) {
+	return pleat.OpenSession(ctx, store, key, roughly())
 }

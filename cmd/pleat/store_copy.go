@@ -102,12 +102,7 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 
 // onlyThis reports whether an error is about one session, so that others may go well.
 func (c *copying) onlyThis(err error) bool {
-	for _, kind := range []error{errOtherContent, pleat.ErrConflict, pleat.ErrCorrupt, pleat.ErrNotFound} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, errOtherContent) || errors.Is(err, pleat.ErrConflict) || errors.Is(err, pleat.ErrCorrupt) || errors.Is(err, pleat.ErrNotFound)
 }
 
 var errOtherContent = errors.New("DST has a session of that name with other content")

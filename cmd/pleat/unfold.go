@@ -144,16 +144,12 @@ type foundHandle struct {
 // findHandle asks the sessions of the store for a handle. Folds name theirs, so those
 // sessions are known from the records alone; all others have to be opened.
 func findHandle(ctx context.Context, p *program, store anyStore, f *unfoldFlags, req pleat.UnfoldRequest) (foundHandle, error) {
-	if f.session != "" {
-		info, err := storedSession(ctx, store, f.storeFlags, f.session)
-		if err != nil {
-			return foundHandle{}, err
-		}
-		return askSessions(ctx, p, store, []pleat.SessionInfo{info}, req)
-	}
-	all, err := shownSessions(ctx, store, f.tenant)
+	all, err := chosenSessions(ctx, store, f.storeFlags, f.session)
 	if err != nil {
 		return foundHandle{}, err
+	}
+	if f.session != "" {
+		return askSessions(ctx, p, store, all, req)
 	}
 	var folded []pleat.SessionInfo
 	for _, info := range all {

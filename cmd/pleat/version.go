@@ -15,18 +15,14 @@ var versionCommand = command{
 		if len(args) > 0 {
 			return usageError{"version takes no arguments"}
 		}
-		version, commit := "development", ""
-		if info, ok := debug.ReadBuildInfo(); ok {
-			if v := info.Main.Version; v != "" && v != "(devel)" {
-				version = v
-			}
-			for _, s := range info.Settings {
-				if s.Key == "vcs.revision" {
-					commit = " (" + s.Value[:min(12, len(s.Value))] + ")"
-				}
-			}
+		version, built := "development", ""
+		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+			version = info.Main.Version
 		}
-		fmt.Fprintf(p.stdout, "pleat %s%s %s %s/%s\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		if c := commit(); c != "" {
+			built = " (" + c + ")"
+		}
+		fmt.Fprintf(p.stdout, "pleat %s%s %s %s/%s\n", version, built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return nil
 	},
 }
