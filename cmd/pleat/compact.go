@@ -30,9 +30,9 @@ Formats:
   openai-chat       a request body for OpenAI Chat Completions
   openai-responses  a request body for OpenAI Responses
 
-The budget is for the messages; system prompt and tools count where the form has them, in
-request bodies. With --json one object holds the view, the folds, the ledger, pins, anchors
-and the report. What was folded is told on standard error.`,
+The budget is for the messages; in request bodies the system prompt and the tools count too.
+With --json one object holds the view, the folds, the ledger, pins, anchors and the report.
+A summary of what was folded goes to standard error.`,
 	examples: `# go on with an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # a request of at most 60,000 tokens
@@ -137,7 +137,7 @@ func (r *folded) tell(w io.Writer) {
 		fmt.Fprintln(w, "warning:", r.warning)
 	}
 	if rep.Snapshot.Tokens > r.budget {
-		fmt.Fprintf(w, "warning: the policy gave up above the budget\n")
+		fmt.Fprintf(w, "warning: the result is larger than the budget: the policy folds no more than this\n")
 	}
 	if len(rep.Folds) > 0 {
 		fmt.Fprintf(w, "kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())

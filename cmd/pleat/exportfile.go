@@ -132,7 +132,7 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat export" makes them; session files of agents are read by "pleat compact")`, name)
+		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat export" makes them; use "pleat compact" for the session files of agents)`, name)
 	}
 	if err := x.line(&x.header); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		return nil, x.damaged("not the header of an export file")
 	}
 	if x.header.Version != exportVersion {
-		return nil, fmt.Errorf("read %s: it has version %d of the export format, this pleat reads version %d (use a newer pleat)", name, x.header.Version, exportVersion)
+		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d (use a newer pleat)", name, x.header.Version, exportVersion)
 	}
 	return x, nil
 }

@@ -37,7 +37,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 				return err
 			}
 			if info.Key != key {
-				return fmt.Errorf("session %q: %w (did you mean %s? forget wants the whole name)", key.Session, pleat.ErrNotFound, printable(info.Key.Session))
+				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, pleat.ErrNotFound, printable(info.Key.Session))
 			}
 			if !*yes {
 				ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
@@ -64,7 +64,7 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 		_, ok = terminalFile(stdin)
 	}
 	if !ok {
-		return false, errors.New("there is no terminal to ask on (--yes goes ahead without asking)")
+		return false, errors.New("there is no terminal to ask on (use --yes to delete without asking)")
 	}
 	fmt.Fprintf(p.stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)

@@ -20,8 +20,8 @@ var gcCommand = command{
 	args:    "[--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
 	summary: "delete old sessions from the store: only those you name",
 	help: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
-With --yes they are deleted for good, as "pleat forget" does. Nothing is ever chosen that
-the command line does not name, and pleat never deletes by itself.`,
+With --yes they are deleted for good, as "pleat forget" does. Nothing is chosen that
+the command line does not name, and pleat never deletes on its own.`,
 	examples: `# which sessions were last used before this year?
 pleat gc --before 2026-01-01
 # delete those that were made from files
@@ -74,13 +74,13 @@ type gcFlags struct {
 func (g *gcFlags) choice(now time.Time) (func(pleat.SessionInfo) bool, error) {
 	switch {
 	case g.before == "" && g.older == "" && g.name == "":
-		return nil, errors.New("nothing is named: say which sessions with --before, --older-than or --name")
+		return nil, errors.New("no sessions are named: choose them with --before, --older-than or --name")
 	case g.before != "" && g.older != "":
-		return nil, errors.New("--before and --older-than exclude one another")
+		return nil, errors.New("--before and --older-than cannot be used together")
 	case g.all && g.tenant != "":
-		return nil, errors.New("--tenant and --all-tenants exclude one another")
+		return nil, errors.New("--tenant and --all-tenants cannot be used together")
 	case g.yes && g.dry:
-		return nil, errors.New("--yes and --dry-run exclude one another")
+		return nil, errors.New("--yes and --dry-run cannot be used together")
 	}
 	var limit time.Time
 	if g.before != "" {

@@ -20,7 +20,7 @@ the store. The whole file is checked before anything is written; a damaged one i
 with the place that is damaged. Afterwards every fold of the session is unfolded once.
 
 Importing again changes nothing, and an import that was interrupted goes on where it
-stopped. Messages of the session that are damaged in the store are mended from the file. A
+stopped. Messages that are damaged in the store are repaired from the file. A
 session of the same name with other content is left as it is; --as gives the imported one
 another name.`,
 	examples: `pleat import session.jsonl
@@ -97,7 +97,7 @@ func (d importedJSON) print(p *page) {
 	session, folds := printable(d.Session), plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
-		p.line("Mended %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
+		p.line("Repaired %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
 	case d.Added > 0 && d.Added < d.Entries:
 		p.line("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), session, d.Stored, folds)
 	case d.Added > 0:
@@ -215,7 +215,7 @@ func (i *importing) mend(ctx context.Context, e pleat.Entry) error {
 		return err
 	}
 	if _, err := i.store.Append(ctx, key, 0, pleat.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
-		return fmt.Errorf("mend entry %d: %w", e.Seq, err)
+		return fmt.Errorf("repair entry %d: %w", e.Seq, err)
 	}
 	i.mended++
 	return keeper.Forget(ctx, key)

@@ -25,7 +25,7 @@ func (p *program) writeTo(name string, write func(io.Writer) error) error {
 // only if the user said so.
 func writeNewFile(name string, replace bool, write func(io.Writer) error) error {
 	if _, err := os.Stat(name); err == nil && !replace {
-		return fmt.Errorf("%s is there already (--force replaces it)", name)
+		return fmt.Errorf("%s exists already (use --force to replace it)", name)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -48,7 +48,7 @@ func declareFile(fs *flag.FlagSet) *fileCommand {
 // read reads the file that is the command's only argument.
 func (c *fileCommand) read(ctx context.Context, p *program, args []string) (*sessionFile, error) {
 	if len(args) != 1 {
-		return nil, usageError{fmt.Sprintf("%s wants one session file, or - for standard input; got %d arguments", c.name, len(args))}
+		return nil, usageError{fmt.Sprintf("%s takes one session file, or - for standard input; got %d arguments", c.name, len(args))}
 	}
 	return p.readSession(ctx, args[0], c.sourceFlags)
 }

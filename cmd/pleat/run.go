@@ -329,7 +329,7 @@ func (r *running) closing(res agent.Result) {
 		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
-		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them, and all can be had back", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
+		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
 	}
 	fmt.Fprintln(r.p.stdout, r.screen.s.dim(line))
 }

@@ -37,10 +37,10 @@ pleat search "upload limit" --session file:27a33e9`,
 		return func(ctx context.Context, p *program, args []string) error {
 			query := strings.Join(args, " ")
 			if strings.TrimSpace(query) == "" {
-				return usageError{"search wants words to look for"}
+				return usageError{"search needs words to look for"}
 			}
 			if *file != "" && *session != "" {
-				return usageError{"--in and --session exclude each other"}
+				return usageError{"--in and --session cannot be used together"}
 			}
 			req.Queries = []string{query}
 			if req.Around == 0 {

@@ -30,7 +30,7 @@ type storeFlags struct {
 func declareStore(fs *flag.FlagSet) *storeFlags {
 	f := &storeFlags{}
 	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
-	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME`; else new ones have none, and those of all tenants are looked into")
+	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME`; else look into those of all tenants, and give new ones none")
 	return f
 }
 

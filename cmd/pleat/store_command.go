@@ -24,10 +24,10 @@ stats     sessions, entries and bytes of each tenant, as they were said and as t
 copy      copies the sessions of store SRC into store DST: from a file to a database, back,
           or to another of the same kind. SRC is not changed. Every session is read again
           from DST and compared. A copy that was interrupted goes on where it stopped, and
-          one that is repeated brings over what is new. A session that has other content in
-          DST is left as it is there, and told
+          one that is repeated copies what is new. A session that has other content in DST is
+          left as it is there and reported
 
-SRC and DST are files, or URLs as for --store. Without --tenant all tenants are meant.`,
+SRC and DST are files, or URLs as for --store. Without --tenant it covers all tenants.`,
 	examples: `pleat store check --store postgres://pleat@db/pleat
 # from your file to the team's database
 pleat store copy ~/.local/share/pleat/pleat.db postgres://pleat@db/pleat
@@ -42,7 +42,7 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 				"check": o.check, "migrate": o.migrate, "stats": o.stats, "copy": o.copy,
 			}
 			if len(args) == 0 || actions[args[0]] == nil {
-				return usageError{"store wants to know what to do: check, migrate, stats or copy"}
+				return usageError{"store needs to know what to do: check, migrate, stats or copy"}
 			}
 			if args[0] != "copy" && len(args) > 1 {
 				return usageError{fmt.Sprintf("store %s takes no arguments; name the store with --store", args[0])}

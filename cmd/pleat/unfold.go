@@ -31,8 +31,8 @@ var unfoldCommand = command{
 line or search hit. The content is checked against the hash it was folded under.
 
 Every session of the store is asked for the handle, unless --session names one. Sessions
-that share the beginning of a conversation share its handles; that is no question as long
-as they have the same content under it.
+that share the beginning of a conversation share its handles. If they have different content
+under a handle, --session must name one.
 
 Output is the bytes alone, so that it can be piped and compared. With --grep, lines longer
 than 1,000 bytes are shown around what matched.`,
@@ -172,7 +172,7 @@ func foldedIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, hand
 	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
 	for e, err := range store.Scan(ctx, key, 1, pleat.EntryFold, pleat.EntryEpoch) {
 		if err != nil {
-			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat verify" tells what is damaged)`, key, err)
+			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat verify" lists what is damaged)`, key, err)
 		}
 		if bytes.Contains(e.Data, name) {
 			return true, nil
@@ -203,7 +203,7 @@ func askSessions(ctx context.Context, p *program, store pleat.Store, list []plea
 			missing = err
 			continue
 		case errors.Is(err, pleat.ErrCorrupt):
-			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" tells what is damaged)`, req.Handle, info.Key, pleat.ErrCorrupt)
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" lists what is damaged)`, req.Handle, info.Key, pleat.ErrCorrupt)
 			continue
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)

@@ -132,7 +132,7 @@ func (v *verifiedCounts) print(p *page) {
 // verdict is an error if anything is damaged.
 func (v *verifiedCounts) verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of a file that was exported before mends a session)", verb(n, "thing", "is", "are"))
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of an earlier export repairs a session)", verb(n, "thing", "is", "are"))
 	}
 	return nil
 }
