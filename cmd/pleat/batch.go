@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// batchStore lets a session that is read from a file be stored in few large writes, while
-// reading and folding go on. An append after settle waits for those writes, so that an
+// batchStore stores a session that was read from a file in few large writes, while counting
+// and folding go on. An append after settle waits for those writes, so that an
 // epoch is never stored before the messages it speaks of.
 type batchStore struct {
 	pleat.Store

@@ -119,8 +119,8 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 	return nil
 }
 
-// requestBody writes a request body and says what its provider would refuse: a session that
-// was broken off may not be one that can be sent as it is.
+// requestBody writes a request body, and warns of what its provider would refuse: a session
+// that was interrupted may not be one that can be sent.
 func requestBody[R interface {
 	Check(pleat.Model) []pleat.Violation
 }](encode func(*pleat.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/sqlite"
 )
 
-// longMessage is the size from which a message is taken in by itself.
+// longMessage is the size above which a message is stored on its own.
 const longMessage = 4 << 20
 
 // How much garbage there may be beside what is in use, in per cent: much while that is
@@ -46,8 +46,8 @@ func (p *program) holdTo(size int64, messages int) {
 	}
 }
 
-// scratch makes a store that lasts as long as the command, until drop is called: in memory,
-// or in a temporary folder if the session is large.
+// scratch makes a store that lasts until drop is called: in memory, or in a temporary folder
+// if the session is large.
 func (f *sessionFile) scratch() (store pleat.Store, drop func(), err error) {
 	if f.size <= keptFile {
 		return pleat.NewMemStore(), func() {}, nil

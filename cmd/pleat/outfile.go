@@ -32,13 +32,12 @@ func writeNewFile(name string, replace bool, write func(io.Writer) error) error 
 	return replaceFile(name, 0o600, write)
 }
 
-// replaceFile writes a file beside its place and moves it there when it is complete, so
-// that nobody takes half of one for the whole. What is no ordinary file, such as a device
-// or a pipe, is written to as it is: moving something over /dev/null would take it away
-// from everybody.
+// replaceFile writes a temporary file and renames it when it is complete, so that nobody
+// takes half a file for the whole. A device or a pipe is written to directly: renaming a
+// file to /dev/null would replace the device for everybody.
 func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // what the link points to is meant
+		name = target // write to what the link points to
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return writeThrough(name, write)

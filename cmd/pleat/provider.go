@@ -19,7 +19,6 @@ type provider struct {
 	Model     pleat.Model
 	Name      string // for people: the model and where it is
 	Format    pleat.Format
-	Codecs    map[pleat.Format]pleat.Codec
 	Check     func(pleat.View, *pleat.Transcript) error
 }
 
@@ -129,33 +128,38 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 
 const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, local:NAME or http://HOST:PORT/v1#NAME"
 
+// canAsk says what is missing before a model can be asked: its name, or a key or address.
+func canAsk(id, access, example, variable string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("no model is named [hint: as in %s]", example)
+	case access == "":
+		return fmt.Errorf("there is no key for %s [hint: set %s, or name a model of this machine: local:NAME]", id, variable)
+	}
+	return nil
+}
+
 func (ps *providers) anthropic(id string) (provider, error) {
 	base, key := ps.get("ANTHROPIC_BASE_URL"), ps.get("ANTHROPIC_API_KEY")
 	bearer := false
 	if token := ps.get("ANTHROPIC_AUTH_TOKEN"); key == "" && token != "" {
 		key, bearer = token, true
 	}
-	switch {
-	case id == "":
-		return provider{}, fmt.Errorf("no model is named [hint: as in anthropic:%s]", defaultAnthropic)
-	case key == "" && base == "":
-		return provider{}, fmt.Errorf("there is no key for %s [hint: set ANTHROPIC_API_KEY, or name a model of this machine: local:NAME]", id)
+	if err := canAsk(id, base+key, "anthropic:"+defaultAnthropic, "ANTHROPIC_API_KEY"); err != nil {
+		return provider{}, err
 	}
 	m := tableModel(id)
 	client := &anthropic.Client{BaseURL: base, Key: key, Bearer: bearer, Model: m, HTTP: ps.http, DropThinking: true}
 	return provider{
 		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
-		Format: pleat.FormatAnthropic, Codecs: codecs(), Check: anthropic.Checker(m),
+		Format: pleat.FormatAnthropic, Check: anthropic.Checker(m),
 	}, nil
 }
 
 func (ps *providers) openai(ctx context.Context, id string, format pleat.Format) (provider, error) {
 	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
-	switch {
-	case id == "":
-		return provider{}, fmt.Errorf("no model is named [hint: as in openai:%s]", defaultOpenAI)
-	case key == "" && base == "":
-		return provider{}, fmt.Errorf("there is no key for %s [hint: set OPENAI_API_KEY, or name a model of this machine: local:NAME]", id)
+	if err := canAsk(id, base+key, "openai:"+defaultOpenAI, "OPENAI_API_KEY"); err != nil {
+		return provider{}, err
 	}
 	m := tableModel(id)
 	if isLoopback(base) { // it knows its windows better than the table
@@ -169,7 +173,7 @@ func (ps *providers) openai(ctx context.Context, id string, format pleat.Format)
 		o := openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
 		return provider{
 			Generator: &o, Model: m, Name: m.ID + place(base, openai.DefaultBaseURL),
-			Format: format, Codecs: codecs(), Check: openai.ResponsesChecker(m),
+			Format: format, Check: openai.ResponsesChecker(m),
 		}, nil
 	}
 	return ps.chat(base, key, m, ""), nil
@@ -230,10 +234,7 @@ func (ps *providers) chat(base, key string, m pleat.Model, kind string) provider
 		name += " (" + kind + ")"
 	}
 	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-	return provider{
-		Generator: client, Model: m, Name: name,
-		Format: pleat.FormatChat, Codecs: codecs(), Check: openai.ChatChecker(m),
-	}
+	return provider{Generator: client, Model: m, Name: name, Format: pleat.FormatChat, Check: openai.ChatChecker(m)}
 }
 
 // tableModel is what the table knows of a model, under the name it was asked for.

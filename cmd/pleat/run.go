@@ -185,7 +185,7 @@ func (r *running) choose(ctx context.Context) error {
 	r.name = found.Name
 	r.o.Generator = found.Generator
 	r.o.Request.Model = found.Model.ID
-	r.o.Session.Model, r.o.Session.Codecs, r.o.Session.Check = found.Model, found.Codecs, found.Check
+	r.o.Session.Model, r.o.Session.Codecs, r.o.Session.Check = found.Model, codecs(), found.Check
 	r.o.Session.Budget.Window = int(f.window)
 	if f.digest == "" {
 		return nil

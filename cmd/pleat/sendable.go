@@ -9,10 +9,10 @@ import (
 	"github.com/pleat-dev/pleat"
 )
 
-// sendable makes messages that any wire takes: sessions of other agents have calls whose
-// ids are too long, not unique or of characters that a provider refuses, and calls that
-// were broken off, texts of white space, and words that came in between a call and its result. Messages without
-// such things are left as they are.
+// sendable makes messages that every wire accepts. Sessions of other agents have calls whose
+// ids are too long, not unique or have characters that a provider refuses; calls without a
+// result; texts that are only white space; and words between a call and its result. Other
+// messages are left as they are.
 func sendable(msgs []pleat.Message) []pleat.Message {
 	msgs = resultsFirst(msgs)
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}

@@ -88,12 +88,16 @@ type overviewBuilder struct {
 	reported []int
 }
 
-func (b *overviewBuilder) kind(name string, tokens int) {
-	k := b.kinds[name]
-	if k == nil {
-		k = &namedShare{Name: name}
-		b.kinds[name] = k
+// named is what a map has under a name, which it gets if it is new.
+func named[T any](m map[string]*T, name string) *T {
+	if m[name] == nil {
+		m[name] = new(T)
 	}
+	return m[name]
+}
+
+func (b *overviewBuilder) kind(name string, tokens int) {
+	k := named(b.kinds, name)
 	k.Blocks++
 	k.Tokens += tokens
 	b.o.Tokens.All += tokens
@@ -208,14 +212,9 @@ func (b *overviewBuilder) block(ref pleat.BlockRef, m pleat.Message, blk pleat.B
 				t.Failed++
 			}
 		}
-	case pleat.Text:
-		what = blk.Text.String()
-	case pleat.Thinking:
-		what = blk.Text.String()
-	case pleat.Image:
-		what = blk.MediaType
-	case pleat.Opaque:
-		what = blk.Type
+	default:
+		d := describeBlock(blk)
+		what = d.Text + d.Type
 	}
 	b.kind(kind, tokens)
 	b.keepLargest(blockShare{ref.Message + 1, line, kind, what, tokens})
@@ -242,11 +241,7 @@ func (b *overviewBuilder) keepLargest(s blockShare) {
 }
 
 func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
-	t := b.tools[name]
-	if t == nil {
-		t = &toolShare{Name: name}
-		b.tools[name] = t
-	}
+	t := named(b.tools, name)
 	t.Tokens += tokens
 	t.Results += results
 	return t
@@ -282,13 +277,15 @@ func kindOf(m pleat.Message, blk pleat.Block) string {
 
 func (b *overviewBuilder) finish() {
 	b.compactions(b.f.count + 1)
-	for _, k := range b.kinds {
+	for name, k := range b.kinds {
+		k.Name = name
 		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
 	}
 	slices.SortFunc(b.o.Tokens.ByKind, func(x, y namedShare) int {
 		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
 	})
-	for _, t := range b.tools {
+	for name, t := range b.tools {
+		t.Name = name
 		b.o.Tools = append(b.o.Tools, *t)
 	}
 	slices.SortFunc(b.o.Tools, func(x, y toolShare) int {
@@ -307,12 +304,9 @@ func (b *overviewBuilder) finish() {
 		}
 	}
 	w := &b.o.Window
-	w.Prompts = b.estimate
+	w.Prompts = append([]int{}, b.estimate...)
 	if len(b.reported) > 0 {
 		w.Reported, w.Prompts = true, b.reported
-	}
-	if w.Prompts == nil {
-		w.Prompts = []int{}
 	}
 	if b.f.known {
 		w.Size = b.f.model.Window

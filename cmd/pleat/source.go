@@ -52,12 +52,12 @@ type sessionFile struct {
 // what it is and doing something with it.
 const keptFile = 16 << 20
 
-// maxDamage is how many damaged lines are told one by one.
+// maxDamage is how many damaged lines are reported one by one.
 const maxDamage = 20
 
 // readSession reads a session file, "-" being standard input: what it is, how many messages
-// it has, and the messages themselves unless the file is large. Damage is told on standard
-// error, line by line.
+// it has, and the messages themselves unless the file is large. Damaged lines are
+// reported on standard error.
 func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
 	if flags.number < 1 {
 		return nil, usageError{"--session counts from 1"}
@@ -120,7 +120,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 	return nil
 }
 
-// Close lets go of the file. It can be called again.
+// Close closes the file. It may be called more than once.
 func (f *sessionFile) Close() error {
 	var err error
 	if f.log != nil {
@@ -148,7 +148,7 @@ func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 		n := 0
 		for rec, err := range f.log.Records() {
 			if n++; err == nil && n > f.count {
-				err = errors.New("it has grown while it was read")
+				err = errors.New("it grew while it was read")
 			}
 			if err != nil {
 				yield(sessionlog.Record{}, f.explain(err))
@@ -159,7 +159,7 @@ func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 			}
 		}
 		if n < f.count {
-			yield(sessionlog.Record{}, f.explain(errors.New("it was changed while it was read")))
+			yield(sessionlog.Record{}, f.explain(errors.New("it changed while it was read")))
 		}
 	}
 }

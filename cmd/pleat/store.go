@@ -91,20 +91,22 @@ type anyStore interface {
 
 // openStore opens the store for writing to it, and makes it if it is not there.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error) {
-	path, err := p.storePath(f.path)
-	if err != nil {
-		return nil, err
+	store, _, err := p.storeAt(ctx, f, makeMissing)
+	return store, err
+}
+
+// storeAt opens the store that the flags name, and says where it is.
+func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store anyStore, path string, err error) {
+	if path, err = p.storePath(f.path); err == nil {
+		store, err = openStoreAt(ctx, path, how)
 	}
-	return openStoreAt(ctx, path, makeMissing)
+	return store, path, err
 }
 
 // readStore opens a store that must be there: a command that only reads makes none.
 func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error) {
-	path, err := p.storePath(f.path)
-	if err != nil {
-		return nil, err
-	}
-	return openStoreAt(ctx, path, mustExist)
+	store, _, err := p.storeAt(ctx, f, mustExist)
+	return store, err
 }
 
 // access is what a command may do to a store.

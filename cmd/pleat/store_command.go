@@ -63,11 +63,7 @@ type storeOptions struct {
 
 // at is a store that is open, and how JSON calls it.
 func (o *storeOptions) at(ctx context.Context, p *program, format string, how access) (anyStore, storeJSON, error) {
-	path, err := p.storePath(o.path)
-	if err != nil {
-		return nil, storeJSON{}, err
-	}
-	store, err := openStoreAt(ctx, path, how)
+	store, path, err := p.storeAt(ctx, o.storeFlags, how)
 	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
 }
 
