@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -12,9 +13,13 @@ import (
 
 func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 	rep := r.report
+	view, err := r.viewJSON()
+	if err != nil {
+		return err
+	}
 	c := compactJSON{
 		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
-		Messages: r.viewJSON(), Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Pins: []pinJSON{},
+		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Pins: []pinJSON{},
 		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}
 	for _, text := range r.session.Pins() {
@@ -26,7 +31,9 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 			c.Pins = append(c.Pins, pinJSON{rule.Sentence, "rule", rule.Message + 1})
 		}
 	}
-	c.Anchors = r.anchors(c.Messages)
+	if c.Anchors, err = r.anchors(c.Messages); err != nil {
+		return err
+	}
 	return writeJSON(w, c)
 }
 
@@ -52,7 +59,7 @@ func entriesJSON(entries []pleat.LedgerEntry) []entryJSON {
 
 // viewJSON describes the view message by message, with the handle of everything that
 // stands in for something else.
-func (r *folded) viewJSON() []viewJSON {
+func (r *folded) viewJSON() ([]viewJSON, error) {
 	blocks := make(map[pleat.BlockRef]string)
 	pages := make(map[string]string)
 	for _, f := range r.report.Folds {
@@ -66,7 +73,10 @@ func (r *folded) viewJSON() []viewJSON {
 	for _, vm := range r.view.Messages {
 		m := vm.Made
 		if vm.Source >= 0 {
-			m = r.session.Message(vm.Source)
+			var err error
+			if m, err = r.session.Message(context.Background(), vm.Source); err != nil {
+				return nil, err
+			}
 		}
 		j := viewJSON{Role: m.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
 		if vm.Source < 0 {
@@ -86,7 +96,7 @@ func (r *folded) viewJSON() []viewJSON {
 		}
 		list = append(list, j)
 	}
-	return list
+	return list, nil
 }
 
 func describeBlock(blk pleat.Block) blockJSON {
@@ -112,11 +122,15 @@ func describeBlock(blk pleat.Block) blockJSON {
 const maxAnchors = 1_000
 
 // anchors lists the exact names in what was folded, and whether the view has them still.
-func (r *folded) anchors(view []viewJSON) []anchorJSON {
+func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	counts := make(map[string]int)
 	for _, f := range r.report.Folds {
 		for i := f.Start; i < f.End; i++ {
-			for j, blk := range r.session.Message(i).Blocks().All() {
+			m, err := r.session.Message(context.Background(), i)
+			if err != nil {
+				return nil, err
+			}
+			for j, blk := range m.Blocks().All() {
 				if f.Block < 0 || f.Block == j {
 					for name := range pleat.Anchors(describeBlock(blk).Text) {
 						counts[name]++
@@ -140,7 +154,7 @@ func (r *folded) anchors(view []viewJSON) []anchorJSON {
 	slices.SortFunc(list, func(a, b anchorJSON) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
 	})
-	return list[:min(len(list), maxAnchors)]
+	return list[:min(len(list), maxAnchors)], nil
 }
 
 // number is where a message of the view stands in the session, or who wrote it.
@@ -152,7 +166,11 @@ func (m viewJSON) number() string {
 }
 
 func writeViewText(w io.Writer, _ *program, r *folded) error {
-	for _, m := range r.viewJSON() {
+	view, err := r.viewJSON()
+	if err != nil {
+		return err
+	}
+	for _, m := range view {
 		m.writeText(w)
 		fmt.Fprintln(w)
 	}
@@ -184,7 +202,11 @@ func (m viewJSON) writeText(w io.Writer) {
 func writeViewMarkdown(w io.Writer, _ *program, r *folded) error {
 	title := cmp.Or(oneLine(r.file.info.Title), fileName(r.file.name))
 	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, thousands(r.report.Snapshot.Tokens), thousands(r.report.Whole), plural(len(r.report.Folds), "fold"))
-	for _, m := range r.viewJSON() {
+	view, err := r.viewJSON()
+	if err != nil {
+		return err
+	}
+	for _, m := range view {
 		fmt.Fprintf(w, "\n## %s%s (%s)\n", strings.ToUpper(string(m.Role[:1])), m.Role[1:], m.number())
 		for _, b := range m.Blocks {
 			b.writeMarkdown(w)
@@ -244,7 +266,11 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
 	}
 	fmt.Fprintln(w, "\n<earlier_session>")
-	for _, m := range r.viewJSON() {
+	view, err := r.viewJSON()
+	if err != nil {
+		return err
+	}
+	for _, m := range view {
 		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == pleat.KindThinking.String() }) // bound to the session it came from
 		m.writeText(w)
 	}
@@ -258,7 +284,7 @@ func requestBody[R interface {
 	Check(pleat.Model) []pleat.Violation
 }](encode func(*pleat.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
 	return func(w io.Writer, p *program, r *folded) error {
-		msgs, err := r.view.Resolve(r.session.Message)
+		msgs, err := r.session.Resolve(context.Background(), r.view)
 		if err != nil {
 			return fmt.Errorf("apply the folds: %w", err)
 		}
