@@ -19,7 +19,7 @@ type draft struct {
 	safe   []bool            // places where cutting splits no round; see state.safe
 	whole  []bool            // the same for the transcript without folds
 	model  bool              // a model can be asked for a digest
-	need   *need       // what it should be asked for
+	need   *need             // what it should be asked for
 	thrash []string          // files that were read again after each of the newest epochs
 	kept   map[BlockRef]bool // the newest reads of them
 

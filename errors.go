@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// The package's sentinels. Errors that wrap one of them say in their text which object
-// is meant.
+// What a store can answer. Errors that wrap one of these say which object they are about.
 var (
 	// ErrNotFound: the session, entry or blob is not in the store, or not in this session.
 	ErrNotFound = errors.New("not found")
@@ -24,19 +23,24 @@ var (
 	ErrReadOnly = errors.New("store was opened for reading only")
 	// ErrSchema: the store was written by a newer version of pleat.
 	ErrSchema = errors.New("store has a newer schema")
+)
 
+// What can be wrong with a view. Errors that wrap one of these say which message they are
+// about.
+var (
 	// ErrNoSuchBlock: an edit names a block that its message does not have.
 	ErrNoSuchBlock = errors.New("no such block")
 	// ErrNotEditable: an edit would change a block that may only be kept or removed.
 	ErrNotEditable = errors.New("block cannot be edited")
-	// ErrCannotFit: no legal view fits the budget. The error is a *CannotFitError.
-	ErrCannotFit = errors.New("nothing that may be sent fits")
 	// ErrIllegal: a view breaks a rule of the wire that the transcript does not break. It
 	// is not sent.
 	ErrIllegal = errors.New("view is not legal")
 	// ErrBadView: a view does not fit the request it is applied to.
 	ErrBadView = errors.New("view does not fit the request")
 )
+
+// ErrCannotFit: no legal view fits the budget. The error is a *CannotFitError.
+var ErrCannotFit = errors.New("nothing that may be sent fits")
 
 // AppendError is why [Session.Append] stopped. The first Added messages are in the session
 // for good; the rest are not, and can be appended again. With [ErrConflict], what another

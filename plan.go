@@ -51,7 +51,7 @@ type Plan struct {
 	Kept []string `json:"kept,omitempty"`
 
 	in    folded
-	bares bool        // it takes thinking away
+	bares bool  // it takes thinking away
 	need  *need // a digest that the plan would be better with; nil: none
 }
 

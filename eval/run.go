@@ -325,7 +325,7 @@ func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 		}
 		if n.Context == 0 && p.query != "" && rec != nil {
 			n.Asked = 1
-			if err := recall(ctx, rec, p, stubs, &n); err != nil {
+			if err := tryRecall(ctx, rec, p, stubs, &n); err != nil {
 				return fmt.Errorf("recall %q: %w", p.query, err)
 			}
 		}
@@ -337,8 +337,8 @@ func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 	return nil
 }
 
-// recall tries one search, then the one handle that fits best.
-func recall(ctx context.Context, rec Recaller, p probe, stubs []stub, n *Count) error {
+// tryRecall tries one search, then the one handle that fits best.
+func tryRecall(ctx context.Context, rec Recaller, p probe, stubs []stub, n *Count) error {
 	text, err := rec.Search(ctx, p.query)
 	if err != nil {
 		return err
