@@ -4,74 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/internal/corpus"
 )
-
-// sessionFiles lists the session files of the folder that PLEAT_CORPUS names.
-func sessionFiles(t testing.TB) []string {
-	t.Helper()
-	root := os.Getenv("PLEAT_CORPUS")
-	if root == "" {
-		t.Skip("set PLEAT_CORPUS to a folder of session files to run this test")
-	}
-	var files []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && slices.Contains([]string{"eval", "trail", "model", "LICENSES"}, d.Name()) {
-			return fs.SkipDir
-		}
-		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-// readSession reads the first conversation of a session file.
-func readSession(t testing.TB, path string) []pleat.Message {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	log, err := sessionlog.Open(f, nil)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	defer log.Close()
-	var msgs []pleat.Message
-	for rec, err := range log.Records() {
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		msgs = append(msgs, rec.Message)
-	}
-	return msgs
-}
 
 // TestCorpusEngine drives every real session through chained compactions at several
 // budgets and holds the last view to the promises.
 func TestCorpusEngine(t *testing.T) {
 	var stats struct{ views, paths, named, rules int }
-	for _, path := range sessionFiles(t) {
-		msgs := readSession(t, path)
+	for _, path := range corpus.Files(t) {
+		msgs := corpus.Read(t, path)
 		source := allText(msgs)
 		for _, window := range []int{200_000, 60_000, 20_000, 8_000} {
 			for _, chain := range []int{1, 3, 10} {
@@ -203,7 +151,7 @@ var (
 func spellOut(text string) string {
 	return nameList.ReplaceAllStringFunc(text, func(line string) string {
 		if m := nameList.FindStringSubmatch(line); balanced(m[1] + m[2]) {
-			return strings.Join(expandBraces(m[1]+m[2]), "\n")
+			return strings.Join(splitBraces(m[1]+m[2]), "\n")
 		}
 		return line
 	})
@@ -225,4 +173,36 @@ func balanced(s string) bool {
 		}
 	}
 	return depth == 0
+}
+
+// splitBraces takes braces apart: what joinPaths wrote names these paths and no others.
+func splitBraces(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i == len(s) || s[i] == ',' && depth == 0 {
+			out = append(out, splitBrace(strings.TrimPrefix(s[start:i], " "))...)
+			start = i + 1
+			continue
+		}
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+	}
+	return out
+}
+
+func splitBrace(s string) []string {
+	open := strings.IndexByte(s, '{')
+	if open < 0 {
+		return []string{s}
+	}
+	var out []string
+	for _, inner := range splitBraces(s[open+1 : len(s)-1]) {
+		out = append(out, s[:open]+inner)
+	}
+	return out
 }

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/corpus"
 )
 
 // Agents' own summaries, by strong models, of conversations that the session files have
 // whole: nearly all of what they say is true, so nearly nothing of it may be struck.
 func TestGateCorpus(t *testing.T) {
 	summaries, sentences, struck := 0, 0, 0
-	for _, path := range sessionFiles(t) {
-		msgs := readSession(t, path)
+	for _, path := range corpus.Files(t) {
+		msgs := corpus.Read(t, path)
 		for i, m := range msgs {
 			if m.Origin() != pleat.OriginSummary || len(m.Text()) < 1_000 || i < 20 {
 				continue

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/corpus"
 )
 
 // TestCorpusPages folds the first 70 % of real sessions into small views, without a
@@ -17,8 +18,8 @@ import (
 func TestCorpusPages(t *testing.T) {
 	for _, target := range []int{8_000, 20_000} {
 		sum, n := 0.0, 0
-		for _, path := range sessionFiles(t) {
-			msgs := readSession(t, path)
+		for _, path := range corpus.Files(t) {
+			msgs := corpus.Read(t, path)
 			cut := len(msgs) * 7 / 10
 			if counter.CountText(allText(msgs[:cut])) < 30_000 {
 				continue

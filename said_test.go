@@ -250,3 +250,53 @@ func TestRenderWordsAfterPaste(t *testing.T) {
 		t.Errorf("the paste is not shown in part:\n%s", got)
 	}
 }
+
+func TestManyShortMessagesBeatOnePaste(t *testing.T) {
+	lines := []string{"u: start"}
+	for i := range 30 {
+		lines = append(lines, "a: ok", fmt.Sprintf("u: then look at part number %d of it", i))
+		if i == 20 {
+			lines = append(lines, "a: ok", "u: the log:\n"+strings.Repeat("some line of a log that was pasted\n", 400))
+		}
+	}
+	page := listen(lines...).Render(WordsRender{Budget: 900})
+	for i := range 30 {
+		if !strings.Contains(page, fmt.Sprintf("part number %d of", i)) {
+			t.Errorf("message %d is missing", i)
+		}
+	}
+	if !strings.Contains(page, "[cut here:") {
+		t.Errorf("the paste is not shown:\n%s", page)
+	}
+}
+
+func TestShortQuestion(t *testing.T) {
+	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat("Some background that nobody needs. ", 20) + "\nShall I begin with these?"
+	got := shortQuestion(q)
+	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") || !strings.HasSuffix(got, "Shall I begin with these?") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What others were told stays in a short ledger, with what it gave.
+func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
+	msgs := []Message{
+		User("Go."),
+		Assistant(Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`)),
+		Results(Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
+		Assistant(Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
+		Results(Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
+	}
+	for i := range 40 {
+		id := fmt.Sprintf("t%d", i)
+		msgs = append(msgs, Assistant(Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), Results(Result(id, "ok")))
+	}
+	s := stateOf(msgs)
+	in := pageOf(s, s.t.Len(), 3000)
+	got := s.ledger.render(ledgerRender{upTo: s.t.Len(), budget: 200, count: s.count.CountText, answer: in.answer, brief: true})
+	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}

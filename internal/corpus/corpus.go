@@ -1,0 +1,72 @@
+// Package corpus gives tests the real sessions of other agents, which are never part of
+// the repository: those in the folders that PLEAT_CORPUS names.
+package corpus
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// Folders lists the folders that PLEAT_CORPUS names, which are separated as in PATH. The
+// test is skipped if there are none.
+func Folders(t testing.TB) []string {
+	t.Helper()
+	folders := filepath.SplitList(os.Getenv("PLEAT_CORPUS"))
+	if len(folders) == 0 {
+		t.Skip("set PLEAT_CORPUS to folders of session files to run this test")
+	}
+	return folders
+}
+
+// Files lists the session files in those folders.
+func Files(t testing.TB) []string {
+	t.Helper()
+	var files []string
+	for _, folder := range Folders(t) {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && slices.Contains([]string{"eval", "trail", "model", "gold", "LICENSES"}, d.Name()) {
+				return fs.SkipDir
+			}
+			if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
+				files = append(files, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// Read reads the first conversation of a session file.
+func Read(t testing.TB, path string) []pleat.Message {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer log.Close()
+	var msgs []pleat.Message
+	for rec, err := range log.Records() {
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		msgs = append(msgs, rec.Message)
+	}
+	return msgs
+}
