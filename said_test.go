@@ -279,24 +279,3 @@ func TestShortQuestion(t *testing.T) {
 }
 
 // What others were told stays in a short ledger, with what it gave.
-func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
-	msgs := []Message{
-		User("Go."),
-		Assistant(Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`)),
-		Results(Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
-		Assistant(Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
-		Results(Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
-	}
-	for i := range 40 {
-		id := fmt.Sprintf("t%d", i)
-		msgs = append(msgs, Assistant(Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), Results(Result(id, "ok")))
-	}
-	s := stateOf(msgs)
-	in := pageOf(s, s.t.Len(), 3000)
-	got := s.ledger.render(ledgerRender{upTo: s.t.Len(), budget: 200, count: s.count.CountText, answer: in.answer, brief: true})
-	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
-		}
-	}
-}
