@@ -9,11 +9,16 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // longSession makes a conversation of about a million tokens: turns of a user, rounds of
 // reading, editing and testing, answers with reasons.
-func longSession(tokens int) []pleat.Message {
+func longSession(tokens int) []transcript.Message {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
 		return [...]string{"parse", "Token", "session", "store", "fold", "view", "Ledger", "budget", "line", "Handle", "retry", "wire"}[r.IntN(12)]
@@ -26,9 +31,9 @@ func longSession(tokens int) []pleat.Message {
 		}
 		return b.String()
 	}
-	var msgs []pleat.Message
+	var msgs []transcript.Message
 	size := 0
-	add := func(m ...pleat.Message) {
+	add := func(m ...transcript.Message) {
 		for _, m := range m {
 			for _, b := range m.Blocks().All() {
 				size += len(blockText(b))
@@ -38,22 +43,22 @@ func longSession(tokens int) []pleat.Message {
 	}
 	for n := 0; size < tokens*29/10; n++ {
 		if n%12 == 0 {
-			add(pleat.User(fmt.Sprintf("Now fix %s in src/%s.go, and do not touch %s.", name(), word(), name())))
+			add(transcript.User(fmt.Sprintf("Now fix %s in src/%s.go, and do not touch %s.", name(), word(), name())))
 		}
 		id, file := fmt.Sprintf("call_%d", n), fmt.Sprintf("src/%s%d.go", word(), r.IntN(60))
 		switch n % 4 {
 		case 0, 1:
-			add(pleat.Assistant(pleat.Say("Let me look at "+file+"."), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
-				pleat.Results(pleat.Result(id, code(60+r.IntN(120)))))
+			add(transcript.Assistant(transcript.Say("Let me look at "+file+"."), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
+				transcript.Results(transcript.Result(id, code(60+r.IntN(120)))))
 		case 2:
-			add(pleat.Assistant(pleat.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, code(6), code(8)))),
-				pleat.Results(pleat.Result(id, "ok")))
+			add(transcript.Assistant(transcript.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, code(6), code(8)))),
+				transcript.Results(transcript.Result(id, "ok")))
 		case 3:
-			add(pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
-				pleat.Results(pleat.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name())))
+			add(transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
+				transcript.Results(transcript.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name())))
 		}
 		if n%12 == 11 {
-			add(pleat.Assistant(pleat.Say(fmt.Sprintf("Done.\n\n- Replaced `%s` by `%s` because it blocked under load.\n- Kept `%s` instead of `%s`.\n\nThe root cause was %s: %s.", name(), name(), name(), name(), name(), code(2)))))
+			add(transcript.Assistant(transcript.Say(fmt.Sprintf("Done.\n\n- Replaced `%s` by `%s` because it blocked under load.\n- Kept `%s` instead of `%s`.\n\nThe root cause was %s: %s.", name(), name(), name(), name(), name(), code(2)))))
 		}
 	}
 	return msgs
@@ -63,7 +68,7 @@ func longSession(tokens int) []pleat.Message {
 // its tokens once: "ratio" is the one over the other.
 func BenchmarkCompaction(b *testing.B) {
 	msgs := longSession(1_000_000)
-	plain := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{CacheSize: -1})
+	plain := tokens.NewTokenizer(model.Model{}, &tokens.Options{CacheSize: -1})
 	tokens, best := 0, time.Hour
 	for range 3 {
 		start := time.Now()
@@ -77,7 +82,7 @@ func BenchmarkCompaction(b *testing.B) {
 		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				s := open(b, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: window}})
+				s := open(b, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: window}})
 				if err := s.Append(b.Context(), msgs...); err != nil {
 					b.Fatal(err)
 				}

@@ -10,8 +10,14 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // TestCorpusEngine drives every real session through chained compactions at several
@@ -39,7 +45,7 @@ func TestCorpusEngine(t *testing.T) {
 type corpusCase struct {
 	t      *testing.T
 	name   string
-	msgs   []pleat.Message
+	msgs   []transcript.Message
 	source string
 	window int
 
@@ -48,8 +54,8 @@ type corpusCase struct {
 
 func (c *corpusCase) run(chain int) {
 	ctx := context.Background()
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: c.name}, &pleat.Options{
-		Budget: pleat.Budget{Window: c.window}, Tokens: counter, Check: anthropic.Checker(pleat.Model{}),
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: c.name}, &pleat.Options{
+		Budget: fold.Budget{Window: c.window}, Tokens: counter, Check: anthropic.Checker(model.Model{}),
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -68,7 +74,7 @@ func (c *corpusCase) run(chain int) {
 	}
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
-		if !errors.Is(err, pleat.ErrCannotFit) || !c.hopeless() {
+		if !errors.Is(err, fold.ErrCannotFit) || !c.hopeless() {
 			c.t.Errorf("%s: %v", c.name, err)
 		}
 		return
@@ -76,7 +82,7 @@ func (c *corpusCase) run(chain int) {
 	if snap := s.Snapshot(); snap.Tokens > snap.Limits.Max {
 		c.t.Errorf("%s: %d tokens of %d", c.name, snap.Tokens, snap.Limits.Max)
 	}
-	if bad := v.Check(pleat.NewTranscript(c.msgs...)); len(bad) > 0 {
+	if bad := v.Check(transcript.NewTranscript(c.msgs...)); len(bad) > 0 {
 		c.t.Errorf("%s: %v", c.name, bad)
 	}
 	msgs, err := s.Resolve(c.t.Context(), v)
@@ -92,19 +98,19 @@ func (c *corpusCase) run(chain int) {
 func (c *corpusCase) hopeless() bool {
 	need := 1_500
 	for _, m := range c.msgs {
-		if r := m.Role(); r != pleat.RoleSystem && r != pleat.RoleDeveloper {
+		if r := m.Role(); r != transcript.RoleSystem && r != transcript.RoleDeveloper {
 			break
 		}
 		need += counter.CountMessage(m)
 	}
-	return need > (pleat.Budget{Window: c.window}).Limits().Max
+	return need > (fold.Budget{Window: c.window}).Limits().Max
 }
 
 // judge holds a view to what must survive: changed files, rules, no invention.
-func (c *corpusCase) judge(s *pleat.Session, msgs []pleat.Message) {
+func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 	text := allText(msgs)
 	expanded := spellOut(text)
-	for _, p := range pleat.LedgerOf(pleat.NewTranscript(c.msgs...)).Changed() {
+	for _, p := range ledger.Of(transcript.NewTranscript(c.msgs...)).Changed() {
 		c.paths++
 		if strings.Contains(expanded, p.Path) {
 			c.named++
@@ -120,7 +126,7 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []pleat.Message) {
 		}
 	}
 	for _, m := range msgs {
-		if m.Origin() != pleat.OriginInjected {
+		if m.Origin() != transcript.OriginInjected {
 			continue
 		}
 		for _, p := range pathLike.FindAllString(spellOut(m.Text()), -1) {
@@ -133,10 +139,10 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []pleat.Message) {
 
 func (c *corpusCase) exact(s *pleat.Session) {
 	for _, f := range s.Report().Folds {
-		u, err := s.Unfold(context.Background(), pleat.UnfoldRequest{Handle: f.Handle})
+		u, err := s.Unfold(context.Background(), recall.UnfoldRequest{Handle: f.Handle})
 		if err != nil {
 			c.t.Errorf("%s: unfold %s: %v", c.name, f.Handle, err)
-		} else if pleat.HashOf(u.Whole()) != f.Hash {
+		} else if transcript.HashOf(u.Whole()) != f.Hash {
 			c.t.Errorf("%s: unfold %s gave other bytes", c.name, f.Handle)
 		}
 	}

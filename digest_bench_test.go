@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // BenchmarkReadyDigest measures how long a caller waits for the view at red when a digest
@@ -22,31 +27,31 @@ func BenchmarkReadyDigest(b *testing.B) {
 	text.WriteString("</digest>")
 	for _, window := range []int{200_000} {
 		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
-			var msgs []pleat.Message
+			var msgs []transcript.Message
 			for i, m := range longSession(window) {
 				msgs = append(msgs, m)
-				if m.Role() == pleat.RoleTool { // what masking cannot fold
-					msgs = append(msgs, pleat.Assistant(pleat.Say(fmt.Sprintf("%d: ", i)+strings.Repeat("The store folds a view because the retry budget of session_line is spent. ", 300))), pleat.User("Go on."))
+				if m.Role() == transcript.RoleTool { // what masking cannot fold
+					msgs = append(msgs, transcript.Assistant(transcript.Say(fmt.Sprintf("%d: ", i)+strings.Repeat("The store folds a view because the retry budget of session_line is spent. ", 300))), transcript.User("Go on."))
 				}
 			}
 			for b.Loop() {
 				b.StopTimer()
-				ready := make(chan *pleat.DigestReport, 100)
-				s := open(b, pleat.NewMemStore(), &pleat.Options{
+				ready := make(chan *digest.Report, 100)
+				s := open(b, store.NewMemory(), &pleat.Options{
 					Observe: func(e pleat.Event) {
 						if e.Kind == pleat.EventDigest {
 							ready <- e.Digest
 						}
 					},
-					Budget: pleat.Budget{Window: window}, Model: pleat.Model{ID: "m", Window: window},
-					Digest: pleat.DigestOptions{Generator: always(text.String())},
+					Budget: fold.Budget{Window: window}, Model: model.Model{ID: "m", Window: window},
+					Digest: digest.Options{Generator: always(text.String())},
 				})
 				n := 0
-				for ; s.Snapshot().State != pleat.Red; n++ {
+				for ; s.Snapshot().State != fold.Red; n++ {
 					if err := s.Append(b.Context(), msgs[n]); err != nil {
 						b.Fatal(err)
 					}
-					if s.Snapshot().State != pleat.Red {
+					if s.Snapshot().State != fold.Red {
 						view(b, s)
 					}
 				}
@@ -64,7 +69,7 @@ func BenchmarkReadyDigest(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StopTimer()
-				if !slices.ContainsFunc(s.Report().Folds, func(f *pleat.Fold) bool { return f.By == "model" }) {
+				if !slices.ContainsFunc(s.Report().Folds, func(f *fold.Fold) bool { return f.By == "model" }) {
 					b.Fatalf("the digest is not used: %v", s.Report())
 				}
 				if err := s.Close(); err != nil {

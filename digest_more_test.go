@@ -10,12 +10,18 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // always answers every request with the same text.
 func always(text string) *pleattest.Script {
-	return &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) { return pleattest.Say(text).Reply, nil }}
+	return &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) { return pleattest.Say(text).Reply, nil }}
 }
 
 // The behavioural test: a constraint in turn 2, forty turns of filler, compaction, then a
@@ -29,23 +35,23 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 			text = "<digest>\n### State\n- Billing is being refactored.\n- The user agreed that files under legacy/ may be modified.\n</digest>"
 		}
 		t.Run(name, func(t *testing.T) {
-			s := open(t, pleat.NewMemStore(), &pleat.Options{
-				Budget: pleat.Budget{Window: 12_000}, Model: pleat.Model{ID: "m", Window: 64_000},
-				Digest: pleat.DigestOptions{Generator: always(text), NoBackground: true},
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Budget: fold.Budget{Window: 12_000}, Model: model.Model{ID: "m", Window: 64_000},
+				Digest: digest.Options{Generator: always(text), NoBackground: true},
 			})
-			add := func(m ...pleat.Message) {
+			add := func(m ...transcript.Message) {
 				t.Helper()
 				if err := s.Append(t.Context(), m...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			add(pleat.User("Hello, we work on billing today."), pleat.Assistant(pleat.Say("Fine.")), pleat.User(rule), pleat.Assistant(pleat.Say("Noted: legacy/ is frozen.")))
+			add(transcript.User("Hello, we work on billing today."), transcript.Assistant(transcript.Say("Fine.")), transcript.User(rule), transcript.Assistant(transcript.Say("Noted: legacy/ is frozen.")))
 			talk(t, s, 0, 40)
 			view(t, s)
 			if s.Snapshot().Epoch == 0 {
 				t.Fatal("forty turns and no epoch")
 			}
-			add(pleat.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
+			add(transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
 			got := allText(view(t, s))
 			if !strings.Contains(got, rule) {
 				t.Error("the constraint is not in the request")
@@ -65,25 +71,25 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 
 // Ten digests in a row by a model that paraphrases: what code keeps is still exact.
 func TestChainedDigests(t *testing.T) {
-	m := &pleattest.Script{Then: func(n int, req *pleat.Request) (pleat.Reply, error) {
+	m := &pleattest.Script{Then: func(n int, req *model.Request) (model.Reply, error) {
 		return pleattest.Say(fmt.Sprintf("<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n- Things take their locks early, it seems.\n</digest>", n%10)).Reply, nil
 	}}
-	s := open(t, pleat.NewMemStore(), &pleat.Options{
-		Budget: pleat.Budget{Window: 16_000}, Model: pleat.Model{ID: "m", Window: 64_000},
-		Digest: pleat.DigestOptions{Generator: m, NoBackground: true},
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000},
+		Digest: digest.Options{Generator: m, NoBackground: true},
 	})
-	add := func(m ...pleat.Message) {
+	add := func(m ...transcript.Message) {
 		t.Helper()
 		if err := s.Append(t.Context(), m...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	add(pleat.User("Goal: move the billing database to port 6543. Never touch legacy/."))
+	add(transcript.User("Goal: move the billing database to port 6543. Never touch legacy/."))
 	if err := s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"); err != nil {
 		t.Fatal(err)
 	}
-	add(pleat.Assistant(pleat.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)), pleat.Results(pleat.Result("w", "ok")))
-	add(pleat.Assistant(pleat.Call("x", "bash", `{"command":"git push origin billing-port"}`)), pleat.Results(pleat.Result("x", "branch billing-port -> billing-port")))
+	add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)), transcript.Results(transcript.Result("w", "ok")))
+	add(transcript.Assistant(transcript.Call("x", "bash", `{"command":"git push origin billing-port"}`)), transcript.Results(transcript.Result("x", "branch billing-port -> billing-port")))
 	for i := range 10 {
 		talk(t, s, 30*i, 30)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -118,7 +124,7 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 		pleattest.Say("<digest>\n### State\n- More handlers take their locks early.\n</digest>"),
 	}}
 	var events []pleat.Event
-	s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+	s := open(t, store.NewMemory(), digestOptions(m, &events))
 	digestible(t, s, 24)
 	for i := range 2 {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -130,7 +136,7 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 	if !strings.Contains(got, "Sessions are dropped in src/file3.go because sessionCache evicts after 300 entries.") {
 		t.Error("the earlier digest's finding is lost")
 	}
-	if d := s.Report().Digests; len(d) < 2 || len(d[1].Findings) == 0 || d[1].Findings[0].Kind != pleat.FoundCarried {
+	if d := s.Report().Digests; len(d) < 2 || len(d[1].Findings) == 0 || d[1].Findings[0].Kind != digest.FoundCarried {
 		t.Errorf("the report does not say that it was put back: %+v", d)
 	}
 }
@@ -139,9 +145,9 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 // each goes on from the digest of those before it.
 func TestDigestInGroups(t *testing.T) {
 	m := always(goodDigest)
-	s := open(t, pleat.NewMemStore(), &pleat.Options{
-		Budget: pleat.Budget{Window: 32_000}, Model: pleat.Model{ID: "big", Window: 32_000},
-		Digest: pleat.DigestOptions{Generator: m, Model: pleat.Model{ID: "small", Window: 12_000}, NoBackground: true},
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: fold.Budget{Window: 32_000}, Model: model.Model{ID: "big", Window: 32_000},
+		Digest: digest.Options{Generator: m, Model: model.Model{ID: "small", Window: 12_000}, NoBackground: true},
 	})
 	digestible(t, s, 40)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -151,7 +157,7 @@ func TestDigestInGroups(t *testing.T) {
 	if len(reqs) < 3 {
 		t.Fatalf("%d requests for a source of several windows", len(reqs))
 	}
-	counter := pleat.NewTokenizer(pleat.Model{}, nil)
+	counter := tokens.NewTokenizer(model.Model{}, nil)
 	for i, r := range reqs {
 		text := allText(r.Messages)
 		if n := counter.CountText(text) + r.MaxTokens; n > 12_000 {
@@ -175,10 +181,10 @@ func TestDigestInGroups(t *testing.T) {
 // Forked, the request is the live one's prefix with the instruction at its end.
 func TestDigestForked(t *testing.T) {
 	m := always(goodDigest)
-	tools := []pleat.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
-	s := open(t, pleat.NewMemStore(), &pleat.Options{
-		Budget: pleat.Budget{Window: 16_000}, Model: pleat.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
-		Digest: pleat.DigestOptions{Generator: m, NoBackground: true, Fork: pleat.ForkAlways},
+	tools := []model.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
+		Digest: digest.Options{Generator: m, NoBackground: true, Fork: digest.ForkAlways},
 	})
 	digestible(t, s, 24)
 	live := allText(view(t, s)) // the epoch opens here
@@ -198,7 +204,7 @@ func TestDigestForked(t *testing.T) {
 // From yellow on a digest is prepared while the agent works, and at red nobody waits.
 func TestDigestInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
+		m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
 			time.Sleep(20 * time.Second)
 			return pleattest.Say(goodDigest).Reply, nil
 		}}
@@ -206,16 +212,16 @@ func TestDigestInBackground(t *testing.T) {
 		o := digestOptions(m, &events)
 		o.Budget.Window = 20_000
 		o.Digest.NoBackground = false
-		s := open(t, pleat.NewMemStore(), o)
+		s := open(t, store.NewMemory(), o)
 		defer s.Close()
 		digestible(t, s, 20)
-		if st := s.Snapshot(); st.State != pleat.Yellow {
+		if st := s.Snapshot(); st.State != fold.Yellow {
 			t.Fatalf("the session is %v: %d of %v", st.State, st.Tokens, st.Limits)
 		}
 		start := time.Now()
 		view(t, s)
 		// Meanwhile turns go on, and a call gets its result late.
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("late", "bash", `{"command":"sleep 9"}`)), pleat.User("Wait, and look at port 9191 too.")); err != nil {
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)), transcript.User("Wait, and look at port 9191 too.")); err != nil {
 			t.Fatal(err)
 		}
 		if d := time.Since(start); d > 0 {
@@ -230,7 +236,7 @@ func TestDigestInBackground(t *testing.T) {
 		if s.Snapshot().Epoch != 0 {
 			t.Error("a digest was used before it was needed")
 		}
-		if err := s.Append(t.Context(), pleat.Results(pleat.Result("late", "slept well"))); err != nil {
+		if err := s.Append(t.Context(), transcript.Results(transcript.Result("late", "slept well"))); err != nil {
 			t.Fatal(err)
 		}
 		talk(t, s, 100, 12)
@@ -261,7 +267,7 @@ func TestUndoDropsTheDigest(t *testing.T) {
 	var events []pleat.Event
 	o := digestOptions(m, &events)
 	o.Budget.Window = 64_000
-	s := open(t, pleat.NewMemStore(), o)
+	s := open(t, store.NewMemory(), o)
 	digestible(t, s, 24)
 	for range 2 {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -279,12 +285,12 @@ func TestUndoDropsTheDigest(t *testing.T) {
 // While one caller waits for a digest the others go on.
 func TestDigestHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
+		m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
 			time.Sleep(10 * time.Second)
 			return pleattest.Say(goodDigest).Reply, nil
 		}}
 		var events []pleat.Event
-		s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+		s := open(t, store.NewMemory(), digestOptions(m, &events))
 		digestible(t, s, 24)
 		done := make(chan error, 2)
 		for range 2 {
@@ -295,7 +301,7 @@ func TestDigestHoldsNobodyUp(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := s.Append(t.Context(), pleat.User("One more thing: port 7171.")); err != nil {
+		if err := s.Append(t.Context(), transcript.User("One more thing: port 7171.")); err != nil {
 			t.Fatal(err)
 		}
 		if d := time.Since(start); d > 0 {
@@ -320,15 +326,15 @@ func TestDigestGuards(t *testing.T) {
 		broken := errors.New("connection refused")
 		bad := true
 		m := &pleattest.Script{}
-		m.Then = func(int, *pleat.Request) (pleat.Reply, error) {
+		m.Then = func(int, *model.Request) (model.Reply, error) {
 			if bad {
-				return pleat.Reply{}, broken
+				return model.Reply{}, broken
 			}
 			return pleattest.Say(goodDigest).Reply, nil
 		}
 		var events []pleat.Event
 		o := digestOptions(m, &events)
-		s := open(t, pleat.NewMemStore(), o)
+		s := open(t, store.NewMemory(), o)
 		n := 0
 		next := func() {
 			t.Helper()
@@ -376,7 +382,7 @@ func TestDigestSpendGuard(t *testing.T) {
 		var events []pleat.Event
 		o := digestOptions(m, &events)
 		o.Digest.Calls = 3
-		s := open(t, pleat.NewMemStore(), o)
+		s := open(t, store.NewMemory(), o)
 		ask := func(want int) {
 			t.Helper()
 			digestible(t, s, 24)
@@ -399,17 +405,17 @@ func TestDigestSpendGuard(t *testing.T) {
 // A file that the agent reads again after every epoch is kept instead of being folded
 // once more, and the report says so.
 func TestThrashingIsNoticed(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 12_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 12_000}})
 	read := func(id string) {
 		t.Helper()
 		err := s.Append(t.Context(),
-			pleat.Assistant(pleat.Call(id, "read_file", `{"path":"src/schema.go"}`)),
-			pleat.Results(pleat.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/schema.go"}`)),
+			transcript.Results(transcript.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), pleat.User("Go on until it works.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go on until it works.")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {

@@ -5,6 +5,10 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // With a model at hand the source texts' policies show its summary as it came, in their
@@ -23,9 +27,9 @@ func TestPoliciesWithModel(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := always("The model's own words.")
-			s := open(t, pleat.NewMemStore(), &pleat.Options{
-				Policy: policy(t, tt.name), Model: pleat.Model{ID: "m", Window: 200_000},
-				Digest: pleat.DigestOptions{Generator: m},
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Policy: policy(t, tt.name), Model: model.Model{ID: "m", Window: 200_000},
+				Digest: digest.Options{Generator: m},
 			})
 			digestible(t, s, 24)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -49,9 +53,9 @@ func TestPoliciesWithModel(t *testing.T) {
 func TestNotesSayEnough(t *testing.T) {
 	m := always(goodDigest)
 	var events []pleat.Event
-	s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+	s := open(t, store.NewMemory(), digestOptions(m, &events))
 	for range 60 {
-		err := s.Append(t.Context(), pleat.User("Go on."), pleat.Assistant(pleat.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
+		err := s.Append(t.Context(), transcript.User("Go on."), transcript.Assistant(transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,24 +11,30 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // digestible is a conversation worth digesting: a rule, a decision with its reason, exact
 // values, much reading.
 func digestible(t testing.TB, s *pleat.Session, rounds int) {
 	t.Helper()
-	add := func(msgs ...pleat.Message) {
+	add := func(msgs ...transcript.Message) {
 		t.Helper()
 		if err := s.Append(context.Background(), msgs...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	add(pleat.User("Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/."))
-	add(pleat.Assistant(pleat.Say("I will look at the gateway first.")))
-	add(pleat.User("Please also keep the timeout at 2750 ms."))
+	add(transcript.User("Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/."))
+	add(transcript.Assistant(transcript.Say("I will look at the gateway first.")))
+	add(transcript.User("Please also keep the timeout at 2750 ms."))
 	talk(t, s, 0, rounds)
-	add(pleat.Assistant(pleat.Say("The sessions are dropped in src/file3.go because sessionCache evicts after 300 entries. I chose an LRU over a ring buffer since eviction order matters.")))
+	add(transcript.Assistant(transcript.Say("The sessions are dropped in src/file3.go because sessionCache evicts after 300 entries. I chose an LRU over a ring buffer since eviction order matters.")))
 	talk(t, s, rounds, rounds)
 }
 
@@ -43,9 +49,9 @@ func talk(t testing.TB, s *pleat.Session, from, rounds int) {
 		}
 		id := fmt.Sprintf("call_%d", i)
 		err := s.Append(context.Background(),
-			pleat.Assistant(pleat.Say(b.String()), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
-			pleat.Results(pleat.Result(id, fmt.Sprintf("package p%d\n", i))),
-			pleat.Assistant(pleat.Say("So much for file "+fmt.Sprint(i)+".")), pleat.User("Go on."))
+			transcript.Assistant(transcript.Say(b.String()), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
+			transcript.Results(transcript.Result(id, fmt.Sprintf("package p%d\n", i))),
+			transcript.Assistant(transcript.Say("So much for file "+fmt.Sprint(i)+".")), transcript.User("Go on."))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,11 +70,11 @@ const goodDigest = `<analysis>long thoughts</analysis>
 - Read on.
 </digest>`
 
-func digestOptions(g pleat.Generator, events *[]pleat.Event) *pleat.Options {
+func digestOptions(g model.Generator, events *[]pleat.Event) *pleat.Options {
 	return &pleat.Options{
-		Budget:  pleat.Budget{Window: 16_000},
-		Model:   pleat.Model{ID: "scripted", Window: 64_000},
-		Digest:  pleat.DigestOptions{Generator: g, NoBackground: true, Deadline: 30 * time.Second},
+		Budget:  fold.Budget{Window: 16_000},
+		Model:   model.Model{ID: "scripted", Window: 64_000},
+		Digest:  digest.Options{Generator: g, NoBackground: true, Deadline: 30 * time.Second},
 		Observe: func(e pleat.Event) { *events = append(*events, e) },
 	}
 }
@@ -76,7 +82,7 @@ func digestOptions(g pleat.Generator, events *[]pleat.Event) *pleat.Options {
 func TestDigestByModel(t *testing.T) {
 	m := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say(goodDigest)}}
 	var events []pleat.Event
-	store := pleat.NewMemStore()
+	store := store.NewMemory()
 	s := open(t, store, digestOptions(m, &events))
 	digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), "session drops"); err != nil {
@@ -119,30 +125,30 @@ func TestDigestByModel(t *testing.T) {
 
 // misbehaviours is every way in which a summarizer has been seen to fail.
 func misbehaviours() map[string]pleattest.Step {
-	api := func(kind pleat.ErrorKind, status int) pleattest.Step {
-		return pleattest.Fail(&pleat.APIError{Kind: kind, Status: status, Message: "no"})
+	api := func(kind model.ErrorKind, status int) pleattest.Step {
+		return pleattest.Fail(&model.APIError{Kind: kind, Status: status, Message: "no"})
 	}
 	say := pleattest.Say
 	truncated := say("<digest>\n### Findings\n- Sessions are dropped in src/fi")
-	truncated.Reply.Stop = pleat.StopMaxTokens
+	truncated.Reply.Stop = model.StopMaxTokens
 	half := say("<digest>\n### Findings\n- Sess")
 	half.Err = errors.New("read stream: unexpected EOF")
 	refusal := say("")
-	refusal.Reply.Stop = pleat.StopRefusal
+	refusal.Reply.Stop = model.StopRefusal
 	return map[string]pleattest.Step{
 		"empty":              say(""),
 		"longer than input":  say("<digest>" + strings.Repeat("- Sessions are dropped in src/file3.go once more.\n", 4_000) + "</digest>"),
-		"tool call":          pleattest.Use(pleat.Call("x", "bash", `{"command":"rm -rf /"}`)),
+		"tool call":          pleattest.Use(transcript.Call("x", "bash", `{"command":"rm -rf /"}`)),
 		"invented paths":     say("<digest>- Fixed src/gateway_fix.go.\n- See src/other_thing.go too.</digest>"),
 		"dropped constraint": say("<digest>- Sessions are dropped in src/file3.go.</digest>"),
 		"invented consent":   say("<digest>- The user approved modifying files under legacy/.\n- Sessions are dropped in src/file3.go.</digest>"),
 		"truncated":          truncated,
 		"unclosed":           say("<digest>\n- Sessions are dropped"),
-		"too long":           pleattest.Fail(&pleat.APIError{Kind: pleat.ErrorTooLong, Status: 400, Used: 20_000, Limit: 16_000}),
-		"413":                api(pleat.ErrorTooLarge, 413),
-		"429":                api(pleat.ErrorRateLimited, 429),
-		"529":                api(pleat.ErrorOverloaded, 529),
-		"401":                api(pleat.ErrorAuth, 401),
+		"too long":           pleattest.Fail(&model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 20_000, Limit: 16_000}),
+		"413":                api(model.ErrorTooLarge, 413),
+		"429":                api(model.ErrorRateLimited, 429),
+		"529":                api(model.ErrorOverloaded, 529),
+		"401":                api(model.ErrorAuth, 401),
 		"hang":               {Hang: true},
 		"half a stream":      half,
 		"analysis only":      say("<analysis>I shall think about it.</analysis>"),
@@ -166,10 +172,10 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	m := &pleattest.Script{Steps: slices.Repeat([]pleattest.Step{step}, 40)}
 	if once {
 		m.Steps = []pleattest.Step{step}
-		m.Then = func(int, *pleat.Request) (pleat.Reply, error) { return pleattest.Say(goodDigest).Reply, nil }
+		m.Then = func(int, *model.Request) (model.Reply, error) { return pleattest.Say(goodDigest).Reply, nil }
 	}
 	var events []pleat.Event
-	s := open(t, pleat.NewMemStore(), digestOptions(m, &events))
+	s := open(t, store.NewMemory(), digestOptions(m, &events))
 	digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
@@ -182,14 +188,14 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := pleat.NewTranscript()
+	tr := transcript.NewTranscript()
 	for i := range s.Len() {
 		tr.Append(message(t, s, i))
 	}
 	if bad := v.Check(tr); len(bad) > 0 {
 		t.Errorf("the view is not legal: %v", bad)
 	}
-	if snap := s.Snapshot(); snap.State == pleat.Red {
+	if snap := s.Snapshot(); snap.State == fold.Red {
 		t.Errorf("the view is %v of %v tokens", snap.Tokens, snap.Limits)
 	}
 	text := allText(msgs)
@@ -213,7 +219,7 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 		t.Errorf("the report does not say why: %+v", d)
 	}
 	for _, f := range s.Folds() {
-		if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
+		if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil {
 			t.Errorf("lost: %v", err)
 		}
 	}

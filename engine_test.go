@@ -11,7 +11,14 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // engineCase drives one random conversation through a session: messages arrive one by
@@ -21,10 +28,10 @@ type engineCase struct {
 	t      testing.TB
 	seed   uint64
 	r      *rand.Rand
-	store  pleat.Store
+	store  store.Store
 	o      *pleat.Options
 	s      *pleat.Session
-	said   []pleat.Message
+	said   []transcript.Message
 	forced int
 	pins   []string // that were there when the newest epoch opened
 	epochs int
@@ -33,9 +40,9 @@ type engineCase struct {
 func newEngineCase(t testing.TB, seed uint64) *engineCase {
 	r := rand.New(rand.NewPCG(seed, 1))
 	windows := []int{1_500, 3_000, 8_000, 20_000}
-	c := &engineCase{t: t, seed: seed, r: r, store: pleat.NewMemStore()}
+	c := &engineCase{t: t, seed: seed, r: r, store: store.NewMemory()}
 	c.o = &pleat.Options{
-		Budget: pleat.Budget{Window: windows[r.IntN(len(windows))]},
+		Budget: fold.Budget{Window: windows[r.IntN(len(windows))]},
 		System: "You are a careful engineer.",
 		Tokens: counter,
 	}
@@ -44,10 +51,10 @@ func newEngineCase(t testing.TB, seed uint64) *engineCase {
 }
 
 // One tokenizer for all cases: its cache makes them fast.
-var counter = pleat.NewTokenizer(pleat.Model{}, nil)
+var counter = tokens.NewTokenizer(model.Model{}, nil)
 
 func (c *engineCase) open() {
-	s, err := pleat.OpenSession(context.Background(), c.store, pleat.SessionKey{Session: "s"}, c.o)
+	s, err := pleat.OpenSession(context.Background(), c.store, store.SessionKey{Session: "s"}, c.o)
 	if err != nil {
 		c.fatal(err)
 	}
@@ -59,7 +66,7 @@ func (c *engineCase) fatal(args ...any) {
 	c.t.Fatalf("seed %d: %s", c.seed, fmt.Sprint(args...))
 }
 
-func (c *engineCase) run(msgs []pleat.Message) {
+func (c *engineCase) run(msgs []transcript.Message) {
 	for _, m := range msgs {
 		if err := c.s.Append(context.Background(), m); err != nil {
 			c.fatal(err)
@@ -94,7 +101,7 @@ func (c *engineCase) run(msgs []pleat.Message) {
 // view asks for the view and checks that it is legal, fits, and keeps what it must.
 func (c *engineCase) view() string {
 	v, err := c.s.View(context.Background(), pleat.Turn{})
-	if errors.Is(err, pleat.ErrCannotFit) {
+	if errors.Is(err, fold.ErrCannotFit) {
 		c.mustNotFit()
 		return ""
 	}
@@ -105,7 +112,7 @@ func (c *engineCase) view() string {
 	if snap.Tokens > snap.Limits.Max {
 		c.fatal("the view has ", snap.Tokens, " tokens, at most ", snap.Limits.Max, " may be sent")
 	}
-	if bad := v.Check(pleat.NewTranscript(c.said...)); len(bad) > 0 {
+	if bad := v.Check(transcript.NewTranscript(c.said...)); len(bad) > 0 {
 		c.fatal("illegal view: ", bad)
 	}
 	msgs, err := c.s.Resolve(c.t.Context(), v)
@@ -119,7 +126,7 @@ func (c *engineCase) view() string {
 
 // keeps checks that the pins and the newest words of the user are in the view word for
 // word.
-func (c *engineCase) keeps(text string, v pleat.View) {
+func (c *engineCase) keeps(text string, v transcript.View) {
 	if n := len(c.s.Report().Epochs); n > c.epochs {
 		c.epochs, c.pins = n, c.s.Pins()
 	}
@@ -129,7 +136,7 @@ func (c *engineCase) keeps(text string, v pleat.View) {
 		}
 	}
 	for i := len(c.said) - 1; i >= 0; i-- {
-		if words, ok := pleat.TypedText(c.said[i]); ok {
+		if words, ok := userwords.TypedText(c.said[i]); ok {
 			if !strings.Contains(text, words) {
 				c.fatal("the user's newest words are not in the view: ", words)
 			}
@@ -144,7 +151,7 @@ func (c *engineCase) mustNotFit() {
 	limit := c.o.Budget.Limits().Max
 	need := counter.CountText(c.o.System) + 700
 	for i := len(c.said) - 1; i >= 0; i-- {
-		if words, ok := pleat.TypedText(c.said[i]); ok {
+		if words, ok := userwords.TypedText(c.said[i]); ok {
 			need += counter.CountText(words)
 			break
 		}
@@ -157,11 +164,11 @@ func (c *engineCase) mustNotFit() {
 // exact checks that every fold that was ever made gives its bytes back.
 func (c *engineCase) exact() {
 	for _, f := range c.s.Report().Folds {
-		u, err := c.s.Unfold(context.Background(), pleat.UnfoldRequest{Handle: f.Handle})
+		u, err := c.s.Unfold(context.Background(), recall.UnfoldRequest{Handle: f.Handle})
 		if err != nil {
 			c.fatal("unfold ", f.Handle, ": ", err)
 		}
-		if got := pleat.HashOf(u.Whole()); got != f.Hash {
+		if got := transcript.HashOf(u.Whole()); got != f.Hash {
 			c.fatal("unfold ", f.Handle, " gave other bytes")
 		}
 		if f.Block >= 0 {
@@ -172,19 +179,19 @@ func (c *engineCase) exact() {
 	}
 }
 
-func blockText(b pleat.Block) string {
+func blockText(b transcript.Block) string {
 	switch b := b.(type) {
-	case pleat.Text:
+	case transcript.Text:
 		return b.Text.String()
-	case pleat.ToolCall:
+	case transcript.ToolCall:
 		return b.Input.String()
-	case pleat.ToolResult:
+	case transcript.ToolResult:
 		return b.Text()
 	}
 	return ""
 }
 
-func allText(msgs []pleat.Message) string {
+func allText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
 		b.WriteString(string(m.Role()) + "\n")

@@ -8,44 +8,48 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // wireFormat is one wire as the engine's callers use it.
 type wireFormat struct {
-	format pleat.Format
-	encode func(*pleat.Request) ([]byte, error)
+	format transcript.Format
+	encode func(*model.Request) ([]byte, error)
 	decode func([]byte) (wireRequest, error)
-	codec  pleat.Codec
-	check  func(pleat.View, *pleat.Transcript) error
+	codec  transcript.Codec
+	check  func(transcript.View, *transcript.Transcript) error
 }
 
 type wireRequest interface {
-	Splice(pleat.View) ([]byte, error)
-	Check(pleat.Model) []pleat.Violation
-	Hashes() []pleat.Hash
+	Splice(transcript.View) ([]byte, error)
+	Check(model.Model) []transcript.Violation
+	Hashes() []transcript.Hash
 }
 
 func wireFormats() []wireFormat {
 	return []wireFormat{
 		{
-			pleat.FormatAnthropic, anthropic.Encode,
-			func(b []byte) (wireRequest, error) { return anthropic.Decode(b) }, anthropic.DecodeMessage, anthropic.Checker(pleat.Model{}),
+			transcript.FormatAnthropic, anthropic.Encode,
+			func(b []byte) (wireRequest, error) { return anthropic.Decode(b) }, anthropic.DecodeMessage, anthropic.Checker(model.Model{}),
 		},
 		{
-			pleat.FormatChat, openai.EncodeChat,
-			func(b []byte) (wireRequest, error) { return openai.DecodeChat(b) }, openai.DecodeChatMessage, openai.ChatChecker(pleat.Model{}),
+			transcript.FormatChat, openai.EncodeChat,
+			func(b []byte) (wireRequest, error) { return openai.DecodeChat(b) }, openai.DecodeChatMessage, openai.ChatChecker(model.Model{}),
 		},
 		{
-			pleat.FormatResponses, openai.EncodeResponses,
-			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem, openai.ResponsesChecker(pleat.Model{}),
+			transcript.FormatResponses, openai.EncodeResponses,
+			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem, openai.ResponsesChecker(model.Model{}),
 		},
 	}
 }
 
-func messagesOf(r wireRequest) []pleat.Message {
+func messagesOf(r wireRequest) []transcript.Message {
 	switch r := r.(type) {
 	case *anthropic.Request:
 		return r.Messages
@@ -78,24 +82,24 @@ func TestEngineOnWires(t *testing.T) {
 
 func wireCase(t *testing.T, w wireFormat, seed uint64) {
 	o := pleattest.Transcripts{Legal: true, NoThink: true}
-	if w.format == pleat.FormatAnthropic {
+	if w.format == transcript.FormatAnthropic {
 		o.NoThink = seed%2 == 0
 	}
 	msgs := o.Make(seed)
-	s, err := pleat.OpenSession(context.Background(), pleat.NewMemStore(), pleat.SessionKey{Session: "w"}, &pleat.Options{
-		Budget: pleat.Budget{Window: 8_000}, Tokens: counter,
-		Codecs: map[pleat.Format]pleat.Codec{w.format: w.codec}, Check: w.check,
+	s, err := pleat.OpenSession(context.Background(), store.NewMemory(), store.SessionKey{Session: "w"}, &pleat.Options{
+		Budget: fold.Budget{Window: 8_000}, Tokens: counter,
+		Codecs: map[transcript.Format]transcript.Codec{w.format: w.codec}, Check: w.check,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var before []pleat.Hash
+	var before []transcript.Hash
 	epoch := 0
 	for end := 1; end <= len(msgs); end++ {
-		if msgs[end-1].Role() == pleat.RoleAssistant || end < len(msgs) && msgs[end].Role() != pleat.RoleAssistant {
+		if msgs[end-1].Role() == transcript.RoleAssistant || end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
 			continue // a request ends with all that the model is to answer
 		}
-		body, err := w.encode(&pleat.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
+		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -108,7 +112,7 @@ func wireCase(t *testing.T, w wireFormat, seed uint64) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		v, err := s.View(context.Background(), pleat.Turn{})
-		if errors.Is(err, pleat.ErrCannotFit) {
+		if errors.Is(err, fold.ErrCannotFit) {
 			return
 		}
 		if err != nil {
@@ -125,7 +129,7 @@ func wireCase(t *testing.T, w wireFormat, seed uint64) {
 		if err != nil {
 			t.Fatalf("seed %d: what was sent cannot be read: %v\n%s", seed, err, out)
 		}
-		if bad := pleat.NewViolations(req.Check(pleat.Model{}), sent.Check(pleat.Model{})); len(bad) > 0 {
+		if bad := transcript.NewViolations(req.Check(model.Model{}), sent.Check(model.Model{})); len(bad) > 0 {
 			t.Fatalf("seed %d: illegal: %v", seed, bad)
 		}
 		hashes := sent.Hashes()
@@ -140,7 +144,7 @@ func wireCase(t *testing.T, w wireFormat, seed uint64) {
 	}
 }
 
-func prefixOf(a, b []pleat.Hash) error {
+func prefixOf(a, b []transcript.Hash) error {
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
 			return fmt.Errorf("message %d of %d is not what it was", i, len(a))
@@ -152,25 +156,25 @@ func prefixOf(a, b []pleat.Hash) error {
 // A constraint in the second turn, forty turns of filler, a compaction, then a request
 // that would break it: the model gets the constraint word for word.
 func TestConstraintSurvives(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
 	rule := "Constraint: never modify files under legacy/ - they are frozen for the audit."
 	ctx := t.Context()
-	for _, m := range []pleat.Message{
-		pleat.User("We are refactoring billing."), pleat.Assistant(pleat.Say("Where do we start?")),
-		pleat.User("With invoices. " + rule), pleat.Assistant(pleat.Say("Noted.")),
+	for _, m := range []transcript.Message{
+		transcript.User("We are refactoring billing."), transcript.Assistant(transcript.Say("Where do we start?")),
+		transcript.User("With invoices. " + rule), transcript.Assistant(transcript.Say("Noted.")),
 	} {
 		if err := s.Append(ctx, m); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 40 {
-		if err := s.Append(ctx, pleat.User(fmt.Sprint("Carry on with part ", i, "."))); err != nil {
+		if err := s.Append(ctx, transcript.User(fmt.Sprint("Carry on with part ", i, "."))); err != nil {
 			t.Fatal(err)
 		}
 		work(t, s, i, 1, 1_500)
 		view(t, s)
 	}
-	if err := s.Append(ctx, pleat.User("Quick cleanup: delete the unused helpers in legacy/utils.py?")); err != nil {
+	if err := s.Append(ctx, transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?")); err != nil {
 		t.Fatal(err)
 	}
 	if text := allText(view(t, s)); !strings.Contains(text, rule) {

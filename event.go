@@ -1,5 +1,10 @@
 package pleat
 
+import (
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+)
+
 // EventKind says what an observer is told.
 type EventKind string
 
@@ -16,10 +21,10 @@ const (
 // Event is what observers are told. Only the fields that its kind names are set.
 type Event struct {
 	Kind     EventKind
-	Snapshot *Snapshot     // EventSnapshot, EventEpoch (after it)
-	Fold     *Fold         // EventFold, EventDigest (nil: it is only prepared)
-	Digest   *DigestReport // EventDigest: who wrote it, and how it came to be
-	Plan     *Plan         // EventEpoch
-	Recall   string        // EventRecall: the handle or query
-	Err      error         // EventError
+	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
+	Fold     *fold.Fold     // EventFold, EventDigest (nil: it is only prepared)
+	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be
+	Plan     *fold.Plan     // EventEpoch
+	Recall   string         // EventRecall: the handle or query
+	Err      error          // EventError
 }

@@ -7,21 +7,26 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // reading is a session in which an agent read some files.
 func reading(o *pleat.Options) *pleat.Session {
 	ctx := context.Background()
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "example"}, o)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "example"}, o)
 	if err != nil {
 		log.Fatal(err)
 	}
-	msgs := []pleat.Message{pleat.User("Find the slow query. Never touch legacy/.")}
+	msgs := []transcript.Message{transcript.User("Find the slow query. Never touch legacy/.")}
 	for i := range 12 {
 		id := fmt.Sprint("call_", i)
 		msgs = append(msgs,
-			pleat.Assistant(pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"db/part%d.go"}`, i))),
-			pleat.Results(pleat.Result(id, strings.Repeat(fmt.Sprintf("// part %d of the database layer\n", i), 60))))
+			transcript.Assistant(transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"db/part%d.go"}`, i))),
+			transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("// part %d of the database layer\n", i), 60))))
 	}
 	if err := s.Append(ctx, msgs...); err != nil {
 		log.Fatal(err)
@@ -33,7 +38,7 @@ func reading(o *pleat.Options) *pleat.Session {
 // that the oldest turns are folded.
 func ExampleSession() {
 	ctx := context.Background()
-	s := reading(&pleat.Options{Budget: pleat.Budget{Window: 6_000}})
+	s := reading(&pleat.Options{Budget: fold.Budget{Window: 6_000}})
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
 		log.Fatal(err)
@@ -55,8 +60,8 @@ func ExampleSession() {
 func ExampleSession_Unfold() {
 	ctx := context.Background()
 	s := reading(nil)
-	call := s.Ledger(pleat.LedgerFilter{Path: "db/part3.go"})[0]
-	u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: call.Handle, From: 59})
+	call := s.Ledger(ledger.Filter{Path: "db/part3.go"})[0]
+	u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: call.Handle, From: 59})
 	if err != nil {
 		log.Fatal(err)
 	}

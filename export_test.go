@@ -1,15 +1,19 @@
 package pleat
 
+import (
+	"github.com/pleat-dev/pleat/transcript"
+)
+
 // MeasureStretch measures a stretch as planning does.
-func MeasureStretch(s *Session, start, end int) (h Hash, bytes, lines int) {
+func MeasureStretch(s *Session, start, end int) (h transcript.Hash, bytes, lines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.measure(start, end)
+	return s.st.Measure(start, end)
 }
 
 // RenderStretch is the text that unfolding a stretch shows.
 func RenderStretch(s *Session, start, end int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.renderText(start, end)
+	return s.st.RenderText(start, end)
 }

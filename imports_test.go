@@ -15,33 +15,76 @@ import (
 
 const module = "github.com/pleat-dev/pleat"
 
-// imports is the architecture: who may import whom. Folders are relative to the module;
-// "" is the library itself. A new package or a new arrow is a change to this table, to
-// be argued for in review. Test files may import anything but may not make a cycle.
+// imports is the architecture, from the ground floor up: who may import whom. Folders are
+// relative to the module; "" is the library's front door. A new package or a new arrow is
+// a change to this table, to be argued for in review. Test files may import anything but
+// may not make a cycle.
 var imports = map[string][]string{
-	"":                     {"internal/bpe", "internal/jsonspan", "internal/secrets"},
-	"internal/bpe":         {},
-	"internal/glob":        {},
-	"internal/jsonspan":    {},
-	"internal/secrets":     {},
-	"internal/sse":         {},
-	"internal/wire":        {"", "internal/jsonspan"},
-	"internal/call":        {""},
-	"anthropic":            {"", "internal/call", "internal/jsonspan", "internal/sse", "internal/wire"},
-	"openai":               {"", "internal/call", "internal/jsonspan", "internal/sse", "internal/wire"},
-	"internal/rows":        {"", "internal/jsonspan"},
-	"sqlite":               {"", "internal/rows"},
-	"postgres":             {"", "internal/rows"},
-	"sessionlog":           {"", "internal/jsonspan"},
-	"pleattest":            {""},
-	"proxy":                {"", "anthropic", "openai", "internal/jsonspan"},
-	"agent":                {"", "internal/glob", "internal/secrets"},
-	"agent/rehearsal":      {"", "agent"},
+	// The ground floor: values, and mechanisms that know no type of pleat.
+	"transcript":        {"internal/jsonspan"},
+	"internal/text":     {},
+	"internal/shell":    {},
+	"internal/bpe":      {},
+	"internal/jsonspan": {},
+	"internal/sse":      {},
+	"internal/secrets":  {},
+	"internal/glob":     {},
+
+	"model":  {"transcript"},
+	"search": {"internal/text"},
+
+	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
+	"store":  {"search", "transcript"},
+
+	"ledger/toolcall": {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "transcript"},
+	"ledger":          {"internal/text", "ledger/toolcall", "transcript"},
+	"userwords":       {"internal/text", "transcript"},
+
+	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
+
+	"fold":   {"internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
+	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"digest": {"internal/text", "model", "transcript", "userwords"},
+	"recall": {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "search", "store", "transcript"},
+
+	"": {
+		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "recall", "store", "tokens",
+		"transcript", "userwords",
+	},
+
+	// The wings know what is said, not how it is folded.
+	"internal/wire":  {"internal/jsonspan", "internal/sse", "model", "transcript"},
+	"internal/call":  {"internal/wire", "model", "transcript"},
+	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
+	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
+	"sessionlog":     {"internal/jsonspan", "model", "transcript"},
+	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
+	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
+	"store/postgres": {"internal/rows", "search", "store", "transcript"},
+
+	// The doors are thin callers of Session.
+	"agent": {
+		"", "fold", "internal/conv", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
+	},
+	"agent/rehearsal": {"", "agent", "digest", "fold", "model", "recall", "tokens", "transcript"},
+	"proxy": {
+		"", "fold", "internal/conv", "internal/jsonspan", "model", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
+	},
+	"cmd/pleat": {
+		"", "agent", "agent/rehearsal", "eval", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "proxy", "recall",
+		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
+	},
+	"eval": {
+		"", "digest", "fold", "model", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
+		"wire/openai",
+	},
+
+	// Kits for tests.
+	"pleattest":            {"model", "store", "transcript"},
+	"internal/corpus":      {"sessionlog", "transcript"},
 	"internal/bpe/bpetest": {},
-	"internal/upstream":    {"", "anthropic", "internal/sse", "openai"},
-	"eval":                 {"", "anthropic", "openai", "sessionlog"},
+	"internal/upstream":    {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
 	"internal/pgtest":      {},
-	"cmd/pleat":            {"", "agent", "agent/rehearsal", "anthropic", "eval", "openai", "postgres", "proxy", "sessionlog", "sqlite"},
 }
 
 // modules says which packages may use which other people's code. Everything not listed
@@ -61,8 +104,8 @@ var modules = map[string][]string{
 	"internal/rows":     {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"internal/upstream": {"github.com/klauspost/compress/zstd"},
 	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
-	"postgres":          {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"sqlite":            {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"store/postgres":    {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"store/sqlite":      {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }
 
 func TestImportTable(t *testing.T) {

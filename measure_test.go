@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // counting counts the bytes of bodies that are read.
 type counting struct {
-	*pleat.MemStore
+	*store.Memory
 	bytes int
 }
 
-func (c *counting) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
-	b, err := c.MemStore.Body(ctx, key, hash)
+func (c *counting) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	b, err := c.Memory.Body(ctx, key, hash)
 	c.bytes += len(b)
 	return b, err
 }
@@ -25,14 +27,14 @@ func (c *counting) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Ha
 // session that is larger than memory, next to nothing of it is read back, and what was
 // measured is what unfolding shows.
 func TestMeasureReadsLittleBack(t *testing.T) {
-	store := &counting{MemStore: pleat.NewMemStore()}
-	tight := open(t, store, &pleat.Options{Memory: 64 << 10})
-	wide := open(t, pleat.NewMemStore(), nil)
-	msgs := []pleat.Message{pleat.User("read them all")}
+	st := &counting{Memory: store.NewMemory()}
+	tight := open(t, st, &pleat.Options{Memory: 64 << 10})
+	wide := open(t, store.NewMemory(), nil)
+	msgs := []transcript.Message{transcript.User("read them all")}
 	for i := range 400 {
 		id := fmt.Sprint(i)
-		msgs = append(msgs, pleat.Assistant(pleat.Say("now "+id), pleat.Call(id, "read_file", `{"path":"f`+id+`"}`)),
-			pleat.Results(pleat.Result(id, strings.Repeat("some words of file "+id+"\n", 600))))
+		msgs = append(msgs, transcript.Assistant(transcript.Say("now "+id), transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 600))))
 	}
 	for _, s := range []*pleat.Session{tight, wide} {
 		if err := s.Append(t.Context(), msgs...); err != nil {
@@ -49,15 +51,15 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 		{201, 221, 1 << 20},
 		{1, 801, 0},
 	} {
-		store.bytes = 0
+		st.bytes = 0
 		h, bytes, lines := pleat.MeasureStretch(tight, c.start, c.end)
-		if store.bytes > c.most {
-			t.Errorf("to measure messages %d to %d, %d bytes were read back, want at most %d", c.start, c.end, store.bytes, c.most)
+		if st.bytes > c.most {
+			t.Errorf("to measure messages %d to %d, %d bytes were read back, want at most %d", c.start, c.end, st.bytes, c.most)
 		}
 		text := pleat.RenderStretch(wide, c.start, c.end)
 		want := strings.Count(text, "\n")
-		if h != pleat.HashOf(text) || bytes != len(text) || lines != want {
-			t.Errorf("messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d", c.start, c.end, h, bytes, lines, pleat.HashOf(text), len(text), want)
+		if h != transcript.HashOf(text) || bytes != len(text) || lines != want {
+			t.Errorf("messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d", c.start, c.end, h, bytes, lines, transcript.HashOf(text), len(text), want)
 		}
 	}
 }

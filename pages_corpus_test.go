@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestCorpusPages folds the first 70 % of real sessions into small views, without a
@@ -24,11 +27,11 @@ func TestCorpusPages(t *testing.T) {
 			if counter.CountText(allText(msgs[:cut])) < 30_000 {
 				continue
 			}
-			for cut < len(msgs) && msgs[cut].Role() != pleat.RoleAssistant {
+			for cut < len(msgs) && msgs[cut].Role() != transcript.RoleAssistant {
 				cut++
 			}
-			s := open(t, pleat.NewMemStore(), &pleat.Options{
-				Budget: pleat.Budget{Window: 200_000, Target: pleat.Tokens(target)}, Tokens: counter,
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Budget: fold.Budget{Window: 200_000, Target: fold.Tokens(target)}, Tokens: counter,
 			})
 			if err := s.Append(t.Context(), msgs[:cut]...); err != nil {
 				t.Fatal(err)
@@ -55,11 +58,11 @@ func TestCorpusPages(t *testing.T) {
 }
 
 // quoted returns the lines that pages quote from files, outputs and the assistant.
-func quoted(msgs []pleat.Message) []string {
+func quoted(msgs []transcript.Message) []string {
 	var out []string
 	for _, m := range msgs {
 		text, inside, changes := m.Text(), false, false
-		if m.Role() != pleat.RoleUser || !strings.HasPrefix(text, "[pleat:") {
+		if m.Role() != transcript.RoleUser || !strings.HasPrefix(text, "[pleat:") {
 			continue
 		}
 		for line := range strings.Lines(text) {
@@ -90,14 +93,14 @@ func quoted(msgs []pleat.Message) []string {
 
 // decodedText is all that was said, thought, called and answered, with the strings of
 // calls decoded and all space made the same.
-func decodedText(msgs []pleat.Message) string {
+func decodedText(msgs []transcript.Message) string {
 	var all []string
 	for _, m := range msgs {
 		for _, b := range m.Blocks().All() {
 			switch b := b.(type) {
-			case pleat.Thinking:
+			case transcript.Thinking:
 				all = append(all, strings.Fields(b.Text.String())...)
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				var input any
 				if json.Unmarshal([]byte(b.Input.String()), &input) != nil {
 					input = b.Input.String()
@@ -136,13 +139,13 @@ var namePattern = regexp.MustCompile(`[A-Za-z_]*(?:[a-z][A-Z]|_[A-Za-z0-9])[A-Za
 
 // usedLater is the share of the names which the agent uses after the cut, saw before it,
 // and is not shown in between, that occur in a view.
-func usedLater(msgs []pleat.Message, cut int, view string) (float64, bool) {
+func usedLater(msgs []transcript.Message, cut int, view string) (float64, bool) {
 	before, fresh := nameSet(allText(msgs[:cut])), map[string]bool{}
 	shown := nameSet(view)
 	need, have := 0, 0
 	for _, m := range msgs[cut:] {
-		for name := range nameSet(allText([]pleat.Message{m})) {
-			if !fresh[name] && before[name] && m.Role() == pleat.RoleAssistant {
+		for name := range nameSet(allText([]transcript.Message{m})) {
+			if !fresh[name] && before[name] && m.Role() == transcript.RoleAssistant {
 				need++
 				if shown[name] {
 					have++

@@ -9,11 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-func policy(t testing.TB, name string) pleat.Policy {
+func policy(t testing.TB, name string) fold.Policy {
 	t.Helper()
-	p, err := pleat.PolicyByName(name)
+	p, err := fold.PolicyByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +25,7 @@ func policy(t testing.TB, name string) pleat.Policy {
 }
 
 // outline is a view in short: who speaks, and how each block begins.
-func outline(msgs []pleat.Message) []string {
+func outline(msgs []transcript.Message) []string {
 	var out []string
 	for _, m := range msgs {
 		line := string(m.Role()) + ":"
@@ -53,7 +57,7 @@ func countWith(lines []string, text string) int {
 
 func TestPolicyNames(t *testing.T) {
 	var names []string
-	for _, p := range pleat.Policies() {
+	for _, p := range fold.Policies() {
 		names = append(names, p.Name)
 		if p.Doc == "" {
 			t.Errorf("policy %s says nothing about itself", p.Name)
@@ -63,7 +67,7 @@ func TestPolicyNames(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := pleat.PolicyByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
+	if _, err := fold.PolicyByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
 		t.Errorf("unknown policy: %v", err)
 	}
 }
@@ -71,8 +75,8 @@ func TestPolicyNames(t *testing.T) {
 // The book masks all but three results when red, and only summarizes when that is not
 // enough.
 func TestPolicyBook(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "book"), Budget: pleat.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "book"), Budget: fold.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 6, 4_000)
@@ -103,11 +107,11 @@ func TestPolicyBook(t *testing.T) {
 
 // threshold replaces all but the newest eight messages by a pair, at 75 % of 60,000.
 func TestPolicyThreshold(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "threshold")})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "threshold")})
 	if l := s.Snapshot().Limits; l.Window != 60_000 || l.Red != 45_000 {
 		t.Errorf("limits = %+v", l)
 	}
-	if err := s.Append(t.Context(), pleat.User("Never touch legacy/.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Never touch legacy/.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 40, 5_000)
@@ -126,11 +130,11 @@ func TestPolicyThreshold(t *testing.T) {
 
 func TestPolicyThreeLayer(t *testing.T) {
 	files := make(map[string]int)
-	s := open(t, pleat.NewMemStore(), &pleat.Options{
+	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy:    policy(t, "three-layer"),
 		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
 	})
-	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 5, 1_000)
@@ -156,19 +160,19 @@ func TestPolicyThreeLayer(t *testing.T) {
 
 func TestPolicyFourLever(t *testing.T) {
 	files := make(map[string]int)
-	s := open(t, pleat.NewMemStore(), &pleat.Options{
+	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy:    policy(t, "four-lever"),
 		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
 	})
 	long := strings.Repeat("output\n", 5_000) // 35,000 characters
 	add := func(id, tool, text string) {
 		t.Helper()
-		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, `{}`)), pleat.Results(pleat.Result(id, text)))
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, tool, `{}`)), transcript.Results(transcript.Result(id, text)))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	add("a", "bash", long)
@@ -189,16 +193,16 @@ func TestPolicyFourLever(t *testing.T) {
 		t.Errorf("the file that was read is not kept: %.60q", got)
 	}
 	f := s.Report().Folds
-	u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f[0].Handle})
+	u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f[0].Handle})
 	if err != nil || u.Whole() != long {
 		t.Errorf("unfold: %v", err)
 	}
 }
 
 func TestSpillMarker(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "four-lever")})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "four-lever")})
 	long := strings.Repeat("x", 50_000)
-	err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{}`)), pleat.Results(pleat.Result("a", long)))
+	err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{}`)), transcript.Results(transcript.Result("a", long)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +214,11 @@ func TestSpillMarker(t *testing.T) {
 
 func TestPolicyFourLayer(t *testing.T) {
 	p := policy(t, "four-layer")
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Budget: pleat.Budget{Window: 100_000, Output: pleat.Tokens(10_000)}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 100_000, Output: fold.Tokens(10_000)}})
 	if l := s.Snapshot().Limits; l.Red != 77_000 {
 		t.Errorf("red = %d, want window − output − 13,000", l.Red)
 	}
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 40, 1_000) // 81 messages
@@ -229,8 +233,8 @@ func TestPolicyFourLayer(t *testing.T) {
 	if n := countWith(got, "[Earlier tool result compacted. Re-run if needed.]"); n == 0 {
 		t.Error("old results are not replaced")
 	}
-	child := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Child: true})
-	if err := child.Append(t.Context(), pleat.User("Go.")); err != nil {
+	child := open(t, store.NewMemory(), &pleat.Options{Policy: p, Child: true})
+	if err := child.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, child, 0, 40, 200)
@@ -240,14 +244,14 @@ func TestPolicyFourLayer(t *testing.T) {
 }
 
 func TestPolicyFourLayerBudget(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "four-layer"), Budget: pleat.Budget{Window: 1_000_000}})
-	calls, results := []pleat.Block{}, []pleat.ToolResult{}
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
+	calls, results := []transcript.Block{}, []transcript.ToolResult{}
 	for i, n := range []int{90_000, 60_000, 80_000} {
 		id := fmt.Sprint("c", i)
-		calls = append(calls, pleat.Call(id, "read_file", `{}`))
-		results = append(results, pleat.Result(id, strings.Repeat("y", n)))
+		calls = append(calls, transcript.Call(id, "read_file", `{}`))
+		results = append(results, transcript.Result(id, strings.Repeat("y", n)))
 	}
-	if err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(calls...), pleat.Results(results...)); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
 		t.Fatal(err)
 	}
 	m := view(t, s)[2]
@@ -261,8 +265,8 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 func TestPolicyIdle(t *testing.T) {
 	p := policy(t, "four-layer")
 	p.EveryTurn = nil
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 6, 1_000)
@@ -281,25 +285,25 @@ func TestPolicyIdle(t *testing.T) {
 }
 
 func TestPolicyTruncate(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "truncate"), Budget: pleat.Budget{Window: 8_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "truncate"), Budget: fold.Budget{Window: 8_000}})
 	for i := range 20 {
-		if err := s.Append(t.Context(), pleat.User(fmt.Sprint("Question ", i))); err != nil {
+		if err := s.Append(t.Context(), transcript.User(fmt.Sprint("Question ", i))); err != nil {
 			t.Fatal(err)
 		}
 		work(t, s, i, 1, 1_500)
 	}
 	msgs := view(t, s)
-	if msgs[0].Role() != pleat.RoleUser || !strings.HasPrefix(msgs[0].Text(), "Question") {
+	if msgs[0].Role() != transcript.RoleUser || !strings.HasPrefix(msgs[0].Text(), "Question") {
 		t.Errorf("the view begins with %s", outline(msgs)[0])
 	}
-	if snap := s.Snapshot(); snap.State == pleat.Red {
+	if snap := s.Snapshot(); snap.State == fold.Red {
 		t.Errorf("still red: %d tokens", snap.Tokens)
 	}
 }
 
 func TestPolicyNone(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: policy(t, "none"), Budget: pleat.Budget{Window: 2_000}})
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "none"), Budget: fold.Budget{Window: 2_000}})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 20, 2_000)

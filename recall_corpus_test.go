@@ -15,8 +15,13 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // recallFact is something that an agent used after a cut and had seen only before it,
@@ -40,9 +45,9 @@ func TestRecallCorpus(t *testing.T) {
 	if dir == "" {
 		t.Skip("PLEAT_CORPUS names no folder with real sessions")
 	}
-	stores := map[string]func() pleat.Store{
-		"memory": func() pleat.Store { return pleat.NewMemStore() },
-		"sqlite": func() pleat.Store {
+	stores := map[string]func() store.Store{
+		"memory": func() store.Store { return store.NewMemory() },
+		"sqlite": func() store.Store {
 			s, err := sqlite.Open(filepath.Join(t.TempDir(), "recall.db"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -112,18 +117,18 @@ func (s recallScore) String() string {
 }
 
 // measureRecall asks for every fact in a session of the messages before the cut.
-func measureRecall(t *testing.T, store pleat.Store, msgs []pleat.Message, facts []recallFact) recallScore {
-	defer store.Close()
-	tokens := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4)})
-	s, err := pleat.OpenSession(t.Context(), store, pleat.SessionKey{Session: "corpus"}, &pleat.Options{Tokens: tokens})
+func measureRecall(t *testing.T, st store.Store, msgs []transcript.Message, facts []recallFact) recallScore {
+	defer st.Close()
+	tokens := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4)})
+	s, err := pleat.OpenSession(t.Context(), st, store.SessionKey{Session: "corpus"}, &pleat.Options{Tokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}
-	search := func(query string) pleat.SearchResult {
-		res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{query}})
+	search := func(query string) recall.SearchResult {
+		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{query}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,9 +156,9 @@ func measureRecall(t *testing.T, store pleat.Store, msgs []pleat.Message, facts 
 }
 
 // exactLines counts the lines of hits and how many of them unfolding shows the same.
-func exactLines(t *testing.T, s *pleat.Session, hits []pleat.SearchHit) (lines, exact int) {
+func exactLines(t *testing.T, s *pleat.Session, hits []recall.SearchHit) (lines, exact int) {
 	for _, h := range hits {
-		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: h.Handle})
+		u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: h.Handle})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,9 +174,9 @@ func exactLines(t *testing.T, s *pleat.Session, hits []pleat.SearchHit) (lines, 
 }
 
 // rankOf is the first hit that shows the target, negative if none does.
-func rankOf(a pleat.SearchAnswer, target string) int {
-	return slices.IndexFunc(a.Hits, func(h pleat.SearchHit) bool {
-		return slices.ContainsFunc(h.Shown, func(l pleat.Line) bool { return strings.Contains(l.Text, target) })
+func rankOf(a recall.SearchAnswer, target string) int {
+	return slices.IndexFunc(a.Hits, func(h recall.SearchHit) bool {
+		return slices.ContainsFunc(h.Shown, func(l recall.Line) bool { return strings.Contains(l.Text, target) })
 	})
 }
 
@@ -192,7 +197,7 @@ func corpusFiles(t *testing.T, dir string) []string {
 }
 
 // cutSession reads a session and cuts it. Files that are no long session have no messages.
-func cutSession(t *testing.T, file string) (msgs []pleat.Message, cut int) {
+func cutSession(t *testing.T, file string) (msgs []transcript.Message, cut int) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -256,18 +261,18 @@ func longestStretch(n int, sizes []int, compactions []sessionlog.Compaction) (fr
 	return from, to
 }
 
-func factText(b pleat.Block) string {
-	if c, ok := b.(pleat.ToolCall); ok {
+func factText(b transcript.Block) string {
+	if c, ok := b.(transcript.ToolCall); ok {
 		return c.Input.String()
 	}
 	return blockText(b)
 }
 
 // mineFacts finds what the agent used after the cut and knew only from before.
-func mineFacts(msgs []pleat.Message, cut int) []recallFact {
+func mineFacts(msgs []transcript.Message, cut int) []recallFact {
 	known := map[string]string{} // what tools and users said before the cut, with its kind
 	for _, m := range msgs[:min(cut, len(msgs))] {
-		if m.Role() != pleat.RoleAssistant && m.Origin() != pleat.OriginSummary {
+		if m.Role() != transcript.RoleAssistant && m.Origin() != transcript.OriginSummary {
 			for _, b := range m.Blocks().All() {
 				namesOf(factText(b), func(tok, kind string) { known[tok] = kind })
 			}
@@ -277,12 +282,12 @@ func mineFacts(msgs []pleat.Message, cut int) []recallFact {
 	var said []string // the last sentences before a call
 	for _, m := range msgs[min(cut, len(msgs)):] {
 		for _, b := range m.Blocks().All() {
-			if m.Role() != pleat.RoleAssistant { // told again: no longer only from before
+			if m.Role() != transcript.RoleAssistant { // told again: no longer only from before
 				namesOf(factText(b), func(tok, _ string) { delete(known, tok) })
 				continue
 			}
 			units := useUnits(b)
-			if _, call := b.(pleat.ToolCall); call { // what was said of the call comes before it
+			if _, call := b.(transcript.ToolCall); call { // what was said of the call comes before it
 				units = append(said, units...)
 			} else {
 				said = units[max(len(units)-2, 0):len(units):len(units)]
@@ -336,9 +341,9 @@ func namesOf(text string, yield func(tok, kind string)) {
 
 // useUnits are the sentences of a text, or the lines of a call's arguments: what a use
 // is part of.
-func useUnits(b pleat.Block) []string {
+func useUnits(b transcript.Block) []string {
 	switch b := b.(type) {
-	case pleat.Text:
+	case transcript.Text:
 		var out []string
 		for line := range strings.SplitSeq(b.Text.String(), "\n") {
 			for s := range strings.SplitSeq(line, ". ") {
@@ -348,7 +353,7 @@ func useUnits(b pleat.Block) []string {
 			}
 		}
 		return out
-	case pleat.ToolCall:
+	case transcript.ToolCall:
 		var v any
 		if json.Unmarshal([]byte(b.Input.String()), &v) != nil {
 			v = b.Input.String()

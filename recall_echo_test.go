@@ -6,17 +6,21 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestStubOfUnfoldingNamesTheOrigin: what unfolding gave and was folded again is got back
 // from where it came from, by the same call. What another tool of that name gave is not.
 func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter, Budget: pleat.Budget{Window: 16_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{Window: 16_000}})
 	work(t, s, 0, 2, 8_000)
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {
 		t.Helper()
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, input)), pleat.Results(pleat.Result(id, text))); err != nil {
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, tool, input)), transcript.Results(transcript.Result(id, text))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,7 +33,7 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	echo("v", "unfold", input, strings.Replace(text, origin, "zzzzzzz9", 1))
 	work(t, s, 2, 4, 8_000)
 	view(t, s)
-	stubs := make(map[int]pleat.Fold)
+	stubs := make(map[int]fold.Fold)
 	for _, f := range s.Report().Folds {
 		if f.Block >= 0 {
 			stubs[f.Start] = *f
@@ -42,7 +46,7 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	if want := fmt.Sprintf(`unfold("%s")]`, other.Handle); other.Handle == "" || !strings.HasSuffix(other.Stub, want) {
 		t.Errorf("the stub of another tool does not end with %s: %q", want, other.Stub)
 	}
-	if u := unfold(t, s, pleat.UnfoldRequest{Handle: ours.Handle}); u.Whole() != text {
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: ours.Handle}); u.Whole() != text {
 		t.Errorf("its own handle does not give back what it was:\n%s", u.Whole())
 	}
 }

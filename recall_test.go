@@ -15,12 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // recallSession is a small session with something of each kind in it.
 func recallSession(t testing.TB) *pleat.Session {
 	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "recall"}, &pleat.Options{Tokens: counter})
+	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "recall"}, &pleat.Options{Tokens: counter})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +34,15 @@ func recallSession(t testing.TB) *pleat.Session {
 		fmt.Fprintf(&list, "entry %d of the list\n", i+1)
 	}
 	err = s.Append(t.Context(),
-		pleat.User("Set the upload limit. Never touch legacy/."),
-		pleat.Assistant(pleat.Say("I read the settings."), pleat.Call("1", "read_file", `{"path":"config/server.toml"}`)),
-		pleat.Results(pleat.Result("1", "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n")),
-		pleat.Assistant(pleat.Call("2", "bash", `{"command":"cat list.txt"}`)),
-		pleat.Results(pleat.Result("2", list.String())),
-		pleat.Assistant(pleat.Call("3", "fetch", `{"url":"https://example.org/data.json"}`)),
-		pleat.Results(pleat.Result("3", `{"junk":"`+strings.Repeat("lorem ipsum ", 400)+`","needle":"zanzibar-77","more":"`+strings.Repeat("dolor sit ", 400)+`"}`)),
-		pleat.Assistant(pleat.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`)),
-		pleat.Results(pleat.Result("4", "The file config/server.toml has been updated.")),
+		transcript.User("Set the upload limit. Never touch legacy/."),
+		transcript.Assistant(transcript.Say("I read the settings."), transcript.Call("1", "read_file", `{"path":"config/server.toml"}`)),
+		transcript.Results(transcript.Result("1", "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n")),
+		transcript.Assistant(transcript.Call("2", "bash", `{"command":"cat list.txt"}`)),
+		transcript.Results(transcript.Result("2", list.String())),
+		transcript.Assistant(transcript.Call("3", "fetch", `{"url":"https://example.org/data.json"}`)),
+		transcript.Results(transcript.Result("3", `{"junk":"`+strings.Repeat("lorem ipsum ", 400)+`","needle":"zanzibar-77","more":"`+strings.Repeat("dolor sit ", 400)+`"}`)),
+		transcript.Assistant(transcript.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`)),
+		transcript.Results(transcript.Result("4", "The file config/server.toml has been updated.")),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -47,14 +52,14 @@ func recallSession(t testing.TB) *pleat.Session {
 
 func handleOf(t testing.TB, s *pleat.Session, call int) string {
 	t.Helper()
-	for _, e := range s.Ledger(pleat.LedgerFilter{From: call, To: call}) {
+	for _, e := range s.Ledger(ledger.Filter{From: call, To: call}) {
 		return e.Handle
 	}
 	t.Fatalf("no call %d", call)
 	return ""
 }
 
-func unfold(t testing.TB, s *pleat.Session, r pleat.UnfoldRequest) pleat.Unfolded {
+func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfolded {
 	t.Helper()
 	u, err := s.Unfold(t.Context(), r)
 	if err != nil {
@@ -68,20 +73,20 @@ func TestUnfoldParts(t *testing.T) {
 	settings, list := handleOf(t, s, 1), handleOf(t, s, 2)
 	for _, c := range []struct {
 		name string
-		r    pleat.UnfoldRequest
+		r    recall.UnfoldRequest
 		want string
 	}{
-		{"whole", pleat.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
-		{"handle as models write it", pleat.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
-		{"lines", pleat.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
-		{"to the end", pleat.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
-		{"column", pleat.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
-		{"bytes", pleat.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
-		{"bytes over a line feed", pleat.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
-		{"only a line feed", pleat.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
-		{"pattern", pleat.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
-		{"pattern with lines around", pleat.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
-		{"nothing matches", pleat.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
+		{"whole", recall.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"handle as models write it", recall.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"lines", recall.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
+		{"to the end", recall.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
+		{"column", recall.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
+		{"bytes", recall.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
+		{"bytes over a line feed", recall.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
+		{"only a line feed", recall.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
+		{"pattern", recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
+		{"pattern with lines around", recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
+		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, unfold(t, s, c.r).Content()); diff != "" {
@@ -93,7 +98,7 @@ func TestUnfoldParts(t *testing.T) {
 
 func TestUnfoldSaysWhatItIs(t *testing.T) {
 	s := recallSession(t)
-	u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 1)})
+	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1)})
 	if got, want := u.What, "result of read_file config/server.toml"; got != want {
 		t.Errorf("what: %q, want %q", got, want)
 	}
@@ -125,11 +130,11 @@ func TestUnfoldPages(t *testing.T) {
 		texts = append(texts, b.String())
 	}
 	for i, text := range texts {
-		s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter})
+		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("1", "bash", `{"command":"x"}`)), pleat.Results(pleat.Result("1", text))); err != nil {
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)), transcript.Results(transcript.Result("1", text))); err != nil {
 			t.Fatal(err)
 		}
 		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
@@ -138,7 +143,7 @@ func TestUnfoldPages(t *testing.T) {
 				continue
 			}
 			got, pages := "", 0
-			req := pleat.UnfoldRequest{Handle: handle, Budget: 500}
+			req := recall.UnfoldRequest{Handle: handle, Budget: 500}
 			want := text
 			if strings.Contains(input, "bytes") {
 				if len(text) < 2 {
@@ -159,7 +164,7 @@ func TestUnfoldPages(t *testing.T) {
 				if m == nil {
 					t.Fatalf("text %d: %q is no call", i, u.More)
 				}
-				req = pleat.UnfoldRequest{Handle: m[1], Budget: 500}
+				req = recall.UnfoldRequest{Handle: m[1], Budget: 500}
 				if m[2] == "bytes" {
 					fmt.Sscanf(m[3], "%d-", &req.Offset)
 				} else {
@@ -184,37 +189,37 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 	if h[0] == '9' {
 		wrong = "8" + h[1:]
 	}
-	_, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: wrong})
-	if !errors.Is(err, pleat.ErrNotFound) || !strings.Contains(err.Error(), h) {
+	_, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: wrong})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), h) {
 		t.Errorf("got %v, want ErrNotFound that names %s", err, h)
 	}
-	_, err = s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: "nonsense"})
-	if !errors.Is(err, pleat.ErrNotFound) || !strings.Contains(err.Error(), "only in the session that made them") {
+	_, err = s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "nonsense"})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "only in the session that made them") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestUnfoldRaw(t *testing.T) {
 	s := recallSession(t)
-	if u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(u.Whole(), `{"kind":"tool_result","id":"1"`) {
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(u.Whole(), `{"kind":"tool_result","id":"1"`) {
 		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole())
 	}
 	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
-	res := pleat.Result("9", "exact é")
+	res := transcript.Result("9", "exact é")
 	res.Raw = raw
-	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("9", "bash", `{"command":"y"}`)), pleat.Results(res))
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)), transcript.Results(res))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := unfold(t, s, pleat.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
-	if u.Whole() != raw || u.Hash != pleat.HashOf(raw) {
+	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
+	if u.Whole() != raw || u.Hash != transcript.HashOf(raw) {
 		t.Errorf("raw: %s", u.Whole())
 	}
 }
 
-func searchFor(t testing.TB, s *pleat.Session, queries ...string) pleat.SearchResult {
+func searchFor(t testing.TB, s *pleat.Session, queries ...string) recall.SearchResult {
 	t.Helper()
-	res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: queries})
+	res, err := s.Search(t.Context(), recall.SearchRequest{Queries: queries})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,8 +255,8 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 		t.Fatal(text)
 	}
 	err := s.Append(t.Context(),
-		pleat.Assistant(pleat.Call("s1", "search", `{"queries":["upload size limit"]}`)), pleat.Results(pleat.Result("s1", text)),
-		pleat.Assistant(pleat.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
+		transcript.Assistant(transcript.Call("s1", "search", `{"queries":["upload size limit"]}`)), transcript.Results(transcript.Result("s1", text)),
+		transcript.Assistant(transcript.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -262,8 +267,8 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 		}
 	}
 	// A tool of somebody else's with that name is no echo.
-	err = s.Append(t.Context(), pleat.Results(pleat.Result("s2", "nothing")),
-		pleat.Assistant(pleat.Call("g", "search", `{"pattern":"limit"}`)), pleat.Results(pleat.Result("g", "src/quota.go:12: quotaLimit")))
+	err = s.Append(t.Context(), transcript.Results(transcript.Result("s2", "nothing")),
+		transcript.Assistant(transcript.Call("g", "search", `{"pattern":"limit"}`)), transcript.Results(transcript.Result("g", "src/quota.go:12: quotaLimit")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +281,8 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 	s := recallSession(t)
 	for i := range 3 {
 		id := fmt.Sprintf("again%d", i)
-		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
-			pleat.Results(pleat.Result(id, "1\tkangaroo census\n2\tall counted\n")))
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
+			transcript.Results(transcript.Result(id, "1\tkangaroo census\n2\tall counted\n")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,8 +295,8 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 
 func TestSearchFindsOtherForms(t *testing.T) {
 	s := recallSession(t)
-	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("f", "read_file", `{"path":"main.go"}`)),
-		pleat.Results(pleat.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n")))
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("f", "read_file", `{"path":"main.go"}`)),
+		transcript.Results(transcript.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,8 +325,8 @@ func TestSearchPutsASourceTogether(t *testing.T) {
 		piece = append(piece, fmt.Sprintf("zebra %d;", i))
 	}
 	long := strings.Join(piece, " ")
-	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("g", "bash", `{"command":"cat zoo"}`), pleat.Call("z", "bash", `{"command":"cat herd"}`)),
-		pleat.Results(pleat.Result("g", strings.Join(lines, "\n")), pleat.Result("z", long)))
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("g", "bash", `{"command":"cat zoo"}`), transcript.Call("z", "bash", `{"command":"cat herd"}`)),
+		transcript.Results(transcript.Result("g", strings.Join(lines, "\n")), transcript.Result("z", long)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +335,7 @@ func TestSearchPutsASourceTogether(t *testing.T) {
 		if len(hits) != 1 {
 			t.Fatalf("%s: %d hits", query, len(hits))
 		}
-		whole, last := strings.Split(text, "\n"), pleat.Line{}
+		whole, last := strings.Split(text, "\n"), recall.Line{}
 		matches := 0
 		for _, l := range hits[0].Shown {
 			if l.Number < last.Number || l.Number == last.Number && l.Column <= last.Column+len(last.Text) {
@@ -359,7 +364,7 @@ func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
 	}
 	for i, text := range []string{file.String(), "package zoo\n" + file.String()} {
 		id := fmt.Sprintf("r%d", i)
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "bash", fmt.Sprintf(`{"command":"cat v%d"}`, i))), pleat.Results(pleat.Result(id, text))); err != nil {
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat v%d"}`, i))), transcript.Results(transcript.Result(id, text))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -371,7 +376,7 @@ func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
 func TestSearchStaysInItsBudget(t *testing.T) {
 	s := recallSession(t)
 	for _, budget := range []int{150, 400, 1_000, 2_500} {
-		res, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget})
+		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,11 +437,11 @@ func TestRecallTakesSloppyArguments(t *testing.T) {
 }
 
 func TestLedgerTextPages(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter})
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
 	work(t, s, 0, 120, 400)
 	seen, to := 0, 0
 	for range 50 {
-		text := s.LedgerText(pleat.LedgerFilter{To: to}, 600)
+		text := s.LedgerText(ledger.Filter{To: to}, 600)
 		if n := counter.CountText(text); n > 650 {
 			t.Fatalf("%d tokens", n)
 		}
@@ -453,7 +458,7 @@ func TestLedgerTextPages(t *testing.T) {
 }
 
 func TestRecallToolsAreValid(t *testing.T) {
-	for _, tool := range pleat.RecallTools() {
+	for _, tool := range recall.Tools() {
 		var schema map[string]any
 		if err := json.Unmarshal([]byte(tool.Schema), &schema); err != nil || schema["type"] != "object" || tool.Description == "" {
 			t.Errorf("%s: %v", tool.Name, err)
@@ -462,31 +467,31 @@ func TestRecallToolsAreValid(t *testing.T) {
 }
 
 // damagedStore gives back bodies in which a word was changed.
-type damagedStore struct{ *pleat.MemStore }
+type damagedStore struct{ *store.Memory }
 
-func (d damagedStore) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
-	body, err := d.MemStore.Body(ctx, key, hash)
+func (d damagedStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	body, err := d.Memory.Body(ctx, key, hash)
 	return bytes.Replace(body, []byte("original"), []byte("tampered"), 1), err
 }
 
 func TestUnfoldNoticesDamage(t *testing.T) {
-	store := pleat.NewMemStore()
-	s := open(t, store, &pleat.Options{Tokens: counter})
-	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("1", "read_file", `{"path":"a"}`)),
-		pleat.Results(pleat.Result("1", "original\n"+strings.Repeat("some words\n", 6_000))))
+	st := store.NewMemory()
+	s := open(t, st, &pleat.Options{Tokens: counter})
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "read_file", `{"path":"a"}`)),
+		transcript.Results(transcript.Result("1", "original\n"+strings.Repeat("some words\n", 6_000))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := handleOf(t, s, 1)
-	s = open(t, damagedStore{store}, &pleat.Options{Tokens: counter})
-	if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: h}); !errors.Is(err, pleat.ErrCorrupt) {
+	s = open(t, damagedStore{st}, &pleat.Options{Tokens: counter})
+	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: h}); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("got %v, want ErrCorrupt", err)
 	}
 }
 
 func TestUnfoldStretch(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Tokens: counter, Budget: pleat.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), pleat.User("Read all files.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), transcript.User("Read all files.")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 30 {
@@ -497,7 +502,7 @@ func TestUnfoldStretch(t *testing.T) {
 		if f.Block >= 0 {
 			continue
 		}
-		u := unfold(t, s, pleat.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
+		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
 		if u.Matches != f.End-f.Start || u.Lines != f.Lines || u.Bytes != f.Bytes || u.Hash != f.Hash {
 			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
 		}
@@ -531,18 +536,18 @@ func FuzzRecall(f *testing.F) {
 
 func ExampleSession_Search() {
 	ctx := context.Background()
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "example"}, nil)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "example"}, nil)
 	if err != nil {
 		panic(err)
 	}
 	err = s.Append(ctx,
-		pleat.User("What is the upload limit?"),
-		pleat.Assistant(pleat.Call("1", "read_file", `{"path":"server.toml"}`)),
-		pleat.Results(pleat.Result("1", "port = 8081\nuploadSizeLimit = 1048576\n")))
+		transcript.User("What is the upload limit?"),
+		transcript.Assistant(transcript.Call("1", "read_file", `{"path":"server.toml"}`)),
+		transcript.Results(transcript.Result("1", "port = 8081\nuploadSizeLimit = 1048576\n")))
 	if err != nil {
 		panic(err)
 	}
-	found, err := s.Search(ctx, pleat.SearchRequest{Queries: []string{"size limit"}, Hits: 1})
+	found, err := s.Search(ctx, recall.SearchRequest{Queries: []string{"size limit"}, Hits: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -560,12 +565,12 @@ func TestRecallWhileBudgetChanges(t *testing.T) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		for i := range 100 {
-			s.SetBudget(pleat.Budget{Window: 10_000 + i})
+			s.SetBudget(fold.Budget{Window: 10_000 + i})
 		}
 	})
 	both.Go(func() {
 		for range 100 {
-			s.Recall(t.Context(), pleat.ToolLedger, "{}")
+			s.Recall(t.Context(), recall.ToolLedger, "{}")
 		}
 	})
 	both.Wait()

@@ -8,27 +8,36 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/page"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Options set a session up. The zero value works: the default policy, a window of
 // [DefaultWindow] tokens, exact counting with o200k_base, no observers.
 type Options struct {
-	Policy Policy // zero: the policy "default"
-	Budget Budget // zero fields: the policy's, else from the model, else the defaults
-	Model  Model  // what the session talks to; zero: unknown
+	Policy fold.Policy // zero: the policy "default"
+	Budget fold.Budget // zero fields: the policy's, else from the model, else the defaults
+	Model  model.Model // what the session talks to; zero: unknown
 
-	System string // the system prompt, counted once and never touched
-	Tools  []Tool // tool definitions, counted once
-	Child  bool   // the session of a sub-agent; some levers are for the main conversation only
+	System string       // the system prompt, counted once and never touched
+	Tools  []model.Tool // tool definitions, counted once
+	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
 	// [DefaultMemory]. Older ones are read from the store when they are needed.
 	Memory int
 
-	Tokens TokenCounter     // nil: a [Tokenizer] for the model
-	Codecs map[Format]Codec // how stored messages of a wire are read back; see [Codec]
+	Tokens tokens.MessageCounter                  // nil: a [Tokenizer] for the model
+	Codecs map[transcript.Format]transcript.Codec // how stored messages of a wire are read back; see [Codec]
 
-	Digest DigestOptions // digests by a model; zero: by code
+	Digest digest.Options // digests by a model; zero: by code
 
 	// Recall says in a stub how to get content back; nil: [UnfoldCall]. A function that
 	// returns "" makes stubs without handles.
@@ -36,7 +45,7 @@ type Options struct {
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It gates the views
 	// that folds changed.
-	Check func(v View, t *Transcript) error
+	Check func(v transcript.View, t *transcript.Transcript) error
 	// WriteFile keeps plain copies where a policy names folders; nil: none are kept. The
 	// names are relative and the same in every session: give each its own folder.
 	WriteFile func(name string, data []byte) error
@@ -52,7 +61,7 @@ type Options struct {
 type Hooks struct {
 	// BeforeEpoch sees a plan before it is carried out. It can veto a voluntary one and
 	// add pins, which the plan is then made with.
-	BeforeEpoch func(ctx context.Context, p *Plan) (EpochDecision, error)
+	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
 	// AfterEpoch sees what was done.
 	AfterEpoch func(ctx context.Context, r Report)
 }
@@ -67,14 +76,14 @@ type EpochDecision struct {
 // of it, and gives back what was folded. It is the only part of the engine with effects.
 // It is safe for concurrent use; calls wait for one another.
 type Session struct {
-	store Store
-	key   SessionKey
+	store store.Store
+	key   store.SessionKey
 	o     Options
 
 	mu   sync.Mutex
-	st   *folding
+	st   *fold.Folding
 	last uint64 // number of the newest entry applied
-	cal  *Calibration
+	cal  *tokens.Calibration
 	usd  float64
 	sent int // tokens of the last view that was given out, by our count; 0: none yet
 	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
@@ -82,35 +91,35 @@ type Session struct {
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
-	miner   *miner         // of what pages are written from
-	digests []DigestReport // how every digest came to be
+	miner   *page.Miner     // of what pages are written from
+	digests []digest.Report // how every digest came to be
 	dig     digesting
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
 // session are the same bytes as before. Options may be nil.
-func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options) (*Session, error) {
-	s := &Session{store: store, key: key}
+func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts *Options) (*Session, error) {
+	s := &Session{store: st, key: key}
 	if opts != nil {
 		s.o = *opts
 	}
 	s.o.fill()
-	s.dig.guard = digestGuard{o: &s.o.Digest, now: s.o.Now}
+	s.dig.guard = digest.Guard{O: &s.o.Digest, Now: s.o.Now}
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.cal = NewCalibration(s.o.Model)
-	c := newConversation(s.o.Tokens, newContents(store, key, s.o.Codecs, s.o.Memory))
-	s.miner = &miner{conversation: c}
-	s.st = newFolding(c, pageDesk{s.miner})
-	s.st.recall, s.st.policy = s.recall(), &s.o.Policy
-	s.st.head = s.o.headParts()
-	s.st.rebuild()
+	s.cal = tokens.NewCalibration(s.o.Model)
+	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
+	s.miner = &page.Miner{Conversation: c}
+	s.st = fold.NewFolding(c, pageDesk{s.miner})
+	s.st.Recall, s.st.Policy = s.recall(), &s.o.Policy
+	s.st.Head = s.o.headParts()
+	s.st.Rebuild()
 	if err := s.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
 	if s.last == 0 {
 		data, _ := json.Marshal(sessionData{Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID})
-		err := s.write(ctx, Entry{Kind: EntrySession, Data: data})
-		if err != nil && !(errors.Is(err, ErrConflict) && s.last > 0) { // somebody else has just created it
+		err := s.write(ctx, store.Entry{Kind: store.EntrySession, Data: data})
+		if err != nil && !(errors.Is(err, store.ErrConflict) && s.last > 0) { // somebody else has just created it
 			return nil, fmt.Errorf("create session %s: %w", key, err)
 		}
 	}
@@ -119,17 +128,17 @@ func OpenSession(ctx context.Context, store Store, key SessionKey, opts *Options
 
 func (o *Options) fill() {
 	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
-		o.Policy = defaultPolicy()
+		o.Policy = fold.DefaultPolicy()
 	}
 	if o.Tokens == nil {
-		var t TokenizerOptions
+		var t tokens.Options
 		if n := o.Policy.CharsPerToken; n > 0 {
-			t.Counter = CharsPerToken(n)
+			t.Counter = tokens.CharsPerToken(n)
 		}
-		o.Tokens = NewTokenizer(o.Model, &t)
+		o.Tokens = tokens.NewTokenizer(o.Model, &t)
 	}
 	if o.Recall == nil {
-		o.Recall = UnfoldCall
+		o.Recall = conv.UnfoldCall
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -137,54 +146,36 @@ func (o *Options) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Digest.fill(o.Policy.Digest.Breaker, o.Model)
+	o.Digest.Fill(o.Policy.Digest.Breaker, o.Model)
 	o.fillBudget()
 }
 
 func (o *Options) fillBudget() {
-	o.Budget = o.Budget.or(o.Policy.Budget)
+	o.Budget = o.Budget.Or(o.Policy.Budget)
 	if o.Budget.Window == 0 {
 		o.Budget.Window = o.Model.Window
 	}
 	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
-		o.Budget.Output = Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
+		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
 	}
 }
 
-// or fills the fields that b leaves open from c.
-func (b Budget) or(c Budget) Budget {
-	if b.Window == 0 {
-		b.Window = c.Window
-	}
-	pick := func(l *Level, d Level) {
-		if l.IsZero() {
-			*l = d
-		}
-	}
-	pick(&b.Output, c.Output)
-	pick(&b.Buffer, c.Buffer)
-	pick(&b.Yellow, c.Yellow)
-	pick(&b.Red, c.Red)
-	pick(&b.Target, c.Target)
-	return b
-}
-
-func (o *Options) headParts() Parts {
-	var p Parts
+func (o *Options) headParts() fold.Parts {
+	var p fold.Parts
 	if o.System != "" {
 		p.System = o.Tokens.CountText(o.System)
 	}
-	if t, ok := o.Tokens.(interface{ CountTools([]Tool) int }); ok && len(o.Tools) > 0 {
+	if t, ok := o.Tokens.(interface{ CountTools([]model.Tool) int }); ok && len(o.Tools) > 0 {
 		p.Tools = t.CountTools(o.Tools)
 	}
 	return p
 }
 
 // Key names the session.
-func (s *Session) Key() SessionKey { return s.key }
+func (s *Session) Key() store.SessionKey { return s.key }
 
 // SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
-func (s *Session) SetBudget(b Budget) {
+func (s *Session) SetBudget(b fold.Budget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.Budget = b
@@ -195,7 +186,7 @@ func (s *Session) SetBudget(b Budget) {
 func (s *Session) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.t.Len()
+	return s.st.Transcript.Len()
 }
 
 // Tokens counts messages start ≤ i < end as they came, whatever is folded of them.
@@ -204,7 +195,7 @@ func (s *Session) Tokens(start, end int) int {
 	defer s.mu.Unlock()
 	n := 0
 	for i := start; i < end; i++ {
-		parts, _ := s.st.partsShown(i, folded{})
+		parts, _ := s.st.PartsShown(i, fold.Folded{})
 		n += parts.Total()
 	}
 	return n
@@ -212,11 +203,11 @@ func (s *Session) Tokens(start, end int) int {
 
 // Message returns message i of the transcript. A message whose bytes in the store are
 // damaged is replaced by one that says so; that the store cannot be read now is an error.
-func (s *Session) Message(ctx context.Context, i int) (Message, error) {
+func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
 	defer s.begin(ctx)()
-	m := s.st.t.At(i)
-	if err := s.st.msgs.fault(); err != nil {
-		return Message{}, fmt.Errorf("read session %s: %w", s.key, err)
+	m := s.st.Transcript.At(i)
+	if err := s.st.Contents.Fault(); err != nil {
+		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.key, err)
 	}
 	return m, nil
 }
@@ -224,11 +215,11 @@ func (s *Session) Message(ctx context.Context, i int) (Message, error) {
 // Resolve applies a view of this session: it returns the messages to send. A message whose
 // bytes in the store are damaged is replaced by one that says so; that the store cannot be
 // read now is an error.
-func (s *Session) Resolve(ctx context.Context, v View) ([]Message, error) {
+func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
 	defer s.begin(ctx)()
-	msgs, err := v.Resolve(s.st.t.At)
+	msgs, err := v.Resolve(s.st.Transcript.At)
 	if err == nil {
-		err = s.st.msgs.fault()
+		err = s.st.Contents.Fault()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resolve view of session %s: %w", s.key, err)
@@ -240,10 +231,10 @@ func (s *Session) Resolve(ctx context.Context, v View) ([]Message, error) {
 // under the call's context. The function that it returns ends the call.
 func (s *Session) begin(ctx context.Context) func() {
 	s.mu.Lock()
-	s.st.msgs.ctx = ctx
-	_ = s.st.msgs.fault()
+	s.st.Contents.Ctx = ctx
+	_ = s.st.Contents.Fault()
 	return func() {
-		s.st.msgs.ctx = context.Background()
+		s.st.Contents.Ctx = context.Background()
 		s.mu.Unlock()
 	}
 }
@@ -253,13 +244,13 @@ func (s *Session) begin(ctx context.Context) func() {
 // session takes in what it wrote and returns [ErrConflict]. Messages are written several
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
 // error is an [*AppendError], which says how many were added before it.
-func (s *Session) Append(ctx context.Context, msgs ...Message) error {
+func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	defer s.begin(ctx)()
 	return s.append(ctx, msgs)
 }
 
 // append adds messages and, in the same write as the last of them, further entries.
-func (s *Session) append(ctx context.Context, msgs []Message, more ...Entry) error {
+func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ...store.Entry) error {
 	done := 0
 	var b appendBatch
 	flush := func() error {
@@ -294,7 +285,7 @@ func (s *Session) append(ctx context.Context, msgs []Message, more ...Entry) err
 
 // appendBatch is what one write adds.
 type appendBatch struct {
-	entries []Entry
+	entries []store.Entry
 	fresh   []newMessage
 	bytes   int
 }
@@ -306,7 +297,7 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.st.maySpill(n.m, n.shapes, &s.o.Policy, s.limits())
+	spills := s.st.MaySpill(n.m, n.shapes, &s.o.Policy, s.limits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err
@@ -332,8 +323,8 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 }
 
 // spill makes the entry for the folds of a message's large results, if there are any.
-func (s *Session) spill(m Message) ([]Entry, error) {
-	spilled := s.st.spills(m, &s.o.Policy, s.limits(), s.st.recall)
+func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
+	spilled := s.st.Spills(m, &s.o.Policy, s.limits(), s.st.Recall)
 	if len(spilled) == 0 {
 		return nil, nil
 	}
@@ -344,17 +335,17 @@ func (s *Session) spill(m Message) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode folds: %w", err)
 	}
-	return []Entry{{Kind: EntryFold, Data: data}}, nil
+	return []store.Entry{{Kind: store.EntryFold, Data: data}}, nil
 }
 
 // keepFiles writes plain copies of spilled results where the policy wants them.
-func (s *Session) keepFiles(m Message, folds []*Fold) error {
+func (s *Session) keepFiles(m transcript.Message, folds []*fold.Fold) error {
 	if s.o.WriteFile == nil || s.o.Policy.Spill.Dir == "" {
 		return nil
 	}
 	for _, f := range folds {
-		name := spillFile(s.o.Policy.Spill.Dir, m.Blocks().At(f.Block).(ToolResult).CallID)
-		if err := s.o.WriteFile(name, []byte(blockText(m.Blocks().At(f.Block)))); err != nil {
+		name := fold.SpillFile(s.o.Policy.Spill.Dir, m.Blocks().At(f.Block).(transcript.ToolResult).CallID)
+		if err := s.o.WriteFile(name, []byte(transcript.BlockText(m.Blocks().At(f.Block)))); err != nil {
 			return fmt.Errorf("keep %s: %w", name, err)
 		}
 	}
@@ -362,14 +353,14 @@ func (s *Session) keepFiles(m Message, folds []*Fold) error {
 }
 
 // write stores entries and, once they are durable, takes them in.
-func (s *Session) write(ctx context.Context, entries ...Entry) error {
+func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 	now := s.o.Now()
 	for i := range entries {
 		entries[i].Time = now
 	}
 	last, err := s.store.Append(ctx, s.key, s.last, entries...)
 	if err != nil {
-		if errors.Is(err, ErrConflict) {
+		if errors.Is(err, store.ErrConflict) {
 			s.fresh = nil // what is read now is somebody else's
 			if again := s.refresh(ctx); again != nil {
 				return errors.Join(err, again)
@@ -390,9 +381,9 @@ func (s *Session) write(ctx context.Context, entries ...Entry) error {
 
 // put writes an entry that does not depend on what others write: it is written after
 // theirs.
-func (s *Session) put(ctx context.Context, e Entry) error {
+func (s *Session) put(ctx context.Context, e store.Entry) error {
 	for try := 0; ; try++ {
-		if err := s.write(ctx, e); !errors.Is(err, ErrConflict) || try == 3 {
+		if err := s.write(ctx, e); !errors.Is(err, store.ErrConflict) || try == 3 {
 			return err
 		}
 	}
@@ -413,40 +404,40 @@ func (s *Session) refresh(ctx context.Context) error {
 }
 
 // levels are the budget's, in the provider's tokens: lowered if it said that it takes less.
-func (s *Session) levels() Limits {
+func (s *Session) levels() fold.Limits {
 	l := s.o.Budget.Limits()
 	if s.cap <= 0 || s.cap >= l.Max {
 		return l
 	}
 	e := func(n int) int { return max(int(float64(n)*float64(s.cap)/float64(l.Max)), 1) }
-	return Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
+	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
 }
 
 // limits are the levels in our own tokens.
-func (s *Session) limits() Limits {
+func (s *Session) limits() fold.Limits {
 	l := s.levels()
 	if s.cal.Samples() == 0 {
 		return l
 	}
 	e := func(n int) int { return max(s.cal.Estimate(n), 1) }
-	return Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
+	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
 }
 
 // Snapshot reads the meter. It costs the same whatever the length of the session.
-func (s *Session) Snapshot() Snapshot {
+func (s *Session) Snapshot() fold.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshot()
 }
 
-func (s *Session) snapshot() Snapshot {
+func (s *Session) snapshot() fold.Snapshot {
 	l := s.levels()
-	snap := Snapshot{Parts: s.st.parts, Tokens: s.st.parts.Total(), Whole: s.st.head.Total() + s.st.whole, Limits: l, Messages: s.st.shown.count, Epoch: s.st.epoch}
+	snap := fold.Snapshot{Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Head.Total() + s.st.Whole, Limits: l, Messages: s.st.Shown.Count, Epoch: s.st.Epoch}
 	if s.cal.Samples() > 0 {
 		snap.Tokens, snap.Whole = s.cal.Correct(snap.Tokens), s.cal.Correct(snap.Whole)
 	}
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
-	snap.State = l.state(snap.Tokens)
+	snap.State = l.State(snap.Tokens)
 	return snap
 }
 

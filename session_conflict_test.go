@@ -9,23 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Two sessions on one store, as two processes have them: the one that is behind takes in
 // what the other wrote, says so, and can go on.
 func TestSessionConflict(t *testing.T) {
-	store := pleat.NewMemStore()
-	a, b := open(t, store, nil), open(t, store, nil)
-	if err := a.Append(t.Context(), pleat.User("from a")); err != nil {
+	st := store.NewMemory()
+	a, b := open(t, st, nil), open(t, st, nil)
+	if err := a.Append(t.Context(), transcript.User("from a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Append(t.Context(), pleat.User("from b")); !errors.Is(err, pleat.ErrConflict) {
+	if err := b.Append(t.Context(), transcript.User("from b")); !errors.Is(err, store.ErrConflict) {
 		t.Fatalf("append behind another's back: %v", err)
 	}
 	if b.Len() != 1 || message(t, b, 0).Text() != "from a" {
 		t.Fatalf("b has %d messages, the first is %q", b.Len(), message(t, b, 0).Text())
 	}
-	if err := b.Append(t.Context(), pleat.User("from b")); err != nil {
+	if err := b.Append(t.Context(), transcript.User("from b")); err != nil {
 		t.Fatal(err)
 	}
 	// What does not depend on the other's writing needs no second try.
@@ -35,32 +39,32 @@ func TestSessionConflict(t *testing.T) {
 	if err := b.Note(t.Context(), "k", "a note"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Used(t.Context(), pleat.Usage{Input: 5}); err != nil {
+	if err := a.Used(t.Context(), model.Usage{Input: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(dump(t, view(t, a)), dump(t, view(t, open(t, store, nil)))); diff != "" {
+	if diff := cmp.Diff(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); diff != "" {
 		t.Errorf("view (-live +restored):\n%s", diff)
 	}
 }
 
 // An epoch is planned again on what the other wrote.
 func TestEpochConflict(t *testing.T) {
-	store := pleat.NewMemStore()
-	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
-	a := open(t, store, o)
-	if err := a.Append(t.Context(), pleat.User("Go.")); err != nil {
+	st := store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
+	a := open(t, st, o)
+	if err := a.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, a, 0, 8, 4_000)
-	b := open(t, store, o)
-	if err := a.Append(t.Context(), pleat.User("Stop.")); err != nil {
+	b := open(t, st, o)
+	if err := a.Append(t.Context(), transcript.User("Stop.")); err != nil {
 		t.Fatal(err)
 	}
 	got := dump(t, view(t, b))
 	if b.Len() != a.Len() {
 		t.Errorf("b has %d messages of %d", b.Len(), a.Len())
 	}
-	if err := a.Append(t.Context(), pleat.User("x")); !errors.Is(err, pleat.ErrConflict) {
+	if err := a.Append(t.Context(), transcript.User("x")); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("append after another's epoch: %v", err)
 	}
 	if diff := cmp.Diff(got, dump(t, view(t, a))); diff != "" {
@@ -70,49 +74,49 @@ func TestEpochConflict(t *testing.T) {
 
 // slowCreate is a store in which somebody else creates the session at the last moment.
 type slowCreate struct {
-	*pleat.MemStore
+	*store.Memory
 	other func()
 }
 
-func (s *slowCreate) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (s *slowCreate) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if f := s.other; f != nil {
 		s.other = nil
 		f()
 	}
-	return s.MemStore.Append(ctx, key, last, entries...)
+	return s.Memory.Append(ctx, key, last, entries...)
 }
 
 func TestOpenSessionTwice(t *testing.T) {
-	mem := pleat.NewMemStore()
-	s := &slowCreate{MemStore: mem, other: func() { open(t, mem, nil) }}
-	if err := open(t, s, nil).Append(t.Context(), pleat.User("hello")); err != nil {
+	mem := store.NewMemory()
+	s := &slowCreate{Memory: mem, other: func() { open(t, mem, nil) }}
+	if err := open(t, s, nil).Append(t.Context(), transcript.User("hello")); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // An Append that loses in the middle says how much of it is there.
 func TestAppendError(t *testing.T) {
-	mem := pleat.NewMemStore()
-	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
-	store := &slowCreate{MemStore: mem}
-	a, b := open(t, store, o), open(t, mem, o)
-	if err := a.Append(t.Context(), pleat.User("go")); err != nil {
+	mem := store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
+	st := &slowCreate{Memory: mem}
+	a, b := open(t, st, o), open(t, mem, o)
+	if err := a.Append(t.Context(), transcript.User("go")); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	store.other = func() { // while a writes the call, before its result
-		store.other = func() {
-			if err := errors.Join(b.Refresh(t.Context()), b.Append(t.Context(), pleat.User("from b"))); err != nil {
+	st.other = func() { // while a writes the call, before its result
+		st.other = func() {
+			if err := errors.Join(b.Refresh(t.Context()), b.Append(t.Context(), transcript.User("from b"))); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	msgs := []pleat.Message{pleat.Assistant(pleat.Call("1", "read", `{}`)), pleat.Results(pleat.Result("1", strings.Repeat("long ", 1000)))}
+	msgs := []transcript.Message{transcript.Assistant(transcript.Call("1", "read", `{}`)), transcript.Results(transcript.Result("1", strings.Repeat("long ", 1000)))}
 	err := a.Append(t.Context(), msgs...)
 	e, ok := errors.AsType[*pleat.AppendError](err)
-	if !ok || e.Added != 1 || e.Of != 2 || !errors.Is(err, pleat.ErrConflict) || a.Len() != 3 {
+	if !ok || e.Added != 1 || e.Of != 2 || !errors.Is(err, store.ErrConflict) || a.Len() != 3 {
 		t.Fatalf("%v: %+v, with %d messages; want 1 of 2 added and a conflict", err, e, a.Len())
 	}
 	if err := a.Append(t.Context(), msgs[e.Added:]...); err != nil || a.Len() != 4 {

@@ -7,6 +7,12 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // claimDigest is what a process claims before it asks for a digest.
@@ -14,7 +20,7 @@ const claimDigest = "digest"
 
 // digesting is a session's part in getting digests from a model.
 type digesting struct {
-	guard  digestGuard
+	guard  digest.Guard
 	flight chan struct{} // closed when the digest in flight is there, or is not; nil: none
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -37,19 +43,19 @@ func (s *Session) canDigest() (bool, string) {
 	if s.o.Digest.Generator == nil {
 		return false, ""
 	}
-	return s.dig.guard.closed()
+	return s.dig.guard.Closed()
 }
 
 // answer gets the digest that a plan needs, while the caller waits. The lock is held when
 // it is called and when it returns, and free in between: the session can be used.
-func (s *Session) answer(ctx context.Context, need need) {
+func (s *Session) answer(ctx context.Context, need fold.Need) {
 	newest := s.newestTold()
 	if err := s.refresh(ctx); err == nil && s.newestTold() != newest {
 		return // another process has just stored one
 	}
-	if s.o.Policy.Digest.Notes && len(s.st.notes) > 0 || !s.o.Policy.Digest.Trust && s.st.notesSayEnough(need.start, need.end) {
-		s.keepDigest(ctx, DigestReport{Start: need.start, End: need.end, By: "code", Why: "the notes and the ledger say enough", Focus: need.focus},
-			s.st.sourceHash(need.start, need.end), "")
+	if s.o.Policy.Digest.Notes && len(s.st.Notes) > 0 || !s.o.Policy.Digest.Trust && s.st.NotesSayEnough(need.Start, need.End) {
+		s.keepDigest(ctx, digest.Report{Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus},
+			s.st.SourceHash(need.Start, need.End), "")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Digest.Deadline)
@@ -68,8 +74,8 @@ func (s *Session) answer(ctx context.Context, need need) {
 
 // newestTold is the number of the newest usable digest's entry.
 func (s *Session) newestTold() uint64 {
-	if n := len(s.st.told); n > 0 {
-		return s.st.told[n-1].seq
+	if n := len(s.st.Told); n > 0 {
+		return s.st.Told[n-1].Seq
 	}
 	return 0
 }
@@ -77,21 +83,21 @@ func (s *Session) newestTold() uint64 {
 // unlocked calls f with the lock free. The call under way goes on after it, with its
 // context.
 func (s *Session) unlocked(f func()) {
-	ctx := s.st.msgs.ctx
+	ctx := s.st.Contents.Ctx
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.st.msgs.ctx = ctx
+		s.st.Contents.Ctx = ctx
 	}()
 	f()
 }
 
 // digestAhead has a digest made in the background if red is near and will need one. The lock
 // is held. Whether it is worth while is found out in the background too.
-func (s *Session) digestAhead(o planOptions) {
-	total := s.st.parts.Total()
-	if s.o.Digest.NoBackground || !o.model || s.o.Policy.Digest.Trust || s.dig.flight != nil || s.dig.ctx.Err() != nil ||
-		total < o.limits.Yellow || total >= s.dig.looked && total-s.dig.looked < o.limits.Window/20 {
+func (s *Session) digestAhead(o fold.PlanOptions) {
+	total := s.st.Parts.Total()
+	if s.o.Digest.NoBackground || !o.Model || s.o.Policy.Digest.Trust || s.dig.flight != nil || s.dig.ctx.Err() != nil ||
+		total < o.Limits.Yellow || total >= s.dig.looked && total-s.dig.looked < o.Limits.Window/20 {
 		return
 	}
 	s.dig.looked = total
@@ -102,11 +108,11 @@ func (s *Session) digestAhead(o planOptions) {
 		defer cancel()
 		defer s.begin(ctx)()
 		s.dig.flight = nil
-		if need := s.st.needAhead(&s.o.Policy, o); need != nil {
+		if need := s.st.NeedAhead(&s.o.Policy, o); need != nil {
 			s.digest(ctx, *need, true)
-			if s.newestTold() > s.st.epochSeq { // what a page is written from is looked through now, not at red
-				o.trigger, o.model = TriggerRed, false
-				makePlan(s.st, &s.o.Policy, o)
+			if s.newestTold() > s.st.EpochSeq { // what a page is written from is looked through now, not at red
+				o.Trigger, o.Model = fold.TriggerRed, false
+				fold.Make(s.st, &s.o.Policy, o)
 			}
 		}
 		close(done)
@@ -114,15 +120,15 @@ func (s *Session) digestAhead(o planOptions) {
 }
 
 // digest asks the model, with the lock free, and stores what came of it.
-func (s *Session) digest(ctx context.Context, need need, background bool) {
+func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	src, err := s.digestSource(need)
 	if err != nil {
 		s.o.Logger.Warn("a digest could not be asked for", "session", s.key.String(), "err", err)
 		return
 	}
-	j := &digestJob{
-		src: src, o: s.o.Digest, how: askOf(s.o.Policy.Digest), live: s.o.Model, rates: s.rates(),
-		count: s.o.Tokens.CountText, key: s.key.Session, allow: s.dig.guard.allow,
+	j := &digest.Job{
+		Src: src, O: s.o.Digest, How: askOf(s.o.Policy.Digest), Live: s.o.Model, Rates: s.rates(),
+		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 	}
 	done := make(chan struct{})
 	s.dig.flight = done
@@ -138,7 +144,7 @@ func (s *Session) digest(ctx context.Context, need need, background bool) {
 			err = errClaimed
 			return
 		}
-		text, err = j.run(ctx)
+		text, err = j.Run(ctx)
 		if err := release(context.WithoutCancel(ctx)); err != nil {
 			s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", s.key.String(), "err", err)
 		}
@@ -147,18 +153,18 @@ func (s *Session) digest(ctx context.Context, need need, background bool) {
 		return
 	}
 	if outer.Err() == nil || errors.Is(outer.Err(), context.DeadlineExceeded) {
-		if err == nil || !errors.Is(err, errDigestSpent) {
-			s.dig.guard.ended(err == nil)
+		if err == nil || !errors.Is(err, digest.ErrSpent) {
+			s.dig.guard.Ended(err == nil)
 		}
 	}
-	if err == nil && !j.how.trust {
-		if more := s.miner.missed(need.start, need.end, text, src.need.room/6, s.st.recall); more != "" {
+	if err == nil && !j.How.Trust {
+		if more := s.miner.Missed(need.Start, need.End, text, src.Need.Room/6, s.st.Recall); more != "" {
 			text += "\n\n" + more
-			j.report.Tokens = j.count(text)
+			j.Report.Tokens = j.Count(text)
 		}
 	}
-	j.report.Background = background
-	s.keepDigest(context.WithoutCancel(ctx), j.report, src.hash, text)
+	j.Report.Background = background
+	s.keepDigest(context.WithoutCancel(ctx), j.Report, src.Hash, text)
 }
 
 var errClaimed = errors.New("another process is at it")
@@ -167,7 +173,7 @@ var errClaimed = errors.New("another process is at it")
 // the digest waits for the other's as well.
 func (s *Session) claim(ctx context.Context, background bool) (release func(context.Context) error, ok bool) {
 	free := func(context.Context) error { return nil }
-	c, has := s.store.(Claimer)
+	c, has := s.store.(store.Claimer)
 	if !has {
 		return free, true
 	}
@@ -205,10 +211,10 @@ func (s *Session) newestToldLocked() uint64 {
 }
 
 // keepDigest stores a digest, or that there is none, and takes it in.
-func (s *Session) keepDigest(ctx context.Context, r DigestReport, source Hash, text string) {
-	data, err := json.Marshal(digestData{DigestReport: r, Source: source})
+func (s *Session) keepDigest(ctx context.Context, r digest.Report, source transcript.Hash, text string) {
+	data, err := json.Marshal(digestData{Report: r, Source: source})
 	if err == nil {
-		err = s.put(ctx, Entry{Kind: EntryDigest, Data: data, Body: []byte(text)})
+		err = s.put(ctx, store.Entry{Kind: store.EntryDigest, Data: data, Body: []byte(text)})
 	}
 	if err != nil {
 		s.o.Logger.Warn("a digest could not be stored and is not used", "session", s.key.String(), "err", fmt.Errorf("store digest: %w", err))
@@ -223,65 +229,29 @@ func (s *Session) keepDigest(ctx context.Context, r DigestReport, source Hash, t
 }
 
 // applyDigest takes a stored digest in. One whose text is damaged is as good as none.
-func (s *Session) applyDigest(ctx context.Context, e Entry) error {
+func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 	var d digestData
 	if err := json.Unmarshal(e.Data, &d); err != nil {
 		return err
 	}
 	if e.Body == nil && e.BodySize > 0 {
 		body, err := s.store.Body(ctx, s.key, e.BodyHash)
-		if err != nil && !isDamage(err) {
+		if err != nil && !conv.IsDamage(err) {
 			return err
 		}
 		e.Body = body
 	}
-	s.digests = append(s.digests, d.DigestReport)
-	s.st.narrated(narrative{
-		start: d.Start, end: d.End, focus: d.Focus, text: string(e.Body), tokens: d.Tokens, source: d.Source, seq: e.Seq,
+	s.digests = append(s.digests, d.Report)
+	s.st.Narrated(conv.Narrative{
+		Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, Source: d.Source, Seq: e.Seq,
 	})
 	s.usd += d.USD
 	return nil
 }
 
-// needAhead is the digest that the next epoch will need when it comes at red: of turns
-// old enough that those which come until then fit beside it. Nil if folding results will
-// be enough.
-func (s *folding) needAhead(p *Policy, o planOptions) *need {
-	o.trigger = TriggerRed
-	d := newDraft(s, p, o.limits, o.limits.Target)
-	if p.UntilGreen {
-		d.goal = o.limits.Red - 1
-	}
-	if p.Guaranteed {
-		d.goal = max(d.goal, d.attainable(2*maxPage))
-	}
-	d.model, d.recall, d.echo = o.model, o.recall, o.echo
-	page := d.pageTokens()
-	ahead := max(o.limits.Red-s.parts.Total(), 0)
-	goal := d.goal
-	d.goal = 0 // as far as they go
-	for _, l := range p.Levers {
-		if l == LeverDigest {
-			break
-		}
-		d.pull([]Lever{l}, o)
-	}
-	d.goal = goal
-	// What comes until red will shrink as much as what there is.
-	if total := s.parts.Total(); d.total+ahead*d.total/max(total, 1) <= d.goal || d.barred(LeverDigest, o) {
-		return nil
-	}
-	start := d.head()
-	end := d.digestEnd(start, d.tail(p.Digest.Keep), page+d.restoreRoom()+ahead)
-	if end <= start || d.fresh(s.narrativeFor(end, ""), end) {
-		return nil
-	}
-	return &need{start: start, end: end, room: d.narrativeRoom(page)}
-}
-
 // reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
 // by code, and then why.
-func (s *Session) reportOf(f *Fold) DigestReport {
+func (s *Session) reportOf(f *fold.Fold) digest.Report {
 	n := len(s.digests) - 1
 	if f.By == "model" {
 		for ; n > 0 && s.digests[n].By != "model"; n-- {
@@ -290,5 +260,5 @@ func (s *Session) reportOf(f *Fold) DigestReport {
 	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
 		return s.digests[n]
 	}
-	return DigestReport{Start: f.Start, End: f.End, By: "code"}
+	return digest.Report{Start: f.Start, End: f.End, By: "code"}
 }

@@ -3,64 +3,69 @@ package pleat
 import (
 	"errors"
 	"strings"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // digestSource copies what a need is about. The lock is held.
-func (s *Session) digestSource(want need) (*digestSource, error) {
+func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 	st := s.st
-	src := &digestSource{
-		need: digestNeed(want), hash: st.sourceHash(want.start, want.end), system: s.o.System, tools: s.o.Tools,
-		pins: st.pins(), notes: append([]Note(nil), st.notes...),
-		said: append([]Said(nil), st.words.Said()...),
+	src := &digest.Source{
+		Need: digest.Need(want), Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
+		Pins: st.Pins(), Notes: append([]transcript.Note(nil), st.Notes...),
+		Said: append([]userwords.Said(nil), st.Words.Said()...),
 	}
-	for n := len(st.told) - 1; n >= 0; n-- {
-		if t := st.told[n]; t.end <= want.end && t.start <= want.start {
-			src.prev, src.first = t.text, t.end
+	for n := len(st.Told) - 1; n >= 0; n-- {
+		if t := st.Told[n]; t.End <= want.End && t.Start <= want.Start {
+			src.Prev, src.First = t.Text, t.End
 			break
 		}
 	}
-	for _, r := range st.words.Constraints() {
-		if r.InForce() && r.Message < want.end {
-			src.rules = append(src.rules, strings.TrimSpace(r.Under+" "+r.Sentence))
+	for _, r := range st.Words.Constraints() {
+		if r.InForce() && r.Message < want.End {
+			src.Rules = append(src.Rules, strings.TrimSpace(r.Under+" "+r.Sentence))
 		}
 	}
-	safe := st.safe(folded{})
-	for i := src.first; i < want.end; i++ {
-		m := sourceMessage{Message: st.t.At(i), cut: safe[i]}
-		for b := range st.facts[i].blocks {
-			bf := &st.facts[i].blocks[b]
+	safe := st.Safe(fold.Folded{})
+	for i := src.First; i < want.End; i++ {
+		m := digest.SourceMessage{Message: st.Transcript.At(i), Cut: safe[i]}
+		for b := range st.Facts[i].Blocks {
+			bf := &st.Facts[i].Blocks[b]
 			stale := 0
-			if bf.kind == KindToolResult && bf.call > 0 {
-				stale = st.ledger.Entry(int(bf.call)).SupersededBy
+			if bf.Kind == transcript.KindToolResult && bf.Call > 0 {
+				stale = st.Ledger.Entry(int(bf.Call)).SupersededBy
 			}
-			m.handles, m.stale = append(m.handles, bf.name.String()), append(m.stale, stale)
+			m.Handles, m.Stale = append(m.Handles, bf.Name.String()), append(m.Stale, stale)
 		}
-		src.msgs = append(src.msgs, m)
+		src.Msgs = append(src.Msgs, m)
 	}
 	var err error
-	v := View{}
-	for _, vm := range st.view() {
-		if vm.Source >= want.end {
+	v := transcript.View{}
+	for _, vm := range st.View() {
+		if vm.Source >= want.End {
 			break
 		}
 		v.Messages = append(v.Messages, vm)
-		if vm.Source >= 0 && vm.Source < want.start {
-			src.viewHead = len(v.Messages)
+		if vm.Source >= 0 && vm.Source < want.Start {
+			src.ViewHead = len(v.Messages)
 		}
 	}
-	src.view, err = v.Resolve(st.t.At)
-	for _, m := range src.view {
-		src.viewTokens += st.count.CountMessage(m)
+	src.View, err = v.Resolve(st.Transcript.At)
+	for _, m := range src.View {
+		src.ViewTokens += st.Count.CountMessage(m)
 	}
-	for i := want.start; i < want.end; i++ {
-		for b := range st.facts[i].blocks {
-			src.replaces += int(st.facts[i].blocks[b].tokens)
+	for i := want.Start; i < want.End; i++ {
+		for b := range st.Facts[i].Blocks {
+			src.Replaces += int(st.Facts[i].Blocks[b].Tokens)
 		}
 	}
-	return src, errors.Join(err, st.msgs.fault())
+	return src, errors.Join(err, st.Contents.Fault())
 }
 
 // askOf is how a policy wants its digests asked for.
-func askOf(d DigestBy) digestAsk {
-	return digestAsk{prompt: d.Prompt, source: d.Source, retries: d.Retries, zeroTemp: d.ZeroTemp, trust: d.Trust}
+func askOf(d fold.DigestBy) digest.Ask {
+	return digest.Ask{Prompt: d.Prompt, Source: d.Source, Retries: d.Retries, ZeroTemp: d.ZeroTemp, Trust: d.Trust}
 }

@@ -10,20 +10,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // busy is a session that has done some work.
 func busy(t testing.TB, rounds int, o *pleat.Options) *pleat.Session {
 	t.Helper()
-	s := open(t, pleat.NewMemStore(), o)
-	if err := s.Append(t.Context(), pleat.User("Read all files. Never touch legacy/.")); err != nil {
+	s := open(t, store.NewMemory(), o)
+	if err := s.Append(t.Context(), transcript.User("Read all files. Never touch legacy/.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, rounds, 4_000)
 	return s
 }
 
-func compact(t testing.TB, s *pleat.Session) *pleat.Plan {
+func compact(t testing.TB, s *pleat.Session) *fold.Plan {
 	t.Helper()
 	p, err := s.Compact(t.Context(), "")
 	if err != nil {
@@ -65,7 +70,7 @@ func TestUndo(t *testing.T) {
 	if err != nil || !v.IsWhole(s.Len()) {
 		t.Errorf("after undoing both the view is not whole: %v", err)
 	}
-	if err := s.Undo(t.Context()); !errors.Is(err, pleat.ErrNotFound) {
+	if err := s.Undo(t.Context()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("nothing to undo: %v", err)
 	}
 	var got []string
@@ -78,9 +83,9 @@ func TestUndo(t *testing.T) {
 }
 
 func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
-	s := busy(t, 12, &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	s := busy(t, 12, &pleat.Options{Budget: fold.Budget{Window: 8_000}})
 	folded := dump(t, view(t, s))
-	if err := s.Undo(t.Context()); !errors.Is(err, pleat.ErrCannotFit) {
+	if err := s.Undo(t.Context()); !errors.Is(err, fold.ErrCannotFit) {
 		t.Errorf("undo: %v", err)
 	}
 	if got := dump(t, view(t, s)); got != folded {
@@ -92,15 +97,15 @@ func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		err  *pleat.APIError
+		err  *model.APIError
 		max  int // tokens that the view may have then, by our count
 		last int // the same much later; 0: not learned
 	}{
 		{"no numbers", nil, 64_500, 0},
-		{"numbers", &pleat.APIError{Kind: pleat.ErrorTooLong, Used: 100_000, Limit: 32_000}, 23_000, 24_000},
-		{"with the answer's reserve", &pleat.APIError{Kind: pleat.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000}, 33_000, 33_000},
-		{"only by how much", &pleat.APIError{Kind: pleat.ErrorTooLong, Over: 30_000}, 41_500, 0},
-		{"bytes", &pleat.APIError{Kind: pleat.ErrorTooLarge, Used: 9_000_000, Limit: 100}, 64_500, 0},
+		{"numbers", &model.APIError{Kind: model.ErrorTooLong, Used: 100_000, Limit: 32_000}, 23_000, 24_000},
+		{"with the answer's reserve", &model.APIError{Kind: model.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000}, 33_000, 33_000},
+		{"only by how much", &model.APIError{Kind: model.ErrorTooLong, Over: 30_000}, 41_500, 0},
+		{"bytes", &model.APIError{Kind: model.ErrorTooLarge, Used: 9_000_000, Limit: 100}, 64_500, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, 60, nil)
@@ -131,29 +136,29 @@ func TestRefused(t *testing.T) {
 }
 
 func TestRefusedGivesUp(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), nil)
-	if err := s.Append(t.Context(), pleat.User("hello")); err != nil {
+	s := open(t, store.NewMemory(), nil)
+	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Refused(t.Context(), nil); !errors.Is(err, pleat.ErrCannotFit) {
+	if _, err := s.Refused(t.Context(), nil); !errors.Is(err, fold.ErrCannotFit) {
 		t.Errorf("nothing can be folded: %v", err)
 	}
 }
 
 func TestHooks(t *testing.T) {
-	var seen []pleat.Trigger
+	var seen []fold.Trigger
 	var report pleat.Report
 	decide := pleat.EpochDecision{Veto: true, Pins: []string{"The release is on Friday."}}
 	p := policy(t, "default")
 	p.Pays = true
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Hooks: pleat.Hooks{
-		BeforeEpoch: func(_ context.Context, p *pleat.Plan) (pleat.EpochDecision, error) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Hooks: pleat.Hooks{
+		BeforeEpoch: func(_ context.Context, p *fold.Plan) (pleat.EpochDecision, error) {
 			seen = append(seen, p.Trigger)
 			return decide, nil
 		},
 		AfterEpoch: func(_ context.Context, r pleat.Report) { report = r },
 	}})
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 40, 4_000)
@@ -162,7 +167,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("a vetoed epoch opened: %v", err)
 	}
 	compact(t, s) // a veto does not stop what was asked for
-	if diff := cmp.Diff([]pleat.Trigger{pleat.TriggerPays, pleat.TriggerAsked}, seen); diff != "" {
+	if diff := cmp.Diff([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked}, seen); diff != "" {
 		t.Error(diff)
 	}
 	if len(report.Epochs) != 1 {
@@ -173,8 +178,8 @@ func TestHooks(t *testing.T) {
 	}
 	decide = pleat.EpochDecision{}
 	boom := errors.New("boom")
-	bad := busy(t, 12, &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Hooks: pleat.Hooks{
-		BeforeEpoch: func(context.Context, *pleat.Plan) (pleat.EpochDecision, error) { return decide, boom },
+	bad := busy(t, 12, &pleat.Options{Budget: fold.Budget{Window: 8_000}, Hooks: pleat.Hooks{
+		BeforeEpoch: func(context.Context, *fold.Plan) (pleat.EpochDecision, error) { return decide, boom },
 	}})
 	if _, err := bad.View(t.Context(), pleat.Turn{}); !errors.Is(err, boom) {
 		t.Errorf("the hook's error: %v", err)
@@ -195,7 +200,7 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	got = nil
-	if _, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{"file 3"}}); err != nil {
+	if _, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{"file 3"}}); err != nil {
 		t.Fatal(err)
 	}
 	if countKinds(got, pleat.EventRecall) != 1 {
@@ -215,7 +220,7 @@ func countKinds(list []pleat.EventKind, k pleat.EventKind) int {
 
 // Pins and rules stand in the last view word for word, whatever was folded in between.
 func TestPinsSurviveTenCompactions(t *testing.T) {
-	s := busy(t, 4, &pleat.Options{Budget: pleat.Budget{Window: 20_000}})
+	s := busy(t, 4, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
 	pins := []string{"The customer's number is 4711-B.", "Deploy with `make ship`,\nnever by hand."}
 	for _, p := range pins {
 		if err := s.Pin(t.Context(), p); err != nil {
@@ -238,7 +243,7 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 // The same conversation gives the same bytes, run after run.
 func TestDeterminism(t *testing.T) {
 	run := func() string {
-		s := busy(t, 40, &pleat.Options{Budget: pleat.Budget{Window: 20_000}})
+		s := busy(t, 40, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
 		out := dump(t, view(t, s))
 		compact(t, s)
 		work(t, s, 40, 5, 3_000)
@@ -269,16 +274,16 @@ func TestCompactMakesRoom(t *testing.T) {
 // A report for a view corrects the estimate of that view, also when the answer was
 // appended before the report came.
 func TestUsedAfterTheAnswer(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), nil)
-	if err := s.Append(t.Context(), pleat.User(strings.Repeat("word ", 10_000))); err != nil {
+	s := open(t, store.NewMemory(), nil)
+	if err := s.Append(t.Context(), transcript.User(strings.Repeat("word ", 10_000))); err != nil {
 		t.Fatal(err)
 	}
 	view(t, s)
 	sent := s.Snapshot().Tokens
-	if err := s.Append(t.Context(), pleat.Assistant(pleat.Say(strings.Repeat("answer ", 10_000)))); err != nil {
+	if err := s.Append(t.Context(), transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000)))); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Used(t.Context(), pleat.Usage{Input: sent}); err != nil {
+	if err := s.Used(t.Context(), model.Usage{Input: sent}); err != nil {
 		t.Fatal(err)
 	}
 	if snap := s.Snapshot(); snap.Tokens != snap.Parts.Total() {
@@ -288,7 +293,7 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 
 // Some models take less of a prompt than their window has.
 func TestBudgetKeepsToMaxInput(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Model: pleat.Model{Window: 400_000, MaxInput: 272_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Model: model.Model{Window: 400_000, MaxInput: 272_000}})
 	if l := s.Snapshot().Limits; l.Max != 272_000 || l.Red >= l.Max || l.Target >= l.Red {
 		t.Errorf("limits %+v", l)
 	}
@@ -296,12 +301,12 @@ func TestBudgetKeepsToMaxInput(t *testing.T) {
 
 // Taking thinking away may be all that is needed.
 func TestPlanOfThinkingAlone(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
-	think := pleat.Thinking{Text: pleat.Plain(strings.Repeat("hmm well ", 2_000))}
-	if err := s.Append(t.Context(), pleat.User("go"), pleat.Assistant(think, pleat.Say("ok")), pleat.User("next")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
+	think := transcript.Thinking{Text: transcript.Plain(strings.Repeat("hmm well ", 2_000))}
+	if err := s.Append(t.Context(), transcript.User("go"), transcript.Assistant(think, transcript.Say("ok")), transcript.User("next")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Pull(t.Context(), pleat.LeverSqueeze)
+	p, err := s.Pull(t.Context(), fold.LeverSqueeze)
 	if err != nil || p.IsEmpty() || s.Snapshot().Parts.Thinking != 0 {
 		t.Errorf("plan %v, %v: %+v", p, err, s.Snapshot().Parts)
 	}
@@ -310,16 +315,16 @@ func TestPlanOfThinkingAlone(t *testing.T) {
 // On a model that binds thinking to the bytes before it, a view says when thinking that
 // it shows can no longer verify.
 func TestBoundThinking(t *testing.T) {
-	o := &pleat.Options{Model: pleat.Model{Window: 200_000, Thinking: pleat.ThinkingRule{Bound: true}}}
+	o := &pleat.Options{Model: model.Model{Window: 200_000, Thinking: model.ThinkingRule{Bound: true}}}
 	think := func(s *pleat.Session, id string) {
 		t.Helper()
-		th := pleat.Thinking{Text: pleat.Plain("hmm"), Signature: "sig"}
-		err := s.Append(t.Context(), pleat.Assistant(th, pleat.Call(id, "ls", `{}`)), pleat.Results(pleat.Result(id, "a b c")))
+		th := transcript.Thinking{Text: transcript.Plain("hmm"), Signature: "sig"}
+		err := s.Append(t.Context(), transcript.Assistant(th, transcript.Call(id, "ls", `{}`)), transcript.Results(transcript.Result(id, "a b c")))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	ask := func(s *pleat.Session) pleat.View {
+	ask := func(s *pleat.Session) transcript.View {
 		t.Helper()
 		v, err := s.View(t.Context(), pleat.Turn{})
 		if err != nil {
@@ -337,7 +342,7 @@ func TestBoundThinking(t *testing.T) {
 		t.Error("the view does not say that thinking became invalid")
 	}
 	work(t, s, 20, 20, 4_000)
-	if err := s.Append(t.Context(), pleat.User("And now?")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("And now?")); err != nil {
 		t.Fatal(err)
 	}
 	compact(t, s) // at a turn that a person began
@@ -352,17 +357,17 @@ func TestBoundThinking(t *testing.T) {
 
 // A snip that is asked for happens, and leaves the system prompt and the head alone.
 func TestPullSnip(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 60_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 60_000}})
 	for i := range 6 {
-		if err := s.Append(t.Context(), pleat.NewMessage(pleat.RoleSystem, pleat.Say(fmt.Sprint("rule ", i)))); err != nil {
+		if err := s.Append(t.Context(), transcript.NewMessage(transcript.RoleSystem, transcript.Say(fmt.Sprint("rule ", i)))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 80, 900)
-	p, err := s.Pull(t.Context(), pleat.LeverSnip)
+	p, err := s.Pull(t.Context(), fold.LeverSnip)
 	if err != nil || len(p.Folds) != 1 {
 		t.Fatalf("%v, %v", p, err)
 	}
@@ -373,13 +378,13 @@ func TestPullSnip(t *testing.T) {
 
 // Without a way to recall, no stub names a handle.
 func TestStubsWithoutRecall(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 20_000}, Recall: func(string) string { return "" }})
-	if err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("late", "bash", `{}`)), pleat.User("Don't wait.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }})
+	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("late", "bash", `{}`)), transcript.User("Don't wait.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 20, 4_000)
 	compact(t, s)
-	if err := s.Append(t.Context(), pleat.Results(pleat.Result("late", "done"))); err != nil {
+	if err := s.Append(t.Context(), transcript.Results(transcript.Result("late", "done"))); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 20, 1, 40_000)
@@ -393,19 +398,19 @@ func TestStubsWithoutRecall(t *testing.T) {
 func TestUnseenResultsStay(t *testing.T) {
 	p := policy(t, "default")
 	p.Pays = true
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 60, 4_000)
-	var calls []pleat.Block
-	var results []pleat.ToolResult
+	var calls []transcript.Block
+	var results []transcript.ToolResult
 	for i := range 8 {
 		id := fmt.Sprint("side_", i)
-		calls = append(calls, pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"side%d.go"}`, i)))
-		results = append(results, pleat.Result(id, strings.Repeat(fmt.Sprintf("unseen %d\n", i), 200)))
+		calls = append(calls, transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"side%d.go"}`, i)))
+		results = append(results, transcript.Result(id, strings.Repeat(fmt.Sprintf("unseen %d\n", i), 200)))
 	}
-	if err := s.Append(t.Context(), pleat.Assistant(calls...), pleat.Results(results...)); err != nil {
+	if err := s.Append(t.Context(), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
 		t.Fatal(err)
 	}
 	text := allText(view(t, s))
@@ -423,27 +428,27 @@ func TestUnseenResultsStay(t *testing.T) {
 func TestPriceCliff(t *testing.T) {
 	p := policy(t, "default")
 	p.Pays = true
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Policy: p, Model: pleat.Model{Window: 1_000_000, Prices: []pleat.Price{
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Model: model.Model{Window: 1_000_000, Prices: []model.Price{
 		{Input: 1, CacheWrite: 1.25, CacheRead: 0.1}, {Above: 200_000, Input: 2, CacheWrite: 2.5, CacheRead: 0.2},
 	}}})
-	if err := s.Append(t.Context(), pleat.User("Tell me everything.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Tell me everything.")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 40 { // about 200,000 tokens in which there is no result to fold
 		text := strings.Repeat(fmt.Sprint("word", i, " "), 2_500)
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Say(text)), pleat.User("Go on.")); err != nil {
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Say(text)), transcript.User("Go on.")); err != nil {
 			t.Fatal(err)
 		}
 		view(t, s)
 	}
-	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != pleat.TriggerCliff || e[0].After > 160_000 {
+	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != fold.TriggerCliff || e[0].After > 160_000 {
 		t.Errorf("epochs %+v", e)
 	}
 }
 
 // The book's summary has at most 1,000 words, and counts as what it is.
 func TestBookWords(t *testing.T) {
-	s := busy(t, 400, &pleat.Options{Policy: policy(t, "book"), Budget: pleat.Budget{Window: 20_000}})
+	s := busy(t, 400, &pleat.Options{Policy: policy(t, "book"), Budget: fold.Budget{Window: 20_000}})
 	for _, m := range view(t, s) {
 		if !strings.HasPrefix(m.Text(), "[session summary") {
 			continue
@@ -473,7 +478,7 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := busy(t, 20, &pleat.Options{Recall: tt.recall})
-			if _, err := s.Pull(t.Context(), pleat.LeverDigest); err != nil {
+			if _, err := s.Pull(t.Context(), fold.LeverDigest); err != nil {
 				t.Fatal(err)
 			}
 			got := allText(view(t, s))
@@ -486,16 +491,16 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 
 // A budget that is set later is the one that the next view keeps.
 func TestSetBudget(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), &pleat.Options{Budget: pleat.Budget{Window: 100_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 100_000}})
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "read_file", `{"path":"f`+id+`"}`)),
-			pleat.Results(pleat.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	tokens := func(want pleat.State) int {
+	tokens := func(want fold.State) int {
 		t.Helper()
 		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil {
 			t.Fatal(err)
@@ -506,16 +511,16 @@ func TestSetBudget(t *testing.T) {
 		}
 		return snap.Tokens
 	}
-	wide := tokens(pleat.Green)
-	s.SetBudget(pleat.Budget{Window: 8_000})
-	if narrow := tokens(pleat.Green); narrow >= 8_000 || narrow >= wide {
+	wide := tokens(fold.Green)
+	s.SetBudget(fold.Budget{Window: 8_000})
+	if narrow := tokens(fold.Green); narrow >= 8_000 || narrow >= wide {
 		t.Errorf("%d tokens in a window of 8,000, %d in a wide one", narrow, wide)
 	}
-	s.SetBudget(pleat.Budget{Window: 100_000})
+	s.SetBudget(fold.Budget{Window: 100_000})
 	if err := s.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if again := tokens(pleat.Green); again != wide {
+	if again := tokens(fold.Green); again != wide {
 		t.Errorf("%d tokens after all was undone, want %d", again, wide)
 	}
 }

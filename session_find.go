@@ -1,18 +1,23 @@
 package pleat
 
+import (
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/recall"
+)
+
 // finder finds things in the session. The lock is held.
-func (s *Session) finder() *finder {
-	x := &finder{conversation: s.st.conversation}
-	if s.st.anyFold() {
-		x.shown = s.st.inView
+func (s *Session) finder() *recall.Finder {
+	x := &recall.Finder{Conversation: s.st.Conversation}
+	if s.st.AnyFold() {
+		x.Shown = s.st.InView
 	}
 	return x
 }
 
 // calls is how this session's model is told to call.
-func (s *Session) calls() recallCall {
+func (s *Session) calls() recall.Call {
 	if s.o.Recall("x") == "" {
-		return UnfoldCall
+		return conv.UnfoldCall
 	}
 	return s.o.Recall
 }

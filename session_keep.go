@@ -7,6 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // Pin keeps a text verbatim in every view from the next epoch on; until then it is in
@@ -20,12 +29,12 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 }
 
 // Unpin lets go of a pinned text.
-func (s *Session) Unpin(ctx context.Context, text string) error {
+func (s *Session) Unpin(ctx context.Context, txt string) error {
 	defer s.begin(ctx)()
-	if !slices.Contains(s.st.pinned, text) {
-		return fmt.Errorf("unpin %q: %w", clip(text, 40), ErrNotFound)
+	if !slices.Contains(s.st.Pinned, txt) {
+		return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
 	}
-	return s.writePin(ctx, pinData{Text: text, Remove: true})
+	return s.writePin(ctx, pinData{Text: txt, Remove: true})
 }
 
 func (s *Session) writePin(ctx context.Context, d pinData) error {
@@ -33,7 +42,7 @@ func (s *Session) writePin(ctx context.Context, d pinData) error {
 	if err != nil {
 		return fmt.Errorf("encode pin: %w", err)
 	}
-	if err := s.put(ctx, Entry{Kind: EntryPin, Data: data}); err != nil {
+	if err := s.put(ctx, store.Entry{Kind: store.EntryPin, Data: data}); err != nil {
 		return fmt.Errorf("pin: %w", err)
 	}
 	return nil
@@ -43,7 +52,7 @@ func (s *Session) writePin(ctx context.Context, d pinData) error {
 func (s *Session) Pins() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.pinned)
+	return slices.Clone(s.st.Pinned)
 }
 
 // Note writes something down under a key, outside of the transcript. An empty text
@@ -53,26 +62,26 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 		return errors.New("note: the key is empty")
 	}
 	defer s.begin(ctx)()
-	data, err := json.Marshal(Note{key, text})
+	data, err := json.Marshal(transcript.Note{Key: key, Text: text})
 	if err != nil {
 		return fmt.Errorf("encode note: %w", err)
 	}
-	if err := s.put(ctx, Entry{Kind: EntryNote, Label: key, Data: data}); err != nil {
+	if err := s.put(ctx, store.Entry{Kind: store.EntryNote, Label: key, Data: data}); err != nil {
 		return fmt.Errorf("note %q: %w", key, err)
 	}
 	return nil
 }
 
 // Notes returns the notes, the newest last.
-func (s *Session) Notes() []Note {
+func (s *Session) Notes() []transcript.Note {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.notes)
+	return slices.Clone(s.st.Notes)
 }
 
 // Used records what the provider reports for the last view. It corrects later estimates.
 // The answer may have been appended already.
-func (s *Session) Used(ctx context.Context, u Usage) error {
+func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	defer s.begin(ctx)()
 	usd, _ := s.o.Model.Cost(u)
 	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
@@ -83,7 +92,7 @@ func (s *Session) writeUsage(ctx context.Context, d usageData) error {
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	if err := s.put(ctx, Entry{Kind: EntryUsage, Data: data}); err != nil {
+	if err := s.put(ctx, store.Entry{Kind: store.EntryUsage, Data: data}); err != nil {
 		return fmt.Errorf("record usage: %w", err)
 	}
 	return nil
@@ -95,7 +104,7 @@ func (s *Session) lastSent() int {
 	if s.sent > 0 {
 		return s.sent
 	}
-	return s.st.parts.Total()
+	return s.st.Parts.Total()
 }
 
 // Spent is what the session has cost so far in USD, by the price table.
@@ -110,22 +119,22 @@ func (s *Session) Spent() float64 {
 // [ErrCannotFit] if the result would be too large to send.
 func (s *Session) Undo(ctx context.Context) error {
 	defer s.begin(ctx)()
-	d, ok := s.st.undone()
+	d, ok := s.st.Undone()
 	if !ok {
-		return fmt.Errorf("undo: no epoch is in force: %w", ErrNotFound)
+		return fmt.Errorf("undo: no epoch is in force: %w", store.ErrNotFound)
 	}
 	d.DropThinking = s.o.Model.Thinking.Bound
-	in := s.st.setOf(d.InForce, d.Bare)
-	parts, _ := s.st.renderedParts(in)
+	in := s.st.SetOf(d.InForce, d.Bare)
+	parts, _ := s.st.RenderedParts(in)
 	if total := parts.Total(); total > s.limits().Max {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: s.limits().Max})
 	}
-	d.Before, d.After = s.st.parts.Total(), parts.Total()
+	d.Before, d.After = s.st.Parts.Total(), parts.Total()
 	data, err := json.Marshal(d)
 	if err != nil {
 		return fmt.Errorf("encode epoch: %w", err)
 	}
-	if err := s.write(ctx, Entry{Kind: EntryEpoch, Data: data}); err != nil {
+	if err := s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data}); err != nil {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
 	}
 	snap := s.snapshot()
@@ -133,89 +142,44 @@ func (s *Session) Undo(ctx context.Context) error {
 	return nil
 }
 
-// undone is the record that takes the newest epoch back: what was in force before it,
-// and what was spilled at birth since then.
-func (s *folding) undone() (epochData, bool) {
-	at := s.inEffect()
-	if len(at) == 0 {
-		return epochData{}, false
-	}
-	d := epochData{Epoch: s.history[at[len(at)-1]].Epoch, Messages: s.t.Len(), Undo: true, Trigger: TriggerAsked}
-	if len(at) > 1 {
-		prev := s.history[at[len(at)-2]]
-		d.InForce, d.Bare = slices.Clone(prev.InForce), prev.Bare
-	}
-	for _, f := range s.folds {
-		if f.Lever == LeverSpill && !slices.Contains(d.InForce, f.ID) {
-			d.InForce = append(d.InForce, f.ID)
-		}
-	}
-	slices.Sort(d.InForce)
-	return d, true
-}
-
-// inEffect lists the epochs that were not undone, as places in history.
-func (s *folding) inEffect() []int {
-	var at []int
-	for i, d := range s.history {
-		if !d.Undo {
-			at = append(at, i)
-		} else if len(at) > 0 {
-			at = at[:len(at)-1]
-		}
-	}
-	return at
-}
-
 // Ledger returns the calls that the filter selects; the zero filter selects all.
-func (s *Session) Ledger(f LedgerFilter) []LedgerEntry {
+func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.selectCalls(f)
-}
-
-// selectCalls adds the handles of the results.
-func (s *conversation) selectCalls(f LedgerFilter) []LedgerEntry {
-	out := s.ledger.Select(f)
-	for i, e := range out {
-		if e.Outcome != Unanswered {
-			out[i].Handle = s.facts[e.Result.Message].blocks[e.Result.Block].name.String()
-		}
-	}
-	return out
+	return s.st.SelectCalls(f)
 }
 
 // Words returns what people said in the session, their rules and the task list.
-func (s *Session) Words() (said []Said, rules []Constraint, tasks TaskState) {
+func (s *Session) Words() (said []userwords.Said, rules []userwords.Constraint, tasks userwords.TaskState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.words.Said()), slices.Clone(s.st.words.Constraints()), s.st.words.Tasks()
+	return slices.Clone(s.st.Words.Said()), slices.Clone(s.st.Words.Constraints()), s.st.Words.Tasks()
 }
 
 // Report says what was folded, why, and how to get it back.
 type Report struct {
-	Session  string    `json:"session"`
-	Messages int       `json:"messages"` // in the transcript
-	Epochs   []Epoch   `json:"epochs"`
-	Folds    []*Fold   `json:"folds"` // in force
-	Snapshot Snapshot  `json:"snapshot"`
-	Whole    int       `json:"tokens_whole"` // what the whole transcript would take
-	Cache    CacheCost `json:"cache"`        // of the newest epoch
+	Session  string         `json:"session"`
+	Messages int            `json:"messages"` // in the transcript
+	Epochs   []Epoch        `json:"epochs"`
+	Folds    []*fold.Fold   `json:"folds"` // in force
+	Snapshot fold.Snapshot  `json:"snapshot"`
+	Whole    int            `json:"tokens_whole"` // what the whole transcript would take
+	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
 	// Digests tell, oldest first, of every digest that a model was asked for, and what came
 	// of it.
-	Digests []DigestReport `json:"digests,omitempty"`
+	Digests []digest.Report `json:"digests,omitempty"`
 }
 
 // Epoch is one opening of an epoch, or its undoing.
 type Epoch struct {
-	Number  int     `json:"number"`
-	Trigger Trigger `json:"trigger"`
-	Undo    bool    `json:"undo,omitempty"`
-	Focus   string  `json:"focus,omitempty"`
-	Folds   int     `json:"folds"` // new ones
-	Before  int     `json:"tokens_before"`
-	After   int     `json:"tokens_after"`
-	Warning string  `json:"warning,omitempty"`
+	Number  int          `json:"number"`
+	Trigger fold.Trigger `json:"trigger"`
+	Undo    bool         `json:"undo,omitempty"`
+	Focus   string       `json:"focus,omitempty"`
+	Folds   int          `json:"folds"` // new ones
+	Before  int          `json:"tokens_before"`
+	After   int          `json:"tokens_after"`
+	Warning string       `json:"warning,omitempty"`
 	// Kept are files that stay in view because they were read again after each of the
 	// epochs before.
 	Kept []string `json:"kept,omitempty"`
@@ -229,30 +193,30 @@ func (s *Session) Report() Report {
 }
 
 func (s *Session) report() Report {
-	r := Report{Session: s.key.Session, Messages: s.st.t.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*Fold{}}
-	for _, d := range s.st.history {
+	r := Report{Session: s.key.Session, Messages: s.st.Transcript.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*fold.Fold{}}
+	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
 		r.Cache = d.Cache
 	}
-	for _, id := range s.st.inUse.inForce() {
-		r.Folds = append(r.Folds, s.st.folds[id-1])
+	for _, id := range s.st.InUse.InForce() {
+		r.Folds = append(r.Folds, s.st.Folds[id-1])
 	}
 	r.Digests = slices.Clone(s.digests)
-	r.Whole = s.st.head.Total() + s.st.whole
+	r.Whole = s.st.Head.Total() + s.st.Whole
 	return r
 }
 
 // String tells the report to a person.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s messages, %s tokens whole, %s shown (%.0f %% of the window, %s)\n", thousands(r.Messages),
-		thousands(r.Whole), thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization, r.Snapshot.State)
+	fmt.Fprintf(&b, "%s messages, %s tokens whole, %s shown (%.0f %% of the window, %s)\n", text.Thousands(r.Messages),
+		text.Thousands(r.Whole), text.Thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization, r.Snapshot.State)
 	for _, e := range r.Epochs {
-		what := fmt.Sprintf("epoch %d (%s): %s", e.Number, e.Trigger, plural(e.Folds, "fold"))
+		what := fmt.Sprintf("epoch %d (%s): %s", e.Number, e.Trigger, text.Plural(e.Folds, "fold"))
 		if e.Undo {
 			what = fmt.Sprintf("epoch %d undone", e.Number)
 		}
-		fmt.Fprintf(&b, "%s, %s → %s tokens\n", what, thousands(e.Before), thousands(e.After))
+		fmt.Fprintf(&b, "%s, %s → %s tokens\n", what, text.Thousands(e.Before), text.Thousands(e.After))
 		if len(e.Kept) > 0 {
 			fmt.Fprintf(&b, "  kept, because read again after each epoch: %s\n", strings.Join(e.Kept, ", "))
 		}
@@ -261,7 +225,7 @@ func (r Report) String() string {
 		fmt.Fprintln(&b, d)
 	}
 	for _, f := range r.Folds {
-		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n", f.Lever, f.Handle, plural(f.Lines, "line"), plural(f.Bytes, "byte"), f.Reason)
+		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n", f.Lever, f.Handle, text.Plural(f.Lines, "line"), text.Plural(f.Bytes, "byte"), f.Reason)
 	}
 	return b.String()
 }

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Refresh takes in what other processes wrote to the session since it last looked.
@@ -28,9 +32,9 @@ func (s *Session) Last() uint64 {
 // and [Fork] can begin there. It returns the entry's number. If another process wrote
 // meanwhile the place is no longer where the caller thinks: the session takes in what was
 // written and returns [ErrConflict], as [Session.Append] does.
-func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...Message) (uint64, error) {
+func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...transcript.Message) (uint64, error) {
 	defer s.begin(ctx)()
-	if err := s.append(ctx, msgs, Entry{Kind: EntryPrefix, Label: label, Data: data}); err != nil {
+	if err := s.append(ctx, msgs, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data}); err != nil {
 		return 0, fmt.Errorf("mark session %s: %w", s.key, err)
 	}
 	return s.last, nil
@@ -38,7 +42,7 @@ func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...M
 
 // InForce returns the view as it is: no epoch opens, nothing is stored. It is for
 // requests beside the conversation, such as counting its tokens.
-func (s *Session) InForce() View {
+func (s *Session) InForce() transcript.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inForce()
@@ -46,63 +50,63 @@ func (s *Session) InForce() View {
 
 // SetHead says that the requests from now on have another system prompt or other tools:
 // what they take is counted anew. It is not stored.
-func (s *Session) SetHead(system string, tools []Tool) {
+func (s *Session) SetHead(system string, tools []model.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.System, s.o.Tools = system, tools
 	head := s.o.headParts()
-	s.st.parts.System += head.System - s.st.head.System
-	s.st.parts.Tools += head.Tools - s.st.head.Tools
-	s.st.head = head
+	s.st.Parts.System += head.System - s.st.Head.System
+	s.st.Parts.Tools += head.Tools - s.st.Head.Tools
+	s.st.Head = head
 }
 
 // Fork copies the entries 1 to upTo of a session into a new one: the same conversation
 // up to there, with the same folds and the same handles, so that views are the same
 // bytes. Both go their own ways from then on. If the new session is there already it
 // is [ErrConflict].
-func Fork(ctx context.Context, store Store, from SessionKey, upTo uint64, to SessionKey, codecs map[Format]Codec) error {
-	var entries []Entry
-	for e, err := range store.Scan(ctx, from, 1) {
+func Fork(ctx context.Context, st store.Store, from store.SessionKey, upTo uint64, to store.SessionKey, codecs map[transcript.Format]transcript.Codec) error {
+	var entries []store.Entry
+	for e, err := range st.Scan(ctx, from, 1) {
 		if err != nil {
 			return fmt.Errorf("fork session %s: %w", from, err)
 		}
 		if e.Seq > upTo {
 			break
 		}
-		if e, err = forked(ctx, store, from, e, codecs); err != nil {
+		if e, err = forked(ctx, st, from, e, codecs); err != nil {
 			return fmt.Errorf("fork session %s: %w", from, err)
 		}
 		entries = append(entries, e)
 	}
 	if uint64(len(entries)) != upTo {
-		return fmt.Errorf("fork session %s at entry %d of %d: %w", from, upTo, len(entries), ErrNotFound)
+		return fmt.Errorf("fork session %s at entry %d of %d: %w", from, upTo, len(entries), store.ErrNotFound)
 	}
-	if _, err := store.Append(ctx, to, 0, entries...); err != nil {
+	if _, err := st.Append(ctx, to, 0, entries...); err != nil {
 		return fmt.Errorf("fork session %s as %s: %w", from, to.Session, err)
 	}
 	return nil
 }
 
-func forked(ctx context.Context, store Store, from SessionKey, e Entry, codecs map[Format]Codec) (Entry, error) {
+func forked(ctx context.Context, st store.Store, from store.SessionKey, e store.Entry, codecs map[transcript.Format]transcript.Codec) (store.Entry, error) {
 	var err error
 	if e.BodySize > 0 {
-		if e.Body, err = store.Body(ctx, from, e.BodyHash); err != nil {
-			return Entry{}, err
+		if e.Body, err = st.Body(ctx, from, e.BodyHash); err != nil {
+			return store.Entry{}, err
 		}
 	}
 	if e.Text, err = StoredText(e, codecs); err != nil {
-		return Entry{}, err
+		return store.Entry{}, err
 	}
-	if e.Kind == EntrySession {
+	if e.Kind == store.EntrySession {
 		var d sessionData
 		if err := json.Unmarshal(e.Data, &d); err != nil {
-			return Entry{}, errors.Join(ErrCorrupt, err)
+			return store.Entry{}, errors.Join(store.ErrCorrupt, err)
 		}
 		d.Parent = from.Session
 		if e.Data, err = json.Marshal(d); err != nil {
-			return Entry{}, err
+			return store.Entry{}, err
 		}
 	}
-	e.Seq, e.BodyHash, e.BodySize = 0, Hash{}, 0
+	e.Seq, e.BodyHash, e.BodySize = 0, transcript.Hash{}, 0
 	return e, nil
 }

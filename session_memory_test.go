@@ -10,7 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A session that keeps next to nothing in memory shows the same views, byte for byte, as
@@ -18,11 +23,11 @@ import (
 func TestSmallMemory(t *testing.T) {
 	for seed := range uint64(8) {
 		msgs := pleattest.Transcripts{Turns: 30, Huge: 10_000}.Make(seed)
-		budget := pleat.Budget{Window: 8_000}
-		wide := open(t, pleat.NewMemStore(), &pleat.Options{Budget: budget})
-		tight := open(t, pleat.NewMemStore(), &pleat.Options{Budget: budget, Memory: 1})
+		budget := fold.Budget{Window: 8_000}
+		wide := open(t, store.NewMemory(), &pleat.Options{Budget: budget})
+		tight := open(t, store.NewMemory(), &pleat.Options{Budget: budget, Memory: 1})
 		for i, m := range msgs {
-			var views [2][]pleat.Message
+			var views [2][]transcript.Message
 			for k, s := range []*pleat.Session{wide, tight} {
 				if err := s.Append(t.Context(), m); err != nil {
 					t.Fatal(err)
@@ -31,7 +36,7 @@ func TestSmallMemory(t *testing.T) {
 					continue
 				}
 				v, err := s.View(t.Context(), pleat.Turn{})
-				if errors.Is(err, pleat.ErrCannotFit) {
+				if errors.Is(err, fold.ErrCannotFit) {
 					continue
 				}
 				if err != nil {
@@ -46,8 +51,8 @@ func TestSmallMemory(t *testing.T) {
 			}
 		}
 		for _, f := range wide.Folds() {
-			want := unfold(t, wide, pleat.UnfoldRequest{Handle: f.Handle})
-			if got := unfold(t, tight, pleat.UnfoldRequest{Handle: f.Handle}); got.Whole() != want.Whole() {
+			want := unfold(t, wide, recall.UnfoldRequest{Handle: f.Handle})
+			if got := unfold(t, tight, recall.UnfoldRequest{Handle: f.Handle}); got.Whole() != want.Whole() {
 				t.Fatalf("seed %d: handle %s gives back other content", seed, f.Handle)
 			}
 		}
@@ -55,7 +60,7 @@ func TestSmallMemory(t *testing.T) {
 }
 
 // texts writes messages down for comparing.
-func texts(t *testing.T, msgs []pleat.Message) []string {
+func texts(t *testing.T, msgs []transcript.Message) []string {
 	t.Helper()
 	out := make([]string, len(msgs))
 	for i, m := range msgs {
@@ -72,7 +77,7 @@ func texts(t *testing.T, msgs []pleat.Message) []string {
 func TestAppendTogether(t *testing.T) {
 	for seed := range uint64(20) {
 		msgs := pleattest.Transcripts{Turns: 20, Huge: 60_000}.Make(seed)
-		one, all := pleat.NewMemStore(), pleat.NewMemStore()
+		one, all := store.NewMemory(), store.NewMemory()
 		a := open(t, one, nil)
 		for _, m := range msgs {
 			if err := a.Append(t.Context(), m); err != nil {
@@ -88,7 +93,7 @@ func TestAppendTogether(t *testing.T) {
 	}
 }
 
-func entriesOf(t *testing.T, store pleat.Store, key pleat.SessionKey) []string {
+func entriesOf(t *testing.T, store store.Store, key store.SessionKey) []string {
 	t.Helper()
 	var out []string
 	for e, err := range store.Scan(t.Context(), key, 1) {
@@ -102,51 +107,51 @@ func entriesOf(t *testing.T, store pleat.Store, key pleat.SessionKey) []string {
 
 // rotten is a store in which one body is damaged.
 type rotten struct {
-	*pleat.MemStore
-	bad  pleat.Hash
+	*store.Memory
+	bad  transcript.Hash
 	away error // reading any body fails with it
 }
 
-func (r *rotten) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+func (r *rotten) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	switch {
 	case r.away != nil:
 		return nil, r.away
 	case hash == r.bad:
-		return nil, fmt.Errorf("body %v: %w", hash, pleat.ErrCorrupt)
+		return nil, fmt.Errorf("body %v: %w", hash, store.ErrCorrupt)
 	}
-	return r.MemStore.Body(ctx, key, hash)
+	return r.Memory.Body(ctx, key, hash)
 }
 
 // One damaged body costs that message alone: the session opens, the message says what it
 // is, its handle is ErrCorrupt, all others work, and calls keep their results.
 func TestDamagedBody(t *testing.T) {
-	mem := pleat.NewMemStore()
+	mem := store.NewMemory()
 	s := open(t, mem, nil)
-	msgs := []pleat.Message{
-		pleat.User("look at a and b"),
-		pleat.Assistant(pleat.Call("1", "read_file", `{"path":"a"}`), pleat.Call("2", "read_file", `{"path":"b"}`)),
-		pleat.Results(pleat.Result("1", "the words of a"), pleat.Result("2", "the words of b")),
-		pleat.Assistant(pleat.Say("seen both")),
+	msgs := []transcript.Message{
+		transcript.User("look at a and b"),
+		transcript.Assistant(transcript.Call("1", "read_file", `{"path":"a"}`), transcript.Call("2", "read_file", `{"path":"b"}`)),
+		transcript.Results(transcript.Result("1", "the words of a"), transcript.Result("2", "the words of b")),
+		transcript.Assistant(transcript.Say("seen both")),
 	}
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}
-	store := &rotten{MemStore: mem}
+	st := &rotten{Memory: mem}
 	seq := 0
-	for e, err := range mem.Scan(t.Context(), s.Key(), 1, pleat.EntryMessage) {
+	for e, err := range mem.Scan(t.Context(), s.Key(), 1, store.EntryMessage) {
 		if seq++; err == nil && seq == 3 {
-			store.bad = e.BodyHash
+			st.bad = e.BodyHash
 		}
 	}
 	check := func(t *testing.T, again *pleat.Session) {
 		t.Helper()
-		for _, e := range s.Ledger(pleat.LedgerFilter{}) {
-			_, err := again.Unfold(t.Context(), pleat.UnfoldRequest{Handle: e.Handle})
-			if !errors.Is(err, pleat.ErrCorrupt) {
+		for _, e := range s.Ledger(ledger.Filter{}) {
+			_, err := again.Unfold(t.Context(), recall.UnfoldRequest{Handle: e.Handle})
+			if !errors.Is(err, store.ErrCorrupt) {
 				t.Errorf("unfold the damaged result of call %d: %v, want ErrCorrupt", e.Seq, err)
 			}
 		}
-		if got := message(t, again, 2); !strings.Contains(got.Blocks().At(0).(pleat.ToolResult).Text(), "damaged") {
+		if got := message(t, again, 2); !strings.Contains(got.Blocks().At(0).(transcript.ToolResult).Text(), "damaged") {
 			t.Errorf("the damaged message says %v", got)
 		}
 		if got := message(t, again, 3).Text(); got != "seen both" {
@@ -160,30 +165,30 @@ func TestDamagedBody(t *testing.T) {
 		if err != nil || len(shown) != 4 {
 			t.Fatalf("view of %d messages, %v", len(shown), err)
 		}
-		if tr := pleat.NewTranscript(shown...); tr.Round(0).Open() || len(tr.Orphans()) > 0 {
+		if tr := transcript.NewTranscript(shown...); tr.Round(0).Open() || len(tr.Orphans()) > 0 {
 			t.Error("a call lost its result")
 		}
-		if _, err := again.Search(t.Context(), pleat.SearchRequest{Queries: []string{"words seen both"}}); err != nil {
+		if _, err := again.Search(t.Context(), recall.SearchRequest{Queries: []string{"words seen both"}}); err != nil {
 			t.Errorf("search: %v", err)
 		}
 	}
-	t.Run("opened", func(t *testing.T) { check(t, open(t, store, nil)) })
+	t.Run("opened", func(t *testing.T) { check(t, open(t, st, nil)) })
 	t.Run("read later", func(t *testing.T) {
-		whole := &rotten{MemStore: mem}
+		whole := &rotten{Memory: mem}
 		again := open(t, whole, &pleat.Options{Memory: 1})
-		whole.bad = store.bad
+		whole.bad = st.bad
 		check(t, again)
 	})
 }
 
 // That the store cannot be read just now is an error, and nothing is made up.
 func TestStoreAway(t *testing.T) {
-	store := &rotten{MemStore: pleat.NewMemStore()}
-	s := open(t, store, &pleat.Options{Memory: 1, Budget: pleat.Budget{Window: 4_000}})
+	store := &rotten{Memory: store.NewMemory()}
+	s := open(t, store, &pleat.Options{Memory: 1, Budget: fold.Budget{Window: 4_000}})
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		err := s.Append(t.Context(), pleat.Assistant(pleat.Call(id, "read_file", `{"path":"f`+id+`"}`)),
-			pleat.Results(pleat.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +197,7 @@ func TestStoreAway(t *testing.T) {
 	if _, err := s.Compact(t.Context(), "anything"); !errors.Is(err, store.away) {
 		t.Errorf("compact: %v", err)
 	}
-	if _, err := s.Resolve(t.Context(), pleat.Whole(s.Len())); !errors.Is(err, store.away) {
+	if _, err := s.Resolve(t.Context(), transcript.Whole(s.Len())); !errors.Is(err, store.away) {
 		t.Errorf("resolve: %v", err)
 	}
 	if m, err := s.Message(t.Context(), 0); !errors.Is(err, store.away) {

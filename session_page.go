@@ -1,19 +1,24 @@
 package pleat
 
-// pageDesk writes the pages of a session.
-type pageDesk struct{ miner *miner }
+import (
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/page"
+)
 
-func (d pageDesk) input(r pageRequest) pageInput {
-	return pageInput{
-		s: d.miner, start: r.start, end: r.end, pins: r.pins, notes: r.notes, focus: r.focus, narrative: r.narrative,
-		recall: r.recall, handle: r.handle, restore: restoring(r.restore), thrash: r.thrash,
-		room: roomOfPage{total: r.room.total, files: r.room.files, plain: r.room.plain, most: maxPage},
+// pageDesk writes the pages of a session.
+type pageDesk struct{ miner *page.Miner }
+
+func (d pageDesk) input(r fold.PageRequest) page.Input {
+	return page.Input{
+		S: d.miner, Start: r.Start, End: r.End, Pins: r.Pins, Notes: r.Notes, Focus: r.Focus, Narrative: r.Narrative,
+		Recall: r.Recall, Handle: r.Handle, Restore: page.Restore(r.Restore), Thrash: r.Thrash,
+		Room: page.Room{Total: r.Room.Total, Files: r.Room.Files, Plain: r.Room.Plain, Most: fold.MaxPage},
 	}
 }
 
-func (d pageDesk) write(r pageRequest) writtenPage {
-	p := writePage(d.input(r))
-	return writtenPage{p.Text, Parts{Pins: p.Pins, Ledger: p.Ledger, Digest: max(p.Total-p.Pins-p.Ledger, 0)}, p.By}
+func (d pageDesk) Page(r fold.PageRequest) fold.WrittenPage {
+	p := page.Write(d.input(r))
+	return fold.WrittenPage{Text: p.Text, Parts: fold.Parts{Pins: p.Pins, Ledger: p.Ledger, Digest: max(p.Total-p.Pins-p.Ledger, 0)}, By: p.By}
 }
 
-func (d pageDesk) restored(r pageRequest) string { return writeRestored(d.input(r)) }
+func (d pageDesk) Restored(r fold.PageRequest) string { return page.WriteRestored(d.input(r)) }

@@ -5,17 +5,19 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A wire message that its codec cannot read back is stored in the neutral form: one odd
 // message must not lock a session up for good.
 func TestUnreadableWireMessage(t *testing.T) {
-	store := pleat.NewMemStore()
-	o := &pleat.Options{Codecs: map[pleat.Format]pleat.Codec{
-		pleat.FormatChat: func([]byte) (pleat.Message, error) { return pleat.Message{}, errors.New("odd") },
+	store := store.NewMemory()
+	o := &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{
+		transcript.FormatChat: func([]byte) (transcript.Message, error) { return transcript.Message{}, errors.New("odd") },
 	}}
 	s := open(t, store, o)
-	m := pleat.WireMessage(pleat.RoleUser, pleat.FormatChat, `{"role":"user","content":"hello"}`, pleat.Say("hello"))
+	m := transcript.WireMessage(transcript.RoleUser, transcript.FormatChat, `{"role":"user","content":"hello"}`, transcript.Say("hello"))
 	if err := s.Append(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

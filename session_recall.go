@@ -7,29 +7,36 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Unfold gives back something folded, or any other block of the session that has a
 // handle: whole, or the part that the request chooses. The content is checked against
 // the hash under which it was folded. A handle that this session does not have is
 // [ErrNotFound]: handles work only in the session that made them.
-func (s *Session) Unfold(ctx context.Context, r UnfoldRequest) (Unfolded, error) {
+func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	defer s.begin(ctx)()
 	u, err := s.unfold(r)
-	if fault := s.st.msgs.fault(); fault != nil {
+	if fault := s.st.Contents.Fault(); fault != nil {
 		err = fault
 	}
 	if err != nil {
-		return Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
+		return recall.Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
 	}
 	s.tell(Event{Kind: EventRecall, Recall: u.Handle})
 	return u, nil
 }
 
-func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
-	u, err := s.finder().unfold(r, s.calls(), s.st.content)
-	if errors.Is(err, ErrNotFound) && slices.ContainsFunc(s.st.folds, func(f *Fold) bool { return f.Handle == handleIn(r.Handle) }) {
-		err = fmt.Errorf("the message that was folded under it has other content now: %w", ErrCorrupt)
+func (s *Session) unfold(r recall.UnfoldRequest) (recall.Unfolded, error) {
+	u, err := s.finder().Unfold(r, s.calls(), s.st.Content)
+	if errors.Is(err, store.ErrNotFound) && slices.ContainsFunc(s.st.Folds, func(f *fold.Fold) bool { return f.Handle == recall.HandleIn(r.Handle) }) {
+		err = fmt.Errorf("the message that was folded under it has other content now: %w", store.ErrCorrupt)
 	}
 	return u, err
 }
@@ -39,36 +46,36 @@ func (s *Session) unfold(r UnfoldRequest) (Unfolded, error) {
 // mean is taken where it is clear: numbers in quotes, one string for a list, the main
 // argument alone. What went wrong is told to the model, with what to do instead.
 func (s *Session) Recall(ctx context.Context, tool, input string) (text string, isError, handled bool) {
-	answer, ok := map[string]func(context.Context, recallArgs) (string, error){
-		ToolUnfold: s.answerUnfold, ToolSearch: s.answerSearch, ToolLedger: s.answerLedger,
-		ToolNote: s.answerNote, ToolPin: s.answerPin, ToolCompact: s.answerCompact,
+	answer, ok := map[string]func(context.Context, recall.Args) (string, error){
+		recall.ToolUnfold: s.answerUnfold, recall.ToolSearch: s.answerSearch, recall.ToolLedger: s.answerLedger,
+		recall.ToolNote: s.answerNote, recall.ToolPin: s.answerPin, recall.ToolCompact: s.answerCompact,
 	}[tool]
 	if !ok {
 		return "", false, false
 	}
-	args, err := readArgs(tool, input)
+	args, err := recall.ReadArgs(tool, input)
 	if err == nil {
 		text, err = answer(ctx, args)
 	}
 	if err != nil {
-		return recallMark + tool + " failed] " + err.Error() + "\n", true, true
+		return recall.Mark + tool + " failed] " + err.Error() + "\n", true, true
 	}
 	return text, false, true
 }
 
-func (s *Session) answerUnfold(ctx context.Context, a recallArgs) (string, error) {
-	r := UnfoldRequest{
-		Handle: a.text("handle"), Pattern: a.text("pattern"), Column: a.number("column"),
-		Raw: a.flag("raw"), Budget: s.room(unfoldBudget),
+func (s *Session) answerUnfold(ctx context.Context, a recall.Args) (string, error) {
+	r := recall.UnfoldRequest{
+		Handle: a.Text("handle"), Pattern: a.Text("pattern"), Column: a.Number("column"),
+		Raw: a.Flag("raw"), Budget: s.room(recall.UnfoldBudget),
 	}
 	if r.Handle == "" {
 		return "", errors.New("a handle is needed: stubs, search and ledger name them")
 	}
 	var err error
-	if r.From, r.To, err = parseRange(a.text("lines")); err != nil {
+	if r.From, r.To, err = recall.ParseRange(a.Text("lines")); err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	from, to, err := parseRange(a.text("bytes"))
+	from, to, err := recall.ParseRange(a.Text("bytes"))
 	if err != nil {
 		return "", fmt.Errorf("bytes: %w", err)
 	}
@@ -79,81 +86,81 @@ func (s *Session) answerUnfold(ctx context.Context, a recallArgs) (string, error
 	return u.Text(), err
 }
 
-func (s *Session) answerSearch(ctx context.Context, a recallArgs) (string, error) {
-	queries := a.list("queries")
+func (s *Session) answerSearch(ctx context.Context, a recall.Args) (string, error) {
+	queries := a.List("queries")
 	if len(queries) == 0 {
-		queries = a.list("query")
+		queries = a.List("query")
 	}
 	if len(queries) == 0 {
 		return "", errors.New("queries are needed: words that would stand near the answer")
 	}
-	res, err := s.Search(ctx, SearchRequest{Queries: queries, Hits: a.number("hits"), Budget: s.room(searchBudget)})
+	res, err := s.Search(ctx, recall.SearchRequest{Queries: queries, Hits: a.Number("hits"), Budget: s.room(recall.SearchBudget)})
 	return res.Text(), err
 }
 
-func (s *Session) answerLedger(_ context.Context, a recallArgs) (string, error) {
-	f := LedgerFilter{
-		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
-		From: a.number("from"), To: a.number("to"),
+func (s *Session) answerLedger(_ context.Context, a recall.Args) (string, error) {
+	f := ledger.Filter{
+		Path: a.Text("path"), Tool: a.Text("tool"), Text: a.Text("text"), Effects: a.Flag("effects"),
+		From: a.Number("from"), To: a.Number("to"),
 	}
-	for _, name := range a.list("kind") {
-		var k CallKind
+	for _, name := range a.List("kind") {
+		var k toolcall.CallKind
 		if err := k.UnmarshalText([]byte(strings.ToLower(name))); err != nil {
 			return "", err
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
-	for _, name := range a.list("outcome") {
-		var o Outcome
+	for _, name := range a.List("outcome") {
+		var o toolcall.Outcome
 		if err := o.UnmarshalText([]byte(strings.ToLower(name))); err != nil {
 			return "", err
 		}
 		f.Outcomes = append(f.Outcomes, o)
 	}
-	return s.LedgerText(f, s.room(ledgerBudget)), nil
+	return s.LedgerText(f, s.room(recall.LedgerBudget)), nil
 }
 
-func (s *Session) answerNote(ctx context.Context, a recallArgs) (string, error) {
-	if key := a.text("key"); key != "" {
-		if err := s.Note(ctx, key, a.text("text")); err != nil {
+func (s *Session) answerNote(ctx context.Context, a recall.Args) (string, error) {
+	if key := a.Text("key"); key != "" {
+		if err := s.Note(ctx, key, a.Text("text")); err != nil {
 			return "", err
 		}
-	} else if a.text("text") != "" {
+	} else if a.Text("text") != "" {
 		return "", errors.New("a key is needed: a short name for the note")
 	}
 	notes := s.Notes()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%snotes: %d]\n", recallMark, len(notes))
+	fmt.Fprintf(&b, "%snotes: %d]\n", recall.Mark, len(notes))
 	for _, n := range notes {
 		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
 	}
 	return b.String(), nil
 }
 
-func (s *Session) answerPin(ctx context.Context, a recallArgs) (string, error) {
-	if a.flag("remove") {
-		return recallMark + "pin: removed]\n", s.Unpin(ctx, a.text("text"))
+func (s *Session) answerPin(ctx context.Context, a recall.Args) (string, error) {
+	if a.Flag("remove") {
+		return recall.Mark + "pin: removed]\n", s.Unpin(ctx, a.Text("text"))
 	}
-	return recallMark + "pin: kept]\n", s.Pin(ctx, a.text("text"))
+	return recall.Mark + "pin: kept]\n", s.Pin(ctx, a.Text("text"))
 }
 
-func (s *Session) answerCompact(ctx context.Context, a recallArgs) (string, error) {
-	p, err := s.Compact(ctx, a.text("focus"))
+func (s *Session) answerCompact(ctx context.Context, a recall.Args) (string, error) {
+	p, err := s.Compact(ctx, a.Text("focus"))
 	if err != nil {
 		return "", err
 	}
 	if p.IsEmpty() {
-		return recallMark + "compact: nothing can be folded that would make room]\n", nil
+		return recall.Mark + "compact: nothing can be folded that would make room]\n", nil
 	}
 	return fmt.Sprintf("%scompact: %s, %s → %s tokens; nothing is lost, search and unfold bring it back]\n",
-		recallMark, plural(len(p.Folds), "fold"), thousands(p.Before), thousands(p.After)), nil
+		recall.Mark, text.Plural(len(p.Folds), "fold"), text.Thousands(p.Before), text.Thousands(p.After)), nil
 }
 
 // room is the budget of an answer in this session's window.
 func (s *Session) room(tokens int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(min(tokens, s.o.Budget.Limits().Window/8), 2*recallFrame)
+	return max(min(tokens, s.o.Budget.Limits().Window/8), 2*recall.Frame)
 }
 
 // Search looks for lines in everything that was said and done in the session, folded or
@@ -164,35 +171,35 @@ func (s *Session) room(tokens int) int {
 //
 // Its cost depends on the query and on what is found, not on the length of the session
 // beyond what the store's index needs.
-func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, error) {
-	engine, ok := s.store.(Searcher)
+func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {
+	engine, ok := s.store.(store.Searcher)
 	if !ok {
-		return SearchResult{}, errors.New("search: the store cannot search")
+		return recall.SearchResult{}, errors.New("search: the store cannot search")
 	}
 	if len(r.Queries) == 0 {
-		return SearchResult{}, errors.New("search: no query was given")
+		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
-	r.fill()
+	r.Fill()
 	defer s.begin(ctx)()
-	var res SearchResult
+	var res recall.SearchResult
 	budget := r.Budget
 	for i, q := range r.Queries {
-		x := newSearcher(s.finder(), r, q)
-		x.call = s.calls()
-		places, err := engine.Search(ctx, s.key, x.asked, searchCandidates)
+		x := recall.NewSearcher(s.finder(), r, q)
+		x.Call = s.calls()
+		places, err := engine.Search(ctx, s.key, x.Asked, recall.SearchCandidates)
 		if err != nil {
-			return SearchResult{}, fmt.Errorf("search %q: %w", clip(q, 80), err)
+			return recall.SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
 		s.tell(Event{Kind: EventRecall, Recall: q})
-		a, room := SearchAnswer{Query: q}, math.MaxInt
+		a, room := recall.SearchAnswer{Query: q}, math.MaxInt
 		if r.Budget >= 0 {
 			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
 		}
-		budget -= a.lay(x.rank(places), room, s.st.count.CountText)
+		budget -= a.Lay(x.Rank(places), room, s.st.Count.CountText)
 		res.Answers = append(res.Answers, a)
 	}
-	if err := s.st.msgs.fault(); err != nil {
-		return SearchResult{}, fmt.Errorf("search: %w", err)
+	if err := s.st.Contents.Fault(); err != nil {
+		return recall.SearchResult{}, fmt.Errorf("search: %w", err)
 	}
 	return res, nil
 }
@@ -200,8 +207,8 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) (SearchResult, er
 // LedgerText lists the calls that the filter chooses in at most budget tokens (0: no
 // bound), the newest last. If there is no room for all, the newest are shown and the
 // call for the others is named.
-func (s *Session) LedgerText(f LedgerFilter, budget int) string {
+func (s *Session) LedgerText(f ledger.Filter, budget int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.finder().ledgerText(f, budget)
+	return s.finder().LedgerText(f, budget)
 }

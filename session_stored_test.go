@@ -7,16 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // entryRecorder keeps the entries that a session appends.
 type entryRecorder struct {
-	pleat.Store
-	entries []pleat.Entry
+	store.Store
+	entries []store.Entry
 }
 
-func (r *entryRecorder) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (r *entryRecorder) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	r.entries = append(r.entries, entries...)
 	return r.Store.Append(ctx, key, last, entries...)
 }
@@ -24,9 +26,9 @@ func (r *entryRecorder) Append(ctx context.Context, key pleat.SessionKey, last u
 // What an entry is found by can be told from the entry alone, so that a session can be
 // copied from one store to another with nothing lost.
 func TestStoredText(t *testing.T) {
-	codecs := map[pleat.Format]pleat.Codec{pleat.FormatAnthropic: anthropic.DecodeMessage}
-	r := &entryRecorder{Store: pleat.NewMemStore()}
-	s, err := pleat.OpenSession(t.Context(), r, pleat.SessionKey{Session: "s"}, &pleat.Options{Codecs: codecs})
+	codecs := map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: anthropic.DecodeMessage}
+	r := &entryRecorder{Store: store.NewMemory()}
+	s, err := pleat.OpenSession(t.Context(), r, store.SessionKey{Session: "s"}, &pleat.Options{Codecs: codecs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +36,11 @@ func TestStoredText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msgs := []pleat.Message{
+	msgs := []transcript.Message{
 		req.Messages[0],
-		pleat.Assistant(pleat.Say("I look."), pleat.Call("c1", "read", `{"path":"a"}`)),
-		pleat.Results(pleat.Result("c1", "not \xff UTF-8\n")),
-		pleat.User("injected").WithOrigin(pleat.OriginInjected),
+		transcript.Assistant(transcript.Say("I look."), transcript.Call("c1", "read", `{"path":"a"}`)),
+		transcript.Results(transcript.Result("c1", "not \xff UTF-8\n")),
+		transcript.User("injected").WithOrigin(transcript.OriginInjected),
 	}
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
@@ -46,21 +48,21 @@ func TestStoredText(t *testing.T) {
 	if err := s.Note(t.Context(), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
-	var got []pleat.Message
+	var got []transcript.Message
 	for _, e := range r.entries {
 		text, err := pleat.StoredText(e, codecs)
 		if err != nil || text != e.Text {
 			t.Errorf("%s: text %q, %v; it was stored with %q", e.Kind, text, err, e.Text)
 		}
 		m, err := pleat.StoredMessage(e, codecs)
-		if (err == nil) != (e.Kind == pleat.EntryMessage) {
+		if (err == nil) != (e.Kind == store.EntryMessage) {
 			t.Errorf("%s: %v", e.Kind, err)
 		}
 		if err == nil {
 			got = append(got, m)
 		}
 	}
-	asJSON := func(m pleat.Message) string { b, _ := m.MarshalJSON(); return string(b) }
+	asJSON := func(m transcript.Message) string { b, _ := m.MarshalJSON(); return string(b) }
 	if diff := cmp.Diff(msgs, got, cmp.Transformer("JSON", asJSON)); diff != "" {
 		t.Errorf("stored messages (-want +got):\n%s", diff)
 	}

@@ -10,11 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-func open(t testing.TB, store pleat.Store, o *pleat.Options) *pleat.Session {
+func open(t testing.TB, st store.Store, o *pleat.Options) *pleat.Session {
 	t.Helper()
-	s, err := pleat.OpenSession(context.Background(), store, pleat.SessionKey{Session: "test"}, o)
+	s, err := pleat.OpenSession(context.Background(), st, store.SessionKey{Session: "test"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +31,15 @@ func work(t testing.TB, s *pleat.Session, from, n, size int) {
 		id := fmt.Sprintf("call_%d", i)
 		text := strings.Repeat(fmt.Sprintf("line of file %d with some words in it\n", i), size/38)
 		err := s.Append(context.Background(),
-			pleat.Assistant(pleat.Say(fmt.Sprintf("Next, file %d.", i)), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
-			pleat.Results(pleat.Result(id, text)))
+			transcript.Assistant(transcript.Say(fmt.Sprintf("Next, file %d.", i)), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
+			transcript.Results(transcript.Result(id, text)))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func message(t testing.TB, s *pleat.Session, i int) pleat.Message {
+func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
 	t.Helper()
 	m, err := s.Message(t.Context(), i)
 	if err != nil {
@@ -45,7 +48,7 @@ func message(t testing.TB, s *pleat.Session, i int) pleat.Message {
 	return m
 }
 
-func view(t testing.TB, s *pleat.Session) []pleat.Message {
+func view(t testing.TB, s *pleat.Session) []transcript.Message {
 	t.Helper()
 	v, err := s.View(context.Background(), pleat.Turn{})
 	if err != nil {
@@ -58,7 +61,7 @@ func view(t testing.TB, s *pleat.Session) []pleat.Message {
 	return msgs
 }
 
-func dump(t testing.TB, msgs []pleat.Message) string {
+func dump(t testing.TB, msgs []transcript.Message) string {
 	t.Helper()
 	data, err := json.MarshalIndent(msgs, "", " ")
 	if err != nil {
@@ -68,8 +71,8 @@ func dump(t testing.TB, msgs []pleat.Message) string {
 }
 
 func TestSessionPassesThroughWhileSmall(t *testing.T) {
-	s := open(t, pleat.NewMemStore(), nil)
-	if err := s.Append(t.Context(), pleat.User("hello")); err != nil {
+	s := open(t, store.NewMemory(), nil)
+	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 5, 400)
@@ -83,10 +86,10 @@ func TestSessionPassesThroughWhileSmall(t *testing.T) {
 }
 
 func TestSessionFitsAndRestores(t *testing.T) {
-	store := pleat.NewMemStore()
-	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
+	store := store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
 	s := open(t, store, o)
-	if err := s.Append(t.Context(), pleat.User("Read all files. Never touch legacy/.")); err != nil {
+	if err := s.Append(t.Context(), transcript.User("Read all files. Never touch legacy/.")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 60 {

@@ -9,6 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Turn is what a session is told about the request that a view is for. The zero value
@@ -24,14 +30,14 @@ type Turn struct {
 // no fold is in force the view is the whole transcript.
 //
 // The view must not be changed. It stays valid when the session goes on.
-func (s *Session) View(ctx context.Context, turn Turn) (View, error) {
+func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
 	defer s.begin(ctx)()
 	snap := s.snapshot()
 	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
 	o, due := s.due(turn)
 	if due {
 		if _, err := s.epoch(ctx, o); err != nil {
-			return View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+			return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
 		}
 	} else {
 		s.digestAhead(o)
@@ -40,21 +46,21 @@ func (s *Session) View(ctx context.Context, turn Turn) (View, error) {
 }
 
 // fitting is the view in force, if it may be sent.
-func (s *Session) fitting() (View, error) {
-	if s.o.Policy.Guaranteed && s.st.parts.Total() > s.limits().Max {
-		return View{}, &CannotFitError{Parts: s.st.parts, Max: s.limits().Max}
+func (s *Session) fitting() (transcript.View, error) {
+	if s.o.Policy.Guaranteed && s.st.Parts.Total() > s.limits().Max {
+		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.limits().Max}
 	}
-	s.sent = s.st.parts.Total()
+	s.sent = s.st.Parts.Total()
 	return s.inForce(), nil
 }
 
-func (s *Session) inForce() View {
-	return View{Messages: s.st.view(), DropThinking: s.st.inUse.bare < s.st.unbound}
+func (s *Session) inForce() transcript.View {
+	return transcript.View{Messages: s.st.View(), DropThinking: s.st.InUse.Bare < s.st.Unbound}
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.
 type CannotFitError struct {
-	Parts Parts
+	Parts fold.Parts
 	Max   int
 }
 
@@ -62,77 +68,69 @@ type CannotFitError struct {
 func (e *CannotFitError) Error() string {
 	p := e.Parts
 	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s (use a model with a larger window, fewer tools, or a shorter message)",
-		thousands(p.Total()), thousands(e.Max), thousands(p.System), thousands(p.Tools), thousands(p.User), thousands(p.Pins),
-		thousands(p.Total()-p.System-p.Tools-p.User-p.Pins))
+		text.Thousands(p.Total()), text.Thousands(e.Max), text.Thousands(p.System), text.Thousands(p.Tools), text.Thousands(p.User), text.Thousands(p.Pins),
+		text.Thousands(p.Total()-p.System-p.Tools-p.User-p.Pins))
 }
 
 // Is makes errors.Is(err, ErrCannotFit) true.
-func (e *CannotFitError) Is(target error) bool { return target == ErrCannotFit }
+func (e *CannotFitError) Is(target error) bool { return target == fold.ErrCannotFit }
 
 // due decides whether an epoch opens before this request, and why. Its cost does not
 // grow with the history.
-func (s *Session) due(turn Turn) (planOptions, bool) {
+func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	o := s.planOptions()
 	p := &s.o.Policy
 	ttl := s.o.Model.Cache.TTL
-	o.cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
-	total := s.st.parts.Total()
+	o.Cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
+	total := s.st.Parts.Total()
 	switch {
 	case len(p.Levers) == 0:
 		return o, false
-	case s.dig.flight != nil && total <= o.limits.Red+(o.limits.Max-o.limits.Red)/2:
+	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
 		return o, false // the digest is being written: there is still room to go on meanwhile
-	case total >= o.limits.Red && (total > o.limits.Max || !s.st.settled()):
-		o.trigger = TriggerRed
-	case s.st.settled():
+	case total >= o.Limits.Red && (total > o.Limits.Max || !s.st.Settled()):
+		o.Trigger = fold.TriggerRed
+	case s.st.Settled():
 		return o, false
 	case p.Mask.Idle > 0 && turn.Idle >= p.Mask.Idle:
-		o.trigger = TriggerIdle
+		o.Trigger = fold.TriggerIdle
 	case len(p.EveryTurn) > 0:
-		o.trigger = TriggerTurn
+		o.Trigger = fold.TriggerTurn
 	case p.Pays && s.cliff(total, &o):
-		o.trigger = TriggerCliff
+		o.Trigger = fold.TriggerCliff
 	case p.Pays:
-		from, cost := s.st.payingFrom(p, o.rates, o.cold)
+		from, cost := s.st.PayingFrom(p, o.Rates, o.Cold)
 		if cost.Gain <= 0 {
 			return o, false
 		}
-		o.trigger, o.from = TriggerPays, from
+		o.Trigger, o.From = fold.TriggerPays, from
 	default:
 		return o, false
 	}
 	return o, true
 }
 
-// settled reports whether an epoch was opened for the transcript as it is now: then
-// planning again would give up more without anything new to make room for, and the same
-// request would not get the same bytes twice.
-func (s *folding) settled() bool {
-	n := len(s.history)
-	return n > 0 && s.history[n-1].Messages == s.t.Len()
-}
-
 // cliff reports whether the prompt is about to cross into a dearer price tier, and if so
 // aims below it: crossing reprices the whole request.
-func (s *Session) cliff(total int, o *planOptions) bool {
+func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
 	for _, p := range s.o.Model.Prices {
 		edge := p.Above
 		if s.cal.Samples() > 0 {
 			edge = s.cal.Estimate(edge)
 		}
-		if p.Above > 0 && total > edge*95/100 && edge < o.limits.Red {
-			o.limits.Target = min(o.limits.Target, edge*8/10)
+		if p.Above > 0 && total > edge*95/100 && edge < o.Limits.Red {
+			o.Limits.Target = min(o.Limits.Target, edge*8/10)
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Session) planOptions() planOptions {
+func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
-	return planOptions{
-		limits: s.limits(), rates: s.rates(), recall: s.st.recall, echo: s.finder().again, binds: s.o.Model.Thinking.Bound, child: s.o.Child,
-		model: model,
+	return fold.PlanOptions{
+		Limits: s.limits(), Rates: s.rates(), Recall: s.st.Recall, Echo: s.finder().Again, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
+		Model: model,
 	}
 }
 
@@ -144,21 +142,21 @@ func (s *Session) recall() func(handle string) string {
 	return s.o.Recall
 }
 
-func (s *Session) rates() Rates {
-	p, ok := s.o.Model.PriceAt(s.st.parts.Total())
+func (s *Session) rates() model.Rates {
+	p, ok := s.o.Model.PriceAt(s.st.Parts.Total())
 	if !ok || p.Input == 0 {
-		return DefaultRates
+		return model.DefaultRates
 	}
-	return Rates{Write: max(p.CacheWrite, p.Input) / p.Input, Read: p.CacheRead / p.Input}
+	return model.Rates{Write: max(p.CacheWrite, p.Input) / p.Input, Read: p.CacheRead / p.Input}
 }
 
 // Plan says what compacting now would do, and does nothing.
-func (s *Session) Plan(ctx context.Context, focus string) (*Plan, error) {
+func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
-	o.trigger, o.focus = TriggerAsked, focus
-	p := makePlan(s.st, &s.o.Policy, o)
-	if err := s.st.msgs.fault(); err != nil {
+	o.Trigger, o.Focus = fold.TriggerAsked, focus
+	p := fold.Make(s.st, &s.o.Policy, o)
+	if err := s.st.Contents.Fault(); err != nil {
 		return nil, fmt.Errorf("plan session %s: %w", s.key, err)
 	}
 	return p, nil
@@ -167,10 +165,10 @@ func (s *Session) Plan(ctx context.Context, focus string) (*Plan, error) {
 // Compact opens an epoch now, because the agent or the user asked. The focus, which may
 // be empty, says what matters most. The report says what was done; an empty plan means
 // that nothing could be folded.
-func (s *Session) Compact(ctx context.Context, focus string) (*Plan, error) {
+func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
-	o.trigger, o.focus = TriggerAsked, focus
+	o.Trigger, o.Focus = fold.TriggerAsked, focus
 	p, err := s.epoch(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("compact session %s: %w", s.key, err)
@@ -180,10 +178,10 @@ func (s *Session) Compact(ctx context.Context, focus string) (*Plan, error) {
 
 // Pull opens an epoch with the named levers alone, as far as each of them goes: the way
 // for an agent that has, say, a tool for snipping.
-func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
+func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
-	o.trigger, o.levers = TriggerAsked, levers
+	o.Trigger, o.Levers = fold.TriggerAsked, levers
 	p, err := s.epoch(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("pull %v in session %s: %w", levers, s.key, err)
@@ -195,11 +193,11 @@ func (s *Session) Pull(ctx context.Context, levers ...Lever) (*Plan, error) {
 // returns the view to retry with. The numbers it gave, if any, correct the estimate and
 // the budget, for good: later views stay below the size it takes. The same bytes are never sent twice: if nothing can be folded any more it returns
 // [ErrCannotFit].
-func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
+func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	defer s.begin(ctx)()
-	total := s.st.parts.Total()
-	limit := total * 9 / 10                  // without numbers: a tenth less than what was refused
-	if e != nil && e.Kind != ErrorTooLarge { // else the numbers are bytes
+	total := s.st.Parts.Total()
+	limit := total * 9 / 10                        // without numbers: a tenth less than what was refused
+	if e != nil && e.Kind != model.ErrorTooLarge { // else the numbers are bytes
 		room := e.Limit - e.Output // for the prompt
 		switch {
 		case e.Used > 0 && room > 0:
@@ -208,37 +206,37 @@ func (s *Session) Refused(ctx context.Context, e *APIError) (View, error) {
 			limit = min(limit, total-e.Over)
 		}
 		if e.Used > 0 || room > 0 {
-			if err := s.writeUsage(ctx, usageData{Usage: Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}); err != nil {
-				return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+			if err := s.writeUsage(ctx, usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}); err != nil {
+				return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
 			}
 		}
 	}
 	o := s.planOptions()
-	o.trigger = TriggerRefused
-	o.limits.Max = min(o.limits.Max, limit)
-	o.limits.Red = min(o.limits.Red, o.limits.Max)
-	o.limits.Target = min(o.limits.Target, o.limits.Max*3/4)
+	o.Trigger = fold.TriggerRefused
+	o.Limits.Max = min(o.Limits.Max, limit)
+	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
+	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
 	p, err := s.epoch(ctx, o)
 	if err != nil {
-		return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
 	}
-	if p.IsEmpty() || p.After > o.limits.Max && s.o.Policy.Guaranteed {
-		return View{}, fmt.Errorf("fold harder in session %s: %w", s.key, &CannotFitError{Parts: s.st.parts, Max: o.limits.Max})
+	if p.IsEmpty() || p.After > o.Limits.Max && s.o.Policy.Guaranteed {
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max})
 	}
 	return s.fitting()
 }
 
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another
 // process wrote meanwhile, it plans again on what is true now.
-func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
+func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
 	for try := 0; ; try++ {
-		p := makePlan(s.st, &s.o.Policy, o)
-		if err := s.st.msgs.fault(); err != nil {
+		p := fold.Make(s.st, &s.o.Policy, o)
+		if err := s.st.Contents.Fault(); err != nil {
 			return nil, err
 		}
-		if p.need != nil { // the plan is complete without; with it, it is better
-			s.answer(ctx, *p.need)
-			o.model = false // whatever came of it: it was asked for once
+		if p.Need != nil { // the plan is complete without; with it, it is better
+			s.answer(ctx, *p.Need)
+			o.Model = false // whatever came of it: it was asked for once
 			try--
 			continue
 		}
@@ -250,14 +248,14 @@ func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
 			return p, err
 		}
 		if err := s.check(p); err != nil {
-			if o.trigger.Voluntary() {
+			if o.Trigger.Voluntary() {
 				s.o.Logger.Warn("a voluntary epoch was not legal and was dropped", "session", s.key.String(), "err", err)
-				return &Plan{Epoch: s.st.epochs, Trigger: o.trigger, Before: p.Before, After: p.Before, Limits: o.limits}, nil
+				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
 			}
 			return nil, err
 		}
 		err = s.store1(ctx, p)
-		if errors.Is(err, ErrConflict) && try < 3 {
+		if errors.Is(err, store.ErrConflict) && try < 3 {
 			continue
 		}
 		if err != nil {
@@ -269,7 +267,7 @@ func (s *Session) epoch(ctx context.Context, o planOptions) (*Plan, error) {
 }
 
 // before asks the hook. Pins that it adds are stored and the plan is made again with them.
-func (s *Session) before(ctx context.Context, p **Plan, o planOptions) (bool, error) {
+func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions) (bool, error) {
 	if s.o.Hooks.BeforeEpoch == nil {
 		return true, nil
 	}
@@ -282,27 +280,27 @@ func (s *Session) before(ctx context.Context, p **Plan, o planOptions) (bool, er
 			return false, err
 		}
 	}
-	if dec.Veto && o.trigger.Voluntary() {
+	if dec.Veto && o.Trigger.Voluntary() {
 		return false, nil
 	}
 	if len(dec.Pins) > 0 {
-		*p = makePlan(s.st, &s.o.Policy, o)
+		*p = fold.Make(s.st, &s.o.Policy, o)
 	}
-	return !(*p).IsEmpty(), s.st.msgs.fault()
+	return !(*p).IsEmpty(), s.st.Contents.Fault()
 }
 
 // check refuses a plan whose view the wire would refuse.
-func (s *Session) check(p *Plan) error {
-	messages := s.st.render(&shownView{}, p.in)
-	v := View{Messages: messages}
-	if bad := v.Check(&s.st.t); len(bad) > 0 {
-		return fmt.Errorf("check view of epoch %d: %s: %w", p.Epoch, bad[0], ErrIllegal)
+func (s *Session) check(p *fold.Plan) error {
+	messages := s.st.Render(&fold.ShownView{}, p.In)
+	v := transcript.View{Messages: messages}
+	if bad := v.Check(&s.st.Transcript); len(bad) > 0 {
+		return fmt.Errorf("check view of epoch %d: %s: %w", p.Epoch, bad[0], transcript.ErrIllegal)
 	}
 	if s.o.Check == nil {
 		return nil
 	}
-	err := s.o.Check(v, &s.st.t)
-	if fault := s.st.msgs.fault(); fault != nil {
+	err := s.o.Check(v, &s.st.Transcript)
+	if fault := s.st.Contents.Fault(); fault != nil {
 		err = fault
 	}
 	if err != nil {
@@ -312,37 +310,37 @@ func (s *Session) check(p *Plan) error {
 }
 
 // store1 makes the epoch durable and puts it in force.
-func (s *Session) store1(ctx context.Context, p *Plan) error {
+func (s *Session) store1(ctx context.Context, p *fold.Plan) error {
 	if err := s.keepTranscript(p); err != nil {
 		return err
 	}
-	data, err := json.Marshal(epochData{
-		Epoch: p.Epoch, Messages: s.st.t.Len(), Trigger: p.Trigger, Focus: p.Focus, Folds: p.Folds, InForce: p.in.inForce(), Bare: p.in.bare,
+	data, err := json.Marshal(fold.EpochData{
+		Epoch: p.Epoch, Messages: s.st.Transcript.Len(), Trigger: p.Trigger, Focus: p.Focus, Folds: p.Folds, InForce: p.In.InForce(), Bare: p.In.Bare,
 		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning, Kept: p.Kept,
 	})
 	if err != nil {
 		return fmt.Errorf("encode epoch: %w", err)
 	}
-	return s.write(ctx, Entry{Kind: EntryEpoch, Data: data})
+	return s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data})
 }
 
 // keepTranscript writes the whole transcript as a plain file before a digest replaces
 // it, where the policy wants that.
-func (s *Session) keepTranscript(p *Plan) error {
+func (s *Session) keepTranscript(p *fold.Plan) error {
 	dir := s.o.Policy.Transcripts
-	digests := slices.ContainsFunc(p.Folds, func(f *Fold) bool { return f.Lever == LeverDigest })
+	digests := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Lever == fold.LeverDigest })
 	if s.o.WriteFile == nil || dir == "" || !digests {
 		return nil
 	}
 	var b strings.Builder
-	for _, m := range s.st.t.All() {
+	for _, m := range s.st.Transcript.All() {
 		line, err := json.Marshal(m)
 		if err != nil {
 			return fmt.Errorf("encode transcript: %w", err)
 		}
 		b.Write(append(line, '\n'))
 	}
-	if err := s.st.msgs.fault(); err != nil {
+	if err := s.st.Contents.Fault(); err != nil {
 		return err
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", p.Epoch))
@@ -352,10 +350,10 @@ func (s *Session) keepTranscript(p *Plan) error {
 	return nil
 }
 
-func (s *Session) after(ctx context.Context, p *Plan) {
+func (s *Session) after(ctx context.Context, p *fold.Plan) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
-		if f.Lever == LeverDigest {
+		if f.Lever == fold.LeverDigest {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 		}

@@ -5,19 +5,21 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // The meter knows what the whole transcript would take, as a session without folds shows.
 func TestSnapshotWhole(t *testing.T) {
 	msgs := pleattest.Transcripts{}.Make(7)
-	whole := func(policy string) pleat.Snapshot {
-		p, err := pleat.PolicyByName(policy)
+	whole := func(policy string) fold.Snapshot {
+		p, err := fold.PolicyByName(policy)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "s"}, &pleat.Options{
-			Policy: p, Budget: pleat.Budget{Window: 3000}, System: "You are careful.",
+		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "s"}, &pleat.Options{
+			Policy: p, Budget: fold.Budget{Window: 3000}, System: "You are careful.",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -25,7 +27,7 @@ func TestSnapshotWhole(t *testing.T) {
 		if err := s.Append(t.Context(), msgs...); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, pleat.ErrCannotFit) {
+		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, fold.ErrCannotFit) {
 			t.Fatal(err)
 		}
 		return s.Snapshot()

@@ -8,20 +8,25 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // grown makes a session with about so many tokens of history in rounds of about 500.
-func grown(tb testing.TB, tokens int) *pleat.Session {
+func grown(tb testing.TB, toks int) *pleat.Session {
 	tb.Helper()
-	s, err := pleat.OpenSession(context.Background(), pleat.NewMemStore(), pleat.SessionKey{Session: "bench"},
-		&pleat.Options{Budget: pleat.Budget{Window: 8 << 20}, Tokens: pleat.NewTokenizer(pleat.Model{}, nil)})
+	s, err := pleat.OpenSession(context.Background(), store.NewMemory(), store.SessionKey{Session: "bench"},
+		&pleat.Options{Budget: fold.Budget{Window: 8 << 20}, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := s.Append(context.Background(), pleat.User("Go on until it works. Never touch legacy/.")); err != nil {
+	if err := s.Append(context.Background(), transcript.User("Go on until it works. Never touch legacy/.")); err != nil {
 		tb.Fatal(err)
 	}
-	for i := 0; s.Snapshot().Tokens < tokens; i++ {
+	for i := 0; s.Snapshot().Tokens < toks; i++ {
 		round(tb, s, i)
 	}
 	return s
@@ -34,8 +39,8 @@ func round(tb testing.TB, s *pleat.Session, i int) {
 		fmt.Fprintf(&out, "%4d\tfunc step%d_%d(ctx context.Context) error { return nil }\n", line, i, line)
 	}
 	err := s.Append(context.Background(),
-		pleat.Assistant(pleat.Say("Next."), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"src/f%d.go"}`, i%500))),
-		pleat.Results(pleat.Result(id, out.String())))
+		transcript.Assistant(transcript.Say("Next."), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/f%d.go"}`, i%500))),
+		transcript.Results(transcript.Result(id, out.String())))
 	if err != nil {
 		tb.Fatal(err)
 	}

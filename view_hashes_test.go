@@ -20,9 +20,13 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 var updateHashes = flag.Bool("update", false, "record the hashes of views anew")
@@ -94,7 +98,7 @@ func TestViewHashesCorpus(t *testing.T) {
 // the views at each budget.
 func corpusHashes(t *testing.T, path string) string {
 	t.Helper()
-	policy, err := pleat.PolicyByName("default")
+	policy, err := fold.PolicyByName("default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,7 @@ func corpusHashes(t *testing.T, path string) string {
 	return strings.Join(out, " ")
 }
 
-func readAllSessions(path string) (sessions [][]pleat.Message, err error) {
+func readAllSessions(path string) (sessions [][]transcript.Message, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -137,7 +141,7 @@ func readAllSessions(path string) (sessions [][]pleat.Message, err error) {
 				return nil, err
 			}
 		}
-		var msgs []pleat.Message
+		var msgs []transcript.Message
 		for rec, err := range log.Records() {
 			if err != nil {
 				return nil, err
@@ -151,9 +155,9 @@ func readAllSessions(path string) (sessions [][]pleat.Message, err error) {
 
 // addViewHashes adds the hashes of a conversation, by name and policy: folded once to each
 // budget, then turn by turn in a window of each size.
-func addViewHashes(t *testing.T, to map[string]string, name string, msgs []pleat.Message) {
+func addViewHashes(t *testing.T, to map[string]string, name string, msgs []transcript.Message) {
 	t.Helper()
-	for _, policy := range pleat.Policies() {
+	for _, policy := range fold.Policies() {
 		budgets := []int{8_000, 20_000}
 		if policy.Name == "default" {
 			budgets = append(budgets, 49_000)
@@ -181,7 +185,7 @@ func newViewHash() viewHash { return viewHash{sha256.New()} }
 func (h viewHash) String() string { return hex.EncodeToString(h.sum.Sum(nil)[:16]) }
 
 // view adds a view, or that there is none.
-func (h viewHash) view(t *testing.T, v pleat.View, err error) {
+func (h viewHash) view(t *testing.T, v transcript.View, err error) {
 	t.Helper()
 	if err != nil {
 		h.failed(t, err)
@@ -209,9 +213,9 @@ func (h viewHash) failed(t *testing.T, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, pleat.ErrCannotFit):
+	case errors.Is(err, fold.ErrCannotFit):
 		fmt.Fprintln(h.sum, "cannot fit")
-	case errors.Is(err, pleat.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		fmt.Fprintln(h.sum, "not found")
 	default:
 		t.Fatal(err)
@@ -219,11 +223,11 @@ func (h viewHash) failed(t *testing.T, err error) {
 }
 
 // foldOnce folds a whole conversation to a budget, as "pleat compact" does.
-func (h viewHash) foldOnce(t *testing.T, policy pleat.Policy, budget int, msgs []pleat.Message) {
+func (h viewHash) foldOnce(t *testing.T, policy fold.Policy, budget int, msgs []transcript.Message) {
 	t.Helper()
-	all := pleat.Share(1)
+	all := fold.Share(1)
 	policy.Budget.Window, policy.Spill.Window = 0, 0
-	s := openHashed(t, policy, pleat.Budget{Window: budget + 1, Output: pleat.Tokens(1), Buffer: pleat.Tokens(1), Yellow: all, Red: all, Target: all})
+	s := openHashed(t, policy, fold.Budget{Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all})
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +237,14 @@ func (h viewHash) foldOnce(t *testing.T, policy pleat.Policy, budget int, msgs [
 
 // foldLive plays a conversation turn by turn. On the way there is a compaction with a
 // focus, a pin, a note, a pause, an undo and a refusal by the provider. Every view counts.
-func (h viewHash) foldLive(t *testing.T, policy pleat.Policy, window int, msgs []pleat.Message) {
+func (h viewHash) foldLive(t *testing.T, policy fold.Policy, window int, msgs []transcript.Message) {
 	t.Helper()
 	ctx := t.Context()
 	policy.Pays = policy.Name == "default" && window > 10_000
-	s := openHashed(t, policy, pleat.Budget{Window: window, Buffer: pleat.Tokens(window / 20), Red: pleat.Share(0.8)})
+	s := openHashed(t, policy, fold.Budget{Window: window, Buffer: fold.Tokens(window / 20), Red: fold.Share(0.8)})
 	n := len(msgs)
 	for i, m := range msgs {
-		if m.Role() == pleat.RoleAssistant {
+		if m.Role() == transcript.RoleAssistant {
 			var turn pleat.Turn
 			if i*2/n != (i-1)*2/n {
 				turn.Idle = 2 * time.Hour
@@ -272,23 +276,23 @@ func (h viewHash) interrupt(ctx context.Context, t *testing.T, s *pleat.Session,
 	case 6:
 		h.failed(t, s.Undo(ctx))
 	case 8:
-		v, err := s.Refused(ctx, &pleat.APIError{Kind: pleat.ErrorTooLong, Status: 400, Message: "prompt is too long"})
+		v, err := s.Refused(ctx, &model.APIError{Kind: model.ErrorTooLong, Status: 400, Message: "prompt is too long"})
 		h.view(t, v, err)
 	}
 }
 
-func openHashed(t *testing.T, policy pleat.Policy, budget pleat.Budget) *pleat.Session {
+func openHashed(t *testing.T, policy fold.Policy, budget fold.Budget) *pleat.Session {
 	t.Helper()
-	o := &pleat.Options{Policy: policy, Budget: budget, Model: pleat.Model{
-		Prices: []pleat.Price{{Input: 3, CacheWrite: 3.75, CacheRead: 0.3, Output: 15}},
+	o := &pleat.Options{Policy: policy, Budget: budget, Model: model.Model{
+		Prices: []model.Price{{Input: 3, CacheWrite: 3.75, CacheRead: 0.3, Output: 15}},
 	}}
 	if policy.Name == "default" {
-		o.Check = anthropic.Checker(pleat.Model{})
+		o.Check = anthropic.Checker(model.Model{})
 	}
 	if policy.CharsPerToken == 0 {
 		o.Tokens = counter
 	}
-	s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "hashes"}, o)
+	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "hashes"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

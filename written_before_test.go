@@ -18,10 +18,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // The folder has what an earlier version wrote: a store, an export file, policies. They
@@ -30,20 +36,20 @@ const writtenBefore = "testdata/written-before"
 
 // storedState is what a session tells when it is opened again.
 type storedState struct {
-	Tenant   string       `json:"tenant"`
-	Session  string       `json:"session"`
-	Entries  uint64       `json:"entries"`
-	Messages int          `json:"messages"`
-	Spent    float64      `json:"spent"`
-	View     string       `json:"view"`     // hash
-	Resolved string       `json:"resolved"` // hash
-	Ledger   string       `json:"ledger"`   // hash
-	Epochs   int          `json:"epochs"`
-	Undone   int          `json:"undone"`
-	Digests  int          `json:"digests"`
-	Pins     []string     `json:"pins"`
-	Notes    []pleat.Note `json:"notes"`
-	Folds    []storedFold `json:"folds"`
+	Tenant   string            `json:"tenant"`
+	Session  string            `json:"session"`
+	Entries  uint64            `json:"entries"`
+	Messages int               `json:"messages"`
+	Spent    float64           `json:"spent"`
+	View     string            `json:"view"`     // hash
+	Resolved string            `json:"resolved"` // hash
+	Ledger   string            `json:"ledger"`   // hash
+	Epochs   int               `json:"epochs"`
+	Undone   int               `json:"undone"`
+	Digests  int               `json:"digests"`
+	Pins     []string          `json:"pins"`
+	Notes    []transcript.Note `json:"notes"`
+	Folds    []storedFold      `json:"folds"`
 }
 
 type storedFold struct {
@@ -81,14 +87,14 @@ func TestWrittenBeforeProxy(t *testing.T) {
 
 // TestWrittenBeforePolicies reads the policies as files and finds what the names mean.
 func TestWrittenBeforePolicies(t *testing.T) {
-	for _, want := range pleat.Policies() {
-		var got pleat.Policy
+	for _, want := range fold.Policies() {
+		var got fold.Policy
 		readJSON(t, filepath.Join("policies", want.Name+".json"), &got)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s (-want +got):\n%s", want.Name, cmp.Diff(want, got))
 		}
 	}
-	var got pleat.Policy
+	var got fold.Policy
 	readJSON(t, filepath.Join("policies", "custom.json"), &got)
 	if want := customPolicy(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("custom (-want +got):\n%s", cmp.Diff(want, got))
@@ -96,22 +102,22 @@ func TestWrittenBeforePolicies(t *testing.T) {
 }
 
 // customPolicy is what custom.json says.
-func customPolicy(t *testing.T) pleat.Policy {
+func customPolicy(t *testing.T) fold.Policy {
 	t.Helper()
-	p, err := pleat.PolicyByName("four-layer")
+	p, err := fold.PolicyByName("four-layer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Name, p.Doc = "custom", "four layers with other numbers"
-	p.Budget = pleat.Budget{Window: 120_000, Output: pleat.Tokens(9_000), Yellow: pleat.Share(0.5), Red: pleat.Share(0.7), Target: pleat.Tokens(30_000)}
+	p.Budget = fold.Budget{Window: 120_000, Output: fold.Tokens(9_000), Yellow: fold.Share(0.5), Red: fold.Share(0.7), Target: fold.Tokens(30_000)}
 	p.CharsPerToken = 3
 	p.Pays = true
 	p.Spill.Chars, p.Spill.Tools, p.Spill.Preview = 12_345, map[string]int{"bash": 6_000}, 777
 	p.Mask.Keep, p.Mask.Min, p.Mask.Idle, p.Mask.Exempt = 5, 99, 90*time.Minute, []string{"read_file"}
-	p.Collapse = pleat.Collapse{Rounds: 6, Only: true}
+	p.Collapse = fold.Collapse{Rounds: 6, Only: true}
 	p.Snip.Above, p.Snip.Head, p.Snip.Tail = 40, 2, 30
 	p.Digest.Words, p.Digest.Retries = 400, 4
-	p.Restore = pleat.Restore{Files: 2, PerFile: 1_000, Total: 1_500}
+	p.Restore = fold.Restore{Files: 2, PerFile: 1_000, Total: 1_500}
 	p.Reactive.Tail = 7
 	p.Transcripts = ".kept"
 	return p
@@ -149,22 +155,22 @@ func openWritten(t *testing.T) *sqlite.Store {
 
 func writtenOptions() *pleat.Options {
 	return &pleat.Options{
-		Budget: pleat.Budget{Window: 6_000}, Model: pleat.Model{Window: 6_000, Prices: []pleat.Price{{Input: 3, Output: 15}}},
-		Codecs: map[pleat.Format]pleat.Codec{
-			pleat.FormatAnthropic: anthropic.DecodeMessage, pleat.FormatChat: openai.DecodeChatMessage, pleat.FormatResponses: openai.DecodeItem,
+		Budget: fold.Budget{Window: 6_000}, Model: model.Model{Window: 6_000, Prices: []model.Price{{Input: 3, Output: 15}}},
+		Codecs: map[transcript.Format]transcript.Codec{
+			transcript.FormatAnthropic: anthropic.DecodeMessage, transcript.FormatChat: openai.DecodeChatMessage, transcript.FormatResponses: openai.DecodeItem,
 		},
 	}
 }
 
-func listSessions(t *testing.T, store *sqlite.Store) []pleat.SessionKey {
+func listSessions(t *testing.T, st *sqlite.Store) []store.SessionKey {
 	t.Helper()
-	tenants, err := store.Tenants(t.Context())
+	tenants, err := st.Tenants(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []pleat.SessionKey
+	var keys []store.SessionKey
 	for _, tenant := range tenants {
-		for info, err := range store.Sessions(t.Context(), tenant) {
+		for info, err := range st.Sessions(t.Context(), tenant) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +180,7 @@ func listSessions(t *testing.T, store *sqlite.Store) []pleat.SessionKey {
 	return keys
 }
 
-func stateOf(t *testing.T, store pleat.Store, key pleat.SessionKey) storedState {
+func stateOf(t *testing.T, store store.Store, key store.SessionKey) storedState {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), store, key, writtenOptions())
 	if err != nil {
@@ -190,7 +196,7 @@ func stateOf(t *testing.T, store pleat.Store, key pleat.SessionKey) storedState 
 	r := s.Report()
 	st := storedState{
 		Tenant: key.Tenant, Session: key.Session, Entries: s.Last(), Messages: s.Len(), Spent: s.Spent(), View: h.String(), Resolved: sumJSON(t, msgs),
-		Ledger: sumJSON(t, s.Ledger(pleat.LedgerFilter{})), Epochs: len(r.Epochs), Digests: len(r.Digests), Pins: s.Pins(), Notes: s.Notes(),
+		Ledger: sumJSON(t, s.Ledger(ledger.Filter{})), Epochs: len(r.Epochs), Digests: len(r.Digests), Pins: s.Pins(), Notes: s.Notes(),
 	}
 	for _, e := range r.Epochs {
 		if e.Undo {
@@ -198,12 +204,12 @@ func stateOf(t *testing.T, store pleat.Store, key pleat.SessionKey) storedState 
 		}
 	}
 	for _, f := range s.Folds() {
-		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle})
+		u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle})
 		if err != nil {
 			t.Errorf("session %s: unfold %s: %v", key, f.Handle, err)
 			continue
 		}
-		if pleat.HashOf(u.Whole()) != f.Hash {
+		if transcript.HashOf(u.Whole()) != f.Hash {
 			t.Errorf("session %s: unfold %s gave other bytes", key, f.Handle)
 		}
 		st.Folds = append(st.Folds, storedFold{f.Handle, string(f.Lever), fmt.Sprintf("%x", sha256.Sum256([]byte(u.Whole())))})
@@ -222,7 +228,7 @@ func sumJSON(t *testing.T, v any) string {
 
 // sendThroughProxy sends requests through a proxy with the store, the first with so many
 // rounds, each with one more, and returns the hash of what the provider gets at last.
-func sendThroughProxy(t *testing.T, store pleat.Store, first, last int) string {
+func sendThroughProxy(t *testing.T, store store.Store, first, last int) string {
 	t.Helper()
 	var got []byte
 	rounds := 0

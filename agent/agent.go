@@ -10,25 +10,29 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Options set an agent up. Generator is needed; everything else has a default that works.
 type Options struct {
 	// Store keeps the session; nil: memory, and the session is gone with the program.
-	Store pleat.Store
+	Store store.Store
 	// Key names the session. If the store has it, the agent goes on with it. No name:
 	// "main".
-	Key pleat.SessionKey
+	Key store.SessionKey
 	// Session sets the session up: policy, budget, model, codecs, hooks. System, Tools,
 	// Logger and Now are filled in from here; its observer, if any, is told as well.
 	Session pleat.Options
 
 	// Generator is the model.
-	Generator pleat.Generator
+	Generator model.Generator
 	// Request is what every request begins from: model id, system prompt, temperature,
 	// session hint. Its messages and tools are the agent's to fill in. No MaxTokens: the
 	// budget's output reserve.
-	Request pleat.Request
+	Request model.Request
 
 	// Tools are what the model may call, in the order in which it is told of them. The
 	// recall tools come after them, unless NoRecall.
@@ -99,7 +103,7 @@ type Agent struct {
 	o       Options
 	session *pleat.Session
 	tools   map[string]*Tool
-	defs    []pleat.Tool
+	defs    []model.Tool
 	inner   func(pleat.Event) // the observer in Options.Session
 
 	running sync.Mutex
@@ -107,7 +111,7 @@ type Agent struct {
 	turn    atomic.Int64
 	depth   int
 	last    time.Time // of the newest request
-	warm    pleat.WarmPrefix
+	warm    fold.WarmPrefix
 
 	spentMu sync.Mutex
 	spent   Spent // in this run, without sub-agents
@@ -151,7 +155,7 @@ func (a *Agent) fill() error {
 		return errors.New("the limit in USD cannot be kept: the prices of the model are not known (give Session.Model, or limit tokens)")
 	}
 	if o.Store == nil {
-		o.Store = pleat.NewMemStore()
+		o.Store = store.NewMemory()
 	}
 	if o.Key.Session == "" {
 		o.Key.Session = "main"
@@ -175,7 +179,7 @@ func (a *Agent) fill() error {
 func (a *Agent) index() error {
 	tools := a.o.Tools[:len(a.o.Tools):len(a.o.Tools)]
 	if !a.o.NoRecall {
-		for _, d := range pleat.RecallTools() {
+		for _, d := range recall.Tools() {
 			tools = append(tools, recallTool(d))
 		}
 	}
@@ -204,6 +208,6 @@ func (a *Agent) Close() error { return a.session.Close() }
 func (a *Agent) Session() *pleat.Session { return a.session }
 
 // Tools lists the tools as the model is told of them.
-func (a *Agent) Tools() []pleat.Tool { return a.defs }
+func (a *Agent) Tools() []model.Tool { return a.defs }
 
 func (a *Agent) redact(text string) string { return a.o.Redact(text) }

@@ -7,24 +7,26 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // ask sends the view to the model and records its answer.
-func (r *run) ask(ctx context.Context) (pleat.Reply, error) {
+func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	view, err := r.session.View(ctx, pleat.Turn{Idle: r.idle()})
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	r.res.Turns++
 	r.turn.Store(int64(r.res.Turns))
 	reply, err := r.generate(ctx, view)
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	if err := r.append(ctx, reply.Messages...); err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
-	if reply.Stop != pleat.StopMaxTokens && reply.Stop != pleat.StopWindow {
+	if reply.Stop != model.StopMaxTokens && reply.Stop != model.StopWindow {
 		r.cuts = 0
 	}
 	return reply, r.used(ctx, reply.Usage)
@@ -43,12 +45,12 @@ func (r *run) idle() time.Duration {
 
 // generate asks until there is an answer: again after a pause when the error may pass,
 // and once with a harder fold when the request was too long.
-func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error) {
+func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, error) {
 	refused, empty, tries := 0, 0, 0
 	for {
 		req, err := r.request(ctx, view)
 		if err != nil {
-			return pleat.Reply{}, err
+			return model.Reply{}, err
 		}
 		reply, err := r.o.Generator.Generate(ctx, req, r.sink)
 		if err == nil && reply.Err != nil {
@@ -59,16 +61,16 @@ func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error
 				return reply, nil
 			}
 		}
-		var api *pleat.APIError
+		var api *model.APIError
 		isAPI := errors.As(err, &api)
 		switch {
 		case ctx.Err() != nil:
-			return pleat.Reply{}, fmt.Errorf("ask the model: %w", context.Cause(ctx))
+			return model.Reply{}, fmt.Errorf("ask the model: %w", context.Cause(ctx))
 		case isAPI && api.Overflow() && refused == 0:
 			refused++
 			r.tellError(err)
 			if view, err = r.session.Refused(ctx, api); err != nil {
-				return pleat.Reply{}, err
+				return model.Reply{}, err
 			}
 		case errors.Is(err, errNothing) && empty == 0:
 			empty++
@@ -76,17 +78,17 @@ func (r *run) generate(ctx context.Context, view pleat.View) (pleat.Reply, error
 		case tries < r.o.Retries && isAPI && api.Retryable():
 			r.tellError(err)
 			if err := r.wait(ctx, api, tries); err != nil {
-				return pleat.Reply{}, err
+				return model.Reply{}, err
 			}
 			tries++
 		default:
-			return pleat.Reply{}, fmt.Errorf("ask the model: %w", err)
+			return model.Reply{}, fmt.Errorf("ask the model: %w", err)
 		}
 	}
 }
 
 // request is the template with the view's messages in it.
-func (r *run) request(ctx context.Context, view pleat.View) (*pleat.Request, error) {
+func (r *run) request(ctx context.Context, view transcript.View) (*model.Request, error) {
 	msgs, err := r.session.Resolve(ctx, view)
 	if err != nil {
 		return nil, fmt.Errorf("apply view: %w", err)
@@ -97,11 +99,11 @@ func (r *run) request(ctx context.Context, view pleat.View) (*pleat.Request, err
 		for _, b := range msgs[i].Blocks().All() {
 			blocks++
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				weight += len(b.Text.String())
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				weight += len(b.Input.String())
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				weight += len(b.Text())
 			}
 		}
@@ -117,11 +119,11 @@ func (r *run) request(ctx context.Context, view pleat.View) (*pleat.Request, err
 	return &req, nil
 }
 
-func (r *run) sink(d pleat.Delta) {
+func (r *run) sink(d model.Delta) {
 	switch d.Kind {
-	case pleat.KindText:
+	case transcript.KindText:
 		r.tell(Event{Kind: EventText, Text: d.Text})
-	case pleat.KindThinking:
+	case transcript.KindThinking:
 		r.tell(Event{Kind: EventThinking, Text: d.Text})
 	}
 }
@@ -129,21 +131,21 @@ func (r *run) sink(d pleat.Delta) {
 var errNothing = errors.New("the model answered with nothing")
 
 // sound leaves out messages without content, which no provider takes back.
-func (r *run) sound(reply pleat.Reply) ([]pleat.Message, error) {
-	msgs := make([]pleat.Message, 0, len(reply.Messages))
+func (r *run) sound(reply model.Reply) ([]transcript.Message, error) {
+	msgs := make([]transcript.Message, 0, len(reply.Messages))
 	for _, m := range reply.Messages {
 		if m.Blocks().Len() > 0 {
 			msgs = append(msgs, m)
 		}
 	}
-	if len(msgs) == 0 && reply.Stop != pleat.StopRefusal {
+	if len(msgs) == 0 && reply.Stop != model.StopRefusal {
 		return nil, errNothing
 	}
 	return msgs, nil
 }
 
 // wait waits as long as the provider asks, or a little longer each time.
-func (r *run) wait(ctx context.Context, api *pleat.APIError, tries int) error {
+func (r *run) wait(ctx context.Context, api *model.APIError, tries int) error {
 	d := time.Second << tries
 	if api != nil {
 		d = max(d, min(api.Wait(r.o.Now()), 2*time.Minute))
@@ -159,8 +161,8 @@ func (r *run) wait(ctx context.Context, api *pleat.APIError, tries int) error {
 }
 
 // used records what the provider says the request cost.
-func (r *run) used(ctx context.Context, u pleat.Usage) error {
-	if u == (pleat.Usage{}) {
+func (r *run) used(ctx context.Context, u model.Usage) error {
+	if u == (model.Usage{}) {
 		return nil
 	}
 	before := r.session.Spent()

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
 )
 
@@ -57,7 +57,7 @@ func TestBash(t *testing.T) {
 	wants(t, r[2], true, "a command is needed")
 	wants(t, r[3], false, "(no output)")
 	wants(t, r[4], false, "a\uFFFDb")
-	if e := b.Session().Ledger(pleat.LedgerFilter{Text: "exit 3"}); len(e) != 1 || e[0].ExitCode == nil || *e[0].ExitCode != 3 {
+	if e := b.Session().Ledger(ledger.Filter{Text: "exit 3"}); len(e) != 1 || e[0].ExitCode == nil || *e[0].ExitCode != 3 {
 		t.Errorf("the ledger has %+v", e)
 	}
 }

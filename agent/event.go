@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // EventKind says what an observer is told.
@@ -35,17 +37,17 @@ type Event struct {
 	Depth   int       `json:"depth,omitempty"` // 0: the main conversation; 1: a sub-agent's
 	Turn    int       `json:"turn,omitempty"`  // number of the request in this run, counted from 1
 
-	Snapshot *pleat.Snapshot `json:"snapshot,omitempty"` // EventSnapshot, EventEpoch (after it)
-	Text     string          `json:"text,omitempty"`     // EventText, EventThinking, EventToolOutput
-	Call     *Call           `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
-	Result   *CallResult     `json:"result,omitempty"`   // EventToolResult
-	Fold     *pleat.Fold     `json:"fold,omitempty"`     // EventFold, EventDigest
-	Plan     *pleat.Plan     `json:"plan,omitempty"`     // EventEpoch
-	Recall   string          `json:"recall,omitempty"`   // EventRecall: the handle or query
-	Usage    *Spent          `json:"usage,omitempty"`    // EventUsage
-	Error    string          `json:"error,omitempty"`    // EventError
-	Err      error           `json:"-"`                  // EventError: the same as a value
-	Done     *Result         `json:"done,omitempty"`     // EventDone
+	Snapshot *fold.Snapshot `json:"snapshot,omitempty"` // EventSnapshot, EventEpoch (after it)
+	Text     string         `json:"text,omitempty"`     // EventText, EventThinking, EventToolOutput
+	Call     *Call          `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
+	Result   *CallResult    `json:"result,omitempty"`   // EventToolResult
+	Fold     *fold.Fold     `json:"fold,omitempty"`     // EventFold, EventDigest
+	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch
+	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
+	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage
+	Error    string         `json:"error,omitempty"`    // EventError
+	Err      error          `json:"-"`                  // EventError: the same as a value
+	Done     *Result        `json:"done,omitempty"`     // EventDone
 }
 
 // CallResult is how a tool call ended.
@@ -75,7 +77,7 @@ func (s *Spent) add(o Spent) {
 	s.USD += o.USD
 }
 
-func spentOf(u pleat.Usage, usd float64) Spent {
+func spentOf(u model.Usage, usd float64) Spent {
 	return Spent{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite + u.CacheWrite1h, Output: u.Output, USD: usd}
 }
 

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // An agent reads a file in its workspace and answers. The model here follows a script; a
@@ -32,7 +32,7 @@ func Example() {
 	defer w.Close()
 	a, err := agent.New(ctx, agent.Options{
 		Generator: &pleattest.Script{Steps: []pleattest.Step{
-			pleattest.Use(pleat.Call("c1", "read_file", `{"path":"port.txt"}`)),
+			pleattest.Use(transcript.Call("c1", "read_file", `{"path":"port.txt"}`)),
 			pleattest.Say("It listens on 8443."),
 		}},
 		Tools: agent.StandardTools(w, agent.ToolOptions{}),

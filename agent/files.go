@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // fileMemory knows which files the model has seen, and in which state. It is derived from
@@ -26,7 +29,7 @@ type fileMemory struct {
 type sighting struct {
 	sum      string // of the whole file
 	from, to int    // lines shown; 0: it wrote them itself
-	result   pleat.BlockRef
+	result   transcript.BlockRef
 	told     bool // the result is in the transcript
 }
 
@@ -65,16 +68,16 @@ func (f *fileMemory) catchUp(s *pleat.Session) {
 		}
 		for i, b := range m.Blocks().All() {
 			switch b := b.(type) {
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				f.tools[b.ID] = b.Name
-			case pleat.ToolResult:
-				f.result(b, pleat.BlockRef{Message: f.next, Block: i})
+			case transcript.ToolResult:
+				f.result(b, transcript.BlockRef{Message: f.next, Block: i})
 			}
 		}
 	}
 }
 
-func (f *fileMemory) result(r pleat.ToolResult, ref pleat.BlockRef) {
+func (f *fileMemory) result(r transcript.ToolResult, ref transcript.BlockRef) {
 	name := f.tools[r.CallID]
 	delete(f.tools, r.CallID)
 	if r.Error || name != toolReadFile && name != toolWriteFile && name != toolEditFile {
@@ -113,14 +116,14 @@ func (f *fileMemory) note(s *pleat.Session, name, sum string) {
 }
 
 // shown reports whether the view in force shows a result as it is, and its handle.
-func shown(s *pleat.Session, ref pleat.BlockRef) (handle string, ok bool) {
+func shown(s *pleat.Session, ref transcript.BlockRef) (handle string, ok bool) {
 	for _, fold := range s.Report().Folds {
 		if fold.Start <= ref.Message && ref.Message < fold.End && (fold.Block < 0 || fold.Block == ref.Block) {
 			return "", false
 		}
 	}
-	for _, e := range s.Ledger(pleat.LedgerFilter{FromMessage: max(ref.Message-4, 0), ToMessage: ref.Message + 1}) {
-		if e.Outcome != pleat.Unanswered && e.Result == ref {
+	for _, e := range s.Ledger(ledger.Filter{FromMessage: max(ref.Message-4, 0), ToMessage: ref.Message + 1}) {
+		if e.Outcome != toolcall.Unanswered && e.Result == ref {
 			return e.Handle, true
 		}
 	}

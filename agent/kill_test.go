@@ -18,8 +18,14 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestMain lets the test binary play the agent that is killed.
@@ -38,14 +44,14 @@ var victimStep = regexp.MustCompile(`^step-(\d+)-`)
 
 // victim is a model that appends a number of its own to a file with every answer. Which
 // number is next it reads off the calls that it is shown.
-func victim(dir string, s func() *pleat.Session, end bool) pleat.GeneratorFunc {
-	return func(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+func victim(dir string, s func() *pleat.Session, end bool) model.GeneratorFunc {
+	return func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 		// Everything said so far is acknowledged: it must never be lost.
 		fmt.Printf("ack %d\n", s().Len())
 		step := 0
 		for _, m := range req.Messages {
 			for _, b := range m.Blocks().All() {
-				if c, ok := b.(pleat.ToolCall); ok {
+				if c, ok := b.(transcript.ToolCall); ok {
 					if id := victimStep.FindStringSubmatch(c.ID); id != nil {
 						n, _ := strconv.Atoi(id[1])
 						step = max(step, n)
@@ -67,11 +73,11 @@ func victim(dir string, s func() *pleat.Session, end bool) pleat.GeneratorFunc {
 
 func playVictim(dir string, end bool) error {
 	ctx := context.Background()
-	store, err := sqlite.Open(filepath.Join(dir, "store"), nil)
+	st, err := sqlite.Open(filepath.Join(dir, "store"), nil)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer st.Close()
 	w, err := agent.OpenWorkspace(filepath.Join(dir, "work"))
 	if err != nil {
 		return err
@@ -79,8 +85,8 @@ func playVictim(dir string, end bool) error {
 	defer w.Close()
 	var a *agent.Agent
 	a, err = agent.New(ctx, agent.Options{
-		Store: store, Key: pleat.SessionKey{Session: "victim"}, Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
-		Session:   pleat.Options{Budget: pleat.Budget{Window: 8_000}},
+		Store: st, Key: store.SessionKey{Session: "victim"}, Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
+		Session:   pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		Generator: victim(dir, func() *pleat.Session { return a.Session() }, end),
 	})
 	if err != nil {
@@ -159,12 +165,12 @@ func killOnce(t *testing.T, dir string, n int, delay time.Duration) int {
 // checkVictim holds the stored session to what was promised.
 func checkVictim(t *testing.T, dir string, acked int, complete bool) {
 	t.Helper()
-	store, err := sqlite.Open(filepath.Join(dir, "store"), nil)
+	st, err := sqlite.Open(filepath.Join(dir, "store"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	s, err := pleat.OpenSession(t.Context(), store, pleat.SessionKey{Session: "victim"}, nil)
+	defer st.Close()
+	s, err := pleat.OpenSession(t.Context(), st, store.SessionKey{Session: "victim"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,21 +184,21 @@ func checkVictim(t *testing.T, dir string, acked int, complete bool) {
 			t.Errorf("effect %s happened %d times", l, happened[l])
 		}
 	}
-	msgs, err := s.Resolve(t.Context(), pleat.Whole(s.Len()))
+	msgs, err := s.Resolve(t.Context(), transcript.Whole(s.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	interrupted := 0
-	for _, e := range s.Ledger(pleat.LedgerFilter{Tool: "bash"}) {
-		call := msgs[e.Call.Message].Blocks().At(e.Call.Block).(pleat.ToolCall)
+	for _, e := range s.Ledger(ledger.Filter{Tool: "bash"}) {
+		call := msgs[e.Call.Message].Blocks().At(e.Call.Block).(transcript.ToolCall)
 		step := victimStep.FindStringSubmatch(call.ID)[1]
-		if e.Outcome == pleat.Unanswered {
+		if e.Outcome == toolcall.Unanswered {
 			if complete || e.Call.Message != s.Len()-1 {
 				t.Errorf("call %s has no result", call.ID)
 			}
 			continue
 		}
-		text := msgs[e.Result.Message].Blocks().At(e.Result.Block).(pleat.ToolResult).Text()
+		text := msgs[e.Result.Message].Blocks().At(e.Result.Block).(transcript.ToolResult).Text()
 		switch {
 		case strings.Contains(text, "[interrupted]"):
 			interrupted++

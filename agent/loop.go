@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Stop says why a run ended.
@@ -42,19 +44,19 @@ func (a *Agent) Run(ctx context.Context, task string) (Result, error) {
 	if strings.TrimSpace(task) == "" {
 		return Result{}, errors.New("run agent: the task is empty")
 	}
-	return a.start(ctx, pleat.User(task).WithOrigin(pleat.OriginTyped))
+	return a.start(ctx, transcript.User(task).WithOrigin(transcript.OriginTyped))
 }
 
 // Resume goes on exactly where the session stopped: after a crash, a limit or a cancelled
 // run. If the model was done already, its answer is returned and nothing is asked.
 func (a *Agent) Resume(ctx context.Context) (Result, error) {
 	if a.session.Len() == 0 {
-		return Result{}, fmt.Errorf("resume session %s: nothing was said in it: %w", a.o.Key, pleat.ErrNotFound)
+		return Result{}, fmt.Errorf("resume session %s: nothing was said in it: %w", a.o.Key, store.ErrNotFound)
 	}
 	return a.start(ctx)
 }
 
-func (a *Agent) start(ctx context.Context, say ...pleat.Message) (Result, error) {
+func (a *Agent) start(ctx context.Context, say ...transcript.Message) (Result, error) {
 	if !a.running.TryLock() {
 		return Result{}, fmt.Errorf("run session %s: a run is going on already", a.o.Key)
 	}
@@ -159,7 +161,7 @@ func (r *run) answered(ctx context.Context) (text string, ok bool, err error) {
 		return "", false, nil
 	}
 	m, err := r.session.Message(ctx, n-1)
-	return m.Text(), m.Role() == pleat.RoleAssistant, err
+	return m.Text(), m.Role() == transcript.RoleAssistant, err
 }
 
 // limit says which limit is reached, if any.
@@ -177,15 +179,15 @@ func (r *run) limit() Stop {
 }
 
 // closing takes an answer without calls: usually the last one.
-func (r *run) closing(ctx context.Context, reply pleat.Reply) (over bool, err error) {
+func (r *run) closing(ctx context.Context, reply model.Reply) (over bool, err error) {
 	switch reply.Stop {
-	case pleat.StopPause: // the provider's own tools are at work: ask again
+	case model.StopPause: // the provider's own tools are at work: ask again
 		return false, nil
-	case pleat.StopMaxTokens, pleat.StopWindow:
+	case model.StopMaxTokens, model.StopWindow:
 		if r.cuts++; r.cuts <= 3 {
-			return false, r.append(ctx, pleat.User(cutOff).WithOrigin(pleat.OriginInjected))
+			return false, r.append(ctx, transcript.User(cutOff).WithOrigin(transcript.OriginInjected))
 		}
-	case pleat.StopRefusal:
+	case model.StopRefusal:
 		r.res.Stop = StopRefused
 		return true, nil
 	}
@@ -197,17 +199,17 @@ const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. 
 
 // append records messages even if the run is being cancelled: what was said and done must
 // not be lost because somebody stopped listening.
-func (r *run) append(ctx context.Context, msgs ...pleat.Message) error {
+func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
 	return r.session.Append(ctx, msgs...)
 }
 
-func callsOf(msgs []pleat.Message) []pleat.ToolCall {
-	var calls []pleat.ToolCall
+func callsOf(msgs []transcript.Message) []transcript.ToolCall {
+	var calls []transcript.ToolCall
 	for _, m := range msgs {
 		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok {
+			if c, ok := b.(transcript.ToolCall); ok {
 				calls = append(calls, c)
 			}
 		}
@@ -215,7 +217,7 @@ func callsOf(msgs []pleat.Message) []pleat.ToolCall {
 	return calls
 }
 
-func textOf(msgs []pleat.Message) string {
+func textOf(msgs []transcript.Message) string {
 	var parts []string
 	for _, m := range msgs {
 		if t := m.Text(); t != "" {

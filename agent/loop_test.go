@@ -14,7 +14,13 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // bench is an agent with a scripted model in a workspace of its own.
@@ -65,15 +71,15 @@ func (b *bench) file(t *testing.T, name, text string) {
 }
 
 // results are all tool results of the transcript, in order.
-func (b *bench) results() []pleat.ToolResult {
-	var out []pleat.ToolResult
-	msgs, err := b.Session().Resolve(context.Background(), pleat.Whole(b.Session().Len()))
+func (b *bench) results() []transcript.ToolResult {
+	var out []transcript.ToolResult
+	msgs, err := b.Session().Resolve(context.Background(), transcript.Whole(b.Session().Len()))
 	if err != nil {
 		panic(err)
 	}
 	for _, m := range msgs {
 		for _, blk := range m.Blocks().All() {
-			if r, ok := blk.(pleat.ToolResult); ok {
+			if r, ok := blk.(transcript.ToolResult); ok {
 				out = append(out, r)
 			}
 		}
@@ -91,14 +97,14 @@ func (b *bench) kinds() map[agent.EventKind]int {
 	return n
 }
 
-func call(id, name, format string, args ...any) pleat.ToolCall {
-	return pleat.Call(id, name, fmt.Sprintf(format, args...))
+func call(id, name, format string, args ...any) transcript.ToolCall {
+	return transcript.Call(id, name, fmt.Sprintf(format, args...))
 }
 
 // answered fails if any call of the transcript has not exactly one result.
 func (b *bench) answered(t *testing.T) {
 	t.Helper()
-	if open := b.Session().Ledger(pleat.LedgerFilter{Outcomes: []pleat.Outcome{pleat.Unanswered}}); len(open) > 0 {
+	if open := b.Session().Ledger(ledger.Filter{Outcomes: []toolcall.Outcome{toolcall.Unanswered}}); len(open) > 0 {
 		t.Errorf("%d calls have no result, the first is %s %s", len(open), open[0].Tool, open[0].Args)
 	}
 }
@@ -109,7 +115,7 @@ func TestParallelCallsKeepTheirOrder(t *testing.T) {
 	var gate sync.WaitGroup
 	gate.Add(3)
 	meet := agent.Tool{
-		Definition: pleat.Tool{Name: "meet", Schema: `{"type":"object"}`},
+		Definition: model.Tool{Name: "meet", Schema: `{"type":"object"}`},
 		Run: func(_ context.Context, c agent.Call) (string, error) {
 			gate.Done()
 			gate.Wait()
@@ -188,7 +194,7 @@ func TestCancelLeavesNoCallUnanswered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := agent.Tool{
-		Definition: pleat.Tool{Name: "hang", Schema: `{"type":"object"}`}, Effect: agent.EffectRun,
+		Definition: model.Tool{Name: "hang", Schema: `{"type":"object"}`}, Effect: agent.EffectRun,
 		Run: func(ctx context.Context, _ agent.Call) (string, error) {
 			cancel()
 			<-ctx.Done()
@@ -218,11 +224,11 @@ func TestCancelLeavesNoCallUnanswered(t *testing.T) {
 func TestCancelWhileTheModelAnswers(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	gen := pleat.GeneratorFunc(func(ctx context.Context, _ *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
-		sink(pleat.Delta{Kind: pleat.KindText, Text: "half an ans"})
+	gen := model.GeneratorFunc(func(ctx context.Context, _ *model.Request, sink func(model.Delta)) (model.Reply, error) {
+		sink(model.Delta{Kind: transcript.KindText, Text: "half an ans"})
 		cancel()
 		<-ctx.Done()
-		return pleat.Reply{Messages: []pleat.Message{pleat.Assistant(pleat.Say("half an ans"))}}, ctx.Err()
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say("half an ans"))}}, ctx.Err()
 	})
 	b := newBench(t, agent.Options{Generator: gen})
 	if res, err := b.Run(ctx, "talk"); !errors.Is(err, context.Canceled) || res.Stop != agent.StopCancelled {
@@ -236,13 +242,13 @@ func TestCancelWhileTheModelAnswers(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	forever := func() *pleattest.Script {
-		return &pleattest.Script{Then: func(n int, _ *pleat.Request) (pleat.Reply, error) {
+		return &pleattest.Script{Then: func(n int, _ *model.Request) (model.Reply, error) {
 			r := pleattest.Use(call(fmt.Sprint("c", n), "calc", `{"expression":"1+1"}`)).Reply
-			r.Usage = pleat.Usage{Input: 1_000, Output: 100}
+			r.Usage = model.Usage{Input: 1_000, Output: 100}
 			return r, nil
 		}}
 	}
-	priced := pleat.Model{ID: "priced", Window: 100_000, Prices: []pleat.Price{{Input: 10, Output: 100}}}
+	priced := model.Model{ID: "priced", Window: 100_000, Prices: []model.Price{{Input: 10, Output: 100}}}
 	for _, tt := range []struct {
 		name   string
 		limits agent.Limits
@@ -268,7 +274,7 @@ func TestLimits(t *testing.T) {
 func TestTimeLimitAndRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		busy := pleat.ClassifyError(529, "", []byte(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))
+		busy := model.ClassifyError(529, "", []byte(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))
 		script := &pleattest.Script{Steps: []pleattest.Step{pleattest.Fail(busy), {}, pleattest.Say("hello"), {Hang: true}}}
 		a, err := agent.New(t.Context(), agent.Options{Generator: script, Retries: 2, Limits: agent.Limits{Time: time.Minute}})
 		if err != nil {
@@ -286,7 +292,7 @@ func TestTimeLimitAndRetries(t *testing.T) {
 
 func TestOverflowFoldsHarderAndRetriesOnce(t *testing.T) {
 	t.Parallel()
-	tooLong := pleat.ClassifyError(400, "", []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 5000 maximum"}}`))
+	tooLong := model.ClassifyError(400, "", []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 5000 maximum"}}`))
 	steps := []pleattest.Step{}
 	for i := range 6 {
 		steps = append(steps, pleattest.Use(call(fmt.Sprint("c", i), "read_file", `{"path":"f%d.txt"}`, i)))
@@ -301,7 +307,7 @@ func TestOverflowFoldsHarderAndRetriesOnce(t *testing.T) {
 		t.Fatalf("the run ended with %+v, %v", res, err)
 	}
 	reqs := b.script.Requests()
-	count := pleat.NewTokenizer(pleat.Model{}, nil)
+	count := tokens.NewTokenizer(model.Model{}, nil)
 	if before, after := count.CountRequest(*reqs[6]), count.CountRequest(*reqs[7]); after >= before {
 		t.Errorf("the retry has %d tokens, the refused request had %d", after, before)
 	}
@@ -322,8 +328,8 @@ func TestEventsReachOneObserver(t *testing.T) {
 		steps = append(steps, pleattest.Use(call(fmt.Sprint("c", i), "read_file", `{"path":"f%d.txt"}`, i)))
 	}
 	last := pleattest.Say("done")
-	last.Reply.Usage = pleat.Usage{Input: 10, Output: 2}
-	b := newBench(t, agent.Options{Session: pleat.Options{Budget: pleat.Budget{Window: 10_000}}}, append(steps, last)...)
+	last.Reply.Usage = model.Usage{Input: 10, Output: 2}
+	b := newBench(t, agent.Options{Session: pleat.Options{Budget: fold.Budget{Window: 10_000}}}, append(steps, last)...)
 	for i := range 8 {
 		b.file(t, fmt.Sprintf("f%d.txt", i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 250))
 	}

@@ -9,7 +9,10 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // policyRun is the same run for every policy: 34 files are read, one output is larger
@@ -17,20 +20,20 @@ import (
 // after it in the same answer.
 type policyRun struct {
 	*bench
-	requests []*pleat.Request
+	requests []*model.Request
 	files    map[string]string // that the policy wanted as plain copies
 }
 
 func runPolicy(t *testing.T, name string) *policyRun {
 	t.Helper()
-	p, err := pleat.PolicyByName(name)
+	p, err := fold.PolicyByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &policyRun{files: make(map[string]string)}
 	var mu sync.Mutex
 	n := 0
-	gen := pleat.GeneratorFunc(func(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+	gen := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 		n++
 		r.requests = append(r.requests, req)
 		switch {
@@ -46,7 +49,7 @@ func runPolicy(t *testing.T, name string) *policyRun {
 	r.bench = newBench(t, agent.Options{
 		Generator: gen, Permit: agent.AllowAll,
 		Session: pleat.Options{
-			Policy: p, Budget: pleat.Budget{Window: max(p.Budget.Window, 60_000)},
+			Policy: p, Budget: fold.Budget{Window: max(p.Budget.Window, 60_000)},
 			WriteFile: func(name string, data []byte) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -77,14 +80,14 @@ func (r *policyRun) shows(text string) int {
 	return n
 }
 
-func requestText(req *pleat.Request) string {
+func requestText(req *model.Request) string {
 	var b strings.Builder
 	for _, m := range req.Messages {
 		for _, blk := range m.Blocks().All() {
 			switch blk := blk.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				b.WriteString(blk.Text.String() + "\n")
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				b.WriteString(blk.Text() + "\n")
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
 )
 
 // The secrets are put together here so that nobody takes this file for a leak.
@@ -73,7 +73,7 @@ func TestSecretsStayOutOfTheTranscript(t *testing.T) {
 		if has := strings.Contains(b.results()[0].Text(), secrets[2].secret); has != keep {
 			t.Errorf("keep %v: the result has the secret: %v", keep, has)
 		}
-		hits, err := b.Session().Search(context.Background(), pleat.SearchRequest{Queries: []string{"TOKEN"}})
+		hits, err := b.Session().Search(context.Background(), recall.SearchRequest{Queries: []string{"TOKEN"}})
 		if err != nil {
 			t.Fatal(err)
 		}

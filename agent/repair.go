@@ -4,32 +4,32 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // repair answers the calls that an earlier run left without results. The loop stores an
 // answer before it runs its calls and all results of a round at once, so such calls stand
 // at the end of the transcript and any of them may have run.
 func (a *Agent) repair(ctx context.Context) error {
-	var open []pleat.ToolCall
+	var open []transcript.ToolCall
 	for i := a.session.Len() - 1; i >= 0; i-- {
 		m, err := a.session.Message(ctx, i)
 		if err != nil {
 			return fmt.Errorf("look for interrupted calls: %w", err)
 		}
-		if m.Role() != pleat.RoleAssistant {
+		if m.Role() != transcript.RoleAssistant {
 			break
 		}
-		open = append(callsOf([]pleat.Message{m}), open...)
+		open = append(callsOf([]transcript.Message{m}), open...)
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	results := make([]pleat.ToolResult, len(open))
+	results := make([]transcript.ToolResult, len(open))
 	for i, c := range open {
-		results[i] = pleat.ErrorResult(c.ID, interrupted(c.Name, a.tools[c.Name], "the program ended before it answered"))
+		results[i] = transcript.ErrorResult(c.ID, interrupted(c.Name, a.tools[c.Name], "the program ended before it answered"))
 	}
-	if err := a.session.Append(ctx, pleat.Results(results...)); err != nil {
+	if err := a.session.Append(ctx, transcript.Results(results...)); err != nil {
 		return fmt.Errorf("answer interrupted calls: %w", err)
 	}
 	return nil

@@ -6,19 +6,20 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // round runs the calls of an answer and records their results, all together and in the
 // order of the calls. The answer is durable already: should the program die now, resuming
 // finds calls without results and knows that they may have happened.
-func (r *run) round(ctx context.Context, blocks []pleat.ToolCall) error {
+func (r *run) round(ctx context.Context, blocks []transcript.ToolCall) error {
 	calls := make([]Call, len(blocks))
 	for i, b := range blocks {
 		calls[i] = r.call(b)
 	}
 	r.res.Calls += len(calls)
-	if err := r.append(ctx, pleat.Results(r.answers(ctx, calls)...)); err != nil {
+	if err := r.append(ctx, transcript.Results(r.answers(ctx, calls)...)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -28,8 +29,8 @@ func (r *run) round(ctx context.Context, blocks []pleat.ToolCall) error {
 }
 
 // answers answers the calls, at the same time where they do not get in each other's way.
-func (r *run) answers(ctx context.Context, calls []Call) []pleat.ToolResult {
-	results := make([]pleat.ToolResult, len(calls))
+func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult {
+	results := make([]transcript.ToolResult, len(calls))
 	done := make([]chan struct{}, len(calls))
 	slots := make(chan struct{}, r.o.Parallel)
 	compact := -1
@@ -38,10 +39,10 @@ func (r *run) answers(ctx context.Context, calls []Call) []pleat.ToolResult {
 		done[i] = make(chan struct{})
 		switch {
 		case compact >= 0 && r.o.Session.Policy.Digest.EndsTurn:
-			results[i] = pleat.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
+			results[i] = transcript.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
 			close(done[i])
 			continue
-		case c.Name == pleat.ToolCompact && compact < 0 && !r.o.NoRecall:
+		case c.Name == recall.ToolCompact && compact < 0 && !r.o.NoRecall:
 			compact = i
 			close(done[i])
 			continue
@@ -73,7 +74,7 @@ func inOrder(first, second Call) bool {
 }
 
 // call makes a call of what the model said.
-func (r *run) call(b pleat.ToolCall) Call {
+func (r *run) call(b transcript.ToolCall) Call {
 	c := Call{ID: b.ID, Name: b.Name, Input: b.Input.String(), agent: r.Agent}
 	if tool := r.tools[c.Name]; tool != nil {
 		c.Effect = tool.Effect
@@ -85,7 +86,7 @@ func (r *run) call(b pleat.ToolCall) Call {
 }
 
 // answer answers one call, whatever happens.
-func (r *run) answer(ctx context.Context, call Call) pleat.ToolResult {
+func (r *run) answer(ctx context.Context, call Call) transcript.ToolResult {
 	tool := r.tools[call.Name]
 	started := r.o.Now()
 	text, err := "", r.permitted(ctx, tool, &call)
@@ -109,14 +110,14 @@ func (r *run) answer(ctx context.Context, call Call) pleat.ToolResult {
 	r.after(ctx, call, res)
 	r.tell(Event{Kind: EventToolResult, Call: &call, Result: &res})
 	if res.Error {
-		return pleat.ErrorResult(call.ID, res.Text)
+		return transcript.ErrorResult(call.ID, res.Text)
 	}
-	return pleat.Result(call.ID, res.Text)
+	return transcript.Result(call.ID, res.Text)
 }
 
 // recalls reports whether a tool only gives back what is in the session.
 func recalls(name string) bool {
-	return name == pleat.ToolUnfold || name == pleat.ToolSearch || name == pleat.ToolLedger
+	return name == recall.ToolUnfold || name == recall.ToolSearch || name == recall.ToolLedger
 }
 
 // permitted decides whether a call may run. If not, call.Denied says why and the error

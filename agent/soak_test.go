@@ -12,10 +12,16 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // produced is the output of the n-th call of the soak: 1 to 200 KB of lines, the same
@@ -33,7 +39,7 @@ func produced(n int) string {
 }
 
 var produce = agent.Tool{
-	Definition: pleat.Tool{Name: "produce", Description: "Produces output.", Schema: `{"type":"object","properties":{"n":{"type":"integer"}}}`},
+	Definition: model.Tool{Name: "produce", Description: "Produces output.", Schema: `{"type":"object","properties":{"n":{"type":"integer"}}}`},
 	Run: func(_ context.Context, c agent.Call) (string, error) {
 		var in struct{ N int }
 		err := c.Decode(&in)
@@ -46,7 +52,7 @@ type soak struct {
 	t     *testing.T
 	turns int
 	max   int // tokens
-	count *pleat.Tokenizer
+	count *tokens.Tokenizer
 
 	n       int // requests
 	calls   int
@@ -54,7 +60,7 @@ type soak struct {
 	heap    []uint64
 }
 
-func (s *soak) Generate(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+func (s *soak) Generate(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 	s.n++
 	size := s.count.CountRequest(*req)
 	if s.largest = max(s.largest, size); size > s.max {
@@ -80,19 +86,19 @@ func (s *soak) Generate(_ context.Context, req *pleat.Request, _ func(pleat.Delt
 	default:
 		step = pleattest.Use(s.next())
 	}
-	step.Reply.Usage = pleat.Usage{Input: size, Output: 50}
+	step.Reply.Usage = model.Usage{Input: size, Output: 50}
 	return step.Reply, nil
 }
 
-func (s *soak) next() pleat.ToolCall {
+func (s *soak) next() transcript.ToolCall {
 	s.calls++
 	return call(fmt.Sprint("p", s.calls), "produce", `{"n":%d}`, s.calls)
 }
 
 // legal holds a request to the rules of all wires.
-func (s *soak) legal(req *pleat.Request) {
-	for name, check := range map[string]func() ([]pleat.Violation, error){
-		"anthropic": func() ([]pleat.Violation, error) {
+func (s *soak) legal(req *model.Request) {
+	for name, check := range map[string]func() ([]transcript.Violation, error){
+		"anthropic": func() ([]transcript.Violation, error) {
 			body, err := anthropic.Encode(req)
 			if err != nil {
 				return nil, err
@@ -101,9 +107,9 @@ func (s *soak) legal(req *pleat.Request) {
 			if err != nil {
 				return nil, err
 			}
-			return r.Check(pleat.Model{}), nil
+			return r.Check(model.Model{}), nil
 		},
-		"chat": func() ([]pleat.Violation, error) {
+		"chat": func() ([]transcript.Violation, error) {
 			body, err := openai.EncodeChat(req)
 			if err != nil {
 				return nil, err
@@ -112,9 +118,9 @@ func (s *soak) legal(req *pleat.Request) {
 			if err != nil {
 				return nil, err
 			}
-			return r.Check(pleat.Model{}), nil
+			return r.Check(model.Model{}), nil
 		},
-		"responses": func() ([]pleat.Violation, error) {
+		"responses": func() ([]transcript.Violation, error) {
 			body, err := openai.EncodeResponses(req)
 			if err != nil {
 				return nil, err
@@ -123,7 +129,7 @@ func (s *soak) legal(req *pleat.Request) {
 			if err != nil {
 				return nil, err
 			}
-			return r.Check(pleat.Model{}), nil
+			return r.Check(model.Model{}), nil
 		},
 	} {
 		bad, err := check()
@@ -149,13 +155,13 @@ func TestSoak(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			model := pleat.Model{ID: "soak", Window: window}
-			budget := pleat.Budget{Window: window}
-			s := &soak{t: t, turns: turns, max: budget.Limits().Max, count: pleat.NewTokenizer(model, nil)}
+			mdl := model.Model{ID: "soak", Window: window}
+			budget := fold.Budget{Window: window}
+			s := &soak{t: t, turns: turns, max: budget.Limits().Max, count: tokens.NewTokenizer(mdl, nil)}
 			b := newBench(t, agent.Options{
 				Store: store, Generator: s, Tools: []agent.Tool{produce},
-				Request: pleat.Request{Model: "soak", MaxTokens: 1_000},
-				Session: pleat.Options{Model: model, Budget: budget},
+				Request: model.Request{Model: "soak", MaxTokens: 1_000},
+				Session: pleat.Options{Model: mdl, Budget: budget},
 			})
 			b.keep = map[agent.EventKind]bool{} // events hold on to plans
 			res, err := b.Run(t.Context(), "Produce, and keep the numbers. Never touch legacy/.")
@@ -180,13 +186,13 @@ func TestSoak(t *testing.T) {
 // recoverable fails unless every output comes back exactly, and returns their size.
 func (s *soak) recoverable(b *bench) int {
 	s.t.Helper()
-	list := b.Session().Ledger(pleat.LedgerFilter{Tool: "produce"})
+	list := b.Session().Ledger(ledger.Filter{Tool: "produce"})
 	if len(list) != s.calls {
 		s.t.Errorf("the ledger has %d of %d calls", len(list), s.calls)
 	}
 	size := 0
 	for i, e := range list {
-		u, err := b.Session().Unfold(s.t.Context(), pleat.UnfoldRequest{Handle: e.Handle})
+		u, err := b.Session().Unfold(s.t.Context(), recall.UnfoldRequest{Handle: e.Handle})
 		if err != nil || u.Whole() != produced(i+1) {
 			s.t.Errorf("output %d came back with %d bytes, want %d (%v)", i+1, len(u.Whole()), len(produced(i+1)), err)
 		}

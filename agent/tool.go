@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // Effect says what a tool may do to the world, and so whether it is asked about first.
@@ -23,7 +24,7 @@ const (
 type Tool struct {
 	// Definition is what the model is told. It must stay the same bytes for the whole
 	// session, or the provider's cache is lost with every request.
-	Definition pleat.Tool
+	Definition model.Tool
 	// Effect is what a call may do to the world.
 	Effect Effect
 	// Run answers a call. The text is the result; with an error the model is told that
@@ -79,7 +80,7 @@ func (c Call) Session() *pleat.Session {
 }
 
 // recallTool makes one of the session's own tools a tool of the loop.
-func recallTool(d pleat.Tool) Tool {
+func recallTool(d model.Tool) Tool {
 	return Tool{Definition: d, Run: func(ctx context.Context, c Call) (string, error) {
 		text, failed, _ := c.Session().Recall(ctx, c.Name, c.Input)
 		if failed {

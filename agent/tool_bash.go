@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // BashOptions say how commands are run. The zero value works.
@@ -41,7 +41,7 @@ func (w *Workspace) bash(o BashOptions) Tool {
 	}
 	b := &bashTool{w: w, o: o}
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolBash,
 			Description: "Runs a command in the workspace and returns its output, errors included. Each command starts in a fresh shell. " +
 				"When it ends, or when its time is up, everything that it started is killed.",

@@ -12,12 +12,12 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 func calc() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolCalc,
 			Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, b), sqrt, abs, min, max, floor, ceil, round, " +
 				"log, log2, log10, exp, sin, cos, tan, pi, e. Use it for sums, averages and unit conversions instead of reckoning in your head.",

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 func (w *Workspace) writeFile() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolWriteFile,
 			Description: "Writes a whole file, with its folders. A file that exists must have been read first, so that nothing is overwritten that you have not seen. " +
 				"To change a part of a file use edit_file.",
@@ -68,7 +68,7 @@ func missing(p place) bool {
 
 func (w *Workspace) editFile() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolEditFile,
 			Description: "Replaces text in a file that you have read. old must be in the file exactly, with its spaces, and only once, unless all is true. " +
 				"If the file has changed since you read it, read it again first.",

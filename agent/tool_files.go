@@ -10,7 +10,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // The names of the tools that come with the package.
@@ -50,7 +51,7 @@ func (w *Workspace) pathSubject(c Call) string {
 
 func (w *Workspace) readFile() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolReadFile,
 			Description: "Reads a text file. The first line of the answer says which lines these are and has the file's hash; the rest is the file, exactly. " +
 				"At most 2,000 lines or 256 KB come at once: ask for more with offset. A file that you have read already and that has not changed is answered by a note.",
@@ -193,5 +194,5 @@ func (c Call) unchanged(name, sum string, from, to int) string {
 		return ""
 	}
 	return fmt.Sprintf("[unchanged %s: it is as you read it, lines %d-%d stand above; %s shows them again; sha256 %s]",
-		quoteName(name), g.from, g.to, pleat.UnfoldCall(handle), sum)
+		quoteName(name), g.from, g.to, conv.UnfoldCall(handle), sum)
 }

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/glob"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // What glob and grep show at most.
@@ -29,7 +29,7 @@ var skipped = []string{".git", ".hg", ".svn", "node_modules"}
 
 func (w *Workspace) glob() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name:        toolGlob,
 			Description: "Lists files by a pattern such as **/*.go or docs/*, sorted by name. ** stands for any number of folders. Folders of version control and node_modules are left out.",
 			Schema: `{"type":"object","properties":{` +
@@ -127,7 +127,7 @@ func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below
 
 func (w *Workspace) grep() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name:        toolGrep,
 			Description: "Finds lines in files by a regular expression (RE2) and shows them as path:line:text. At most 200 lines are shown.",
 			Schema: `{"type":"object","properties":{` +

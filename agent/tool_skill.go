@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // maxSkill bounds what is read of a skill: it is meant to be instructions.
@@ -15,7 +15,7 @@ const maxSkill = 256 << 10
 
 func loadSkill(dir string) Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name:        toolLoadSkill,
 			Description: "Loads a skill: instructions for a kind of work, written for this workspace. Without a name it lists the skills. Load the one that fits before you begin such work.",
 			Schema:      `{"type":"object","properties":{"name":{"type":"string"}}}`,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // TaskOptions are the budget of a sub-agent. It never has more than what is left of the
@@ -28,7 +28,7 @@ func taskTool(o TaskOptions) Tool {
 		o.Turns = 50
 	}
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolTask,
 			Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. Good for searches and for work whose details you do not need. " +
 				"It knows nothing of this conversation: say everything that it needs, and what its report should contain. Several can work at the same time.",

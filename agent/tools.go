@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // ToolOptions choose how the tools of [StandardTools] work. The zero value works.
@@ -34,7 +34,7 @@ func StandardTools(w *Workspace, o ToolOptions) []Tool {
 // every page of a digest has it.
 func todoWrite() Tool {
 	return Tool{
-		Definition: pleat.Tool{
+		Definition: model.Tool{
 			Name: toolTodoWrite,
 			Description: "Writes the list of what is to do, all of it each time. Use it for work of several steps: one item is in progress at a time, " +
 				"and an item is completed as soon as it is done. The list stays in view when older parts of the conversation are folded away.",

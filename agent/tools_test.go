@@ -14,13 +14,19 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 var update = flag.Bool("update", false, "write golden files")
 
 // do has the model make some calls in one answer and returns their results.
-func (b *bench) do(t *testing.T, calls ...pleat.ToolCall) []pleat.ToolResult {
+func (b *bench) do(t *testing.T, calls ...transcript.ToolCall) []transcript.ToolResult {
 	t.Helper()
 	for i := range calls {
 		calls[i].ID = fmt.Sprintf("do-%d-%d", len(b.script.Steps), i)
@@ -34,7 +40,7 @@ func (b *bench) do(t *testing.T, calls ...pleat.ToolCall) []pleat.ToolResult {
 }
 
 // wants fails unless a result is, or is not, an error and has the text.
-func wants(t *testing.T, r pleat.ToolResult, failed bool, text string) {
+func wants(t *testing.T, r transcript.ToolResult, failed bool, text string) {
 	t.Helper()
 	if r.Error != failed || !strings.Contains(r.Text(), text) {
 		t.Errorf("the result is (error %v) %q; want (error %v) %q in it", r.Error, r.Text(), failed, text)
@@ -118,7 +124,7 @@ func TestReadAgainUnchanged(t *testing.T) {
 	// The handle in it leads to the content.
 	_, rest, _ := strings.Cut(again, `unfold("`)
 	handle, _, _ := strings.Cut(rest, `"`)
-	if u, err := b.Session().Unfold(t.Context(), pleat.UnfoldRequest{Handle: handle}); err != nil || !strings.HasSuffix(u.Whole(), body) {
+	if u, err := b.Session().Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); err != nil || !strings.HasSuffix(u.Whole(), body) {
 		t.Errorf("unfold(%q) gave %q, %v", handle, u.Whole(), err)
 	}
 	// A part of it stands above as well; another file state does not.
@@ -129,7 +135,7 @@ func TestReadAgainUnchanged(t *testing.T) {
 	for i := range 12 {
 		b.do(t, call("", "calc", `{"expression":"%d+1"}`, i))
 	}
-	if p, err := b.Session().Pull(t.Context(), pleat.LeverMask); err != nil || p.IsEmpty() {
+	if p, err := b.Session().Pull(t.Context(), fold.LeverMask); err != nil || p.IsEmpty() {
 		t.Fatalf("nothing was masked: %v", err)
 	}
 	wants(t, b.do(t, read)[0], false, body+"more\n")
@@ -139,7 +145,7 @@ func TestEditFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, agent.Options{Permit: agent.AllowAll})
 	b.file(t, "a.go", "package a\n\nvar x = 1\nvar y = 1\n")
-	edit := func(old, with string, all bool) pleat.ToolCall {
+	edit := func(old, with string, all bool) transcript.ToolCall {
 		return call("", "edit_file", `{"path":"a.go","old":%q,"new":%q,"all":%v}`, old, with, all)
 	}
 	wants(t, b.do(t, edit("x = 1", "x = 2", false))[0], true, "was not read yet")
@@ -170,7 +176,7 @@ func TestEditFile(t *testing.T) {
 // another program that opens the session.
 func TestReadBeforeEditSurvives(t *testing.T) {
 	t.Parallel()
-	store, dir := pleat.NewMemStore(), t.TempDir()
+	store, dir := store.NewMemory(), t.TempDir()
 	open := func(steps ...pleattest.Step) *agent.Agent {
 		w, err := agent.OpenWorkspace(dir)
 		if err != nil {
@@ -179,7 +185,7 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 		t.Cleanup(func() { w.Close() })
 		a, err := agent.New(t.Context(), agent.Options{
 			Store: store, Generator: &pleattest.Script{Steps: steps}, Permit: agent.AllowAll,
-			Tools: agent.StandardTools(w, agent.ToolOptions{}), Session: pleat.Options{Budget: pleat.Budget{Window: 8_000}},
+			Tools: agent.StandardTools(w, agent.ToolOptions{}), Session: pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +281,7 @@ func TestTodoWrite(t *testing.T) {
 	r := b.do(t, call("", "todo_write", `{"todos":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"},{"content":"test","status":"pending"}]}`))
 	wants(t, r[0], false, "1 to do, 1 in progress, 1 completed")
 	_, _, tasks := b.Session().Words()
-	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != pleat.TaskInProgress {
+	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != userwords.TaskInProgress {
 		t.Errorf("the session's tasks are %+v", tasks.Items)
 	}
 	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`))[0], true, "more than one")
@@ -314,18 +320,18 @@ func TestLoadSkill(t *testing.T) {
 
 func TestTaskRunsASubAgent(t *testing.T) {
 	t.Parallel()
-	gen := pleat.GeneratorFunc(func(_ context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
+	gen := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 		first, last := req.Messages[0].Text(), req.Messages[len(req.Messages)-1]
 		var step pleattest.Step
 		switch {
-		case last.Role() == pleat.RoleUser && first == "main":
+		case last.Role() == transcript.RoleUser && first == "main":
 			step = pleattest.Use(call("t1", "task", `{"description":"count","prompt":"count the files"}`), call("t2", "task", `{"prompt":"never ends"}`))
 		case first == "main":
 			step = pleattest.Say("main is done")
-		case last.Role() == pleat.RoleUser && first == "count the files":
+		case last.Role() == transcript.RoleUser && first == "count the files":
 			for _, d := range req.Tools {
 				if d.Name == "task" {
-					return pleat.Reply{}, errors.New("a sub-agent was given the tool task")
+					return model.Reply{}, errors.New("a sub-agent was given the tool task")
 				}
 			}
 			step = pleattest.Use(call("s1", "glob", `{"pattern":"*"}`))
@@ -334,11 +340,11 @@ func TestTaskRunsASubAgent(t *testing.T) {
 		default:
 			step = pleattest.Use(call(fmt.Sprint("n", len(req.Messages)), "calc", `{"expression":"1"}`))
 		}
-		step.Reply.Usage = pleat.Usage{Input: 100, Output: 10}
+		step.Reply.Usage = model.Usage{Input: 100, Output: 10}
 		return step.Reply, nil
 	})
-	store := pleat.NewMemStore()
-	b := newBench(t, agent.Options{Generator: gen, Store: store, Key: pleat.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}})
+	st := store.NewMemory()
+	b := newBench(t, agent.Options{Generator: gen, Store: st, Key: store.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}})
 	b.file(t, "only.txt", "x")
 	res, err := b.Run(t.Context(), "main")
 	if err != nil || res.Text != "main is done" {
@@ -350,7 +356,7 @@ func TestTaskRunsASubAgent(t *testing.T) {
 	if want := (2 + 2 + 50) * 110; res.Spent.Tokens() != want {
 		t.Errorf("the run cost %d tokens, want %d with its sub-agents", res.Spent.Tokens(), want)
 	}
-	child, err := pleat.OpenSession(t.Context(), store, pleat.SessionKey{Session: "m.task-t1"}, nil)
+	child, err := pleat.OpenSession(t.Context(), st, store.SessionKey{Session: "m.task-t1"}, nil)
 	if err != nil || child.Len() != 4 {
 		t.Errorf("the sub-agent's session has %d messages, want 4 (%v)", child.Len(), err)
 	}
@@ -367,8 +373,8 @@ func TestTaskRunsASubAgent(t *testing.T) {
 
 func TestUnknownAndBrokenTools(t *testing.T) {
 	t.Parallel()
-	panics := agent.Tool{Definition: pleat.Tool{Name: "panics", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { panic("oh") }}
-	silent := agent.Tool{Definition: pleat.Tool{Name: "silent", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { return "", nil }}
+	panics := agent.Tool{Definition: model.Tool{Name: "panics", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { panic("oh") }}
+	silent := agent.Tool{Definition: model.Tool{Name: "silent", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { return "", nil }}
 	b := newBench(t, agent.Options{Tools: []agent.Tool{panics, silent}})
 	r := b.do(t, call("", "panics", "{}"), call("", "nonsense", "{}"), call("", "silent", "{}"), call("", "calc", `{"expression":`), call("", "unfold", `{"handle":"zzzzzzzz"}`))
 	wants(t, r[0], true, "panics broke: oh")

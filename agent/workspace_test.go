@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Ways out of the workspace, all of them refused for reading and for writing.
@@ -45,11 +45,11 @@ func TestEscapesAreRefused(t *testing.T) {
 		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link", "dir-link/secret.txt", "dir-link/new.txt",
 		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link", "in/../dir-link/secret.txt", "", "a\x00b",
 	} {
-		for _, c := range []pleat.ToolCall{
+		for _, c := range []transcript.ToolCall{
 			call("", "read_file", `{"path":%q}`, path), call("", "write_file", `{"path":%q,"content":"x"}`, path),
 			call("", "edit_file", `{"path":%q,"old":"secret","new":"x"}`, path),
 		} {
-			c.Input = pleat.Plain(strings.ReplaceAll(c.Input.String(), `\x00`, `\u0000`))
+			c.Input = transcript.Plain(strings.ReplaceAll(c.Input.String(), `\x00`, `\u0000`))
 			if r := b.do(t, c)[0]; !r.Error || strings.Contains(r.Text(), "the secret") {
 				t.Errorf("%s %q was answered with %q", c.Name, path, r.Text())
 			}

@@ -10,14 +10,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Asked is a model that answers or grades.
 type Asked struct {
-	Generator pleat.Generator
+	Generator model.Generator
 	Name      string      // tells its answers from another model's in the cache
-	Model     pleat.Model // window and prices; zero: not known
+	Model     model.Model // window and prices; zero: not known
 }
 
 // Asking lets a model answer questions from each arm's view: first from the view alone,
@@ -81,11 +83,11 @@ type Estimate struct {
 }
 
 // add reckons n requests of that size to a model.
-func (e *Estimate) add(m pleat.Model, n, input, output int) {
+func (e *Estimate) add(m model.Model, n, input, output int) {
 	e.Requests += n
 	e.Input += n * input
 	e.Output += n * output
-	usd, ok := m.Cost(pleat.Usage{Input: input, Output: output})
+	usd, ok := m.Cost(model.Usage{Input: input, Output: output})
 	e.USD += float64(n) * usd
 	e.Known = e.Known && ok
 }
@@ -93,7 +95,7 @@ func (e *Estimate) add(m pleat.Model, n, input, output int) {
 // Estimate says what a run will cost if nothing of it is in the cache.
 func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 	a = a.withDefaults()
-	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
+	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	e := Estimate{Known: true}
 	for i := range sessions {
 		w := worker{s: &sessions[i], tokens: tokens}
@@ -126,7 +128,7 @@ func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answ
 	if err != nil {
 		return nil, err
 	}
-	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
+	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	sum := make(map[Answered]Answered) // by arm, recall and type
 	for i := range sessions {
 		w := &worker{s: &sessions[i], tokens: tokens, o: Options{Arms: arms, Summarizer: a.Summarizer}}
@@ -322,12 +324,12 @@ func (a Asking) grade(ctx context.Context, q Question, answer string) (grade, er
 
 // ask asks a model, or the cache.
 func (a Asking) ask(ctx context.Context, who Asked, system, text string, most int) (string, error) {
-	name := filepath.Join(a.Dir, "asked", pleat.HashOf(who.Name+"\x00"+system+"\x00"+text).String()+".txt")
+	name := filepath.Join(a.Dir, "asked", transcript.HashOf(who.Name+"\x00"+system+"\x00"+text).String()+".txt")
 	if data, err := os.ReadFile(name); err == nil {
 		return string(data), nil
 	}
-	reply, err := who.Generator.Generate(ctx, &pleat.Request{
-		Model: who.Model.ID, System: system, Messages: []pleat.Message{pleat.User(text)}, MaxTokens: most + 2_000,
+	reply, err := who.Generator.Generate(ctx, &model.Request{
+		Model: who.Model.ID, System: system, Messages: []transcript.Message{transcript.User(text)}, MaxTokens: most + 2_000,
 	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("ask %s: %w", who.Name, err)
@@ -343,16 +345,16 @@ func (a Asking) ask(ctx context.Context, who Asked, system, text string, most in
 }
 
 // plainText writes messages for a model to read about.
-func plainText(msgs []pleat.Message) string {
+func plainText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
 		for _, blk := range m.Blocks().All() {
 			switch blk := blk.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				fmt.Fprintf(&b, "[%s]\n%s\n\n", m.Role(), blk.Text)
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				fmt.Fprintf(&b, "[call of %s]\n%s\n\n", blk.Name, blk.Input)
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				fmt.Fprintf(&b, "[result]\n%s\n\n", blk.Text())
 			}
 		}

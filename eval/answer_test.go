@@ -8,17 +8,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestAsking lets a script write questions, answer and grade them. The second run finds
 // everything in the cache.
 func TestAsking(t *testing.T) {
-	model := &pleattest.Script{Then: func(_ int, req *pleat.Request) (pleat.Reply, error) {
+	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		text := req.Messages[0].Text()
-		say := func(s string) (pleat.Reply, error) {
-			return pleat.Reply{Messages: []pleat.Message{pleat.Assistant(pleat.Say(s))}, Stop: pleat.StopEnd}, nil
+		say := func(s string) (model.Reply, error) {
+			return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(s))}, Stop: model.StopEnd}, nil
 		}
 		switch {
 		case strings.HasPrefix(req.System, "Below is the beginning"):

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Arm is a method of compaction that takes part in the bench. To add one, write a
@@ -34,21 +37,21 @@ type Setup struct {
 	Budget int
 	Replay bool
 
-	Tokens *pleat.Tokenizer
-	Model  pleat.Model         // prices and cache rules, for methods that weigh them
-	Digest pleat.DigestOptions // who writes summaries; zero: code
-	Own    string              // the summary of the session's own agent at this cut, if there is one
+	Tokens *tokens.Tokenizer
+	Model  model.Model    // prices and cache rules, for methods that weigh them
+	Digest digest.Options // who writes summaries; zero: code
+	Own    string         // the summary of the session's own agent at this cut, if there is one
 }
 
 // Method is an arm at work on one session.
 type Method interface {
 	// Append takes messages in.
-	Append(ctx context.Context, msgs ...pleat.Message) error
+	Append(ctx context.Context, msgs ...transcript.Message) error
 	// Compact makes room now, whether there is need or not.
 	Compact(ctx context.Context) error
 	// View is what the model would be sent now: data over the messages that were
 	// appended. Idle is the time since the request before, zero where nobody knows.
-	View(ctx context.Context, idle time.Duration) (pleat.View, error)
+	View(ctx context.Context, idle time.Duration) (transcript.View, error)
 }
 
 // Recaller is implemented by methods that can give back what they took away.

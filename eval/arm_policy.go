@@ -10,38 +10,44 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // policyArm is a policy of the engine. Only pleat's own default has recall here: in pleat
 // every policy has, but the source texts of the others know nothing of the kind, and with
 // it their figures for one recall would all be the same.
 func policyArm(name string, recall bool) Arm {
-	p, err := pleat.PolicyByName(name)
+	p, err := fold.PolicyByName(name)
 	if err != nil {
 		panic(err) // the names are those of this module
 	}
-	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Summarizes: slices.Contains(p.Levers, pleat.LeverDigest), Open: func(ctx context.Context, o Setup) (Method, error) {
+	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Summarizes: slices.Contains(p.Levers, fold.LeverDigest), Open: func(ctx context.Context, o Setup) (Method, error) {
 		return openPolicy(ctx, p, recall, o)
 	}}
 }
 
-var codecs = map[pleat.Format]pleat.Codec{
-	pleat.FormatAnthropic: anthropic.DecodeMessage,
-	pleat.FormatChat:      openai.DecodeChatMessage,
-	pleat.FormatResponses: openai.DecodeItem,
+var codecs = map[transcript.Format]transcript.Codec{
+	transcript.FormatAnthropic: anthropic.DecodeMessage,
+	transcript.FormatChat:      openai.DecodeChatMessage,
+	transcript.FormatResponses: openai.DecodeItem,
 }
 
 // engine is a session of the engine at work.
 type engine struct {
 	s      *pleat.Session
-	store  pleat.Store
+	store  store.Store
 	budget int // 0: in a replay the policy's own levels hold
-	tokens *pleat.Tokenizer
+	tokens *tokens.Tokenizer
 }
 
-func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Method, error) {
+func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Method, error) {
 	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest}
 	e := engine{tokens: o.Tokens}
 	if o.Replay {
@@ -52,18 +58,18 @@ func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Meth
 		p.Pays = p.Guaranteed // what an agent that knows its prices turns on
 	} else {
 		e.budget = o.Budget
-		all := pleat.Share(1)
-		opts.Budget = pleat.Budget{Window: o.Budget + 1, Output: pleat.Tokens(1), Buffer: pleat.Tokens(1), Yellow: all, Red: all, Target: all}
+		all := fold.Share(1)
+		opts.Budget = fold.Budget{Window: o.Budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
 		p.Budget.Window = 0
 		p.Spill.Window = 0 // the budget is not the window in which results were born
 		p.Digest.Tokens = min(p.Digest.Tokens, o.Budget/2)
 	}
 	opts.Policy = p
 	if p.Guaranteed {
-		opts.Check = anthropic.Checker(pleat.Model{})
+		opts.Check = anthropic.Checker(model.Model{})
 	}
-	e.store = pleat.NewMemStore()
-	s, err := pleat.OpenSession(ctx, e.store, pleat.SessionKey{Session: "bench"}, opts)
+	e.store = store.NewMemory()
+	s, err := pleat.OpenSession(ctx, e.store, store.SessionKey{Session: "bench"}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("open arm %s: %w", p.Name, err)
 	}
@@ -73,7 +79,7 @@ func openPolicy(ctx context.Context, p pleat.Policy, recall bool, o Setup) (Meth
 	return &e, nil
 }
 
-func (e *engine) Append(ctx context.Context, msgs ...pleat.Message) error {
+func (e *engine) Append(ctx context.Context, msgs ...transcript.Message) error {
 	return e.s.Append(ctx, msgs...)
 }
 
@@ -82,14 +88,14 @@ func (e *engine) Compact(ctx context.Context) error {
 	return err
 }
 
-func (e *engine) View(ctx context.Context, idle time.Duration) (pleat.View, error) {
+func (e *engine) View(ctx context.Context, idle time.Duration) (transcript.View, error) {
 	v, err := e.s.View(ctx, pleat.Turn{Idle: idle})
 	if err != nil || e.budget == 0 {
 		return v, err
 	}
 	// Policies that promise nothing may leave a view that no provider would take.
 	var unread error
-	short, err := shorten(v, func(i int) pleat.Message {
+	short, err := shorten(v, func(i int) transcript.Message {
 		m, err := e.s.Message(ctx, i)
 		unread = errors.Join(unread, err)
 		return m
@@ -101,7 +107,7 @@ func (e *engine) View(ctx context.Context, idle time.Duration) (pleat.View, erro
 type recalling struct{ engine }
 
 func (r *recalling) Search(ctx context.Context, query string) (string, error) {
-	res, err := r.s.Search(ctx, pleat.SearchRequest{Queries: []string{query}})
+	res, err := r.s.Search(ctx, recall.SearchRequest{Queries: []string{query}})
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +119,7 @@ func (r *recalling) Search(ctx context.Context, query string) (string, error) {
 const unfoldTokens = 2_500
 
 func (r *recalling) Unfold(ctx context.Context, handle string) (string, error) {
-	u, err := r.s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle, Budget: unfoldTokens})
+	u, err := r.s.Unfold(ctx, recall.UnfoldRequest{Handle: handle, Budget: unfoldTokens})
 	if err != nil {
 		return "", err
 	}

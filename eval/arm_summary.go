@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // summarizing is deepagents' rule: the history up to a cutoff is replaced by one summary,
@@ -13,8 +16,8 @@ import (
 type summarizing struct {
 	ruled
 	cutoff  int
-	summary pleat.Message // of the messages before the cutoff; meaningful if it is not 0
-	size    int           // tokens of the summary
+	summary transcript.Message // of the messages before the cutoff; meaningful if it is not 0
+	size    int                // tokens of the summary
 }
 
 const (
@@ -30,7 +33,7 @@ func openSummarize(_ context.Context, o Setup) (Method, error) {
 
 func (s *summarizing) Compact(ctx context.Context) error { return s.compact(ctx) }
 
-func (s *summarizing) View(ctx context.Context, _ time.Duration) (pleat.View, error) {
+func (s *summarizing) View(ctx context.Context, _ time.Duration) (transcript.View, error) {
 	now := s.size
 	for _, n := range s.sizes[s.cutoff:] {
 		now += n
@@ -41,12 +44,12 @@ func (s *summarizing) View(ctx context.Context, _ time.Duration) (pleat.View, er
 	}
 	if now > limit {
 		if err := s.compact(ctx); err != nil {
-			return pleat.View{}, err
+			return transcript.View{}, err
 		}
 	}
-	v := pleat.Whole(s.t.Len())
+	v := transcript.Whole(s.t.Len())
 	if s.cutoff > 0 {
-		v.Messages = append([]pleat.ViewMessage{{Source: -1, Made: s.summary}}, v.Messages[s.cutoff:]...)
+		v.Messages = append([]transcript.ViewMessage{{Source: -1, Made: s.summary}}, v.Messages[s.cutoff:]...)
 	}
 	return s.fit(v), nil
 }
@@ -62,7 +65,7 @@ func (s *summarizing) compact(ctx context.Context) error {
 	if at <= s.cutoff {
 		return nil
 	}
-	var old []pleat.Message
+	var old []transcript.Message
 	if s.cutoff > 0 {
 		old = append(old, s.summary)
 	}
@@ -73,7 +76,7 @@ func (s *summarizing) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.cutoff, s.summary = at, pleat.User(summaryHead+text).WithOrigin(pleat.OriginSummary)
+	s.cutoff, s.summary = at, transcript.User(summaryHead+text).WithOrigin(transcript.OriginSummary)
 	s.size = s.setup.Tokens.CountMessage(s.summary)
 	return nil
 }
@@ -83,19 +86,19 @@ func (s *summarizing) summaryRoom() int { return min(s.setup.Budget/2, 8_000) }
 
 // digestOf is the digest of some messages, written as in every other arm: by code as long
 // as no model is given.
-func digestOf(ctx context.Context, msgs []pleat.Message, room int, o Setup) (string, error) {
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "digest"}, &pleat.Options{
-		Policy: pleat.Policy{
-			Name: "digest", Levers: []pleat.Lever{pleat.LeverDigest}, UntilGreen: true,
-			Digest: pleat.DigestBy{Whole: true, NoHead: true, Tokens: room, Format: "{summary}"},
+func digestOf(ctx context.Context, msgs []transcript.Message, room int, o Setup) (string, error) {
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "digest"}, &pleat.Options{
+		Policy: fold.Policy{
+			Name: "digest", Levers: []fold.Lever{fold.LeverDigest}, UntilGreen: true,
+			Digest: fold.DigestBy{Whole: true, NoHead: true, Tokens: room, Format: "{summary}"},
 		},
-		Budget: pleat.Budget{Window: 1 << 30}, Tokens: o.Tokens, Digest: o.Digest,
+		Budget: fold.Budget{Window: 1 << 30}, Tokens: o.Tokens, Digest: o.Digest,
 		Recall: func(string) string { return "" },
 	})
 	if err == nil {
 		err = s.Append(ctx, msgs...)
 	}
-	var plan *pleat.Plan
+	var plan *fold.Plan
 	if err == nil {
 		plan, err = s.Compact(ctx, "")
 	}
@@ -103,7 +106,7 @@ func digestOf(ctx context.Context, msgs []pleat.Message, room int, o Setup) (str
 		return "", fmt.Errorf("digest %d messages: %w", len(msgs), err)
 	}
 	for _, f := range plan.Folds {
-		if f.Lever == pleat.LeverDigest && f.Stub != "" {
+		if f.Lever == fold.LeverDigest && f.Stub != "" {
 			return f.Stub, nil
 		}
 	}
@@ -122,8 +125,8 @@ func openOwn(_ context.Context, o Setup) (Method, error) {
 	return &owning{ruled{setup: o}}, nil
 }
 
-func (o *owning) View(context.Context, time.Duration) (pleat.View, error) {
-	return pleat.View{Messages: []pleat.ViewMessage{{
-		Source: -1, Made: pleat.User(o.setup.Own).WithOrigin(pleat.OriginSummary),
+func (o *owning) View(context.Context, time.Duration) (transcript.View, error) {
+	return transcript.View{Messages: []transcript.ViewMessage{{
+		Source: -1, Made: transcript.User(o.setup.Own).WithOrigin(transcript.OriginSummary),
 	}}}, nil
 }

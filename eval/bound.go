@@ -1,6 +1,9 @@
 package eval
 
-import "github.com/pleat-dev/pleat"
+import (
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // lookAhead is what a session would cost with the best schedule of masking that can be
 // found when the whole session is known: dynamic programming over the same folds. At
@@ -11,7 +14,7 @@ import "github.com/pleat-dev/pleat"
 //
 // Sizes are those with which messages were first shown, so that what is spilled at birth
 // is spilled here too; stub is what a masked result takes.
-func lookAhead(s *Session, first map[int]shown, p pleat.Price, keep, least, stub int) float64 {
+func lookAhead(s *Session, first map[int]shown, p model.Price, keep, least, stub int) float64 {
 	type result struct{ message, saves int }
 	var all []result
 	known := make([]int, len(s.Messages)+1) // results before each message
@@ -19,7 +22,7 @@ func lookAhead(s *Session, first map[int]shown, p pleat.Price, keep, least, stub
 	for i, m := range s.Messages {
 		known[i], sum[i+1] = len(all), sum[i]+first[i].tokens
 		for _, b := range m.Blocks().All() {
-			if r, ok := b.(pleat.ToolResult); ok {
+			if r, ok := b.(transcript.ToolResult); ok {
 				saves := 0
 				if k := len(all) - known[i]; len(r.Text()) >= least && k < len(first[i].results) {
 					saves = max(first[i].results[k]-stub, 0)
@@ -35,7 +38,7 @@ func lookAhead(s *Session, first map[int]shown, p pleat.Price, keep, least, stub
 	}
 	var requests []int // number of messages in each request
 	for i := 1; i < len(s.Messages); i++ {
-		if s.Messages[i].Role() == pleat.RoleAssistant && s.Messages[i-1].Role() != pleat.RoleAssistant {
+		if s.Messages[i].Role() == transcript.RoleAssistant && s.Messages[i-1].Role() != transcript.RoleAssistant {
 			requests = append(requests, i)
 		}
 	}

@@ -6,6 +6,10 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // prover is implemented by methods whose promise to give everything back can be put to
@@ -39,7 +43,7 @@ func (r *recalling) prove(ctx context.Context) (proof, error) {
 			p.inexact = append(p.inexact, fmt.Sprintf("fold %d (%s): %s", f.ID, f.Lever, bad))
 		}
 		for _, o := range others {
-			if _, err := o.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle}); !errors.Is(err, pleat.ErrNotFound) {
+			if _, err := o.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle}); !errors.Is(err, store.ErrNotFound) {
 				p.leaks = append(p.leaks, fmt.Sprintf("handle %s of %s asked in %s: %v", f.Handle, r.s.Key(), o.Key(), err))
 			}
 		}
@@ -52,10 +56,10 @@ func (r *recalling) prove(ctx context.Context) (proof, error) {
 func (r *recalling) strangers(ctx context.Context) ([]*pleat.Session, error) {
 	mine := r.s.Key()
 	var out []*pleat.Session
-	for _, key := range []pleat.SessionKey{{Tenant: mine.Tenant, Session: mine.Session + "-other"}, {Tenant: mine.Tenant + "other", Session: mine.Session}} {
+	for _, key := range []store.SessionKey{{Tenant: mine.Tenant, Session: mine.Session + "-other"}, {Tenant: mine.Tenant + "other", Session: mine.Session}} {
 		s, err := pleat.OpenSession(ctx, r.store, key, &pleat.Options{Tokens: r.tokens})
 		if err == nil && s.Len() == 0 {
-			err = s.Append(ctx, pleat.User("Another conversation."))
+			err = s.Append(ctx, transcript.User("Another conversation."))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open another session: %w", err)
@@ -66,14 +70,14 @@ func (r *recalling) strangers(ctx context.Context) ([]*pleat.Session, error) {
 }
 
 // inexact says what is wrong with what a fold gives back.
-func inexact(ctx context.Context, s *pleat.Session, f *pleat.Fold) string {
-	u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle})
+func inexact(ctx context.Context, s *pleat.Session, f *fold.Fold) string {
+	u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 	if err != nil {
 		return err.Error()
 	}
 	text := u.Whole()
-	if pleat.HashOf(text) != f.Hash || len(text) != f.Bytes {
-		return fmt.Sprintf("%d bytes with hash %s, want %d with %s", len(text), pleat.HashOf(text), f.Bytes, f.Hash)
+	if transcript.HashOf(text) != f.Hash || len(text) != f.Bytes {
+		return fmt.Sprintf("%d bytes with hash %s, want %d with %s", len(text), transcript.HashOf(text), f.Bytes, f.Hash)
 	}
 	if f.Block < 0 {
 		return ""
@@ -84,12 +88,12 @@ func inexact(ctx context.Context, s *pleat.Session, f *pleat.Fold) string {
 	if err != nil {
 		return err.Error()
 	}
-	res, ok := m.Blocks().At(f.Block).(pleat.ToolResult)
+	res, ok := m.Blocks().At(f.Block).(transcript.ToolResult)
 	if !ok {
 		return ""
 	}
 	for _, part := range res.Parts.All() {
-		if _, ok := part.(pleat.Text); !ok {
+		if _, ok := part.(transcript.Text); !ok {
 			return ""
 		}
 	}

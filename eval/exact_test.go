@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // TestProve finds nothing wrong with a session that is sound, a fold whose hash is not
@@ -14,7 +17,7 @@ func TestProve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := arms[0].Open(ctx, Setup{Budget: 6_000, Tokens: pleat.NewTokenizer(pleat.Model{}, nil)})
+	m, err := arms[0].Open(ctx, Setup{Budget: 6_000, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +46,8 @@ func TestProve(t *testing.T) {
 	// The handles of a shared conversation are the same, so a session that had got hold
 	// of this one's messages would answer for them.
 	leaky := &recalling{r.engine}
-	leaky.store = pleat.NewMemStore()
-	s, err := pleat.OpenSession(ctx, leaky.store, pleat.SessionKey{Tenant: "other", Session: "bench"}, &pleat.Options{Tokens: r.tokens})
+	leaky.store = store.NewMemory()
+	s, err := pleat.OpenSession(ctx, leaky.store, store.SessionKey{Tenant: "other", Session: "bench"}, &pleat.Options{Tokens: r.tokens})
 	if err == nil {
 		err = s.Append(ctx, msgs...)
 	}

@@ -6,14 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Prices is a price list to replay sessions with, and what is known of the cache behind
 // it.
 type Prices struct {
 	Name  string
-	Model pleat.Model // its first price tiers, and the least that is cached
+	Model model.Model // its first price tiers, and the least that is cached
 	// TTL is how long a prefix lives after it was last used; 0: for ever.
 	TTL time.Duration
 	// Markers: a prefix is cached only where a request had a marker, and found only within
@@ -26,13 +29,13 @@ type Prices struct {
 func DefaultPrices() []Prices {
 	list := []Prices{relative(1.25, 0.1), relative(1.25, 0.05)}
 	for _, id := range []string{"claude-sonnet-5-5", "gpt-6.1-terra"} {
-		m, ok := pleat.DefaultModels().Lookup(id)
+		m, ok := model.DefaultModels().Lookup(id)
 		if !ok || len(m.Prices) == 0 {
 			continue
 		}
 		for i, ttl := range m.Cache.TTL {
-			p := Prices{Name: fmt.Sprintf("%s, cache %s", m.ID, lifetime(ttl)), TTL: ttl, Model: pleat.Model{
-				ID: m.ID, Prices: m.Prices, Cache: pleat.CacheRule{Minimum: m.Cache.Minimum, TTL: []time.Duration{ttl}},
+			p := Prices{Name: fmt.Sprintf("%s, cache %s", m.ID, lifetime(ttl)), TTL: ttl, Model: model.Model{
+				ID: m.ID, Prices: m.Prices, Cache: model.CacheRule{Minimum: m.Cache.Minimum, TTL: []time.Duration{ttl}},
 			}}
 			p.Markers = m.Provider == "anthropic"
 			if i > 0 {
@@ -50,7 +53,7 @@ func DefaultPrices() []Prices {
 func relative(write, read float64) Prices {
 	return Prices{
 		Name:  fmt.Sprintf("write %gx, read %gx, always warm", write, read),
-		Model: pleat.Model{ID: "relative", Prices: []pleat.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}}},
+		Model: model.Model{ID: "relative", Prices: []model.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}}},
 	}
 }
 
@@ -115,7 +118,7 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 }
 
 // replay plays a session turn by turn and writes down what each request is.
-func (w *worker) replay(ctx context.Context, arm Arm, m pleat.Model, needs []need) ([]step, *tape, error) {
+func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []need) ([]step, *tape, error) {
 	method, err := arm.Open(ctx, Setup{Budget: replayWindow, Replay: true, Tokens: w.tokens, Model: m})
 	if err != nil {
 		return nil, nil, err
@@ -123,7 +126,7 @@ func (w *worker) replay(ctx context.Context, arm Arm, m pleat.Model, needs []nee
 	t := &tape{s: w.s, tokens: w.tokens, sizes: make(map[int]int), needs: needs}
 	last := time.Time{}
 	for i, msg := range w.s.Messages {
-		if i > 0 && msg.Role() == pleat.RoleAssistant && w.s.Messages[i-1].Role() != pleat.RoleAssistant {
+		if i > 0 && msg.Role() == transcript.RoleAssistant && w.s.Messages[i-1].Role() != transcript.RoleAssistant {
 			gap := time.Duration(0)
 			if len(w.s.Times) > i && !w.s.Times[i].IsZero() {
 				if !last.IsZero() && w.s.Times[i].After(last) {
@@ -149,13 +152,13 @@ func (w *worker) replay(ctx context.Context, arm Arm, m pleat.Model, needs []nee
 // tape is what a replay writes down.
 type tape struct {
 	s      *Session
-	tokens *pleat.Tokenizer
+	tokens *tokens.Tokenizer
 	needs  []need
 
 	steps []step
-	view  []pleat.ViewMessage
+	view  []transcript.ViewMessage
 	size  []int // tokens of each element of the view
-	warm  pleat.WarmPrefix
+	warm  fold.WarmPrefix
 	sizes map[int]int // tokens of messages that are shown as they were
 	first map[int]shown
 	made  map[string]bool
@@ -168,7 +171,7 @@ type shown struct {
 }
 
 // request takes down the request that message next answers.
-func (t *tape) request(v pleat.View, gap time.Duration, next int) error {
+func (t *tape) request(v transcript.View, gap time.Duration, next int) error {
 	same := 0
 	for same < len(v.Messages) && same < len(t.view) && sameElement(v.Messages[same], t.view[same]) {
 		same++
@@ -204,14 +207,14 @@ func (t *tape) request(v pleat.View, gap time.Duration, next int) error {
 	return nil
 }
 
-func (t *tape) blocks(vm pleat.ViewMessage) int {
+func (t *tape) blocks(vm transcript.ViewMessage) int {
 	if vm.Source >= 0 {
 		return t.s.Messages[vm.Source].Blocks().Len()
 	}
 	return vm.Made.Blocks().Len()
 }
 
-func (t *tape) count(vm pleat.ViewMessage) (int, error) {
+func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 	if vm.Source >= 0 && len(vm.Edits) == 0 {
 		n, ok := t.sizes[vm.Source]
 		if !ok {
@@ -221,7 +224,7 @@ func (t *tape) count(vm pleat.ViewMessage) (int, error) {
 		t.noteFirst(vm.Source, n, t.s.Messages[vm.Source])
 		return n, nil
 	}
-	msgs, err := pleat.View{Messages: []pleat.ViewMessage{vm}}.Resolve(func(i int) pleat.Message { return t.s.Messages[i] })
+	msgs, err := transcript.View{Messages: []transcript.ViewMessage{vm}}.Resolve(func(i int) transcript.Message { return t.s.Messages[i] })
 	if err != nil {
 		return 0, fmt.Errorf("count view: %w", err)
 	}
@@ -230,7 +233,7 @@ func (t *tape) count(vm pleat.ViewMessage) (int, error) {
 	return n, nil
 }
 
-func (t *tape) noteFirst(i, n int, m pleat.Message) {
+func (t *tape) noteFirst(i, n int, m transcript.Message) {
 	if t.first == nil {
 		t.first = make(map[int]shown)
 	}
@@ -239,14 +242,14 @@ func (t *tape) noteFirst(i, n int, m pleat.Message) {
 	}
 	f := shown{tokens: n}
 	for _, b := range m.Blocks().All() {
-		if b.Kind() == pleat.KindToolResult {
+		if b.Kind() == transcript.KindToolResult {
 			f.results = append(f.results, t.tokens.CountBlock(b))
 		}
 	}
 	t.first[i] = f
 }
 
-func sameElement(a, b pleat.ViewMessage) bool {
+func sameElement(a, b transcript.ViewMessage) bool {
 	if a.Source != b.Source || !slices.Equal(a.Edits, b.Edits) {
 		return false
 	}

@@ -3,7 +3,8 @@ package eval
 import (
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // A session that ends early never costs much more than without folds, wherever it ends, and
@@ -17,7 +18,7 @@ func TestMoneyOfDefault(t *testing.T) {
 	prices := DefaultPrices()[:2]
 	cost, best := make([]float64, len(prices)), make([]float64, len(prices)) // of the long sessions
 	for _, s := range SynthSessions(5, 32_000) {
-		w := &worker{s: &s, tokens: pleat.NewTokenizer(pleat.Model{}, nil)}
+		w := &worker{s: &s, tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		for i, p := range prices {
 			base, _, err := w.replay(t.Context(), Arm{Name: "none", Open: openRule(none)}, p.Model, nil)
 			if err != nil {

@@ -1,27 +1,29 @@
 package eval
 
-import "github.com/pleat-dev/pleat"
+import (
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // need is something that an answer uses, with every place that showed it before.
 type need struct {
 	message int // that uses it
 	name    string
-	places  []pleat.BlockRef // ascending
+	places  []transcript.BlockRef // ascending
 }
 
 // needsOf finds, for every answer of a session, the names in it that a tool or a person
 // had shown before.
 func needsOf(s *Session) []need {
-	shown := make(map[string][]pleat.BlockRef)
+	shown := make(map[string][]transcript.BlockRef)
 	told := make(map[string]bool) // by a tool or a person
 	var out []need
 	for i, m := range s.Messages {
 		used := make(map[string]bool)
 		for b, blk := range m.Blocks().All() {
-			ref := pleat.BlockRef{Message: i, Block: b}
+			ref := transcript.BlockRef{Message: i, Block: b}
 			for _, l := range blockLines(blk) {
 				names(l, func(tok string) {
-					if m.Role() == pleat.RoleAssistant && blk.Kind() != pleat.KindThinking && told[tok] && !used[tok] {
+					if m.Role() == transcript.RoleAssistant && blk.Kind() != transcript.KindThinking && told[tok] && !used[tok] {
 						used[tok] = true
 						if at := shown[tok]; at[len(at)-1].Message < i {
 							out = append(out, need{i, tok, at[:len(at):len(at)]})
@@ -30,7 +32,7 @@ func needsOf(s *Session) []need {
 					if at := shown[tok]; len(at) == 0 || at[len(at)-1] != ref {
 						shown[tok] = append(at, ref)
 					}
-					if m.Role() != pleat.RoleAssistant {
+					if m.Role() != transcript.RoleAssistant {
 						told[tok] = true
 					}
 				})
@@ -82,7 +84,7 @@ func (t *tape) visible(n need, shown map[int]int) bool {
 }
 
 // madeNames are the names in what the method wrote itself.
-func (t *tape) madeNames(v pleat.View) map[string]bool {
+func (t *tape) madeNames(v transcript.View) map[string]bool {
 	set := make(map[string]bool)
 	for _, vm := range v.Messages {
 		for _, e := range vm.Edits {

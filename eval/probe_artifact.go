@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // trail is what became of files: for each path whether it is still there.
@@ -59,19 +59,19 @@ var (
 )
 
 // addCalls notes what calls of editing tools did, unless they failed.
-func (t trail) addCalls(msgs []pleat.Message) {
+func (t trail) addCalls(msgs []transcript.Message) {
 	for c := range wentWell(msgs) {
 		t.addCall(c)
 	}
 }
 
 // wentWell yields the calls that are not shown to have failed.
-func wentWell(msgs []pleat.Message) iter.Seq[pleat.ToolCall] {
-	return func(yield func(pleat.ToolCall) bool) {
+func wentWell(msgs []transcript.Message) iter.Seq[transcript.ToolCall] {
+	return func(yield func(transcript.ToolCall) bool) {
 		failed := failedCalls(msgs)
 		for _, m := range msgs {
 			for _, b := range m.Blocks().All() {
-				if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] && !yield(c) {
+				if c, ok := b.(transcript.ToolCall); ok && !failed[c.ID] && !yield(c) {
 					return
 				}
 			}
@@ -79,11 +79,11 @@ func wentWell(msgs []pleat.Message) iter.Seq[pleat.ToolCall] {
 	}
 }
 
-func failedCalls(msgs []pleat.Message) map[string]bool {
+func failedCalls(msgs []transcript.Message) map[string]bool {
 	failed := make(map[string]bool)
 	for _, m := range msgs {
 		for _, b := range m.Blocks().All() {
-			if r, ok := b.(pleat.ToolResult); ok && r.Error {
+			if r, ok := b.(transcript.ToolResult); ok && r.Error {
 				failed[r.CallID] = true
 			}
 		}
@@ -91,7 +91,7 @@ func failedCalls(msgs []pleat.Message) map[string]bool {
 	return failed
 }
 
-func (t trail) addCall(c pleat.ToolCall) {
+func (t trail) addCall(c transcript.ToolCall) {
 	input := c.Input.String()
 	if strings.Contains(input, "*** ") && strings.Contains(input, " File: ") {
 		for _, text := range callStrings(input) {
@@ -147,11 +147,11 @@ func callStrings(input string) []string {
 }
 
 // callText is all that was given to tools.
-func callText(msgs []pleat.Message) string {
+func callText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
 		for _, blk := range m.Blocks().All() {
-			if c, ok := blk.(pleat.ToolCall); ok {
+			if c, ok := blk.(transcript.ToolCall); ok {
 				b.WriteString(c.Input.String())
 				b.WriteByte('\n')
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // futureUse finds what the agent used after the cut and knew only from before it: names,
@@ -14,7 +14,7 @@ import (
 func futureUse(s *Session, sp span) []probe {
 	known := make(map[string][]string) // with the lines that showed them
 	for _, m := range s.Messages[:sp.cut] {
-		if m.Role() == pleat.RoleAssistant {
+		if m.Role() == transcript.RoleAssistant {
 			continue
 		}
 		for _, b := range m.Blocks().All() {
@@ -27,14 +27,14 @@ func futureUse(s *Session, sp span) []probe {
 	var said []string // the last sentences before a call
 	for _, m := range s.Messages[sp.cut:sp.end] {
 		for _, b := range m.Blocks().All() {
-			if m.Role() != pleat.RoleAssistant { // told again: no longer only from before
+			if m.Role() != transcript.RoleAssistant { // told again: no longer only from before
 				for _, l := range blockLines(b) {
 					names(l, func(tok string) { delete(known, tok) })
 				}
 				continue
 			}
 			units := useUnits(b)
-			if b.Kind() == pleat.KindToolCall { // what was said of the call comes before it
+			if b.Kind() == transcript.KindToolCall { // what was said of the call comes before it
 				units = append(slices.Clip(said), units...)
 			} else if len(units) > 0 {
 				said = units[max(len(units)-2, 0):]
@@ -94,11 +94,11 @@ func isName(s string) bool {
 
 // useUnits are the sentences of a text, or the lines of a call's arguments: what a use is
 // part of. Thinking is the agent's own affair.
-func useUnits(b pleat.Block) []string {
+func useUnits(b transcript.Block) []string {
 	switch b := b.(type) {
-	case pleat.Text:
+	case transcript.Text:
 		return sentences(b.Text.String())
-	case pleat.ToolCall:
+	case transcript.ToolCall:
 		if lines := blockLines(b); len(lines) > 1 {
 			return lines[1:]
 		}

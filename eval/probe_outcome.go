@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // outcome is how a command ended, as its result says.
@@ -30,7 +30,7 @@ var (
 )
 
 // commandOf is the command line of a call that runs one, or nothing.
-func commandOf(c pleat.ToolCall) string {
+func commandOf(c transcript.ToolCall) string {
 	var args map[string]any
 	if json.Unmarshal([]byte(c.Input.String()), &args) != nil {
 		return ""
@@ -80,7 +80,7 @@ func filtered(command string) string {
 }
 
 // results yields every command of a conversation with its result, in order.
-func results(msgs []pleat.Message, yield func(command string, r pleat.ToolResult)) {
+func results(msgs []transcript.Message, yield func(command string, r transcript.ToolResult)) {
 	open := make(map[string]string)
 	for _, m := range msgs {
 		resultsIn(m, open, yield)
@@ -88,14 +88,14 @@ func results(msgs []pleat.Message, yield func(command string, r pleat.ToolResult
 }
 
 // resultsIn does that for one message. Open are the commands that wait for their results.
-func resultsIn(m pleat.Message, open map[string]string, yield func(command string, r pleat.ToolResult)) {
+func resultsIn(m transcript.Message, open map[string]string, yield func(command string, r transcript.ToolResult)) {
 	for _, b := range m.Blocks().All() {
 		switch b := b.(type) {
-		case pleat.ToolCall:
+		case transcript.ToolCall:
 			if cmd := coreOf(commandOf(b)); cmd != "" {
 				open[b.ID] = cmd
 			}
-		case pleat.ToolResult:
+		case transcript.ToolResult:
 			if cmd := open[b.CallID]; cmd != "" {
 				delete(open, b.CallID)
 				yield(cmd, b)
@@ -104,7 +104,7 @@ func resultsIn(m pleat.Message, open map[string]string, yield func(command strin
 	}
 }
 
-func outcomeOf(command string, r pleat.ToolResult) outcome {
+func outcomeOf(command string, r transcript.ToolResult) outcome {
 	text := r.Text()
 	o := outcome{command: command, failed: r.Error}
 	if m := exitCode.FindStringSubmatch(text); m != nil {
@@ -130,11 +130,11 @@ func outcomes(s *Session, sp span) []probe {
 	open := make(map[string]string)
 	for _, m := range s.Messages[:sp.cut] {
 		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok { // how it ended now nobody can tell
+			if c, ok := b.(transcript.ToolCall); ok { // how it ended now nobody can tell
 				delete(last, filtered(commandOf(c)))
 			}
 		}
-		resultsIn(m, open, func(cmd string, r pleat.ToolResult) {
+		resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
 			if !slices.Contains(order, cmd) {
 				order = append(order, cmd)
 			}
@@ -191,7 +191,7 @@ func outcomeProbe(o outcome, result string) probe {
 				}
 				continue
 			}
-			resultsIn(m, open, func(cmd string, r pleat.ToolResult) {
+			resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
 				if cmd != o.command {
 					return
 				}
@@ -250,11 +250,11 @@ func tells(line string) (failed, told bool) {
 }
 
 // shellText is all that was given to a shell.
-func shellText(msgs []pleat.Message) string {
+func shellText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
 		for _, blk := range m.Blocks().All() {
-			if c, ok := blk.(pleat.ToolCall); ok {
+			if c, ok := blk.(transcript.ToolCall); ok {
 				b.WriteString(commandOf(c))
 				b.WriteByte('\n')
 			}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // addShown notes what a reader takes from the calls that a view shows: those of editing
 // tools, and plain commands that change, move or remove files, unless it shows that they
 // failed. Gold never comes from commands: nobody knows what they did without running them.
-func (t trail) addShown(msgs []pleat.Message) {
+func (t trail) addShown(msgs []transcript.Message) {
 	for c := range wentWell(msgs) {
 		t.addCall(c)
 		t.addCommand(commandOf(c))

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // What a reader takes from a line about files, the probe takes from it too.
@@ -34,13 +34,13 @@ func TestStatedChanges(t *testing.T) {
 
 // A call that the view shows to have failed changed nothing.
 func TestFailedChange(t *testing.T) {
-	failed := pleat.Result("2", "Error: no such text")
+	failed := transcript.Result("2", "Error: no such text")
 	failed.Error = true
-	msgs := []pleat.Message{
-		pleat.Assistant(pleat.Call("1", "write", `{"file_path":"/a.go"}`), pleat.Call("2", "edit", `{"file_path":"/b.go"}`)),
-		pleat.Results(pleat.Result("1", "done"), failed),
+	msgs := []transcript.Message{
+		transcript.Assistant(transcript.Call("1", "write", `{"file_path":"/a.go"}`), transcript.Call("2", "edit", `{"file_path":"/b.go"}`)),
+		transcript.Results(transcript.Result("1", "done"), failed),
 	}
-	got := seeView(pleat.Whole(len(msgs)), msgs).changes()
+	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
 	if diff := cmp.Diff(trail{"/a.go": sessionlog.Created}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -48,11 +48,11 @@ func TestFailedChange(t *testing.T) {
 
 // A shown command says what it did to the files that it names.
 func TestShownCommand(t *testing.T) {
-	msgs := []pleat.Message{pleat.Assistant(
-		pleat.Call("1", "write", `{"file_path":"/w/tmp/a.sql"}`), pleat.Call("2", "write", `{"file_path":"/w/b.go"}`),
-		pleat.Call("3", "bash", `{"command":"cd /w && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
+	msgs := []transcript.Message{transcript.Assistant(
+		transcript.Call("1", "write", `{"file_path":"/w/tmp/a.sql"}`), transcript.Call("2", "write", `{"file_path":"/w/b.go"}`),
+		transcript.Call("3", "bash", `{"command":"cd /w && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
 	)}
-	got := seeView(pleat.Whole(len(msgs)), msgs).changes()
+	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
 	want := trail{
 		"/w/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/w/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
 		"c.go": sessionlog.Created, "sub/c.go": sessionlog.Created, "e.go": sessionlog.Edited,
@@ -64,8 +64,8 @@ func TestShownCommand(t *testing.T) {
 
 // Of a command that was run through a filter afterwards nobody knows the newest outcome.
 func TestOutcomeFilteredLater(t *testing.T) {
-	run := func(id, command, result string) []pleat.Message {
-		return []pleat.Message{pleat.Assistant(pleat.Call(id, "bash", `{"command":"`+command+`"}`)), pleat.Results(pleat.Result(id, result))}
+	run := func(id, command, result string) []transcript.Message {
+		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"`+command+`"}`)), transcript.Results(transcript.Result(id, result))}
 	}
 	s := &Session{Messages: slices.Concat(run("1", "make lint", "ok"), run("2", "make test", "ok"), run("3", "make lint 2>&1 | head -3", "bad"))}
 	var got []string
@@ -79,30 +79,30 @@ func TestOutcomeFilteredLater(t *testing.T) {
 
 // The newest word on a command holds, also over an older stub further up.
 func TestOutcomeInOrder(t *testing.T) {
-	run := func(id, result string) []pleat.Message {
-		return []pleat.Message{pleat.Assistant(pleat.Call(id, "bash", `{"command":"make test"}`)), pleat.Results(pleat.Result(id, result))}
+	run := func(id, result string) []transcript.Message {
+		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"make test"}`)), transcript.Results(transcript.Result(id, result))}
 	}
-	page := func(text string) []pleat.Message { return []pleat.Message{pleat.User(text)} }
+	page := func(text string) []transcript.Message { return []transcript.Message{transcript.User(text)} }
 	stub := `[folded: bash make test, 9 lines, 99 bytes. It ended: failed: boom. Done and seen]`
 	for name, tc := range map[string]struct {
-		parts [][]pleat.Message
+		parts [][]transcript.Message
 		want  verdict
 	}{
-		"stub, then shown": {[][]pleat.Message{run("1", stub), run("2", "all good")}, stated},
-		"shown, then stub": {[][]pleat.Message{run("1", "all good"), run("2", stub)}, wrong},
-		"page, then shown": {[][]pleat.Message{page("#1 make test: failed: boom"), run("2", "all good")}, stated},
-		"shown, then page": {[][]pleat.Message{run("1", "all good"), page("#2 make test: failed: boom")}, wrong},
-		"page":             {[][]pleat.Message{page("#1 make test: ok")}, stated},
-		"another command":  {[][]pleat.Message{page("#1 make test-all: ok")}, absent},
-		"only named":       {[][]pleat.Message{page("ran `make test`")}, bare},
+		"stub, then shown": {[][]transcript.Message{run("1", stub), run("2", "all good")}, stated},
+		"shown, then stub": {[][]transcript.Message{run("1", "all good"), run("2", stub)}, wrong},
+		"page, then shown": {[][]transcript.Message{page("#1 make test: failed: boom"), run("2", "all good")}, stated},
+		"shown, then page": {[][]transcript.Message{run("1", "all good"), page("#2 make test: failed: boom")}, wrong},
+		"page":             {[][]transcript.Message{page("#1 make test: ok")}, stated},
+		"another command":  {[][]transcript.Message{page("#1 make test-all: ok")}, absent},
+		"only named":       {[][]transcript.Message{page("ran `make test`")}, bare},
 	} {
-		var v pleat.View
-		var msgs []pleat.Message
+		var v transcript.View
+		var msgs []transcript.Message
 		for _, p := range tc.parts {
 			for _, m := range p {
-				vm := pleat.ViewMessage{Source: len(msgs)}
+				vm := transcript.ViewMessage{Source: len(msgs)}
 				if len(p) == 1 {
-					vm = pleat.ViewMessage{Source: -1, Made: m}
+					vm = transcript.ViewMessage{Source: -1, Made: m}
 				}
 				v.Messages, msgs = append(v.Messages, vm), append(msgs, m)
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Session is the synthetic session as the bench takes it, with its truth.
@@ -54,7 +54,7 @@ func (t *Truth) needs(s *Session, cut int) []probe {
 	var out []probe
 	for _, l := range t.Literals {
 		use := l.Needs(cut)
-		if use < 0 || l.By == pleat.RoleAssistant {
+		if use < 0 || l.By == transcript.RoleAssistant {
 			continue
 		}
 		query := ""
@@ -83,7 +83,7 @@ func (t *Truth) probes(s *Session) []probe {
 		}
 	}
 	texts := make(map[string]string)
-	results(s.Messages, func(cmd string, r pleat.ToolResult) { texts[cmd] = r.Text() })
+	results(s.Messages, func(cmd string, r transcript.ToolResult) { texts[cmd] = r.Text() })
 	var order []outcome
 	for _, c := range t.Commands {
 		if core := coreOf(strings.Join(strings.Fields(c.Command), " ")); core != "" {
@@ -98,7 +98,7 @@ func (t *Truth) probes(s *Session) []probe {
 		out = append(out, outcomeProbe(o, texts[o.command]))
 	}
 	for _, l := range t.Literals {
-		if l.Kind != LiteralName && l.Kind != LiteralPath && l.By != pleat.RoleAssistant {
+		if l.Kind != LiteralName && l.Kind != LiteralPath && l.By != transcript.RoleAssistant {
 			out = append(out, lineProbe(Literals, l.Text, queryFor([]string{l.Line}, 0, l.Text), []string{l.Line}))
 		}
 	}

@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // illegal names what a view breaks that its session did not: by the rules that all wires
 // share, by Anthropic's and by those of Chat Completions.
-func illegal(v pleat.View, t *pleat.Transcript) []string {
+func illegal(v transcript.View, t *transcript.Transcript) []string {
 	var out []string
 	for _, bad := range v.Check(t) {
 		out = append(out, bad.String())
 	}
-	for name, check := range map[string]func(pleat.View, *pleat.Transcript) error{
-		"anthropic": anthropic.Checker(pleat.Model{}), "chat": openai.ChatChecker(pleat.Model{}),
+	for name, check := range map[string]func(transcript.View, *transcript.Transcript) error{
+		"anthropic": anthropic.Checker(model.Model{}), "chat": openai.ChatChecker(model.Model{}),
 	} {
 		if err := check(v, t); err != nil {
 			out = append(out, name+": "+err.Error())
@@ -34,12 +35,12 @@ type sourceNames struct {
 	names map[string]bool
 }
 
-func namesOf(msgs []pleat.Message) sourceNames {
+func namesOf(msgs []transcript.Message) sourceNames {
 	var b strings.Builder
 	s := sourceNames{names: make(map[string]bool)}
 	for _, m := range msgs {
 		for _, blk := range m.Blocks().All() {
-			if c, ok := blk.(pleat.ToolCall); ok {
+			if c, ok := blk.(transcript.ToolCall); ok {
 				b.WriteString(c.Name + "\n" + c.ID + "\n" + strings.Join(callKeys(c), "\n") + "\n")
 			}
 			for _, l := range blockLines(blk) {
@@ -57,7 +58,7 @@ func namesOf(msgs []pleat.Message) sourceNames {
 
 var jsonKey = regexp.MustCompile(`"([\w-]+)"\s*:`)
 
-func callKeys(c pleat.ToolCall) []string {
+func callKeys(c transcript.ToolCall) []string {
 	var out []string
 	for _, m := range jsonKey.FindAllStringSubmatch(c.Input.String(), -1) {
 		out = append(out, m[1])

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 var (
@@ -28,8 +29,8 @@ func literals(s *Session, sp span) []probe {
 	var order []string
 	for _, m := range s.Messages[:sp.cut] {
 		for _, b := range m.Blocks().All() {
-			t, ok := b.(pleat.Text)
-			if !ok || m.Role() != pleat.RoleAssistant && m.Role() != pleat.RoleUser || m.Origin() == pleat.OriginInjected {
+			t, ok := b.(transcript.Text)
+			if !ok || m.Role() != transcript.RoleAssistant && m.Role() != transcript.RoleUser || m.Origin() == transcript.OriginInjected {
 				continue
 			}
 			units := sentences(t.Text.String())
@@ -54,7 +55,7 @@ func literals(s *Session, sp span) []probe {
 	}
 	last := make(map[string]outcome)
 	var cmds []string
-	results(s.Messages[:sp.cut], func(cmd string, r pleat.ToolResult) {
+	results(s.Messages[:sp.cut], func(cmd string, r transcript.ToolResult) {
 		if _, ok := last[cmd]; !ok {
 			cmds = append(cmds, cmd)
 		}
@@ -95,7 +96,7 @@ const (
 func humanWords(s *Session, sp span) []probe {
 	var out []probe
 	for _, m := range s.Messages[:sp.cut] {
-		text, ok := pleat.TypedText(m)
+		text, ok := userwords.TypedText(m)
 		if !ok {
 			continue
 		}
@@ -139,10 +140,10 @@ func planState(s *Session, sp span) []probe {
 }
 
 // newestPlan is the newest task list that the calls of messages hold.
-func newestPlan(msgs []pleat.Message) []planItem {
+func newestPlan(msgs []transcript.Message) []planItem {
 	for _, m := range slices.Backward(msgs) {
 		for i := m.Blocks().Len() - 1; i >= 0; i-- {
-			c, ok := m.Blocks().At(i).(pleat.ToolCall)
+			c, ok := m.Blocks().At(i).(transcript.ToolCall)
 			if !ok || !slices.Contains(planTools, strings.ToLower(c.Name)) {
 				continue
 			}

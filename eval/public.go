@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // PublicFile is a public session file that others can get: where it is from, and what it
@@ -78,7 +78,7 @@ func holds(name, sum string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return pleat.HashOf(data).String() == sum, nil
+	return transcript.HashOf(data).String() == sum, nil
 }
 
 func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
@@ -108,7 +108,7 @@ func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
 		return fmt.Errorf("the server says %s: wait an hour and run it again, what was fetched is kept", resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("the server says %s", resp.Status)
-	case pleat.HashOf(data).String() != file.SHA256:
+	case transcript.HashOf(data).String() != file.SHA256:
 		return errors.New("what came has another hash: it is not kept")
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestPublicCorpus(t *testing.T) {
@@ -35,7 +35,7 @@ func TestFetch(t *testing.T) {
 		fmt.Fprint(w, "content of "+r.URL.Path)
 	}))
 	defer server.Close()
-	good := PublicFile{Path: "a/one.jsonl", Repository: "o/r", Blob: "b1", Bytes: 100, SHA256: pleat.HashOf("content of /repos/o/r/git/blobs/b1").String()}
+	good := PublicFile{Path: "a/one.jsonl", Repository: "o/r", Blob: "b1", Bytes: 100, SHA256: transcript.HashOf("content of /repos/o/r/git/blobs/b1").String()}
 	dir, f := t.TempDir(), Fetcher{Base: server.URL}
 	for range 2 {
 		if err := f.Fetch(t.Context(), dir, []PublicFile{good}); err != nil {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestQuestionsOfTheFile asks what the file has, whoever wrote it, and no model for more.
@@ -21,7 +22,7 @@ func TestQuestionsOfTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	model := &pleattest.Script{Then: func(_ int, req *pleat.Request) (pleat.Reply, error) {
+	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		text := "42"
 		switch {
 		case strings.HasPrefix(req.System, "Grade"):
@@ -29,7 +30,7 @@ func TestQuestionsOfTheFile(t *testing.T) {
 		case !strings.Contains(req.Messages[0].Text(), "Question: How many?"):
 			t.Errorf("asked something else: %.200s", req.System)
 		}
-		return pleat.Reply{Messages: []pleat.Message{pleat.Assistant(pleat.Say(text))}, Stop: pleat.StopEnd}, nil
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
 	}}
 	arms, err := ArmsByName("tail")
 	if err != nil {
@@ -56,9 +57,9 @@ func TestQuestionsOfTheFile(t *testing.T) {
 // TestAskingEndsAtAnError does not hide that a model failed, and keeps what was answered.
 func TestAskingEndsAtAnError(t *testing.T) {
 	down := errors.New("the server is down")
-	model := &pleattest.Script{Then: func(_ int, req *pleat.Request) (pleat.Reply, error) {
+	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		if strings.Contains(req.Messages[0].Text(), "Question: Second?") {
-			return pleat.Reply{}, down
+			return model.Reply{}, down
 		}
 		text := "yes"
 		switch {
@@ -67,7 +68,7 @@ func TestAskingEndsAtAnError(t *testing.T) {
 		case strings.HasPrefix(req.System, "Below"):
 			text = `[{"type":"fact","question":"First?","answer":"yes"},{"type":"fact","question":"Second?","answer":"yes"}]`
 		}
-		return pleat.Reply{Messages: []pleat.Message{pleat.Assistant(pleat.Say(text))}, Stop: pleat.StopEnd}, nil
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
 	}}
 	arms, err := ArmsByName("tail")
 	if err != nil {

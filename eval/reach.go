@@ -4,7 +4,8 @@ import (
 	"math/bits"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/search"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // pagePlaces is how many places of three lines, each with a line that says what it is, a
@@ -23,7 +24,7 @@ type reach struct {
 }
 
 // reachOf makes the reach of a session, when it is first asked for.
-func reachOf(msgs []pleat.Message) func() *reach {
+func reachOf(msgs []transcript.Message) func() *reach {
 	return sync.OnceValue(func() *reach {
 		r := &reach{all: &seen{at: make(map[string][]int32), sets: make(map[int]map[string]bool)}, at: make(map[string][]int32)}
 		calls := make(map[string]string) // arguments
@@ -31,9 +32,9 @@ func reachOf(msgs []pleat.Message) func() *reach {
 			for _, b := range m.Blocks().All() {
 				about := ""
 				switch b := b.(type) {
-				case pleat.ToolCall:
+				case transcript.ToolCall:
 					calls[b.ID] = b.Input.String()
-				case pleat.ToolResult:
+				case transcript.ToolResult:
 					about = calls[b.CallID]
 				}
 				r.add(blockLines(b), about)
@@ -52,10 +53,10 @@ func (r *reach) add(lines []string, about string) {
 		}
 	}
 	for i, l := range lines {
-		for w := range pleat.Words(l) {
+		for w := range search.Words(l) {
 			note(w, first+i)
 		}
-		for w := range pleat.Words(about) {
+		for w := range search.Words(about) {
 			note(w, first+i)
 		}
 	}
@@ -66,7 +67,7 @@ func (r *reach) has(p probe) bool {
 	if p.query == "" || p.holds == nil {
 		return false
 	}
-	sets := r.sets(pleat.QueryWords(p.query))
+	sets := r.sets(search.QueryWords(p.query))
 	tried := make(map[uint64]bool)
 	for _, line := range r.all.candidates(wordSet(p.what)) {
 		own := sets[line]

@@ -5,22 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestReach: a search by words can give what has a word of the query, unless a page full
 // of others has the same words and more.
 func TestReach(t *testing.T) {
 	far := strings.Repeat("-\n", 3*window)
-	session := func(others int) []pleat.Message {
+	session := func(others int) []transcript.Message {
 		var b strings.Builder
 		for i := range others {
 			fmt.Fprintf(&b, "the %d lemon tree bears fruit\n%s", i, far)
 		}
 		b.WriteString("retryLimit bears 7734 apples\n" + far)
-		return []pleat.Message{
-			pleat.Assistant(pleat.Call("1", "read", `{"path":"orchard.txt"}`)),
-			pleat.Results(pleat.Result("1", b.String())),
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call("1", "read", `{"path":"orchard.txt"}`)),
+			transcript.Results(transcript.Result("1", b.String())),
 		}
 	}
 	target := func(query string) probe {

@@ -10,7 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Options say what a run does. The zero value is the whole bench.
@@ -60,7 +65,7 @@ func (o Options) withDefaults() Options {
 // Run puts the arms through the sessions.
 func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error) {
 	o := opts.withDefaults()
-	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
+	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	results := make([]*sessionResult, len(sessions))
 	errs := make([]error, len(sessions))
 	var wg sync.WaitGroup
@@ -123,7 +128,7 @@ type sessionResult struct {
 type worker struct {
 	o      Options
 	s      *Session
-	tokens *pleat.Tokenizer
+	tokens *tokens.Tokenizer
 }
 
 // key names a cell.
@@ -220,9 +225,9 @@ func (w *worker) size(n int) int {
 type cut struct {
 	*worker
 	sp     span
-	before []pleat.Message
+	before []transcript.Message
 	size   int
-	whole  *pleat.Transcript
+	whole  *transcript.Transcript
 	probes []probe
 	gold   trail
 	shell  string
@@ -233,7 +238,7 @@ type cut struct {
 func (w *worker) newCut(sp span) *cut {
 	before := w.s.Messages[:sp.cut]
 	return &cut{
-		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: pleat.NewTranscript(before...),
+		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: transcript.NewTranscript(before...),
 		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before), source: namesOf(before),
 		reach: reachOf(before),
 	}
@@ -252,8 +257,8 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 	start := time.Now()
 	m, v, err := c.compact(ctx, arm, k)
 	took := time.Since(start)
-	if errors.Is(err, pleat.ErrCannotFit) {
-		cell.Refused, v, err = 1, pleat.View{}, nil // nothing is sent, so nothing is there
+	if errors.Is(err, fold.ErrCannotFit) {
+		cell.Refused, v, err = 1, transcript.View{}, nil // nothing is sent, so nothing is there
 	}
 	if err != nil {
 		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
@@ -280,10 +285,10 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 }
 
 // compact feeds the arm in as many parts as there are compactions.
-func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, pleat.View, error) {
+func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, transcript.View, error) {
 	m, err := arm.Open(ctx, Setup{Budget: k.budget, Tokens: c.tokens, Digest: c.o.Summarizer.digest(), Own: c.sp.own})
 	if err != nil {
-		return nil, pleat.View{}, err
+		return nil, transcript.View{}, err
 	}
 	from := 0
 	for i := range k.chain {
@@ -291,17 +296,17 @@ func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, pleat.View, 
 		part := c.before[from:to]
 		from = to
 		if err := m.Append(ctx, part...); err != nil {
-			return nil, pleat.View{}, err
+			return nil, transcript.View{}, err
 		}
 		if i < k.chain-1 {
 			if err := m.Compact(ctx); err != nil {
-				return nil, pleat.View{}, err
+				return nil, transcript.View{}, err
 			}
 		}
 	}
 	v, err := m.View(ctx, 0)
 	if failed := c.o.Summarizer.failed(); failed != nil {
-		return nil, pleat.View{}, failed
+		return nil, transcript.View{}, failed
 	}
 	return m, v, err
 }
@@ -382,12 +387,12 @@ func isHandle(ctx context.Context, m any, word string) bool {
 	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
 		return false
 	}
-	err := pleat.ErrNotFound
+	err := store.ErrNotFound
 	switch m := m.(type) {
 	case Recaller:
 		_, err = m.Unfold(ctx, word)
 	case *engine:
-		_, err = m.s.Unfold(ctx, pleat.UnfoldRequest{Handle: word, Budget: unfoldTokens})
+		_, err = m.s.Unfold(ctx, recall.UnfoldRequest{Handle: word, Budget: unfoldTokens})
 	}
 	return err == nil
 }
@@ -412,7 +417,7 @@ func bestStub(stubs []stub, query string) string {
 
 // faults counts what a view may not have: what is illegal, what nobody said, files that
 // were not changed, folds that do not come back or come back to others.
-func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v pleat.View, s *seen) error {
+func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v transcript.View, s *seen) error {
 	note := func(kind string, list []string) {
 		for _, f := range list {
 			cell.Faults = append(cell.Faults, kind+" in "+c.s.Name+": "+f)

@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // Scaling is what one compaction of an arm takes as sessions grow: the same kind of
@@ -97,10 +99,10 @@ func quickest(ctx context.Context, a Arm, s *Session) (ScalePoint, error) {
 // scalePoint has an arm fold a session once. The tokenizer is a new one, because what it
 // remembers of an arm before would be a present to this one.
 func scalePoint(ctx context.Context, a Arm, s *Session) (ScalePoint, error) {
-	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
-	w := worker{s: s, tokens: pleat.NewTokenizer(pleat.Model{}, nil)}
+	toks := tokens.NewTokenizer(model.Model{}, nil)
+	w := worker{s: s, tokens: tokens.NewTokenizer(model.Model{}, nil)}
 	p := ScalePoint{Tokens: w.size(len(s.Messages))}
-	m, err := a.Open(ctx, Setup{Budget: scaleBudget, Tokens: tokens})
+	m, err := a.Open(ctx, Setup{Budget: scaleBudget, Tokens: toks})
 	if err != nil {
 		return p, err
 	}
@@ -113,7 +115,7 @@ func scalePoint(ctx context.Context, a Arm, s *Session) (ScalePoint, error) {
 	start = time.Now()
 	v, err := m.View(ctx, 0)
 	p.Folding = time.Since(start)
-	if err != nil && !errors.Is(err, pleat.ErrCannotFit) {
+	if err != nil && !errors.Is(err, fold.ErrCannotFit) {
 		return p, err
 	}
 	var now runtime.MemStats

@@ -8,13 +8,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // seen is a text as a reader finds it: lines, and where each word stands.
 type seen struct {
-	msgs  []pleat.Message // of a view; nil for what a recall gave
-	pages []bool          // which of them the method wrote
+	msgs  []transcript.Message // of a view; nil for what a recall gave
+	pages []bool               // which of them the method wrote
 	lines []string
 	words []map[string]bool  // of each line
 	made  []bool             // line was written by the method, not by the session
@@ -29,7 +29,7 @@ const window = 6
 
 // seeView reads a view. Source tells which of its messages came from the session as they
 // were.
-func seeView(v pleat.View, msgs []pleat.Message) *seen {
+func seeView(v transcript.View, msgs []transcript.Message) *seen {
 	s := &seen{msgs: msgs, at: make(map[string][]int32), sets: make(map[int]map[string]bool)}
 	for i, m := range msgs {
 		vm := v.Messages[i]
@@ -158,8 +158,8 @@ func splitLines(text string) []string {
 
 // blockLines are the lines that a reader finds in a block: of a call its arguments,
 // decoded.
-func blockLines(b pleat.Block) []string {
-	c, ok := b.(pleat.ToolCall)
+func blockLines(b transcript.Block) []string {
+	c, ok := b.(transcript.ToolCall)
 	if !ok {
 		return splitLines(blockText(b))
 	}
@@ -171,9 +171,9 @@ func blockLines(b pleat.Block) []string {
 }
 
 // ownLines are the lines of a block, long ones whole.
-func ownLines(b pleat.Block) []string {
+func ownLines(b transcript.Block) []string {
 	texts := []string{blockText(b)}
-	if c, ok := b.(pleat.ToolCall); ok {
+	if c, ok := b.(transcript.ToolCall); ok {
 		texts = callStrings(c.Input.String())
 	}
 	var out []string

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Session is a conversation to be compacted: complete, without the summaries that its
@@ -20,7 +20,7 @@ import (
 // no part of a budget here.
 type Session struct {
 	Name     string
-	Messages []pleat.Message
+	Messages []transcript.Message
 	Times    []time.Time // when each message was said, zero where nobody knows; nil: nobody knows
 	Changes  []Change    // of files, in order, as far as the log itself vouches for them
 
@@ -67,7 +67,7 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		}
 		place = append(place, len(s.Messages))
 		role := rec.Message.Role()
-		if rec.Message.Origin() == pleat.OriginSummary || len(s.Messages) == 0 && (role == pleat.RoleSystem || role == pleat.RoleDeveloper) {
+		if rec.Message.Origin() == transcript.OriginSummary || len(s.Messages) == 0 && (role == transcript.RoleSystem || role == transcript.RoleDeveloper) {
 			continue
 		}
 		lines = append(lines, rec.Line)
@@ -106,7 +106,7 @@ func (s *Session) answered() map[string]int {
 	at := make(map[string]int)
 	for i, m := range s.Messages {
 		for _, b := range m.Blocks().All() {
-			if r, ok := b.(pleat.ToolResult); ok {
+			if r, ok := b.(transcript.ToolResult); ok {
 				at[r.CallID] = i
 			}
 		}
@@ -197,7 +197,7 @@ func (s *Session) futureSpan() span {
 // request is the first message from i on, before end, that is the beginning of an answer:
 // what is before it was sent as a request. Without one it is end.
 func (s *Session) request(i, end int) int {
-	for i < end && (s.Messages[i].Role() != pleat.RoleAssistant || i > 0 && s.Messages[i-1].Role() == pleat.RoleAssistant) {
+	for i < end && (s.Messages[i].Role() != transcript.RoleAssistant || i > 0 && s.Messages[i-1].Role() == transcript.RoleAssistant) {
 		i++
 	}
 	return i
@@ -230,22 +230,22 @@ func (s *Session) chars(from, to int) int {
 }
 
 // blockText is what a block says: words, a call's input, a result's text.
-func blockText(b pleat.Block) string {
+func blockText(b transcript.Block) string {
 	switch b := b.(type) {
-	case pleat.Text:
+	case transcript.Text:
 		return b.Text.String()
-	case pleat.Thinking:
+	case transcript.Thinking:
 		return b.Text.String()
-	case pleat.ToolCall:
+	case transcript.ToolCall:
 		return b.Input.String()
-	case pleat.ToolResult:
+	case transcript.ToolResult:
 		return b.Text()
 	}
 	return ""
 }
 
 // messageText is all that the blocks of a message say.
-func messageText(m pleat.Message) string {
+func messageText(m transcript.Message) string {
 	var all []byte
 	for _, b := range m.Blocks().All() {
 		if t := blockText(b); t != "" {

@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Summarizer is a model that writes the summaries of every arm that makes any. Its
@@ -29,12 +32,12 @@ const summaryTries = 3
 
 // digest is what makes an arm ask the model: nothing ahead of need, no limit but the
 // number of digests, always as a text of its own, so that two runs ask the same.
-func (s *Summarizer) digest() pleat.DigestOptions {
+func (s *Summarizer) digest() digest.Options {
 	if s == nil {
-		return pleat.DigestOptions{}
+		return digest.Options{}
 	}
-	return pleat.DigestOptions{
-		Generator: s, Model: s.Model, Fork: pleat.ForkNever, NoBackground: true,
+	return digest.Options{
+		Generator: s, Model: s.Model, Fork: digest.ForkNever, NoBackground: true,
 		Deadline: 10 * time.Minute, Calls: -1, Breaker: -1,
 	}
 }
@@ -51,16 +54,16 @@ func (s *Summarizer) failed() error {
 }
 
 // Generate implements [pleat.Generator]: it asks the model, or the cache.
-func (s *Summarizer) Generate(ctx context.Context, req *pleat.Request, _ func(pleat.Delta)) (pleat.Reply, error) {
-	name := filepath.Join(s.Dir, "summaries", pleat.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt")
+func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+	name := filepath.Join(s.Dir, "summaries", transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt")
 	if data, err := os.ReadFile(name); err == nil {
-		return pleat.Reply{Messages: []pleat.Message{pleat.Assistant(pleat.Say(string(data)))}, Stop: pleat.StopEnd}, nil
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(string(data)))}, Stop: model.StopEnd}, nil
 	}
 	reply, err := s.Generator.Generate(ctx, req, nil)
-	if err == nil && reply.Stop == pleat.StopEnd {
+	if err == nil && reply.Stop == model.StopEnd {
 		err = keepText(name, replyText(reply))
 	}
-	if e, ok := errors.AsType[*pleat.APIError](err); ok && e.Overflow() {
+	if e, ok := errors.AsType[*model.APIError](err); ok && e.Overflow() {
 		return reply, err // the engine asks for less
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -73,7 +76,7 @@ func (s *Summarizer) Generate(ctx context.Context, req *pleat.Request, _ func(pl
 	return reply, err
 }
 
-func replyText(r pleat.Reply) string {
+func replyText(r model.Reply) string {
 	text := ""
 	for _, m := range r.Messages {
 		text += m.Text()
@@ -96,7 +99,7 @@ func keepText(name, text string) error {
 // if every arm that summarizes had to at every compaction, and every try were needed.
 func (s *Summarizer) Estimate(sessions []Session, opts Options) Estimate {
 	o := opts.withDefaults()
-	tokens := pleat.NewTokenizer(pleat.Model{}, nil)
+	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	e := Estimate{Known: true}
 	for i := range sessions {
 		w := worker{s: &sessions[i], tokens: tokens}

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // TestSummarizer has a script write the summaries of every arm that makes any. A second
 // run asks nothing and gives the same bytes; a model that fails ends the run.
 func TestSummarizer(t *testing.T) {
-	model := &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
+	mdl := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
 		return pleattest.Say("<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>").Reply, nil
 	}}
 	arms, err := ArmsByName("default", "four-layer", "tail", "summarize-85")
@@ -21,7 +22,7 @@ func TestSummarizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	sum := &Summarizer{Asked: Asked{Generator: model, Name: "script"}, Dir: dir}
+	sum := &Summarizer{Asked: Asked{Generator: mdl, Name: "script"}, Dir: dir}
 	o := Options{Arms: arms, Budgets: []int{4_000}, Chains: []int{1}, NoMoney: true, Summarizer: sum}
 	if e := sum.Estimate(small(t)[:1], o); e.Requests < 3 || e.Input == 0 || e.Known {
 		t.Errorf("got estimate %+v: want requests, tokens, and no price for a model without one", e)
@@ -38,20 +39,20 @@ func TestSummarizer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			first, asked = string(out), len(model.Requests())
+			first, asked = string(out), len(mdl.Requests())
 			continue
 		}
 		if string(out) != first {
 			t.Error("the second run gives another report")
 		}
-		if n := len(model.Requests()); asked == 0 || n != asked {
+		if n := len(mdl.Requests()); asked == 0 || n != asked {
 			t.Errorf("asked %d times, then %d times more", asked, n-asked)
 		}
 	}
 	if !strings.Contains(first, `"summaries":"script"`) {
 		t.Error("the report does not say who summarized")
 	}
-	c := (&worker{s: &small(t)[0], tokens: pleat.NewTokenizer(pleat.Model{}, nil), o: o}).newCut(small(t)[0].futureSpan())
+	c := (&worker{s: &small(t)[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o}).newCut(small(t)[0].futureSpan())
 	for k, arm := range arms {
 		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
 		if err != nil {
@@ -67,8 +68,8 @@ func TestSummarizer(t *testing.T) {
 	}
 
 	broken := errors.New("no credit")
-	o.Summarizer = &Summarizer{Asked: Asked{Generator: &pleattest.Script{Then: func(int, *pleat.Request) (pleat.Reply, error) {
-		return pleat.Reply{}, broken
+	o.Summarizer = &Summarizer{Asked: Asked{Generator: &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
+		return model.Reply{}, broken
 	}}, Name: "broken"}, Dir: dir}
 	if _, err := Run(t.Context(), small(t)[:1], o); !errors.Is(err, broken) {
 		t.Errorf("a model that fails: got %v", err)

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // SynthKind says what a synthetic session is about: which tools it uses most and what
@@ -37,7 +37,7 @@ type SynthOptions struct {
 // Synthetic is a made-up session that looks like the real ones, and what is true of it.
 type Synthetic struct {
 	Options  SynthOptions
-	Messages []pleat.Message
+	Messages []transcript.Message
 	Times    []time.Time // of each message, never decreasing; people leave and come back
 	Truth    Truth
 	Forks    []Fork // in the order of their places

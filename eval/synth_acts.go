@@ -3,7 +3,7 @@ package eval
 import (
 	"path"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // A synthAct is a piece of work: a few rounds that belong together.
@@ -72,9 +72,9 @@ func (s *synth) open() {
 	}
 	s.remember(ticket)
 	for range s.between(3, 6) {
-		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), pleat.TaskOpen})
+		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), userwords.TaskOpen})
 	}
-	s.truth.Plan[0].Status = pleat.TaskInProgress
+	s.truth.Plan[0].Status = userwords.TaskInProgress
 	s.think(s.x("The task is about the <noun> and how it is <verbed>. I should find out first where the <noun2> comes in, then decide."))
 	s.say(s.x("I'll start with an overview of the <noun> code and then go through it step by step."))
 	s.writePlan()
@@ -99,25 +99,25 @@ func (s *synth) progress() {
 	plan := append([]PlanItem(nil), s.truth.Plan...)
 	s.truth.Plan = plan
 	for i := range plan {
-		if plan[i].Status == pleat.TaskInProgress {
-			plan[i].Status = pleat.TaskDone
+		if plan[i].Status == userwords.TaskInProgress {
+			plan[i].Status = userwords.TaskDone
 			break
 		}
 	}
 	for i := range plan {
-		if plan[i].Status == pleat.TaskOpen {
-			plan[i].Status = pleat.TaskInProgress
+		if plan[i].Status == userwords.TaskOpen {
+			plan[i].Status = userwords.TaskInProgress
 			break
 		}
 	}
 	open := 0
 	for _, it := range plan {
-		if it.Status == pleat.TaskOpen {
+		if it.Status == userwords.TaskOpen {
 			open++
 		}
 	}
 	if open < 2 {
-		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), pleat.TaskOpen})
+		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), userwords.TaskOpen})
 	}
 	if n := len(s.truth.Plan); n > 12 { // finished work leaves the list
 		s.truth.Plan = s.truth.Plan[n-9:]

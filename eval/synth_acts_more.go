@@ -3,7 +3,7 @@ package eval
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // openings are the first words of a session.
@@ -466,7 +466,7 @@ func (s *synth) interrupt() {
 
 // close is the end: what is left is used, and the assistant sums up.
 func (s *synth) close() {
-	if n := len(s.msgs); n > 0 && s.msgs[n-1].Role() == pleat.RoleAssistant {
+	if n := len(s.msgs); n > 0 && s.msgs[n-1].Role() == transcript.RoleAssistant {
 		s.ask(s.x(pickOne(s.r, []string{"Where do we stand?", "Please sum up for <person>.", "Thanks, what is left?"})))
 	}
 	s.say(s.x("The <noun> part is done and its tests pass; the <adj> <noun2>s are still open. I would look at <fn> next."))

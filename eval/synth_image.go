@@ -7,12 +7,12 @@ import (
 	"hash/adler32"
 	"hash/crc32"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // screenshot is a small picture of noise in black and white. It is written here and not by
 // image/png, whose bytes may change with the Go release.
-func (s *synth) screenshot() pleat.Image {
+func (s *synth) screenshot() transcript.Image {
 	width, height := 8*s.between(20, 60), s.between(80, 300)
 	var pixels bytes.Buffer
 	for range height {
@@ -42,5 +42,5 @@ func (s *synth) screenshot() pleat.Image {
 		png = append(png, chunk...)
 		png = binary.BigEndian.AppendUint32(png, crc32.ChecksumIEEE(chunk))
 	}
-	return pleat.Image{MediaType: "image/png", Data: pleat.Plain(base64.StdEncoding.EncodeToString(png))}
+	return transcript.Image{MediaType: "image/png", Data: transcript.Plain(base64.StdEncoding.EncodeToString(png))}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // synthRule is a constraint that a person laid down and may come back to.
@@ -97,16 +97,16 @@ func (s *synth) human(answers int, parts ...phrase) int {
 	if len(parts) > 1 && s.chance(30) {
 		p = joinPhrases("\n\n", parts...)
 	}
-	blocks := []pleat.Block{pleat.Say(p.s)}
+	blocks := []transcript.Block{transcript.Say(p.s)}
 	if s.style.name == "claude" && s.chance(15) { // what the agent's program puts beside the words
 		reminder := s.x(pickOne(s.r, synthReminders))
-		blocks = append(blocks, pleat.Say("<system-reminder>\n"+reminder.s+"\n</system-reminder>"))
+		blocks = append(blocks, transcript.Say("<system-reminder>\n"+reminder.s+"\n</system-reminder>"))
 	}
 	if s.chance(2) || s.images == 0 && s.tokens > 90_000 {
 		s.images++
 		blocks = append(blocks, s.screenshot())
 	}
-	at := s.add(pleat.NewMessage(pleat.RoleUser, blocks...), p.marks, p.s)
+	at := s.add(transcript.NewMessage(transcript.RoleUser, blocks...), p.marks, p.s)
 	s.truth.Said = append(s.truth.Said, SaidTruth{Message: at, Text: p.s, Answers: answers})
 	return at
 }
@@ -315,7 +315,7 @@ func (s *synth) question() {
 		chosen, answer = a, pickOne(s.r, []string{"a", "a.", "do a", "the first one", "(a) sounds right"})
 	}
 	at := s.human(q, unmarked(answer))
-	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{Message: at, By: pleat.RoleUser, Text: chosen.s, Choice: chosen.s, Question: q})
+	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{Message: at, By: transcript.RoleUser, Text: chosen.s, Choice: chosen.s, Question: q})
 }
 
 // choices are ways to do something, as the assistant offers them.
@@ -340,7 +340,7 @@ func (s *synth) decide(reason phrase) {
 	}), "choice", choice, "reason", reason)
 	s.say(p)
 	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{
-		Message: len(s.msgs), By: pleat.RoleAssistant, Text: p.s, Choice: choice.s, Reason: reason.s, Question: -1,
+		Message: len(s.msgs), By: transcript.RoleAssistant, Text: p.s, Choice: choice.s, Reason: reason.s, Question: -1,
 	})
 }
 

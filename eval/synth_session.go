@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // synthStream keeps the random numbers of sessions apart from those of other generators.
@@ -17,14 +18,14 @@ const synthStream = 0x9e3779b97f4a7c15
 type synth struct {
 	o     SynthOptions
 	r     *rand.Rand
-	count pleat.Counter
+	count tokens.Counter
 	p     synthProject
 	style agentStyle // whose tools the agent has
 	chinese,
 	japanese bool // synthLanguages that people sometimes write in
 
 	now     time.Time
-	msgs    []pleat.Message
+	msgs    []transcript.Message
 	times   []time.Time
 	tokens  int
 	largest int // tokens of the largest block
@@ -74,7 +75,7 @@ const (
 )
 
 func newSynth(o SynthOptions) *synth {
-	s := &synth{o: o, r: rand.New(rand.NewPCG(o.Seed, synthStream)), count: pleat.O200k(), taken: map[string]bool{}, commands: map[string]int{}}
+	s := &synth{o: o, r: rand.New(rand.NewPCG(o.Seed, synthStream)), count: tokens.O200k(), taken: map[string]bool{}, commands: map[string]int{}}
 	s.lits = make([]litEntry, 1) // id 0 is nobody's
 	s.truth.PlanMessage = -1
 	s.style = pickOne(s.r, agentStyles)
@@ -158,7 +159,7 @@ func (s *synth) jitter(seconds int) time.Duration {
 }
 
 // add appends a message and notes which literals it holds.
-func (s *synth) add(m pleat.Message, marks []litMark, texts ...string) int {
+func (s *synth) add(m transcript.Message, marks []litMark, texts ...string) int {
 	at := len(s.msgs)
 	s.msgs, s.times = append(s.msgs, m), append(s.times, s.now)
 	for _, t := range texts {
@@ -172,7 +173,7 @@ func (s *synth) add(m pleat.Message, marks []litMark, texts ...string) int {
 	return at
 }
 
-func (s *synth) note(at int, k litMark, by pleat.Role) {
+func (s *synth) note(at int, k litMark, by transcript.Role) {
 	l := &s.lits[k.id]
 	list := &l.Shown
 	switch {
@@ -184,7 +185,7 @@ func (s *synth) note(at int, k litMark, by pleat.Role) {
 		return
 	case l.First == at:
 		return
-	case by == pleat.RoleAssistant:
+	case by == transcript.RoleAssistant:
 		list = &l.Uses
 	}
 	if n := len(*list); n == 0 || (*list)[n-1] != at {
@@ -208,28 +209,28 @@ func (s *synth) do(c pendingCall) { s.pending = append(s.pending, c) }
 
 // step ends the answer: the assistant's message and, if it calls tools, their results.
 func (s *synth) step() int {
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	var marks []litMark
 	var texts []string
-	put := func(b pleat.Block, p phrase) {
+	put := func(b transcript.Block, p phrase) {
 		blocks, marks, texts = append(blocks, b), append(marks, p.marks...), append(texts, p.s)
 	}
 	if s.thought.s != "" {
-		put(pleat.Thinking{Text: pleat.Plain(s.thought.s), Signature: s.signature(len(s.thought.s))}, s.thought)
+		put(transcript.Thinking{Text: transcript.Plain(s.thought.s), Signature: s.signature(len(s.thought.s))}, s.thought)
 	}
 	if len(s.said) > 0 {
 		p := joinPhrases("\n\n", s.said...)
-		put(pleat.Say(p.s), p)
+		put(transcript.Say(p.s), p)
 	}
 	calls := s.pending
 	ids := make([]string, len(calls))
 	for i, c := range calls {
 		ids[i] = s.style.id(s)
-		put(pleat.Call(ids[i], c.tool, c.input.s), c.input)
+		put(transcript.Call(ids[i], c.tool, c.input.s), c.input)
 	}
 	s.thought, s.said, s.pending = phrase{}, nil, nil
 	s.now = s.now.Add(2*time.Second + s.jitter(25))
-	at := s.add(pleat.Assistant(blocks...), marks, texts...)
+	at := s.add(transcript.Assistant(blocks...), marks, texts...)
 	if len(calls) > 0 {
 		s.answer(at, ids, calls)
 	}
@@ -238,7 +239,7 @@ func (s *synth) step() int {
 
 // answer adds the results of the calls in message at.
 func (s *synth) answer(at int, ids []string, calls []pendingCall) {
-	results := make([]pleat.ToolResult, len(calls))
+	results := make([]transcript.ToolResult, len(calls))
 	var marks []litMark
 	var texts []string
 	s.now = s.now.Add(s.jitter(4))
@@ -246,12 +247,12 @@ func (s *synth) answer(at int, ids []string, calls []pendingCall) {
 		if c.command != "" {
 			s.now = s.now.Add(s.jitter(40))
 		}
-		results[i] = pleat.Result(ids[i], c.result.s)
+		results[i] = transcript.Result(ids[i], c.result.s)
 		results[i].Error = c.failed && s.style.marksErrors
 		marks, texts = append(marks, c.result.marks...), append(texts, c.result.s)
 		s.recordCall(at, ids[i], c)
 	}
-	s.add(pleat.Results(results...), marks, texts...)
+	s.add(transcript.Results(results...), marks, texts...)
 }
 
 // recordCall writes a call, and what it did, into the truth.

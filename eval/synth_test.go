@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // synthSample is made once for all tests.
@@ -118,7 +120,7 @@ func TestSynthesizeSeedsDiffer(t *testing.T) {
 
 func TestSynthesizeLegal(t *testing.T) {
 	eachSynth(t, func(t *testing.T, s Synthetic) {
-		req := &pleat.Request{Model: "m", MaxTokens: 1000, Messages: s.Messages}
+		req := &model.Request{Model: "m", MaxTokens: 1000, Messages: s.Messages}
 		body, err := anthropic.Encode(req)
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +129,7 @@ func TestSynthesizeLegal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range a.Check(pleat.Model{}) {
+		for _, v := range a.Check(model.Model{}) {
 			t.Errorf("anthropic: %v", v)
 		}
 		if body, err = openai.EncodeChat(req); err != nil {
@@ -137,7 +139,7 @@ func TestSynthesizeLegal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range c.Check(pleat.Model{}) {
+		for _, v := range c.Check(model.Model{}) {
 			t.Errorf("chat: %v", v)
 		}
 		if body, err = openai.EncodeResponses(req); err != nil {
@@ -147,10 +149,10 @@ func TestSynthesizeLegal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range r.Check(pleat.Model{}) {
+		for _, v := range r.Check(model.Model{}) {
 			t.Errorf("responses: %v", v)
 		}
-		tr := pleat.NewTranscript(s.Messages...)
+		tr := transcript.NewTranscript(s.Messages...)
 		if n := len(tr.Orphans()); n > 0 {
 			t.Errorf("%d results answer no call", n)
 		}
@@ -172,31 +174,31 @@ type synthMix struct {
 
 func measureSynth(s Synthetic) synthMix {
 	var m synthMix
-	count := pleat.O200k()
+	count := tokens.O200k()
 	for i, msg := range s.Messages {
 		calls := 0
 		for _, b := range msg.Blocks().All() {
 			n := 0
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				n = count.Count(b.Text.String())
-				if msg.Role() == pleat.RoleUser {
+				if msg.Role() == transcript.RoleUser {
 					m.said += n
 				} else {
 					m.prose += n
 				}
-			case pleat.Thinking:
+			case transcript.Thinking:
 				n = count.Count(b.Text.String())
 				m.thinking += n
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				calls++
 				n = count.Count(b.Input.String())
 				m.calls += n
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				n = count.Count(b.Text())
 				m.results += n
 				m.sizes = append(m.sizes, n)
-			case pleat.Image:
+			case transcript.Image:
 				m.images++
 			}
 			m.total += n
@@ -298,7 +300,7 @@ func TestSynthesizeForks(t *testing.T) {
 	}
 }
 
-func synthJSON(t *testing.T, m pleat.Message) string {
+func synthJSON(t *testing.T, m transcript.Message) string {
 	t.Helper()
 	b, err := json.Marshal(m)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // agentStyle is an agent's set of tools: their names, arguments and the form of their results.
@@ -389,7 +389,7 @@ func (s *synth) listFiles() {
 func (s *synth) writePlan() {
 	var list []map[string]string // encoding/json sorts the members
 	for i, it := range s.truth.Plan {
-		status := map[pleat.TaskStatus]string{pleat.TaskOpen: "pending", pleat.TaskInProgress: "in_progress", pleat.TaskDone: "completed"}[it.Status]
+		status := map[userwords.TaskStatus]string{userwords.TaskOpen: "pending", userwords.TaskInProgress: "in_progress", userwords.TaskDone: "completed"}[it.Status]
 		switch s.style.name {
 		case "codex":
 			list = append(list, map[string]string{"step": it.Text, "status": status})

@@ -1,6 +1,9 @@
 package eval
 
-import "github.com/pleat-dev/pleat"
+import (
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
 
 // Truth is what is true of a synthetic session at its end. Messages are named by their
 // index.
@@ -91,9 +94,9 @@ type LiteralTruth struct {
 	Kind  LiteralKind
 	Line  string // the line or sentence that held it first
 	First int
-	By    pleat.Role // who brought it up: tool, user or assistant
-	Shown []int      // later messages of tools and people that hold it
-	Uses  []int      // later messages of the assistant that hold it
+	By    transcript.Role // who brought it up: tool, user or assistant
+	Shown []int           // later messages of tools and people that hold it
+	Uses  []int           // later messages of the assistant that hold it
 }
 
 // Needs reports whether the assistant uses the literal after message cut, when everything
@@ -140,7 +143,7 @@ func (c ConstraintTruth) InForce() bool { return c.Withdrawn < 0 }
 // DecisionTruth is a choice between ways, with its reason.
 type DecisionTruth struct {
 	Message  int
-	By       pleat.Role
+	By       transcript.Role
 	Text     string // the sentence, verbatim; in message Question if there is one
 	Choice   string // occurs in Text
 	Reason   string // occurs in Text; empty if none was given
@@ -150,5 +153,5 @@ type DecisionTruth struct {
 // PlanItem is an entry of the agent's task list.
 type PlanItem struct {
 	Text   string
-	Status pleat.TaskStatus
+	Status userwords.TaskStatus
 }

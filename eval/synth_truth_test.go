@@ -12,26 +12,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // synthSaid returns everything that a message says: its text, what its calls hold, unescaped,
 // and its results.
-func synthSaid(m pleat.Message) string {
+func synthSaid(m transcript.Message) string {
 	var b strings.Builder
 	for _, blk := range m.Blocks().All() {
 		switch blk := blk.(type) {
-		case pleat.Text:
+		case transcript.Text:
 			b.WriteString(blk.Text.String())
-		case pleat.Thinking:
+		case transcript.Thinking:
 			b.WriteString(blk.Text.String())
-		case pleat.ToolCall:
+		case transcript.ToolCall:
 			var v any
 			if err := json.Unmarshal([]byte(blk.Input.String()), &v); err != nil {
 				panic(err)
 			}
 			writeSynthValues(&b, v)
-		case pleat.ToolResult:
+		case transcript.ToolResult:
 			b.WriteString(blk.Text())
 		}
 		b.WriteString("\n")
@@ -101,7 +104,7 @@ func TestSynthesizeLiterals(t *testing.T) {
 				t.Errorf("%q: by %s, truth says %s", l.Text, by, l.By)
 			}
 			for _, u := range l.Uses {
-				if s.Messages[u].Role() != pleat.RoleAssistant {
+				if s.Messages[u].Role() != transcript.RoleAssistant {
 					t.Errorf("%q: use %d is no message of the assistant", l.Text, u)
 				}
 			}
@@ -142,7 +145,7 @@ func TestSynthesizePeople(t *testing.T) {
 	eachSynth(t, func(t *testing.T, s Synthetic) {
 		var typed []int
 		for i, m := range s.Messages {
-			if m.Role() == pleat.RoleUser {
+			if m.Role() == transcript.RoleUser {
 				typed = append(typed, i)
 			}
 		}
@@ -150,7 +153,7 @@ func TestSynthesizePeople(t *testing.T) {
 		for _, w := range s.Truth.Said {
 			if w.Via == "" {
 				said = append(said, w.Message)
-				if got := s.Messages[w.Message].Blocks().At(0).(pleat.Text).Text.String(); got != w.Text {
+				if got := s.Messages[w.Message].Blocks().At(0).(transcript.Text).Text.String(); got != w.Text {
 					t.Errorf("message %d: %q, truth says %q", w.Message, got, w.Text)
 				}
 			} else if !strings.HasSuffix(synthSaid(s.Messages[w.Message]), w.Text+"\n") {
@@ -174,7 +177,7 @@ func TestSynthesizePeople(t *testing.T) {
 				t.Errorf("rule %q does not replace %q", c.Text, s.Truth.Constraints[c.Replaces].Text)
 			}
 			for _, r := range c.Restated {
-				if r <= c.Message || s.Messages[r].Role() != pleat.RoleUser {
+				if r <= c.Message || s.Messages[r].Role() != transcript.RoleUser {
 					t.Errorf("rule %q is not said again in message %d", c.Text, r)
 				}
 			}
@@ -208,7 +211,7 @@ func TestSynthesizeObeys(t *testing.T) {
 					continue
 				}
 				for _, b := range s.Messages[call.Message].Blocks().All() {
-					if b, ok := b.(pleat.ToolCall); ok && b.ID == call.ID && !pleat.DescribeCall(b).Harmless {
+					if b, ok := b.(transcript.ToolCall); ok && b.ID == call.ID && !toolcall.DescribeCall(b).Harmless {
 						t.Errorf("message %d changes %s, although %q", call.Message, call.Path, c.Text)
 					}
 				}
@@ -222,7 +225,7 @@ func TestSynthesizeObeys(t *testing.T) {
 
 func TestSynthesizePlanAndCalls(t *testing.T) {
 	eachSynth(t, func(t *testing.T, s Synthetic) {
-		var u pleat.UserWords
+		var u userwords.Words
 		for i, m := range s.Messages {
 			u.Add(i, m)
 		}
@@ -236,13 +239,13 @@ func TestSynthesizePlanAndCalls(t *testing.T) {
 		if u.Tasks().Message != s.Truth.PlanMessage {
 			t.Errorf("task list of message %d, truth says %d", u.Tasks().Message, s.Truth.PlanMessage)
 		}
-		tr := pleat.NewTranscript(s.Messages...)
+		tr := transcript.NewTranscript(s.Messages...)
 		n := 0
 		for i := range tr.Rounds() {
 			for _, c := range tr.Round(i).Calls {
 				want := s.Truth.Calls[n]
 				n++
-				if c.ID != want.ID || c.Call.Message != want.Message || c.Result.Message != want.Result || tr.Block(c.Call).(pleat.ToolCall).Name != want.Tool {
+				if c.ID != want.ID || c.Call.Message != want.Message || c.Result.Message != want.Result || tr.Block(c.Call).(transcript.ToolCall).Name != want.Tool {
 					t.Fatalf("call %d: %+v, truth says %+v", n, c, want)
 				}
 				if want.StaleBy >= 0 && (want.StaleBy <= n-1 || s.Truth.Calls[want.StaleBy].Path == "") {
@@ -267,7 +270,7 @@ func TestSynthesizeCommands(t *testing.T) {
 		found := map[string]runs{}
 		for i, m := range s.Messages {
 			for _, b := range m.Blocks().All() {
-				c, ok := b.(pleat.ToolCall)
+				c, ok := b.(transcript.ToolCall)
 				if !ok {
 					continue
 				}
@@ -319,7 +322,7 @@ func (r *synthReplay) replace(p, old, with string) {
 	r.files[p] = strings.Replace(r.files[p], old, with, 1)
 }
 
-func (r *synthReplay) call(c pleat.ToolCall) {
+func (r *synthReplay) call(c transcript.ToolCall) {
 	r.t.Helper()
 	in := map[string]any{}
 	if err := json.Unmarshal([]byte(c.Input.String()), &in); err != nil {
@@ -413,7 +416,7 @@ func TestSynthesizeFiles(t *testing.T) {
 		}
 		for _, m := range s.Messages {
 			for _, b := range m.Blocks().All() {
-				if c, ok := b.(pleat.ToolCall); ok && !failed[c.ID] {
+				if c, ok := b.(transcript.ToolCall); ok && !failed[c.ID] {
 					r.call(c)
 				}
 			}
@@ -452,17 +455,17 @@ func TestSynthesizeReads(t *testing.T) {
 			r.files[f.Path] = f.Before
 		}
 	}
-	tr := pleat.NewTranscript(s.Messages...)
+	tr := transcript.NewTranscript(s.Messages...)
 	n, shown := 0, 0
 	for i := range tr.Rounds() {
 		round := tr.Round(i)
 		for _, c := range round.Calls {
-			call := tr.Block(c.Call).(pleat.ToolCall)
+			call := tr.Block(c.Call).(transcript.ToolCall)
 			truth := s.Truth.Calls[n]
 			n++
 			if call.Name == "Read" {
 				lines := strings.Split(r.files[truth.Path], "\n")
-				for line := range strings.Lines(tr.Block(c.Result).(pleat.ToolResult).Text()) {
+				for line := range strings.Lines(tr.Block(c.Result).(transcript.ToolResult).Text()) {
 					number, text, ok := strings.Cut(strings.TrimRight(line, "\n"), "→")
 					if !ok {
 						break
@@ -496,9 +499,9 @@ func TestSynthesizeLedger(t *testing.T) {
 			}
 		}
 		want += len(truth)
-		for _, p := range pleat.LedgerOf(pleat.NewTranscript(s.Messages...)).Changed() {
+		for _, p := range ledger.Of(transcript.NewTranscript(s.Messages...)).Changed() {
 			name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Path), s.Truth.Root), "/")
-			if slices.ContainsFunc(s.Truth.Files, func(f FileTruth) bool { return p.State == pleat.CallDelete && strings.HasPrefix(f.Path, name+"/") }) {
+			if slices.ContainsFunc(s.Truth.Files, func(f FileTruth) bool { return p.State == toolcall.CallDelete && strings.HasPrefix(f.Path, name+"/") }) {
 				continue // a directory that was deleted as a whole
 			}
 			told++
@@ -508,7 +511,7 @@ func TestSynthesizeLedger(t *testing.T) {
 				continue
 			}
 			right++
-			if (p.State == pleat.CallDelete) == (f.State == FileDeleted) && (p.State == pleat.CallCreate) == (f.State == FileCreated) {
+			if (p.State == toolcall.CallDelete) == (f.State == FileDeleted) && (p.State == toolcall.CallCreate) == (f.State == FileCreated) {
 				states++
 			} else {
 				t.Logf("%s: the ledger says %s, truth %s", f.Path, p.State, f.State)

@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
-func (s *storeTest) claimer() pleat.Claimer {
+func (s *storeTest) claimer() store.Claimer {
 	s.Helper()
-	return optional[pleat.Claimer](s)
+	return optional[store.Claimer](s)
 }
 
 // take claims and says whether it was given.
-func (s *storeTest) take(key pleat.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool) {
+func (s *storeTest) take(key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool) {
 	s.Helper()
 	release, ok, err := s.claimer().Claim(s.Context(), key, what, ttl)
 	if err != nil {
@@ -40,9 +40,9 @@ func (s *storeTest) claim() {
 	other := key
 	other.Tenant += "x"
 	for _, free := range []struct {
-		key  pleat.SessionKey
+		key  store.SessionKey
 		what string
-	}{{key, "index"}, {key, ""}, {key, "digest\x00"}, {s.key("b"), "digest"}, {other, "digest"}, {pleat.SessionKey{Tenant: key.Tenant, Session: key.Session + "digest"}, ""}} {
+	}{{key, "index"}, {key, ""}, {key, "digest\x00"}, {s.key("b"), "digest"}, {other, "digest"}, {store.SessionKey{Tenant: key.Tenant, Session: key.Session + "digest"}, ""}} {
 		r, ok := s.take(free.key, free.what, time.Hour)
 		if !ok {
 			s.Errorf("%q of %v is held by the claim for other work", free.what, free.key)
@@ -86,7 +86,7 @@ func (s *storeTest) claim() {
 }
 
 // keptAcrossReopen: a claim belongs to nobody's memory.
-func (s *storeTest) keptAcrossReopen(key pleat.SessionKey) {
+func (s *storeTest) keptAcrossReopen(key store.SessionKey) {
 	if s.opts.Reopen == nil {
 		return
 	}

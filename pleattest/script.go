@@ -6,7 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Script is a model that follows a script: each request gets the next step's answer. It
@@ -15,15 +16,15 @@ type Script struct {
 	// Steps answer the first requests, one each.
 	Steps []Step
 	// Then answers what comes after them; n counts all requests from 0. Nil: an error.
-	Then func(n int, req *pleat.Request) (pleat.Reply, error)
+	Then func(n int, req *model.Request) (model.Reply, error)
 
 	mu       sync.Mutex
-	requests []*pleat.Request
+	requests []*model.Request
 }
 
 // Step is one answer of a [Script].
 type Step struct {
-	Reply pleat.Reply
+	Reply model.Reply
 	Err   error
 	// Hang waits until the request is cancelled and returns its error.
 	Hang bool
@@ -31,32 +32,32 @@ type Step struct {
 
 // Say is a step that answers with text and stops.
 func Say(text string) Step {
-	return Step{Reply: pleat.Reply{
-		Messages: []pleat.Message{pleat.Assistant(pleat.Text{Text: pleat.Plain(text)})}, Stop: pleat.StopEnd,
+	return Step{Reply: model.Reply{
+		Messages: []transcript.Message{transcript.Assistant(transcript.Text{Text: transcript.Plain(text)})}, Stop: model.StopEnd,
 	}}
 }
 
 // Use is a step that calls tools.
-func Use(calls ...pleat.ToolCall) Step {
-	blocks := make([]pleat.Block, len(calls))
+func Use(calls ...transcript.ToolCall) Step {
+	blocks := make([]transcript.Block, len(calls))
 	for i, c := range calls {
 		blocks[i] = c
 	}
-	return Step{Reply: pleat.Reply{Messages: []pleat.Message{pleat.Assistant(blocks...)}, Stop: pleat.StopToolUse}}
+	return Step{Reply: model.Reply{Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopToolUse}}
 }
 
 // Fail is a step that ends in an error.
 func Fail(err error) Step { return Step{Err: err} }
 
 // Generate implements [pleat.Generator].
-func (s *Script) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+func (s *Script) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	n, step, err := s.next(req)
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	if step.Hang {
 		<-ctx.Done()
-		return pleat.Reply{}, fmt.Errorf("scripted answer %d: %w", n, ctx.Err())
+		return model.Reply{}, fmt.Errorf("scripted answer %d: %w", n, ctx.Err())
 	}
 	if sink != nil {
 		stream(step.Reply, sink)
@@ -64,7 +65,7 @@ func (s *Script) Generate(ctx context.Context, req *pleat.Request, sink func(ple
 	return step.Reply, step.Err
 }
 
-func (s *Script) next(req *pleat.Request) (int, Step, error) {
+func (s *Script) next(req *model.Request) (int, Step, error) {
 	s.mu.Lock()
 	n := len(s.requests)
 	r := *req
@@ -81,17 +82,17 @@ func (s *Script) next(req *pleat.Request) (int, Step, error) {
 	return n, Step{Reply: reply, Err: err}, nil
 }
 
-func stream(r pleat.Reply, sink func(pleat.Delta)) {
+func stream(r model.Reply, sink func(model.Delta)) {
 	index := 0
 	for _, m := range r.Messages {
 		for _, b := range m.Blocks().All() {
-			d := pleat.Delta{Kind: b.Kind(), Index: index}
+			d := model.Delta{Kind: b.Kind(), Index: index}
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				d.Text = b.Text.String()
-			case pleat.Thinking:
+			case transcript.Thinking:
 				d.Text = b.Text.String()
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
 			}
 			sink(d)
@@ -101,7 +102,7 @@ func stream(r pleat.Reply, sink func(pleat.Delta)) {
 }
 
 // Requests are the requests that the model got, in order.
-func (s *Script) Requests() []*pleat.Request {
+func (s *Script) Requests() []*model.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)

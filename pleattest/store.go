@@ -14,14 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // StoreOptions says what else a store under test can do. A nil pointer means: nothing.
 type StoreOptions struct {
 	// Reopen closes the store and opens it again with what it holds. Nil means that
 	// the store does not outlive its value, and the clauses about that are left out.
-	Reopen func(t *testing.T, store pleat.Store) pleat.Store
+	Reopen func(t *testing.T, store store.Store) store.Store
 }
 
 // TestStore holds a store to the contract of [pleat.Store], and to those of
@@ -33,7 +34,7 @@ type StoreOptions struct {
 //	func TestConformance(t *testing.T) {
 //		pleattest.TestStore(t, func(t *testing.T) pleat.Store { return pleat.NewMemStore() }, nil)
 //	}
-func TestStore(t *testing.T, open func(t *testing.T) pleat.Store, opts *StoreOptions) {
+func TestStore(t *testing.T, open func(t *testing.T) store.Store, opts *StoreOptions) {
 	if opts == nil {
 		opts = &StoreOptions{}
 	}
@@ -90,7 +91,7 @@ func TestStore(t *testing.T, open func(t *testing.T) pleat.Store, opts *StoreOpt
 // storeTest is one clause under test, with short words for the usual steps.
 type storeTest struct {
 	*testing.T
-	pleat.Store
+	store.Store
 	opts *StoreOptions
 }
 
@@ -106,11 +107,11 @@ func optional[T any](s *storeTest) T {
 }
 
 // key names a session of this clause.
-func (s *storeTest) key(name string) pleat.SessionKey {
-	return pleat.SessionKey{Tenant: "pleattest", Session: s.Name() + "/" + name}
+func (s *storeTest) key(name string) store.SessionKey {
+	return store.SessionKey{Tenant: "pleattest", Session: s.Name() + "/" + name}
 }
 
-func (s *storeTest) append(key pleat.SessionKey, last uint64, entries ...pleat.Entry) uint64 {
+func (s *storeTest) append(key store.SessionKey, last uint64, entries ...store.Entry) uint64 {
 	s.Helper()
 	got, err := s.Append(s.Context(), key, last, entries...)
 	if err != nil {
@@ -122,9 +123,9 @@ func (s *storeTest) append(key pleat.SessionKey, last uint64, entries ...pleat.E
 	return got
 }
 
-func (s *storeTest) scan(key pleat.SessionKey, from uint64, kinds ...pleat.EntryKind) []pleat.Entry {
+func (s *storeTest) scan(key store.SessionKey, from uint64, kinds ...store.EntryKind) []store.Entry {
 	s.Helper()
-	var entries []pleat.Entry
+	var entries []store.Entry
 	for e, err := range s.Scan(s.Context(), key, from, kinds...) {
 		if err != nil {
 			s.Fatalf("Scan(%v, %d): %v", key, from, err)
@@ -135,7 +136,7 @@ func (s *storeTest) scan(key pleat.SessionKey, from uint64, kinds ...pleat.Entry
 }
 
 // check compares what a scan finds with what was appended, and every body.
-func (s *storeTest) check(key pleat.SessionKey, want []pleat.Entry) {
+func (s *storeTest) check(key store.SessionKey, want []store.Entry) {
 	s.Helper()
 	got := s.scan(key, 0)
 	if d := diff(asStored(want), got); d != "" {
@@ -156,15 +157,15 @@ func (s *storeTest) check(key pleat.SessionKey, want []pleat.Entry) {
 }
 
 // asStored turns appended entries into what a scan from the beginning returns.
-func asStored(entries []pleat.Entry) []pleat.Entry {
+func asStored(entries []store.Entry) []store.Entry {
 	out := slices.Clone(entries)
 	for i := range out {
 		e := &out[i]
 		e.Seq = uint64(i + 1)
 		e.Time = time.UnixMilli(e.Time.UnixMilli()).UTC()
-		e.BodySize, e.BodyHash, e.Text = len(e.Body), pleat.Hash{}, ""
+		e.BodySize, e.BodyHash, e.Text = len(e.Body), transcript.Hash{}, ""
 		if len(e.Body) > 0 {
-			e.BodyHash = pleat.HashOf(e.Body)
+			e.BodyHash = transcript.HashOf(e.Body)
 		}
 		if len(e.Data) == 0 {
 			e.Data = nil
@@ -185,15 +186,15 @@ func diff(want, got any) string {
 var storeClock = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 
 // message makes a plain entry.
-func message(n int) pleat.Entry {
-	return pleat.Entry{
-		Kind: pleat.EntryMessage, Time: storeClock.Add(time.Duration(n) * time.Second),
+func message(n int) store.Entry {
+	return store.Entry{
+		Kind: store.EntryMessage, Time: storeClock.Add(time.Duration(n) * time.Second),
 		Data: fmt.Appendf(nil, `{"n":%d}`, n), Body: fmt.Appendf(nil, "body number %d", n),
 	}
 }
 
-func messages(from, to int) []pleat.Entry {
-	var out []pleat.Entry
+func messages(from, to int) []store.Entry {
+	var out []store.Entry
 	for n := from; n < to; n++ {
 		out = append(out, message(n))
 	}
@@ -211,21 +212,21 @@ func (s *storeTest) appendAndScan() {
 	for _, from := range []uint64{0, 1, 2, 350, 699, 700, 701, 1 << 40} {
 		got := s.scan(key, from)
 		want := asStored(all)[min(max(from, 1)-1, 700):]
-		if d := diff(want, append([]pleat.Entry{}, got...)); d != "" {
+		if d := diff(want, append([]store.Entry{}, got...)); d != "" {
 			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
 		}
 	}
 	// What the store sets is not taken from the caller.
 	bad := message(700)
-	bad.Seq, bad.BodyHash, bad.BodySize = 7, pleat.HashOf("else"), 99
+	bad.Seq, bad.BodyHash, bad.BodySize = 7, transcript.HashOf("else"), 99
 	s.append(key, last, bad)
 	s.check(key, append(all, message(700)))
 }
 
 func (s *storeTest) kinds() {
 	key := s.key("a")
-	var all []pleat.Entry
-	kinds := []pleat.EntryKind{pleat.EntrySession, pleat.EntryMessage, pleat.EntryMessage, pleat.EntryFold, "a kind of its own"}
+	var all []store.Entry
+	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryMessage, store.EntryFold, "a kind of its own"}
 	for i := range 1000 {
 		e := message(i)
 		e.Kind = kinds[i*7%len(kinds)]
@@ -233,9 +234,9 @@ func (s *storeTest) kinds() {
 	}
 	s.append(key, 0, all[:10]...)
 	s.append(key, 10, all[10:]...)
-	for _, want := range [][]pleat.EntryKind{{pleat.EntryFold}, {pleat.EntryMessage, pleat.EntryFold}, {"a kind of its own", "none"}, {"none"}} {
+	for _, want := range [][]store.EntryKind{{store.EntryFold}, {store.EntryMessage, store.EntryFold}, {"a kind of its own", "none"}, {"none"}} {
 		for _, from := range []uint64{0, 3, 500, 999, 1000, 1001} {
-			var expect []pleat.Entry
+			var expect []store.Entry
 			for _, e := range asStored(all) {
 				if e.Seq >= from && slices.Contains(want, e.Kind) {
 					expect = append(expect, e)
@@ -253,39 +254,39 @@ func (s *storeTest) emptyCases() {
 	if got := s.scan(key, 0); len(got) != 0 {
 		s.Errorf("Scan of a session that is not there: %v", got)
 	}
-	if _, err := s.Body(s.Context(), key, pleat.HashOf("x")); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("x")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of a session that is not there: %v, want ErrNotFound", err)
 	}
-	if found, err := s.Find(s.Context(), key.Tenant, pleat.EntryPrefix); err != nil || len(found) != 0 {
+	if found, err := s.Find(s.Context(), key.Tenant, store.EntryPrefix); err != nil || len(found) != 0 {
 		s.Errorf("Find without labels: %v, %v", found, err)
 	}
 	s.append(key, 0) // nothing, after nothing
 	if got := s.scan(key, 0); len(got) != 0 {
 		s.Errorf("Scan after an Append of nothing: %v", got)
 	}
-	if _, err := s.Append(s.Context(), key, 3); !errors.Is(err, pleat.ErrConflict) {
+	if _, err := s.Append(s.Context(), key, 3); !errors.Is(err, store.ErrConflict) {
 		s.Errorf("Append of nothing after entry 3: %v, want ErrConflict", err)
 	}
-	if _, err := s.Append(s.Context(), key, 0, pleat.Entry{}); err == nil {
+	if _, err := s.Append(s.Context(), key, 0, store.Entry{}); err == nil {
 		s.Error("Append of an entry without a kind succeeded")
 	}
-	bare := []pleat.Entry{{Kind: "k"}, {Kind: "k", Data: []byte{}, Body: []byte{}}}
+	bare := []store.Entry{{Kind: "k"}, {Kind: "k", Data: []byte{}, Body: []byte{}}}
 	s.append(key, 0, bare...)
 	s.check(key, bare)
-	if _, err := s.Body(s.Context(), key, pleat.Hash{}); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := s.Body(s.Context(), key, transcript.Hash{}); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of the zero hash: %v, want ErrNotFound", err)
 	}
-	if _, err := s.Body(s.Context(), key, pleat.HashOf("")); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of the hash of nothing: %v, want ErrNotFound", err)
 	}
-	nameless := pleat.SessionKey{Tenant: s.Name()}
+	nameless := store.SessionKey{Tenant: s.Name()}
 	s.append(nameless, 0, message(1))
 	s.check(nameless, messages(1, 2))
 }
 
 func (s *storeTest) bodies() {
 	key := s.key("a")
-	all := []pleat.Entry{
+	all := []store.Entry{
 		{Kind: "k", Body: []byte("once")},
 		{Kind: "k", Body: []byte("twice")},
 		{Kind: "k", Body: []byte("twice")},
@@ -297,10 +298,10 @@ func (s *storeTest) bodies() {
 	s.append(key, 0, all[:3]...)
 	s.append(key, 3, all[3:]...)
 	s.check(key, all)
-	again := []pleat.Entry{{Kind: "other", Body: []byte("once")}}
+	again := []store.Entry{{Kind: "other", Body: []byte("once")}}
 	s.append(s.key("b"), 0, again...)
 	s.check(s.key("b"), again)
-	if _, err := s.Body(s.Context(), key, pleat.HashOf("never")); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("never")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body that was never appended: %v, want ErrNotFound", err)
 	}
 }
@@ -308,7 +309,7 @@ func (s *storeTest) bodies() {
 // noise makes bytes that do not compress.
 func noise(n int) []byte {
 	out := make([]byte, 0, n+32)
-	for h := pleat.HashOf("noise"); len(out) < n; h = pleat.HashOf(h[:]) {
+	for h := transcript.HashOf("noise"); len(out) < n; h = transcript.HashOf(h[:]) {
 		out = append(out, h[:]...)
 	}
 	return out[:n]
@@ -316,7 +317,7 @@ func noise(n int) []byte {
 
 func (s *storeTest) bigBody() {
 	key := s.key("a")
-	all := []pleat.Entry{
+	all := []store.Entry{
 		{Kind: "k", Body: noise(10 << 20), Data: noise(1 << 20)},
 		{Kind: "k", Body: make([]byte, 10<<20)},
 	}
@@ -326,21 +327,21 @@ func (s *storeTest) bigBody() {
 
 func (s *storeTest) oddBytes() {
 	for i, odd := range []string{"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`} {
-		key := pleat.SessionKey{Tenant: s.Name() + odd, Session: odd}
-		all := []pleat.Entry{{Kind: pleat.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: storeClock}}
+		key := store.SessionKey{Tenant: s.Name() + odd, Session: odd}
+		all := []store.Entry{{Kind: store.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: storeClock}}
 		s.append(key, 0, all...)
 		s.check(key, all)
-		if got := s.scan(key, 0, pleat.EntryKind(odd)); len(got) != 1 {
+		if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
 			s.Errorf("Scan of kind %q: %d entries, want 1", odd, len(got))
 		}
-		found, err := s.Find(s.Context(), key.Tenant, pleat.EntryKind(odd), odd)
-		want := []pleat.Found{{Key: key, Entry: asStored(all)[0]}}
+		found, err := s.Find(s.Context(), key.Tenant, store.EntryKind(odd), odd)
+		want := []store.Found{{Key: key, Entry: asStored(all)[0]}}
 		if d := diff(want, found); err != nil || d != "" {
 			s.Errorf("%d: Find(%q): %v (-want +got):\n%s", i, odd, err, d)
 		}
 	}
 	// Names that would run together if they were only joined.
-	a, b := pleat.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}, pleat.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
+	a, b := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}, store.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
 	s.append(a, 0, message(1))
 	s.append(b, 0, message(2), message(3))
 	s.check(a, messages(1, 2))
@@ -350,7 +351,7 @@ func (s *storeTest) oddBytes() {
 func (s *storeTest) times() {
 	key := s.key("a")
 	zone := time.FixedZone("elsewhere", 5*3600)
-	all := []pleat.Entry{
+	all := []store.Entry{
 		{Kind: "k"}, // the zero time
 		{Kind: "k", Time: time.Date(2026, 5, 6, 7, 8, 9, 123_456_789, zone)},
 		{Kind: "k", Time: time.Date(1901, 1, 1, 0, 0, 0, 999_999, time.UTC)},
@@ -365,15 +366,15 @@ func (s *storeTest) times() {
 
 func (s *storeTest) copies() {
 	key := s.key("a")
-	mine := []pleat.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
-	want := []pleat.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
+	mine := []store.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
+	want := []store.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
 	s.append(key, 0, mine...)
 	mine[0].Data[0], mine[0].Body[0], mine[0].Kind = 'X', 'X', "x"
 	s.check(key, want)
 	for e := range s.Scan(s.Context(), key, 1) {
 		e.Data[0] = 'Y'
 	}
-	body, err := s.Body(s.Context(), key, pleat.HashOf("body"))
+	body, err := s.Body(s.Context(), key, transcript.HashOf("body"))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -386,11 +387,11 @@ func (s *storeTest) conflict() {
 	s.append(key, 0, messages(0, 3)...)
 	for _, last := range []uint64{0, 1, 2, 4, 1 << 62} {
 		_, err := s.Append(s.Context(), key, last, message(9))
-		if !errors.Is(err, pleat.ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			s.Errorf("Append after entry %d of 3: %v, want ErrConflict", last, err)
 		}
 	}
-	if _, err := s.Append(s.Context(), s.key("new"), 1, message(9)); !errors.Is(err, pleat.ErrConflict) {
+	if _, err := s.Append(s.Context(), s.key("new"), 1, message(9)); !errors.Is(err, store.ErrConflict) {
 		s.Errorf("Append after entry 1 of a new session: %v, want ErrConflict", err)
 	}
 	s.check(key, messages(0, 3))
@@ -400,12 +401,12 @@ func (s *storeTest) conflict() {
 func (s *storeTest) allOrNothing() {
 	key := s.key("a")
 	s.append(key, 0, messages(0, 2)...)
-	bad := append(messages(2, 50), pleat.Entry{}) // the last one has no kind
+	bad := append(messages(2, 50), store.Entry{}) // the last one has no kind
 	if _, err := s.Append(s.Context(), key, 2, bad...); err == nil {
 		s.Error("Append of an entry without a kind succeeded")
 	}
 	s.check(key, messages(0, 2))
-	if _, err := s.Body(s.Context(), key, pleat.HashOf("body number 2")); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("body number 2")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of a failed Append: %v, want ErrNotFound", err)
 	}
 	s.append(key, 2, messages(2, 4)...)
@@ -413,7 +414,7 @@ func (s *storeTest) allOrNothing() {
 }
 
 func (s *storeTest) isolation() {
-	keys := []pleat.SessionKey{
+	keys := []store.SessionKey{
 		{Tenant: s.Name() + "A", Session: "same"},
 		{Tenant: s.Name() + "A", Session: "other"},
 		{Tenant: s.Name() + "B", Session: "same"},
@@ -424,18 +425,18 @@ func (s *storeTest) isolation() {
 	for i, key := range keys {
 		s.check(key, messages(10*i, 10*i+5))
 		for j, other := range keys {
-			_, err := s.Body(s.Context(), other, pleat.HashOf(fmt.Sprintf("body number %d", 10*i)))
-			if i != j && !errors.Is(err, pleat.ErrNotFound) {
+			_, err := s.Body(s.Context(), other, transcript.HashOf(fmt.Sprintf("body number %d", 10*i)))
+			if i != j && !errors.Is(err, store.ErrNotFound) {
 				s.Errorf("Body of %v read through %v: %v, want ErrNotFound", key, other, err)
 			}
 		}
 	}
 	// The same body in two tenants is readable in both, and only there.
-	shared := pleat.Entry{Kind: "k", Body: []byte("shared secret")}
+	shared := store.Entry{Kind: "k", Body: []byte("shared secret")}
 	s.append(keys[0], 5, shared)
 	s.append(keys[2], 5, shared)
 	for i, key := range keys {
-		_, err := s.Body(s.Context(), key, pleat.HashOf("shared secret"))
+		_, err := s.Body(s.Context(), key, transcript.HashOf("shared secret"))
 		if want := i != 1; (err == nil) != want {
 			s.Errorf("Body through %v: %v", key, err)
 		}
@@ -458,14 +459,14 @@ func (s *storeTest) reopen() {
 	s.append(key, 200, all[200:]...)
 	s.Store = s.opts.Reopen(s.T, s.Store)
 	s.check(key, all)
-	found, err := s.Find(s.Context(), key.Tenant, pleat.EntryMessage, "label77", "label250")
+	found, err := s.Find(s.Context(), key.Tenant, store.EntryMessage, "label77", "label250")
 	if err != nil || len(found) != 2 {
 		s.Errorf("Find after reopening: %d entries, %v; want 2", len(found), err)
 	}
-	if _, err := s.Append(s.Context(), key, 200, message(1)); !errors.Is(err, pleat.ErrConflict) {
+	if _, err := s.Append(s.Context(), key, 200, message(1)); !errors.Is(err, store.ErrConflict) {
 		s.Errorf("Append after reopening: %v, want ErrConflict", err)
 	}
-	if searcher, ok := s.Store.(pleat.Searcher); ok {
+	if searcher, ok := s.Store.(store.Searcher); ok {
 		hits, err := searcher.Search(s.Context(), key, "uniqueword299", 5)
 		if err != nil || len(hits) != 1 || hits[0].Seq != 300 {
 			s.Errorf("Search after reopening: %v, %v", hits, err)
@@ -482,25 +483,25 @@ func (s *storeTest) close() {
 		}
 	}
 	check := func(what string, err error) {
-		if !errors.Is(err, pleat.ErrClosed) {
+		if !errors.Is(err, store.ErrClosed) {
 			s.Errorf("%s of a closed store: %v, want ErrClosed", what, err)
 		}
 	}
 	ctx := s.Context()
 	_, err := s.Append(ctx, key, 1, message(1))
 	check("Append", err)
-	_, err = s.Body(ctx, key, pleat.HashOf("x"))
+	_, err = s.Body(ctx, key, transcript.HashOf("x"))
 	check("Body", err)
 	_, err = s.Find(ctx, key.Tenant, "k", "l")
 	check("Find", err)
 	for _, err = range s.Scan(ctx, key, 0) {
 	}
 	check("Scan", err)
-	if searcher, ok := s.Store.(pleat.Searcher); ok {
+	if searcher, ok := s.Store.(store.Searcher); ok {
 		_, err = searcher.Search(ctx, key, "x", 1)
 		check("Search", err)
 	}
-	if keeper, ok := s.Store.(pleat.Keeper); ok {
+	if keeper, ok := s.Store.(store.Keeper); ok {
 		check("Forget", keeper.Forget(ctx, key))
 		for _, err = range keeper.Sessions(ctx, key.Tenant) {
 		}
@@ -519,7 +520,7 @@ func (s *storeTest) contextDone() {
 	if _, err := s.Append(ctx, key, 20, message(20)); !errors.Is(err, context.Canceled) {
 		s.Errorf("Append: %v, want context.Canceled", err)
 	}
-	if _, err := s.Body(ctx, key, pleat.HashOf("body number 1")); !errors.Is(err, context.Canceled) {
+	if _, err := s.Body(ctx, key, transcript.HashOf("body number 1")); !errors.Is(err, context.Canceled) {
 		s.Errorf("Body: %v, want context.Canceled", err)
 	}
 	if _, err := s.Find(ctx, key.Tenant, "k", "l"); !errors.Is(err, context.Canceled) {

@@ -9,14 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func (s *storeTest) find() {
 	a, b := s.key("a"), s.key("b")
-	elsewhere := pleat.SessionKey{Tenant: s.Name() + "elsewhere", Session: "a"}
-	entry := func(kind pleat.EntryKind, label, data string) pleat.Entry {
-		return pleat.Entry{Kind: kind, Label: label, Data: []byte(data), Body: []byte("body of " + data), Time: storeClock}
+	elsewhere := store.SessionKey{Tenant: s.Name() + "elsewhere", Session: "a"}
+	entry := func(kind store.EntryKind, label, data string) store.Entry {
+		return store.Entry{Kind: kind, Label: label, Data: []byte(data), Body: []byte("body of " + data), Time: storeClock}
 	}
 	s.append(a, 0, entry("k", "one", "1"), entry("k", "two", "2"), entry("other", "one", "3"), entry("k", "", "4"))
 	s.append(elsewhere, 0, entry("k", "one", "5"), entry("k", "only there", "6"))
@@ -29,10 +30,10 @@ func (s *storeTest) find() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	slices.SortFunc(got, func(x, y pleat.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
-	one, two := asStored([]pleat.Entry{entry("k", "one", "8")})[0], asStored([]pleat.Entry{late})[0]
+	slices.SortFunc(got, func(x, y store.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
+	one, two := asStored([]store.Entry{entry("k", "one", "8")})[0], asStored([]store.Entry{late})[0]
 	one.Seq = 5
-	want := []pleat.Found{{Key: a, Entry: one}, {Key: b, Entry: two}}
+	want := []store.Found{{Key: a, Entry: one}, {Key: b, Entry: two}}
 	if d := diff(want, got); d != "" {
 		s.Errorf("Find (-want +got):\n%s", d)
 	}
@@ -42,16 +43,16 @@ func (s *storeTest) find() {
 func (s *storeTest) findMany() {
 	key, last := s.key("a"), uint64(0)
 	var labels []string
-	var entries []pleat.Entry
+	var entries []store.Entry
 	for i := range 1500 {
-		label := pleat.HashOf(fmt.Sprint(s.Name(), i)).String()
+		label := transcript.HashOf(fmt.Sprint(s.Name(), i)).String()
 		labels = append(labels, label, label+"?")
-		entries = append(entries, pleat.Entry{Kind: pleat.EntryPrefix, Label: label})
+		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label})
 	}
 	for part := range slices.Chunk(entries, 500) {
 		last = s.append(key, last, part...)
 	}
-	found, err := s.Find(s.Context(), key.Tenant, pleat.EntryPrefix, labels...)
+	found, err := s.Find(s.Context(), key.Tenant, store.EntryPrefix, labels...)
 	if err != nil || len(found) != len(entries) {
 		s.Fatalf("Find: %d entries, %v; want %d", len(found), err, len(entries))
 	}
@@ -132,7 +133,7 @@ func (s *storeTest) manyWriters() {
 		wg.Go(func() {
 			for last := uint64(0); last < rounds; {
 				name := fmt.Sprintf("writer %d after %d", w, last)
-				now, err := s.Append(s.Context(), key, last, pleat.Entry{Kind: "k", Data: []byte(name), Body: []byte(name)})
+				now, err := s.Append(s.Context(), key, last, store.Entry{Kind: "k", Data: []byte(name), Body: []byte(name)})
 				if err == nil {
 					mu.Lock()
 					if other, taken := winner[now]; taken {
@@ -140,7 +141,7 @@ func (s *storeTest) manyWriters() {
 					}
 					winner[now] = name
 					mu.Unlock()
-				} else if !errors.Is(err, pleat.ErrConflict) {
+				} else if !errors.Is(err, store.ErrConflict) {
 					s.Errorf("%s: %v", name, err)
 					return
 				}
@@ -187,13 +188,13 @@ func (s *storeTest) manySessions() {
 	}
 }
 
-func (s *storeTest) searcher() pleat.Searcher {
+func (s *storeTest) searcher() store.Searcher {
 	s.Helper()
-	return optional[pleat.Searcher](s)
+	return optional[store.Searcher](s)
 }
 
 // found runs a query and returns the entries of its hits, best first, without repeats.
-func (s *storeTest) found(key pleat.SessionKey, query string) []uint64 {
+func (s *storeTest) found(key store.SessionKey, query string) []uint64 {
 	s.Helper()
 	hits, err := s.searcher().Search(s.Context(), key, query, 100)
 	if err != nil {
@@ -212,14 +213,14 @@ func (s *storeTest) found(key pleat.SessionKey, query string) []uint64 {
 }
 
 // texts appends entries that have only a text.
-func (s *storeTest) texts(key pleat.SessionKey, last uint64, texts ...string) {
+func (s *storeTest) texts(key store.SessionKey, last uint64, texts ...string) {
 	s.Helper()
 	for i, text := range texts {
-		s.append(key, last+uint64(i), pleat.Entry{Kind: "k", Text: text})
+		s.append(key, last+uint64(i), store.Entry{Kind: "k", Text: text})
 	}
 }
 
-func (s *storeTest) expect(key pleat.SessionKey, queries map[string][]uint64) {
+func (s *storeTest) expect(key store.SessionKey, queries map[string][]uint64) {
 	s.Helper()
 	for query, want := range queries {
 		got := s.found(key, query)
@@ -251,10 +252,10 @@ func (s *storeTest) search() {
 		s.Errorf("Search of a session that is not there: %v, %v", hits, err)
 	}
 	// Bodies and data are found by their text only.
-	s.append(key, 6, pleat.Entry{Kind: "k", Body: []byte("zebra"), Data: []byte("zebra"), Label: "zebra"})
+	s.append(key, 6, store.Entry{Kind: "k", Body: []byte("zebra"), Data: []byte("zebra"), Label: "zebra"})
 	s.expect(key, map[string][]uint64{"zebra": {}})
 	// A text that is the body as well.
-	s.append(key, 7, pleat.Entry{Kind: "k", Body: []byte("okapi stripes"), Text: "okapi stripes"})
+	s.append(key, 7, store.Entry{Kind: "k", Body: []byte("okapi stripes"), Text: "okapi stripes"})
 	s.expect(key, map[string][]uint64{"okapi": {8}})
 }
 
@@ -289,7 +290,7 @@ func (s *storeTest) searchCode() {
 
 func (s *storeTest) searchIsolation() {
 	a, b := s.key("a"), s.key("b")
-	elsewhere := pleat.SessionKey{Tenant: s.Name() + "elsewhere", Session: a.Session}
+	elsewhere := store.SessionKey{Tenant: s.Name() + "elsewhere", Session: a.Session}
 	s.texts(a, 0, "alpha common")
 	s.texts(b, 0, "filler", "beta common")
 	s.texts(elsewhere, 0, "filler", "filler", "gamma common")
@@ -355,13 +356,13 @@ func (s *storeTest) searchOdd() {
 }
 
 func (s *storeTest) sessions() {
-	keeper := optional[pleat.Keeper](s)
+	keeper := optional[store.Keeper](s)
 	tenant := s.Name() + "tenant"
-	a, b := pleat.SessionKey{Tenant: tenant, Session: "a"}, pleat.SessionKey{Tenant: tenant, Session: "b"}
-	s.append(pleat.SessionKey{Tenant: tenant + "2", Session: "c"}, 0, message(0))
-	list := func() []pleat.SessionInfo {
+	a, b := store.SessionKey{Tenant: tenant, Session: "a"}, store.SessionKey{Tenant: tenant, Session: "b"}
+	s.append(store.SessionKey{Tenant: tenant + "2", Session: "c"}, 0, message(0))
+	list := func() []store.SessionInfo {
 		s.Helper()
-		var infos []pleat.SessionInfo
+		var infos []store.SessionInfo
 		for info, err := range keeper.Sessions(s.Context(), tenant) {
 			if err != nil {
 				s.Fatal(err)
@@ -376,9 +377,9 @@ func (s *storeTest) sessions() {
 	s.append(a, 0, messages(0, 3)...)
 	s.append(b, 0, message(100))
 	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
-	infoA := pleat.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
-	infoB := pleat.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
-	if d := diff([]pleat.SessionInfo{infoA, infoB}, list()); d != "" {
+	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
+	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
+	if d := diff([]store.SessionInfo{infoA, infoB}, list()); d != "" {
 		s.Errorf("Sessions (-want +got):\n%s", d)
 	}
 	for range keeper.Sessions(s.Context(), tenant) {
@@ -387,13 +388,13 @@ func (s *storeTest) sessions() {
 }
 
 func (s *storeTest) forget() {
-	keeper := optional[pleat.Keeper](s)
+	keeper := optional[store.Keeper](s)
 	a, b := s.key("a"), s.key("b")
-	own := pleat.Entry{Kind: "k", Label: "own", Body: []byte("only in a"), Text: "aardvark words"}
-	shared := pleat.Entry{Kind: "k", Label: "shared", Body: []byte("in both"), Text: "badger words"}
+	own := store.Entry{Kind: "k", Label: "own", Body: []byte("only in a"), Text: "aardvark words"}
+	shared := store.Entry{Kind: "k", Label: "shared", Body: []byte("in both"), Text: "badger words"}
 	s.append(b, 0, shared)
 	s.append(a, 0, own, shared)
-	_, canSearch := s.Store.(pleat.Searcher)
+	_, canSearch := s.Store.(store.Searcher)
 	if canSearch {
 		s.expect(a, map[string][]uint64{"aardvark": {1}})
 	}
@@ -401,15 +402,15 @@ func (s *storeTest) forget() {
 		s.Fatalf("Forget: %v", err)
 	}
 	s.check(a, nil)
-	s.check(b, []pleat.Entry{shared})
-	if _, err := s.Body(s.Context(), a, pleat.HashOf("in both")); !errors.Is(err, pleat.ErrNotFound) {
+	s.check(b, []store.Entry{shared})
+	if _, err := s.Body(s.Context(), a, transcript.HashOf("in both")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of a forgotten session: %v, want ErrNotFound", err)
 	}
 	found, err := s.Find(s.Context(), a.Tenant, "k", "own", "shared")
 	if err != nil || len(found) != 1 || found[0].Key != b {
 		s.Errorf("Find after Forget: %v, %v; want the entry of b", found, err)
 	}
-	if err := keeper.Forget(s.Context(), a); !errors.Is(err, pleat.ErrNotFound) {
+	if err := keeper.Forget(s.Context(), a); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Forget twice: %v, want ErrNotFound", err)
 	}
 	if canSearch {
@@ -426,8 +427,8 @@ func (s *storeTest) forget() {
 }
 
 func (s *storeTest) verify() {
-	keeper := optional[pleat.Keeper](s)
-	s.append(s.key("verify"), 0, append(messages(0, 50), pleat.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)})...)
+	keeper := optional[store.Keeper](s)
+	s.append(s.key("verify"), 0, append(messages(0, 50), store.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)})...)
 	for damage, err := range keeper.Verify(s.Context()) {
 		s.Errorf("Verify: %+v, %v", damage, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Transcripts makes random conversations with everything in them that real ones have
@@ -20,7 +20,7 @@ type Transcripts struct {
 }
 
 // Make makes the conversation with the given seed.
-func (o Transcripts) Make(seed uint64) []pleat.Message {
+func (o Transcripts) Make(seed uint64) []transcript.Message {
 	if o.Turns == 0 {
 		o.Turns = 6
 	}
@@ -37,36 +37,36 @@ func (o Transcripts) Make(seed uint64) []pleat.Message {
 type generator struct {
 	Transcripts
 	r    *rand.Rand
-	msgs []pleat.Message
+	msgs []transcript.Message
 	ids  int
 	late []string
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 
-func (g *generator) add(m pleat.Message) { g.msgs = append(g.msgs, m) }
+func (g *generator) add(m transcript.Message) { g.msgs = append(g.msgs, m) }
 
 func (g *generator) turn() {
-	blocks := []pleat.Block{pleat.Say(g.user())}
+	blocks := []transcript.Block{transcript.Say(g.user())}
 	if g.chance(10) {
-		blocks = append(blocks, pleat.Image{MediaType: "image/png", Data: pleat.Plain("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")})
+		blocks = append(blocks, transcript.Image{MediaType: "image/png", Data: transcript.Plain("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")})
 	}
-	g.add(pleat.NewMessage(pleat.RoleUser, blocks...))
+	g.add(transcript.NewMessage(transcript.RoleUser, blocks...))
 	for range g.r.IntN(6) {
 		g.round()
 	}
 	if g.chance(80) {
-		g.add(pleat.Assistant(pleat.Say(g.words(3 + g.r.IntN(40)))))
+		g.add(transcript.Assistant(transcript.Say(g.words(3 + g.r.IntN(40)))))
 	}
 }
 
 func (g *generator) round() {
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	if !g.NoThink && g.chance(30) {
-		blocks = append(blocks, pleat.Thinking{Text: pleat.Plain(g.words(20)), Signature: "c2lnbmF0dXJl"})
+		blocks = append(blocks, transcript.Thinking{Text: transcript.Plain(g.words(20)), Signature: "c2lnbmF0dXJl"})
 	}
 	if g.chance(50) {
-		blocks = append(blocks, pleat.Say(g.words(1+g.r.IntN(20))))
+		blocks = append(blocks, transcript.Say(g.words(1+g.r.IntN(20))))
 	}
 	var ids []string
 	for range 1 + g.r.IntN(3) {
@@ -74,7 +74,7 @@ func (g *generator) round() {
 		ids = append(ids, id)
 		blocks = append(blocks, g.call(id))
 	}
-	g.add(pleat.Assistant(blocks...))
+	g.add(transcript.Assistant(blocks...))
 	g.results(ids)
 }
 
@@ -86,24 +86,24 @@ func (g *generator) id() string {
 	return fmt.Sprintf("call_%d", g.ids-1)
 }
 
-func (g *generator) call(id string) pleat.Block {
+func (g *generator) call(id string) transcript.Block {
 	path := fmt.Sprintf("src/%s%d.go", pick(g.r, "main", "util", "парсер", "view"), g.r.IntN(9))
 	switch g.r.IntN(6) {
 	case 0:
-		return pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path))
+		return transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path))
 	case 1:
-		return pleat.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.r.IntN(60))))
+		return transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.r.IntN(60))))
 	case 2:
-		return pleat.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old":"a","new":"b"}`, path))
+		return transcript.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old":"a","new":"b"}`, path))
 	case 3:
-		return pleat.Call(id, "bash", `{"command":"go test ./..."}`)
+		return transcript.Call(id, "bash", `{"command":"go test ./..."}`)
 	case 4:
-		return pleat.Call(id, "mystery", fmt.Sprintf(`{"x":%d}`, g.r.IntN(100)))
+		return transcript.Call(id, "mystery", fmt.Sprintf(`{"x":%d}`, g.r.IntN(100)))
 	}
 	if g.chance(10) {
-		return pleat.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.Huge/6)))
+		return transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, g.words(g.Huge/6)))
 	}
-	return pleat.Call(id, "bash", `{"command":"ls -la"}`)
+	return transcript.Call(id, "bash", `{"command":"ls -la"}`)
 }
 
 // results answers calls: usually all at once, sometimes late, out of order or never.
@@ -112,7 +112,7 @@ func (g *generator) results(ids []string) {
 		ids = append(ids, g.late[0])
 		g.late = g.late[1:]
 	}
-	var out []pleat.ToolResult
+	var out []transcript.ToolResult
 	for _, id := range ids {
 		switch {
 		case !g.Legal && g.chance(4): // never answered
@@ -126,24 +126,24 @@ func (g *generator) results(ids []string) {
 		g.r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	if len(out) > 0 {
-		g.add(pleat.Results(out...))
+		g.add(transcript.Results(out...))
 	}
 }
 
-func (g *generator) result(id string) pleat.ToolResult {
+func (g *generator) result(id string) transcript.ToolResult {
 	switch g.r.IntN(10) {
 	case 0:
-		return pleat.ErrorResult(id, "exit status 1\nmain.go:12: undefined: frobnicate")
+		return transcript.ErrorResult(id, "exit status 1\nmain.go:12: undefined: frobnicate")
 	case 1:
-		return pleat.ToolResult{CallID: id}
+		return transcript.ToolResult{CallID: id}
 	case 2:
-		return pleat.Result(id, `[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`)
+		return transcript.Result(id, `[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`)
 	case 3:
-		return pleat.Result(id, g.words(g.Huge/6))
+		return transcript.Result(id, g.words(g.Huge/6))
 	case 4:
-		return pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(pleat.Say(g.words(30)), pleat.Say("second part"))}
+		return transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part"))}
 	}
-	return pleat.Result(id, g.lines(g.r.IntN(60)))
+	return transcript.Result(id, g.lines(g.r.IntN(60)))
 }
 
 func (g *generator) user() string {

@@ -16,8 +16,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // agent is a client like many: it keeps its whole history, sends it with every request
@@ -94,12 +96,12 @@ func (a *agent) path() string {
 }
 
 // send sends the history and returns the model's answer as this client understands it.
-func (a *agent) send() (pleat.Reply, error) {
+func (a *agent) send() (model.Reply, error) {
 	body := a.body()
 	a.bodies = append(a.bodies, body)
 	req, err := http.NewRequest(http.MethodPost, a.url+a.path(), bytes.NewReader(body))
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	for k, v := range a.header {
 		req.Header[k] = v
@@ -113,23 +115,23 @@ func (a *agent) send() (pleat.Reply, error) {
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(resp.Body)
-		return pleat.Reply{}, pleat.ClassifyError(resp.StatusCode, "", text)
+		return model.Reply{}, model.ClassifyError(resp.StatusCode, "", text)
 	}
 	if !a.streams {
 		text, err := io.ReadAll(resp.Body)
 		if err != nil {
-			return pleat.Reply{}, err
+			return model.Reply{}, err
 		}
 		return a.on.reply(text)
 	}
 	rec := a.on.record()
 	if _, err := io.Copy(rec, resp.Body); err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	return rec.Reply()
 }
@@ -147,12 +149,12 @@ func (a *agent) step() (bool, error) {
 }
 
 // take adds an answer and the results of its calls to the history.
-func (a *agent) take(reply pleat.Reply) (bool, error) {
-	var results []pleat.ToolResult
+func (a *agent) take(reply model.Reply) (bool, error) {
+	var results []transcript.ToolResult
 	for _, m := range reply.Messages {
 		a.history = append(a.history, m.Raw())
 		for _, b := range m.Blocks().All() {
-			c, ok := b.(pleat.ToolCall)
+			c, ok := b.(transcript.ToolCall)
 			if !ok {
 				continue
 			}
@@ -163,7 +165,7 @@ func (a *agent) take(reply pleat.Reply) (bool, error) {
 			if err := json.Unmarshal([]byte(c.Input.String()), &args); err != nil {
 				return false, err
 			}
-			results = append(results, pleat.Result(c.ID, output(args.Command)))
+			results = append(results, transcript.Result(c.ID, output(args.Command)))
 		}
 	}
 	if len(results) == 0 {
@@ -218,7 +220,7 @@ func startAt(t *testing.T, u *url.URL, o Options) string {
 	t.Helper()
 	o.Anthropic, o.OpenAI = u, u
 	if o.Store == nil {
-		o.Store = pleat.NewMemStore()
+		o.Store = store.NewMemory()
 	}
 	h, err := NewHandler(&o)
 	if err != nil {

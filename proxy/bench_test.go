@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // growing is a conversation that has been going on for a while: every request has one
@@ -117,7 +118,7 @@ func benchProxy(b *testing.B, tokens int, kind string) {
 		if kind == "epoch" {
 			size = tokens * 3 / 4
 		}
-		policy, _ := pleat.PolicyByName("default")
+		policy, _ := fold.PolicyByName("default")
 		if h, err = NewHandler(&Options{Store: store, Anthropic: serveAt(up.URL), Window: size, Policy: policy}); err != nil {
 			b.Fatal(err)
 		}
@@ -175,7 +176,7 @@ func BenchmarkRequests(b *testing.B) {
 			h := bare(up.URL)
 			if kind != "bare" {
 				var err error
-				if h, err = NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL)}); err != nil {
+				if h, err = NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)}); err != nil {
 					b.Fatal(err)
 				}
 			}

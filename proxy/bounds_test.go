@@ -12,16 +12,19 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // gated is a store whose writes wait while it is shut.
 type gated struct {
-	pleat.Store
+	store.Store
 	gate chan struct{} // nil: open
 	at   chan struct{} // told of every write that waits
 }
 
-func (g *gated) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (g *gated) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if g.gate != nil {
 		g.at <- struct{}{}
 		<-g.gate
@@ -33,17 +36,17 @@ func (g *gated) Append(ctx context.Context, key pleat.SessionKey, last uint64, e
 func TestStatusDoesNotWait(t *testing.T) {
 	for _, by := range []string{"store", "digest"} {
 		t.Run(by, func(t *testing.T) {
-			store := &gated{Store: pleat.NewMemStore(), at: make(chan struct{}, 100)}
+			st := &gated{Store: store.NewMemory(), at: make(chan struct{}, 100)}
 			gate := make(chan struct{})
-			at := store.at
-			o := Options{Store: store, Window: window}
+			at := st.at
+			o := Options{Store: st, Window: window}
 			if by == "digest" {
-				o.Session = func(_ pleat.SessionKey, s *pleat.Options) {
+				o.Session = func(_ store.SessionKey, s *pleat.Options) {
 					s.Digest.NoBackground = true
-					s.Digest.Generator = pleat.GeneratorFunc(func(context.Context, *pleat.Request, func(pleat.Delta)) (pleat.Reply, error) {
+					s.Digest.Generator = model.GeneratorFunc(func(context.Context, *model.Request, func(model.Delta)) (model.Reply, error) {
 						at <- struct{}{}
 						<-gate
-						return pleat.Reply{}, errors.New("no digest today")
+						return model.Reply{}, errors.New("no digest today")
 					})
 				}
 			}
@@ -58,7 +61,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			if by == "store" {
-				store.gate = gate
+				st.gate = gate
 			}
 			over := make(chan error, 1)
 			go func() {
@@ -123,13 +126,13 @@ func TestFoundAgainInStore(t *testing.T) {
 
 // The index keeps the newest prefixes of a conversation, and none of one that was let go.
 func TestIndexIsBounded(t *testing.T) {
-	rw, err := newRewriter(&Options{Store: pleat.NewMemStore(), Sessions: 1})
+	rw, err := newRewriter(&Options{Store: store.NewMemory(), Sessions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(name string, n int) indexKey { return indexKey{prefix: pleat.HashOf(fmt.Sprint(name, n))} }
+	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
 	add := func(name string) *conversation {
-		c := &conversation{key: pleat.SessionKey{Session: name}, sess: openSession(t)}
+		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t)}
 		rw.keep(c, scope{})
 		for n := range 3 * indexed {
 			rw.remember(c, of(name, n))
@@ -148,8 +151,8 @@ func TestIndexIsBounded(t *testing.T) {
 	if len(rw.index) != indexed {
 		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
 	}
-	rw.keep(&conversation{key: pleat.SessionKey{Session: "two"}, sess: openSession(t)}, scope{}) // opened twice at once
-	rw.keep(&conversation{key: pleat.SessionKey{Session: "three"}, sess: openSession(t)}, scope{})
+	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t)}, scope{}) // opened twice at once
+	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t)}, scope{})
 	if len(rw.index) != 0 {
 		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.index))
 	}
@@ -157,7 +160,7 @@ func TestIndexIsBounded(t *testing.T) {
 
 func openSession(t *testing.T) *pleat.Session {
 	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), pleat.NewMemStore(), pleat.SessionKey{Session: "s"}, nil)
+	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "s"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,18 +169,18 @@ func openSession(t *testing.T) *pleat.Session {
 
 // Of hidden rounds only the messages that the newest view shows stay in memory.
 func TestHiddenMessagesAreBounded(t *testing.T) {
-	c := &conversation{sess: openSession(t), hidden: make(map[int]pleat.Message)}
+	c := &conversation{sess: openSession(t), hidden: make(map[int]transcript.Message)}
 	for i := range 6 {
-		if err := c.sess.Append(t.Context(), pleat.User(fmt.Sprint("message ", i))); err != nil {
+		if err := c.sess.Append(t.Context(), transcript.User(fmt.Sprint("message ", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	client := []int{0, -1, -1, -1, -1, 1}
 	for _, shown := range [][]int{{0, 1, 2, 5}, {0, 3, 4, 5}, {0, 5}} {
-		var v pleat.View
+		var v transcript.View
 		want := 0
 		for _, i := range shown {
-			v.Messages = append(v.Messages, pleat.ViewMessage{Source: i})
+			v.Messages = append(v.Messages, transcript.ViewMessage{Source: i})
 			if client[i] < 0 {
 				want++
 			}

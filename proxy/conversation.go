@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // conversation is a session with what the proxy knows of it: which prefixes of the
 // client's conversation it has seen, and where they lie in the transcript.
 type conversation struct {
-	key     pleat.SessionKey
+	key     store.SessionKey
 	mode    mode
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
 	// status is for those who may not wait: mu is held while models answer and stores write.
@@ -24,7 +27,7 @@ type conversation struct {
 	sess  *pleat.Session
 	setup setup
 	seen  uint64 // entries up to this one were looked at for marks
-	marks map[pleat.Hash]mark
+	marks map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
 	// client is the client's message for each message of the transcript that a mark
@@ -33,15 +36,15 @@ type conversation struct {
 	covered int  // client's messages that client covers
 	tools   bool // its requests have tools
 	last    time.Time
-	hidden  map[int]pleat.Message // those of hidden rounds that the newest view shows
-	written int                   // folds whose files are written
-	warm    pleat.WarmPrefix      // what the provider's cache has
+	hidden  map[int]transcript.Message // those of hidden rounds that the newest view shows
+	written int                        // folds whose files are written
+	warm    fold.WarmPrefix            // what the provider's cache has
 }
 
 // setup is what a session was opened with that a later request may change.
 type setup struct {
 	model string
-	head  pleat.Hash
+	head  transcript.Hash
 	child bool
 }
 
@@ -97,7 +100,7 @@ func (c *conversation) unlock() {
 
 // refresh takes in what other replicas wrote. Entries of our own, unless somebody else's
 // came between them, need not be read again to know their marks.
-func (c *conversation) refresh(ctx context.Context, store pleat.Store) error {
+func (c *conversation) refresh(ctx context.Context, store store.Store) error {
 	if err := c.sess.Refresh(ctx); err != nil {
 		return err
 	}
@@ -127,8 +130,8 @@ func (c *conversation) wroteOne() {
 }
 
 // load reads the marks that were written since it last looked.
-func (c *conversation) load(ctx context.Context, store pleat.Store) error {
-	for e, err := range store.Scan(ctx, c.key, c.seen+1, pleat.EntryPrefix) {
+func (c *conversation) load(ctx context.Context, st store.Store) error {
+	for e, err := range st.Scan(ctx, c.key, c.seen+1, store.EntryPrefix) {
 		if err != nil {
 			return err
 		}
@@ -152,7 +155,7 @@ func (c *conversation) take(m mark, at time.Time) {
 		c.replies[m.Reply.From] = *m.Reply
 		return
 	}
-	h, err := pleat.ParseHash(m.Hash)
+	h, err := transcript.ParseHash(m.Hash)
 	if err != nil {
 		return
 	}
@@ -189,7 +192,7 @@ type place struct {
 
 // find matches a request with the transcript. It is errMoved if the session has gone
 // another way since the prefix they share: then the conversation needs one of its own.
-func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []pleat.Hash) (p place, err error) {
+func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []transcript.Hash) (p place, err error) {
 	for n := len(prefixes); n > 0; n-- {
 		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
 			p = place{mark: got, client: n, at: got.At}
@@ -235,19 +238,19 @@ func (c *conversation) same(ctx context.Context, m *memo, req *request, p place)
 }
 
 // message reads a message of the transcript.
-func (c *conversation) message(ctx context.Context, i int) (pleat.Message, error) {
-	list, err := c.sess.Resolve(ctx, pleat.View{Messages: []pleat.ViewMessage{{Source: i}}})
+func (c *conversation) message(ctx context.Context, i int) (transcript.Message, error) {
+	list, err := c.sess.Resolve(ctx, transcript.View{Messages: []transcript.ViewMessage{{Source: i}}})
 	if err != nil {
-		return pleat.Message{}, err
+		return transcript.Message{}, err
 	}
 	return list[0], nil
 }
 
 // answerLen is the number of messages that a conversation begins with that are of one
 // answer of the model.
-func answerLen(list []pleat.Message) int {
+func answerLen(list []transcript.Message) int {
 	n := 0
-	for n < len(list) && list[n].Role() == pleat.RoleAssistant {
+	for n < len(list) && list[n].Role() == transcript.RoleAssistant {
 		n++
 	}
 	return n
@@ -255,35 +258,35 @@ func answerLen(list []pleat.Message) int {
 
 // words is the hash of what an answer says, whatever form its client gives it: its text
 // without space, and its calls, without ours.
-func words(list []pleat.Message, own func(name string) bool) string {
+func words(list []transcript.Message, own func(name string) bool) string {
 	var text []byte
 	for _, m := range list {
-		if m.Role() != pleat.RoleAssistant {
+		if m.Role() != transcript.RoleAssistant {
 			continue
 		}
 		for _, b := range m.Blocks().All() {
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				for _, r := range b.Text.String() {
 					if r > ' ' && r != '\u00a0' {
 						text = append(text, string(r)...)
 					}
 				}
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				if !own(b.Name) {
 					text = append(append(append(text, 0), b.ID...), 0)
 				}
 			}
 		}
 	}
-	return pleat.HashOf(text).String()
+	return transcript.HashOf(text).String()
 }
 
 // view turns a view of the transcript into one of the request's messages: those that
 // the client does not have stand in it as they are.
-func (c *conversation) view(ctx context.Context, v pleat.View, req *request, client []int) (pleat.View, error) {
-	out := pleat.View{Messages: make([]pleat.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
-	hidden := make(map[int]pleat.Message)
+func (c *conversation) view(ctx context.Context, v transcript.View, req *request, client []int) (transcript.View, error) {
+	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
+	hidden := make(map[int]transcript.Message)
 	for i, vm := range v.Messages {
 		out.Messages[i] = vm
 		switch {
@@ -295,15 +298,15 @@ func (c *conversation) view(ctx context.Context, v pleat.View, req *request, cli
 			if !known {
 				var err error
 				if m, err = c.message(ctx, vm.Source); err != nil {
-					return pleat.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
+					return transcript.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
 				}
 			}
 			hidden[vm.Source] = m
 			m, err := req.on.edited(m, vm.Edits)
 			if err != nil {
-				return pleat.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
+				return transcript.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
 			}
-			out.Messages[i] = pleat.ViewMessage{Source: -1, Made: m}
+			out.Messages[i] = transcript.ViewMessage{Source: -1, Made: m}
 		}
 	}
 	c.hidden = hidden

@@ -12,9 +12,13 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // replayed is a real session as the series of requests that its client would have sent.
@@ -26,7 +30,7 @@ type replayed struct {
 const replayRequests = 24 // of a session, evenly spread; the last one has everything
 
 // element turns a message into elements of a wire.
-func element(on *protocol, m pleat.Message) [][]byte {
+func element(on *protocol, m transcript.Message) [][]byte {
 	var out [][]byte
 	var err error
 	switch on {
@@ -45,7 +49,7 @@ func element(on *protocol, m pleat.Message) [][]byte {
 	return out
 }
 
-func newReplayed(on *protocol, list []pleat.Message) replayed {
+func newReplayed(on *protocol, list []transcript.Message) replayed {
 	tools := map[*protocol]string{
 		messages:  `"max_tokens":4096,"tools":[{"name":"bash","input_schema":{"type":"object"}}]`,
 		chat:      `"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}]`,
@@ -56,7 +60,7 @@ func newReplayed(on *protocol, list []pleat.Message) replayed {
 	asked := false
 	for _, m := range list {
 		for _, raw := range element(on, m) {
-			answer := m.Role() == pleat.RoleAssistant
+			answer := m.Role() == transcript.RoleAssistant
 			if answer && asked {
 				ends = append(ends, len(elements))
 			}
@@ -99,7 +103,7 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		s.t.Fatalf("what went out cannot be read: %v", err)
 	}
-	for _, v := range pleat.NewViolations(from.check(pleat.Model{}), sent.check(pleat.Model{})) {
+	for _, v := range transcript.NewViolations(from.check(model.Model{}), sent.check(model.Model{})) {
 		s.t.Errorf("request %d is illegal where the client's was not: %s", len(s.bodies), v)
 	}
 	prompt := len(body) / 4
@@ -169,7 +173,7 @@ func TestCorpusReplay(t *testing.T) {
 	}
 }
 
-func readSession(file string) []pleat.Message {
+func readSession(file string) []transcript.Message {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil
@@ -180,7 +184,7 @@ func readSession(file string) []pleat.Message {
 		return nil
 	}
 	defer log.Close()
-	var list []pleat.Message
+	var list []transcript.Message
 	for rec, err := range log.Records() {
 		if err != nil {
 			return list
@@ -191,7 +195,7 @@ func readSession(file string) []pleat.Message {
 }
 
 func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
-	keys := make(map[pleat.SessionKey]bool)
+	keys := make(map[store.SessionKey]bool)
 	report := func(x Report) {
 		keys[x.Session] = true
 		epochs += x.Epochs
@@ -199,7 +203,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 			t.Errorf("%d of %d tokens: %v", x.Snapshot.Tokens, x.Snapshot.Limits.Max, x.Err)
 		}
 	}
-	open := func(s *sink, store pleat.Store, report func(Report)) *Transport {
+	open := func(s *sink, store store.Store, report func(Report)) *Transport {
 		tr, err := NewTransport(&Options{Store: store, Window: window, Transport: s, Now: clock(), Report: report})
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +211,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 		return tr
 	}
 	one := &sink{t: t, on: r.on}
-	single := open(one, pleat.NewMemStore(), nil)
+	single := open(one, store.NewMemory(), nil)
 	r.play(t, one, func(int) *Transport { return single })
 
 	file := filepath.Join(t.TempDir(), "store.db")
@@ -222,13 +226,13 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	})
 	sameBodies(t, one.bodies, two.bodies)
 	for key := range keys {
-		s, err := pleat.OpenSession(t.Context(), store, key, &pleat.Options{Codecs: map[pleat.Format]pleat.Codec{r.on.format: r.on.codec}})
+		s, err := pleat.OpenSession(t.Context(), store, key, &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.format: r.on.codec}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range s.Folds() {
 			folds++
-			if u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil || u.Whole() == "" {
+			if u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil || u.Whole() == "" {
 				t.Errorf("fold %d of session %s, handle %s: %v", f.ID, key, f.Handle, err)
 			}
 		}

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // exchange is one request of a client on its way: what came, what goes out for it, and
@@ -122,7 +123,7 @@ func (rw *rewriter) caller(r *http.Request, req *request) caller {
 // answered reports whether a request has an answer of the model in it: it is not the
 // first of its conversation.
 func answered(req *request) bool {
-	return slices.ContainsFunc(req.messages, func(m pleat.Message) bool { return m.Role() == pleat.RoleAssistant })
+	return slices.ContainsFunc(req.messages, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
 }
 
 // pass sends the request as it came and the reply as it comes.
@@ -216,7 +217,7 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read refusal: %w", err)
 		}
-		if !x.refused(pleat.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)) {
+		if !x.refused(model.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)) {
 			setBody(resp, body)
 			return resp, nil
 		}
@@ -228,9 +229,9 @@ const maxError = 8 << 20
 
 // refused reacts to an error of the provider. It reports whether the turn is to be sent
 // again: folded harder, or with leave to drop thinking. Everything happens once.
-func (x *exchange) refused(e *pleat.APIError) (again bool) {
+func (x *exchange) refused(e *model.APIError) (again bool) {
 	overflow := e.Overflow()
-	if x.retried || x.rw.o.ObserveOnly || !overflow && e.Kind != pleat.ErrorThinkingBinding || x.turn.conv == nil {
+	if x.retried || x.rw.o.ObserveOnly || !overflow && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
 		return false
 	}
 	x.retried = true

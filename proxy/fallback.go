@@ -7,6 +7,11 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // beside makes the request that goes out for one beside a conversation: it gets the
@@ -41,7 +46,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 // asIs makes a request from what the conversation's session knows, and the rest of the
 // request whole. It stores nothing. The turn is nil if the conversation is not known in
 // the session, or nothing of it is folded.
-func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []pleat.Hash) (t *turn, fits bool) {
+func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (t *turn, fits bool) {
 	p, err := c.find(ctx, rw.memo, req, prefixes)
 	v := c.sess.InForce()
 	if err != nil || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
@@ -52,7 +57,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 	t.client, _ = extend(slices.Clone(c.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
-		v.Messages = append(v.Messages, pleat.ViewMessage{Source: p.at + i})
+		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.at + i})
 	}
 	own, err := c.view(ctx, v, req, t.client)
 	if err != nil {
@@ -70,9 +75,9 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 	return t, t.meter.Tokens+extra <= t.meter.Limits.Max
 }
 
-func (rw *rewriter) counter(req *request) pleat.TokenCounter {
+func (rw *rewriter) counter(req *request) tokens.MessageCounter {
 	model, _ := rw.o.Models.Lookup(req.model)
-	return pleat.NewTokenizer(model, nil)
+	return tokens.NewTokenizer(model, nil)
 }
 
 // failed decides what happens to a request that could not be rewritten. With a response
@@ -107,9 +112,9 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 // reason says what went wrong without naming sessions, which are the owner's business.
 func reason(err error) string {
 	switch {
-	case errors.Is(err, pleat.ErrIllegal):
+	case errors.Is(err, transcript.ErrIllegal):
 		return "no legal view was found"
-	case errors.Is(err, pleat.ErrConflict):
+	case errors.Is(err, store.ErrConflict):
 		return "too many writers"
 	}
 	return "the store is not available; try again later"
@@ -142,11 +147,11 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 	for _, m := range req.messages {
 		total += count.CountMessage(m)
 	}
-	return total <= pleat.Budget{Window: or(window, model.Window)}.Limits().Max
+	return total <= fold.Budget{Window: or(window, model.Window)}.Limits().Max
 }
 
 // refused folds harder, or asks for thinking to be dropped, and writes the turn anew.
-func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) error {
+func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
 	c := t.conv
 	c.mu.Lock()
 	defer c.unlock()
@@ -158,7 +163,7 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *pleat.APIError) err
 		v.DropThinking = true
 		return rw.write(ctx, t, v)
 	}
-	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (pleat.View, error) { return s.Refused(ctx, e) })
+	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // An upstream that breaks off in the middle of a stream: the client sees that the answer
@@ -84,7 +86,7 @@ func TestSilentUpstream(t *testing.T) {
 		})
 		a := newAgent(messages, start(t, up, Options{Timeout: 50 * time.Millisecond}), "Hello.")
 		_, err := a.send()
-		var e *pleat.APIError
+		var e *model.APIError
 		if !begins && (!errors.As(err, &e) || e.Status != http.StatusGatewayTimeout) {
 			t.Errorf("before the header the client got %v", err)
 		}
@@ -173,34 +175,34 @@ func TestCancel(t *testing.T) {
 
 // broken is a store that can be made to fail.
 type broken struct {
-	pleat.Store
+	store.Store
 	writes, reads atomic.Bool
 }
 
 var errDisk = errors.New("no space left on device")
 
-func (b *broken) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (b *broken) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if b.writes.Load() {
 		return 0, errDisk
 	}
 	return b.Store.Append(ctx, key, last, entries...)
 }
 
-func (b *broken) Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels ...string) ([]pleat.Found, error) {
+func (b *broken) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
 	if b.reads.Load() {
 		return nil, errDisk
 	}
 	return b.Store.Find(ctx, tenant, kind, labels...)
 }
 
-func (b *broken) Scan(ctx context.Context, key pleat.SessionKey, from uint64, kinds ...pleat.EntryKind) iter.Seq2[pleat.Entry, error] {
+func (b *broken) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
 	if b.reads.Load() {
-		return func(yield func(pleat.Entry, error) bool) { yield(pleat.Entry{}, errDisk) }
+		return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errDisk) }
 	}
 	return b.Store.Scan(ctx, key, from, kinds...)
 }
 
-func (b *broken) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+func (b *broken) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	if b.reads.Load() {
 		return nil, errDisk
 	}
@@ -212,7 +214,7 @@ func (b *broken) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash
 func TestStoreFails(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-			store := &broken{Store: pleat.NewMemStore()}
+			store := &broken{Store: store.NewMemory()}
 			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window})}
 			a := newAgent(on, start(t, up, Options{Window: window, Store: store}), "Do all the steps.")
 			a.streams = streams
@@ -221,7 +223,7 @@ func TestStoreFails(t *testing.T) {
 			for i := 0; ; i++ {
 				fail(i%6 >= 3) // three turns well, then as many as go
 				more, err := a.step()
-				var e *pleat.APIError
+				var e *model.APIError
 				if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
 					if refused++; !store.writes.Load() {
 						t.Fatal("refused with a store that works")
@@ -297,7 +299,7 @@ func TestManySessions(t *testing.T) {
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	transport := newTransport(time.Minute).(*http.Transport)
-	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL), Transport: transport, Sessions: 100})
+	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport, Sessions: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +358,7 @@ func TestShutdown(t *testing.T) {
 		fmt.Fprintf(w, benchReply, 10)
 	}))
 	defer up.Close()
-	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL)})
+	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}

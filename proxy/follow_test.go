@@ -11,6 +11,10 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // folding starts a proxy with a small window and an agent that has been made to fold.
@@ -70,8 +74,8 @@ func TestRewind(t *testing.T) {
 
 // What was folded before a fork can be had back in the fork, by the same handle.
 func TestForkKeepsHandles(t *testing.T) {
-	store := pleat.NewMemStore()
-	a, up, r := folding(t, messages, Options{Store: store})
+	st := store.NewMemory()
+	a, up, r := folding(t, messages, Options{Store: st})
 	body := string(up.all()[len(up.all())-1])
 	handle := ""
 	for _, m := range regexp.MustCompile(`unfold\(\\"(\w+)\\"\)`).FindAllStringSubmatch(body, -1) {
@@ -87,12 +91,12 @@ func TestForkKeepsHandles(t *testing.T) {
 	if key == list[0].Session {
 		t.Fatal("no fork")
 	}
-	unfolded := func(key pleat.SessionKey) string {
-		s, err := pleat.OpenSession(t.Context(), store, key, &pleat.Options{Codecs: map[pleat.Format]pleat.Codec{pleat.FormatAnthropic: messages.codec}})
+	unfolded := func(key store.SessionKey) string {
+		s, err := pleat.OpenSession(t.Context(), st, key, &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: messages.codec}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: handle})
+		u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +181,7 @@ func TestPrincipals(t *testing.T) {
 	up := &capture{to: upstream.New(upstream.Options{Calls: 3})}
 	r := newReports()
 	url := start(t, up, Options{Report: r.add})
-	seen := make(map[pleat.SessionKey]string)
+	seen := make(map[store.SessionKey]string)
 	for i, key := range []string{"a", "b", "c"} {
 		a := newAgent(messages, url, "Do all the steps.")
 		a.key = key
@@ -251,7 +255,7 @@ func TestRecallWithoutEnd(t *testing.T) {
 		a := newAgent(on, start(t, up, Options{Rounds: 2}), "Hello.")
 		a.streams = false
 		reply, err := a.send()
-		if err != nil || reply.Stop == pleat.StopToolUse {
+		if err != nil || reply.Stop == model.StopToolUse {
 			t.Errorf("the answer ends with %v, %v", reply.Stop, err)
 		}
 		if n != 5 || reply.Usage.Output != 15 || reply.Usage.Input != 9 {

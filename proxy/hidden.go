@@ -8,17 +8,20 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // ownCalls are the calls of an answer to our tools, and how many there are to others.
-func ownCalls(reply pleat.Reply, own func(name string) bool) (ours []pleat.ToolCall, others int) {
+func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.ToolCall, others int) {
 	switch reply.Stop {
-	case pleat.StopMaxTokens, pleat.StopWindow, pleat.StopRefusal:
+	case model.StopMaxTokens, model.StopWindow, model.StopRefusal:
 		return nil, 0 // the calls of an answer that was cut off are not meant
 	}
 	for _, m := range reply.Messages {
 		for _, b := range m.Blocks().All() {
-			if c, ok := b.(pleat.ToolCall); ok {
+			if c, ok := b.(transcript.ToolCall); ok {
 				if own(c.Name) {
 					ours = append(ours, c)
 				} else {
@@ -32,19 +35,19 @@ func ownCalls(reply pleat.Reply, own func(name string) bool) (ours []pleat.ToolC
 
 // hide answers our calls of an answer and takes both into the session. The answer is not
 // over then if it called nobody else: the turn is written anew, to be sent again.
-func (x *exchange) hide(ctx context.Context, reply pleat.Reply, ours []pleat.ToolCall, others int) error {
+func (x *exchange) hide(ctx context.Context, reply model.Reply, ours []transcript.ToolCall, others int) error {
 	rw, t := x.rw, x.turn
 	x.hidden++
-	results := make([]pleat.ToolResult, len(ours))
+	results := make([]transcript.ToolResult, len(ours))
 	for i, c := range ours {
 		if x.hidden > rw.o.Rounds {
-			results[i] = pleat.Result(c.ID, "No more of this in this turn: go on with what you have.")
+			results[i] = transcript.Result(c.ID, "No more of this in this turn: go on with what you have.")
 			results[i].Error = true
 			continue
 		}
 		name := strings.TrimPrefix(c.Name, t.conv.mode.Prefix)
 		text, failed, _ := t.conv.sess.Recall(ctx, name, c.Input.String())
-		results[i] = pleat.Result(c.ID, text)
+		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
 	answers, err := x.req.on.results(results)
@@ -62,7 +65,7 @@ func (x *exchange) hide(ctx context.Context, reply pleat.Reply, ours []pleat.Too
 
 // appendHidden adds messages that the client does not see to the turn's session. If the
 // session went on without us, to a fork of it.
-func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msgs []pleat.Message) error {
+func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msgs []transcript.Message) error {
 	for range 10 {
 		c := t.conv
 		c.mu.Lock()
@@ -79,7 +82,7 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 			}
 		}
 		c.unlock()
-		if err == nil || !errors.Is(err, errMoved) && !errors.Is(err, pleat.ErrConflict) {
+		if err == nil || !errors.Is(err, errMoved) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 		if t.at != t.mark.At {
@@ -101,7 +104,7 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 func (rw *rewriter) again(ctx context.Context, t *turn) error {
 	t.conv.mu.Lock()
 	defer t.conv.unlock()
-	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (pleat.View, error) { return s.View(ctx, pleat.Turn{}) })
+	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
 	if err != nil {
 		return err
 	}
@@ -109,7 +112,7 @@ func (rw *rewriter) again(ctx context.Context, t *turn) error {
 }
 
 // viewAgain makes another view for a turn. The caller has the conversation's lock.
-func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Session) (pleat.View, error)) (pleat.View, error) {
+func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Session) (transcript.View, error)) (transcript.View, error) {
 	c := t.conv
 	before := c.sess.Snapshot().Epoch
 	v, err := view(c.sess)
@@ -126,7 +129,7 @@ func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Ses
 
 // settle ends the exchange's part in the session: what the provider reported, and where
 // there were hidden rounds, the whole answer, so that it is known when it comes back.
-func (x *exchange) settle(ctx context.Context, replies []pleat.Reply, last pleat.Reply, complete bool) {
+func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model.Reply, complete bool) {
 	x.report.Usage = last.Usage
 	t := x.turn
 	if t == nil || t.conv == nil || !complete {
@@ -138,7 +141,7 @@ func (x *exchange) settle(ctx context.Context, replies []pleat.Reply, last pleat
 	}
 }
 
-func (x *exchange) keep(ctx context.Context, replies []pleat.Reply, last pleat.Reply) error {
+func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.Reply) error {
 	t := x.turn
 	c := t.conv
 	from := t.mark.At
@@ -152,7 +155,7 @@ func (x *exchange) keep(ctx context.Context, replies []pleat.Reply, last pleat.R
 	c.mu.Lock()
 	defer c.unlock()
 	if x.hidden > 0 {
-		var said []pleat.Message
+		var said []transcript.Message
 		for _, r := range append(slices.Clone(replies), last) {
 			said = append(said, r.Messages...)
 		}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Everything that is no conversation passes as it is, both ways.
@@ -115,7 +115,7 @@ func TestCompressed(t *testing.T) {
 			return out.Bytes()
 		},
 	}
-	o := Options{Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: pleat.NewMemStore(), Decoders: map[string]Decoder{"deflate": zlib.NewReader}}
+	o := Options{Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: store.NewMemory(), Decoders: map[string]Decoder{"deflate": zlib.NewReader}}
 	if err := o.fill(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestHTTP2(t *testing.T) {
 	defer up.Close()
 	transport := newTransport(time.Minute).(*http.Transport)
 	transport.TLSClientConfig = &tls.Config{RootCAs: up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	h, err := NewHandler(&Options{Store: pleat.NewMemStore(), Anthropic: serveAt(up.URL), Transport: transport})
+	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}

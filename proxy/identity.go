@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Principal names whom a request speaks for, so that sessions of different people never
@@ -72,7 +72,7 @@ var base = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(ba
 
 // short is a name derived from a text: 80 bits of its hash.
 func short(text string) string {
-	h := pleat.HashOf("pleat proxy\x00" + text)
+	h := transcript.HashOf("pleat proxy\x00" + text)
 	return base.EncodeToString(h[:10])
 }
 
@@ -81,27 +81,27 @@ func short(text string) string {
 type scope struct {
 	tenant   string
 	upstream string
-	format   pleat.Format
+	format   transcript.Format
 }
 
 // label is the name under which a prefix of a conversation is found in the store.
-func (s scope) label(prefix pleat.Hash) string {
-	return pleat.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
+func (s scope) label(prefix transcript.Hash) string {
+	return transcript.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
 }
 
 // prefixes is the hash chain of a conversation. Leading system messages count by their
 // role alone: what stands in them changes with the date and the client's version.
-func (m *memo) prefixes(req *request) []pleat.Hash {
-	hashes := make([]pleat.Hash, len(req.messages))
+func (m *memo) prefixes(req *request) []transcript.Hash {
+	hashes := make([]transcript.Hash, len(req.messages))
 	leading := req.leading()
 	for i, msg := range req.messages {
 		if i < leading {
-			hashes[i] = pleat.HashOf("leading " + msg.Role())
+			hashes[i] = transcript.HashOf("leading " + msg.Role())
 			continue
 		}
 		hashes[i] = m.hash(req.on, msg.Raw())
 	}
-	return pleat.Chain(hashes)
+	return transcript.Chain(hashes)
 }
 
 // leading is the number of system messages that a request begins with.
@@ -113,7 +113,9 @@ func (r *request) leading() int {
 	return n
 }
 
-func isSystem(r pleat.Role) bool { return r == pleat.RoleSystem || r == pleat.RoleDeveloper }
+func isSystem(r transcript.Role) bool {
+	return r == transcript.RoleSystem || r == transcript.RoleDeveloper
+}
 
 // memo remembers the hashes of messages by their bytes: clients resend everything with
 // every request, and a hash for tables is many times faster than one for proofs. The
@@ -122,7 +124,7 @@ type memo struct {
 	one, two maphash.Seed
 
 	mu       sync.Mutex
-	now, old map[memoKey]pleat.Hash
+	now, old map[memoKey]transcript.Hash
 }
 
 type memoKey struct {
@@ -134,10 +136,10 @@ type memoKey struct {
 const memoSize = 100_000
 
 func newMemo() *memo {
-	return &memo{one: maphash.MakeSeed(), two: maphash.MakeSeed(), now: make(map[memoKey]pleat.Hash)}
+	return &memo{one: maphash.MakeSeed(), two: maphash.MakeSeed(), now: make(map[memoKey]transcript.Hash)}
 }
 
-func (m *memo) hash(on *protocol, raw string) pleat.Hash {
+func (m *memo) hash(on *protocol, raw string) transcript.Hash {
 	key := memoKey{maphash.String(m.one, raw), maphash.String(m.two, raw), len(raw)}
 	m.mu.Lock()
 	h, ok := m.now[key]
@@ -157,9 +159,9 @@ func (m *memo) hash(on *protocol, raw string) pleat.Hash {
 	return h
 }
 
-func (m *memo) put(key memoKey, h pleat.Hash) {
+func (m *memo) put(key memoKey, h transcript.Hash) {
 	if len(m.now) >= memoSize {
-		m.old, m.now = m.now, make(map[memoKey]pleat.Hash)
+		m.old, m.now = m.now, make(map[memoKey]transcript.Hash)
 	}
 	m.now[key] = h
 }

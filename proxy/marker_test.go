@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // promptCache is a provider's cache that keeps prompts up to markers and finds them at
 // most twenty blocks before one.
-type promptCache map[pleat.Hash]bool
+type promptCache map[transcript.Hash]bool
 
 // take sends it a request and returns how many of its messages are read from the cache.
 // Without marks of the proxy only the automatic one counts.
@@ -22,9 +22,9 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 	if err != nil {
 		t.Fatal(err)
 	}
-	prefixes := []pleat.Hash{r.HeadHash()}
+	prefixes := []transcript.Hash{r.HeadHash()}
 	for _, h := range r.Hashes() {
-		prefixes = append(prefixes, pleat.HashOf(prefixes[len(prefixes)-1].String()+h.String()))
+		prefixes = append(prefixes, transcript.HashOf(prefixes[len(prefixes)-1].String()+h.String()))
 	}
 	var places []int
 	for _, m := range r.Markers() {

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // RecallMode says how a model gets back what was folded.
@@ -29,7 +33,7 @@ const (
 // Options set a [Handler] or a [Transport] up. Store is needed, and for a Handler at least
 // one upstream; all else works at its zero value.
 type Options struct {
-	Store pleat.Store // where conversations and folds are kept
+	Store store.Store // where conversations and folds are kept
 
 	// Anthropic and OpenAI are where requests of each wire go; nil: that wire is refused.
 	// A [Transport] leaves requests where they go: upstreams then limit which hosts are
@@ -37,8 +41,8 @@ type Options struct {
 	Anthropic, OpenAI *url.URL
 
 	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
-	Policy pleat.Policy  // zero: "default", which here also folds when that pays
-	Models *pleat.Models // zero: the built-in table
+	Policy fold.Policy   // zero: "default", which here also folds when that pays
+	Models *model.Models // zero: the built-in table
 
 	Recall    RecallMode // zero: tools
 	RecallDir string     // for [RecallFile]: the folder that files are written under
@@ -48,7 +52,7 @@ type Options struct {
 	Principal func(r *http.Request, body []byte) string
 	// Session may change the options a session is opened with, such as its digests or
 	// hooks; nil: nothing does. It is called whenever one is opened.
-	Session func(key pleat.SessionKey, o *pleat.Options)
+	Session func(key store.SessionKey, o *pleat.Options)
 
 	// ObserveOnly changes nothing on the wire: sessions are kept and planned, and reports
 	// say what would have been done.
@@ -56,7 +60,7 @@ type Options struct {
 	// Report is told of every exchange when it is over; nil: nobody. It must not block.
 	Report func(Report)
 	// Observe is told of what happens inside sessions; nil: nobody. It must not block.
-	Observe func(key pleat.SessionKey, e pleat.Event)
+	Observe func(key store.SessionKey, e pleat.Event)
 
 	Transport http.RoundTripper // reaches the upstreams; nil: a transport of its own
 	Hosts     []string          // names by which clients may call a Handler, beside localhost and addresses; "*": any
@@ -91,11 +95,11 @@ func (o *Options) fill() error {
 		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
 	}
 	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
-		o.Policy, _ = pleat.PolicyByName("default") // it exists
+		o.Policy, _ = fold.PolicyByName("default") // it exists
 		o.Policy.Pays = true
 	}
 	if o.Models == nil {
-		o.Models = pleat.DefaultModels()
+		o.Models = model.DefaultModels()
 	}
 	if o.Principal == nil {
 		o.Principal = Principal
@@ -122,7 +126,7 @@ func (o *Options) fill() error {
 }
 
 // model is a model's row of the table, and the window that it gets here; 0: its own.
-func (o *Options) model(name string) (m pleat.Model, window int) {
+func (o *Options) model(name string) (m model.Model, window int) {
 	m, known := o.Models.Lookup(name)
 	if o.Window > 0 && (!known || o.Window < m.Window) {
 		window = o.Window
@@ -153,8 +157,8 @@ func newTransport(silence time.Duration) http.RoundTripper {
 
 // Report is what happened to one request of a client.
 type Report struct {
-	Session  pleat.SessionKey // zero: the request was passed on as it was
-	Format   pleat.Format
+	Session  store.SessionKey // zero: the request was passed on as it was
+	Format   transcript.Format
 	Model    string
 	Began    time.Time
 	Took     time.Duration // until the reply was over
@@ -169,8 +173,8 @@ type Report struct {
 	Hidden   int           // rounds answered inside the proxy
 	Retried  bool          // the provider refused the first view as too long
 	Forked   bool          // the conversation left the one it was known by
-	Snapshot pleat.Snapshot
-	Usage    pleat.Usage
+	Snapshot fold.Snapshot
+	Usage    model.Usage
 	Err      error
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // A provider that says that the prompt is too long, in whatever way, is asked again with
@@ -44,7 +44,7 @@ func TestOverflowForEver(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{Calls: 8, Limit: 10})}
 			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
 			_, err := a.send()
-			var e *pleat.APIError
+			var e *model.APIError
 			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() || !strings.Contains(e.Message, "10") {
 				t.Errorf("the client got %v", err)
 			}
@@ -62,7 +62,7 @@ func TestCannotFit(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{})}
 			a := newAgent(on, start(t, up, Options{Window: 4_000}), strings.Repeat("many different words here ", 4_000))
 			_, err := a.send()
-			var e *pleat.APIError
+			var e *model.APIError
 			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() {
 				t.Errorf("the client got %v", err)
 			}
@@ -78,7 +78,7 @@ func TestErrorsPass(t *testing.T) {
 	for _, how := range []string{"429", "500", "529"} {
 		up := upstream.New(upstream.Options{Calls: 4, FailAt: 2, Fail: how})
 		a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
-		var failed *pleat.APIError
+		var failed *model.APIError
 		for {
 			more, err := a.step()
 			if errors.As(err, &failed) {

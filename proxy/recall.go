@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // ToolPrefix stands before the names of the recall tools in sessions whose client has a
@@ -32,7 +35,7 @@ func (o *Options) newMode(req *request, before *mode) mode {
 		return mode{Recall: RecallOff}
 	}
 	m := mode{Recall: RecallTools}
-	if taken := func(t pleat.Tool) bool { return m.own(t.Name) }; slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
+	if taken := func(t model.Tool) bool { return m.own(t.Name) }; slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
 		m.Prefix = ToolPrefix
 	}
 	return m
@@ -44,13 +47,13 @@ func (m mode) own(name string) bool {
 		return false
 	}
 	bare, ok := strings.CutPrefix(name, m.Prefix)
-	return ok && slices.ContainsFunc(recallTools, func(t pleat.Tool) bool { return t.Name == bare })
+	return ok && slices.ContainsFunc(recallTools, func(t model.Tool) bool { return t.Name == bare })
 }
 
-var recallTools = pleat.RecallTools()
+var recallTools = recall.Tools()
 
 // tools are the definitions to add to a request.
-func (m mode) tools(req *request) []pleat.Tool {
+func (m mode) tools(req *request) []model.Tool {
 	if m.Recall != RecallTools || !req.hasTools() {
 		return nil
 	}
@@ -65,10 +68,10 @@ func (m mode) tools(req *request) []pleat.Tool {
 }
 
 // stubs says how a session's stubs tell the way back.
-func (m mode) stubs(dir string, key pleat.SessionKey) func(handle string) string {
+func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
 	switch m.Recall {
 	case RecallTools:
-		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
+		return func(handle string) string { return m.Prefix + conv.UnfoldCall(handle) }
 	case RecallFile:
 		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
 	}
@@ -77,7 +80,7 @@ func (m mode) stubs(dir string, key pleat.SessionKey) func(handle string) string
 
 // recallFile is the file with what a handle stands for. Forks share the files of their
 // family, because they share its stubs.
-func recallFile(dir string, key pleat.SessionKey, handle string) string {
+func recallFile(dir string, key store.SessionKey, handle string) string {
 	return filepath.Join(dir, short(key.Tenant), family(key.Session), handle+".txt")
 }
 
@@ -95,7 +98,7 @@ func (c *conversation) writeFiles(ctx context.Context, dir string) error {
 	}
 	folds := c.sess.Folds()
 	for _, f := range folds[c.written:] {
-		u, err := c.sess.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle})
+		u, err := c.sess.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 		if err != nil {
 			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
 		}

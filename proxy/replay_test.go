@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/internal/upstream"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // capture keeps what reaches an upstream.
@@ -42,7 +44,7 @@ func (c *capture) all() [][]byte {
 	return c.bodies
 }
 
-func openSQLite(t *testing.T, file string) pleat.Store {
+func openSQLite(t *testing.T, file string) store.Store {
 	t.Helper()
 	s, err := sqlite.Open(file, nil)
 	if err != nil {
@@ -138,7 +140,7 @@ func TestUntouched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := from.splice(pleat.Whole(len(from.messages)), pleat.RecallTools())
+			want, err := from.splice(transcript.Whole(len(from.messages)), recall.Tools())
 			if err != nil || !bytes.Equal(body, want) {
 				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
 			}
@@ -163,13 +165,13 @@ func TestByteStable(t *testing.T) {
 		for _, r := range reports.wait(len(a.bodies)) {
 			epochs += r.Epochs
 		}
-		var before []pleat.Hash
+		var before []transcript.Hash
 		for i, body := range up.all() {
 			r, err := on.decode(body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var now []pleat.Hash
+			var now []transcript.Hash
 			for _, m := range r.messages {
 				now = append(now, on.hash([]byte(m.Raw())))
 			}
@@ -185,7 +187,7 @@ func TestByteStable(t *testing.T) {
 	})
 }
 
-func isPrefix(a, b []pleat.Hash) bool {
+func isPrefix(a, b []transcript.Hash) bool {
 	if len(a) > len(b) {
 		return false
 	}
@@ -200,11 +202,11 @@ func isPrefix(a, b []pleat.Hash) bool {
 // movedThinking reports whether a request shows thinking of the one before it behind other
 // messages.
 func movedThinking(before, now *anthropic.Request) bool {
-	behind := func(r *anthropic.Request) map[string]pleat.Hash {
-		out, chain := make(map[string]pleat.Hash), pleat.Chain(r.Hashes())
+	behind := func(r *anthropic.Request) map[string]transcript.Hash {
+		out, chain := make(map[string]transcript.Hash), transcript.Chain(r.Hashes())
 		for i, m := range r.Messages {
 			for _, b := range m.Blocks().All() {
-				if t, ok := b.(pleat.Thinking); ok && i > 0 {
+				if t, ok := b.(transcript.Thinking); ok && i > 0 {
 					out[t.Raw] = chain[i-1]
 				}
 			}

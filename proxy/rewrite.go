@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // rewriter finds the session that a request belongs to and turns the request into the
@@ -25,18 +28,18 @@ type rewriter struct {
 	closing  sync.WaitGroup // sessions that are let go end what they do in the background
 
 	mu       sync.Mutex
-	sessions map[pleat.SessionKey]*list.Element // of *conversation
+	sessions map[store.SessionKey]*list.Element // of *conversation
 	recent   *list.List                         // most recently used first
-	index    map[indexKey]pleat.SessionKey      // newest prefixes of the conversations in memory
+	index    map[indexKey]store.SessionKey      // newest prefixes of the conversations in memory
 }
 
 type indexKey struct {
 	scope  scope
-	prefix pleat.Hash
+	prefix transcript.Hash
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{memo: newMemo(), sessions: make(map[pleat.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]pleat.SessionKey)}
+	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey)}
 	if o != nil {
 		rw.o = *o
 	}
@@ -61,12 +64,12 @@ type turn struct {
 	client []int
 	drop   bool // the view needs the provider to drop thinking
 
-	prefixes []pleat.Hash
+	prefixes []transcript.Hash
 	mark     mark // of the request
 	forked   bool
 	epochs   int
 	folded   bool
-	meter    pleat.Snapshot
+	meter    fold.Snapshot
 }
 
 // errMoved: the session went another way; the conversation needs a fork of it.
@@ -98,7 +101,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope, prefixes); err != nil {
 				return nil, err
 			}
-		case !errors.Is(err, pleat.ErrConflict):
+		case !errors.Is(err, store.ErrConflict):
 			return nil, err
 		}
 	}
@@ -106,7 +109,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 
 // lookup finds the session in memory with the longest prefix of a conversation, and the
 // length of that prefix; 0: there is none.
-func (rw *rewriter) lookup(s scope, prefixes []pleat.Hash) (key pleat.SessionKey, size int) {
+func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.SessionKey, size int) {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
 	for i, h := range slices.Backward(prefixes) {
@@ -120,7 +123,7 @@ func (rw *rewriter) lookup(s scope, prefixes []pleat.Hash) (key pleat.SessionKey
 // locate finds the session with the longest prefix of the conversation, or names a new
 // one. The store may know a longer prefix than the sessions in memory: of a session that
 // was let go, or that another replica has.
-func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Hash) (key pleat.SessionKey, known bool, err error) {
+func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcript.Hash) (key store.SessionKey, known bool, err error) {
 	inMemory, least := rw.lookup(from.scope, prefixes)
 	for end, size := len(prefixes), 32; end > least; size *= 8 {
 		start := max(end-size, least)
@@ -128,7 +131,7 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Ha
 		for _, h := range prefixes[start:end] {
 			labels = append(labels, from.scope.label(h))
 		}
-		found, err := rw.o.Store.Find(ctx, from.scope.tenant, pleat.EntryPrefix, labels...)
+		found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
 		if err != nil {
 			return key, false, fmt.Errorf("find conversation: %w", err)
 		}
@@ -146,11 +149,11 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []pleat.Ha
 	if least > 0 {
 		return inMemory, true, nil
 	}
-	return pleat.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
+	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
 
 // open returns the conversation from memory or opens it.
-func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request, from caller) (*conversation, error) {
+func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
 	rw.mu.Lock()
 	if e, ok := rw.sessions[key]; ok {
 		rw.recent.MoveToFront(e)
@@ -158,7 +161,7 @@ func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request
 		return e.Value.(*conversation), nil
 	}
 	rw.mu.Unlock()
-	c := &conversation{key: key, marks: make(map[pleat.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]pleat.Message)}
+	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
 	if err := c.load(ctx, rw.o.Store); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
@@ -180,8 +183,8 @@ func (rw *rewriter) open(ctx context.Context, key pleat.SessionKey, req *request
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
 	o := &pleat.Options{
-		Policy: rw.o.Policy, Model: model, Budget: pleat.Budget{Window: window}, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
-		Codecs: map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
+		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
+		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
 		Memory: 4 << 20, // the client sends everything again anyway
 	}
@@ -214,7 +217,7 @@ func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
 	if from.hint == "" {
 		return nil, nil
 	}
-	found, err := rw.o.Store.Find(ctx, from.scope.tenant, pleat.EntryPrefix, from.hintLabel())
+	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, from.hintLabel())
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -226,7 +229,7 @@ func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
 }
 
 func (c caller) hintLabel() string {
-	return pleat.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
+	return transcript.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
 }
 
 // keep puts a conversation into memory, and lets the one go that was not used longest.
@@ -238,7 +241,7 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 		rw.drop(e)
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
-	bySeq := func(a, b pleat.Hash) int { return cmp.Compare(c.marks[a].seq, c.marks[b].seq) }
+	bySeq := func(a, b transcript.Hash) int { return cmp.Compare(c.marks[a].seq, c.marks[b].seq) }
 	for _, h := range slices.SortedFunc(maps.Keys(c.marks), bySeq) {
 		rw.remember(c, indexKey{s, h})
 	}
@@ -302,7 +305,7 @@ func (rw *rewriter) close() error {
 
 // advance appends what is new to the conversation's session, lets it fold, and writes
 // the request that goes out. With errMoved the place says where to fork.
-func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []pleat.Hash) (*turn, place, error) {
+func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (*turn, place, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
@@ -335,7 +338,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	}
 	t.at, t.meter = c.sess.Len(), c.sess.Snapshot()
 	if t.at != t.mark.At {
-		return nil, p, pleat.ErrConflict // somebody wrote while the epoch was made
+		return nil, p, store.ErrConflict // somebody wrote while the epoch was made
 	}
 	if t.epochs = t.meter.Epoch - epochs; t.epochs > 0 {
 		c.wroteOne()
@@ -370,7 +373,7 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 
 // mark records that the request's messages are in the session, after adding those that
 // are new, with the folds in force.
-func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...pleat.Message) error {
+func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
 	prefix := t.prefixes[len(t.prefixes)-1]
 	data, err := json.Marshal(t.mark)
 	if err != nil {
@@ -390,7 +393,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	if t.from.hint == "" || !first {
 		return nil
 	}
-	if _, err := c.sess.Mark(ctx, t.from.hintLabel(), data); err != nil && !errors.Is(err, pleat.ErrConflict) {
+	if _, err := c.sess.Mark(ctx, t.from.hintLabel(), data); err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}
 	c.wroteOne()
@@ -398,7 +401,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 }
 
 // write makes the bytes that go out.
-func (rw *rewriter) write(ctx context.Context, t *turn, v pleat.View) error {
+func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error {
 	t.folded = !v.IsWhole(t.at)
 	if rw.o.ObserveOnly {
 		t.out = t.req.body
@@ -421,18 +424,18 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v pleat.View) error {
 // fork makes a session of its own for a conversation that left another one's: the same
 // up to the last request that they share. Its name follows from where they part, so that
 // all replicas make the same.
-func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope, prefixes []pleat.Hash) (pleat.SessionKey, error) {
+func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope, prefixes []transcript.Hash) (store.SessionKey, error) {
 	next := "again"
 	if m.Client < len(prefixes) {
 		next = s.label(prefixes[m.Client])
 	}
-	key := pleat.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
+	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
 	if m.seq == 0 { // they share no request: a name was taken by a conversation that was never finished
 		return key, nil
 	}
-	codecs := map[pleat.Format]pleat.Codec{req.on.format: req.on.codec}
-	if err := pleat.Fork(ctx, rw.o.Store, c.key, m.seq, key, codecs); err != nil && !errors.Is(err, pleat.ErrConflict) {
-		return pleat.SessionKey{}, err
+	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}
+	if err := pleat.Fork(ctx, rw.o.Store, c.key, m.seq, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
+		return store.SessionKey{}, err
 	}
 	return key, nil
 }

@@ -4,19 +4,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // SessionStatus is a session that a proxy has in memory, as it was when the last part of
 // a request was done with it. Reading it never waits for a model or a store.
 type SessionStatus struct {
-	Key      pleat.SessionKey
+	Key      store.SessionKey
 	Model    string
 	Recall   RecallMode
 	Last     time.Time // when its last request came
 	Messages int       // of the transcript
 	Folds    int       // in force or not
-	Snapshot pleat.Snapshot
+	Snapshot fold.Snapshot
 	Spent    float64 // USD, by the price table
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // stream is the reply that a client reads while the provider writes it: passed on as it
@@ -23,7 +23,7 @@ type stream struct {
 	rec     recorder
 	buf     []byte
 	out     []byte
-	replies []pleat.Reply // before the one that is under way
+	replies []model.Reply // before the one that is under way
 	ended   bool          // the client has got the end of the answer
 	err     error
 	next    chan sent // another request is under way
@@ -201,7 +201,7 @@ func (s *stream) resume(got sent) {
 		s.cutOff(err)
 		return
 	}
-	e := pleat.ClassifyError(got.resp.StatusCode, got.resp.Header.Get("Retry-After"), body)
+	e := model.ClassifyError(got.resp.StatusCode, got.resp.Header.Get("Retry-After"), body)
 	if s.x.refused(e) {
 		s.send()
 		return
@@ -237,7 +237,7 @@ func (s *stream) Close() error {
 // whole reads a complete reply and answers our calls in it before the client gets it.
 func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
-	var replies []pleat.Reply
+	var replies []model.Reply
 	for {
 		body, err := readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody)
 		resp.Body.Close()

@@ -6,21 +6,22 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // protocol is one of the wires that requests are rewritten on.
 type protocol struct {
-	format  pleat.Format
+	format  transcript.Format
 	parse   func(body []byte) (*request, error)
-	codec   pleat.Codec
-	hash    func(raw []byte) pleat.Hash
-	check   func(pleat.Model) func(pleat.View, *pleat.Transcript) error
-	reply   func(body []byte) (pleat.Reply, error)
+	codec   transcript.Codec
+	hash    func(raw []byte) transcript.Hash
+	check   func(model.Model) func(transcript.View, *transcript.Transcript) error
+	reply   func(body []byte) (model.Reply, error)
 	record  func() recorder
-	results func(results []pleat.ToolResult) ([]pleat.Message, error)
+	results func(results []transcript.ToolResult) ([]transcript.Message, error)
 	stream  func(own func(name string) bool) screen
 	join    func(bodies [][]byte, own func(name string) bool) []byte
 	array   string // the member that holds the messages
@@ -30,7 +31,7 @@ type protocol struct {
 // recorder puts an answer together from a stream that passes by.
 type recorder interface {
 	Write(b []byte) (int, error)
-	Reply() (pleat.Reply, error)
+	Reply() (model.Reply, error)
 }
 
 // request is what the rewriter needs to know of a request, whatever its wire.
@@ -40,17 +41,17 @@ type request struct {
 	model    string
 	partial  bool // part of the conversation lies with the provider
 	system   string
-	tools    []pleat.Tool
-	inInput  []pleat.Tool // tools that are defined among the messages
-	messages []pleat.Message
-	head     func() pleat.Hash
-	splice   func(v pleat.View, tools []pleat.Tool) ([]byte, error)
-	check    func(pleat.Model) []pleat.Violation
+	tools    []model.Tool
+	inInput  []model.Tool // tools that are defined among the messages
+	messages []transcript.Message
+	head     func() transcript.Hash
+	splice   func(v transcript.View, tools []model.Tool) ([]byte, error)
+	check    func(model.Model) []transcript.Violation
 }
 
 var (
 	messages = &protocol{
-		format: pleat.FormatAnthropic, parse: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash,
+		format: transcript.FormatAnthropic, parse: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash,
 		check: anthropic.Checker, reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
 		results: messageResults,
 		stream:  func(own func(string) bool) screen { return &messagesScreen{own: own} },
@@ -58,9 +59,9 @@ var (
 		array:   "messages", refuse: refuseMessages,
 	}
 	chat = &protocol{
-		format: pleat.FormatChat, parse: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash,
+		format: transcript.FormatChat, parse: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash,
 		check: openai.ChatChecker, reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
-		results: func(rs []pleat.ToolResult) ([]pleat.Message, error) {
+		results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
 			return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
 		},
 		stream: func(own func(string) bool) screen { return &chatScreen{own: own} },
@@ -68,9 +69,9 @@ var (
 		array:  "messages", refuse: refuseOpenAI,
 	}
 	responses = &protocol{
-		format: pleat.FormatResponses, parse: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash,
+		format: transcript.FormatResponses, parse: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash,
 		check: openai.ResponsesChecker, reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
-		results: func(rs []pleat.ToolResult) ([]pleat.Message, error) {
+		results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
 			return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
 		},
 		stream: func(own func(string) bool) screen { return &responsesScreen{own: own} },
@@ -145,7 +146,7 @@ func decodeResponses(body []byte) (*request, error) {
 func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 }
 
 // size gives the number of blocks and bytes of the messages of a view of the request.
-func (r *request) size(v pleat.View) func(i int) (blocks, bytes int) {
+func (r *request) size(v transcript.View) func(i int) (blocks, bytes int) {
 	return func(i int) (int, int) {
 		vm := v.Messages[i]
 		m := vm.Made
@@ -166,26 +167,26 @@ func (r *request) size(v pleat.View) func(i int) (blocks, bytes int) {
 	}
 }
 
-func textOf(blocks []pleat.Block) string {
-	return pleat.NewMessage(pleat.RoleSystem, blocks...).Text()
+func textOf(blocks []transcript.Block) string {
+	return transcript.NewMessage(transcript.RoleSystem, blocks...).Text()
 }
 
 // messageResults makes the message that answers our calls on the Messages wire: all
 // results stand in one.
-func messageResults(rs []pleat.ToolResult) ([]pleat.Message, error) {
-	raw, err := anthropic.EncodeMessage(pleat.Results(rs...))
+func messageResults(rs []transcript.ToolResult) ([]transcript.Message, error) {
+	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
 	if err != nil {
 		return nil, err
 	}
 	m, err := anthropic.DecodeMessage(raw)
-	return []pleat.Message{m}, err
+	return []transcript.Message{m}, err
 }
 
 // eachResult makes one message for each result, as the OpenAI wires have it.
-func eachResult(rs []pleat.ToolResult, encode func(pleat.Message) ([][]byte, error), decode pleat.Codec) ([]pleat.Message, error) {
-	var out []pleat.Message
+func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec) ([]transcript.Message, error) {
+	var out []transcript.Message
 	for _, r := range rs {
-		elements, err := encode(pleat.Results(r))
+		elements, err := encode(transcript.Results(r))
 		if err != nil {
 			return nil, err
 		}
@@ -202,18 +203,18 @@ func eachResult(rs []pleat.ToolResult, encode func(pleat.Message) ([][]byte, err
 
 // edited applies edits to a message that is not in the request's body: as the splice
 // would, had it been there.
-func (p *protocol) edited(m pleat.Message, edits []pleat.BlockEdit) (pleat.Message, error) {
+func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (transcript.Message, error) {
 	if len(edits) == 0 {
 		return m, nil
 	}
 	open := `{"model":"","` + p.array + `":[`
 	r, err := p.decode([]byte(open + m.Raw() + `]}`))
 	if err != nil {
-		return pleat.Message{}, err
+		return transcript.Message{}, err
 	}
-	out, err := r.splice(pleat.View{Messages: []pleat.ViewMessage{{Source: 0, Edits: edits}}}, nil)
+	out, err := r.splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0, Edits: edits}}}, nil)
 	if err != nil {
-		return pleat.Message{}, err
+		return transcript.Message{}, err
 	}
 	return p.codec(out[len(open) : len(out)-2])
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readClaude reads a Claude Code log in two passes: an index of the tree, then the lines
@@ -104,7 +104,7 @@ type claudeReader struct {
 	parts   bytes.Buffer
 	rec     Record
 	role    string
-	origin  pleat.Origin
+	origin  transcript.Origin
 	changes []FileChange
 }
 
@@ -130,7 +130,7 @@ func (r *claudeReader) step(nodes []int) error {
 		}
 		text := r.index.queued[nodes[0]]
 		r.rec.Time = v.get("timestamp").time()
-		r.rec.Message = pleat.User(text).WithOrigin(textOrigin(text))
+		r.rec.Message = transcript.User(text).WithOrigin(textOrigin(text))
 		return r.sink.add(r.rec)
 	case markNode:
 		return r.mark(first)
@@ -154,7 +154,7 @@ func (r *claudeReader) mark(n node) error {
 
 func (r *claudeReader) message(nodes []int) error {
 	r.parts.Reset()
-	r.role, r.origin, r.changes = "", pleat.OriginUnknown, r.changes[:0]
+	r.role, r.origin, r.changes = "", transcript.OriginUnknown, r.changes[:0]
 	var content value
 	for _, at := range nodes {
 		v, err := r.log.again(r.index.nodes[at], &r.buf)
@@ -176,13 +176,13 @@ func (r *claudeReader) message(nodes []int) error {
 		r.sink.change(c)
 	}
 	if r.role == "user" {
-		if r.origin == pleat.OriginUnknown {
+		if r.origin == transcript.OriginUnknown {
 			r.origin = blocksOrigin(blocks)
 		}
 		r.rec.Aborted = strings.Contains(r.rec.Message.Text(), interruptedMark)
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
-	if r.origin == pleat.OriginSummary {
+	if r.origin == transcript.OriginSummary {
 		r.summarized()
 	}
 	rec := r.rec
@@ -217,11 +217,11 @@ func (r *claudeReader) part(v value, num int) (content value) {
 			}
 		case "isMeta":
 			if val.isTrue() {
-				r.origin = pleat.OriginInjected
+				r.origin = transcript.OriginInjected
 			}
 		case "isCompactSummary":
 			if val.isTrue() {
-				r.origin = pleat.OriginSummary
+				r.origin = transcript.OriginSummary
 			}
 		case "toolUseResult":
 			result = val
@@ -232,7 +232,7 @@ func (r *claudeReader) part(v value, num int) (content value) {
 		}
 	}
 	if r.rec.Model == "<synthetic>" { // the program's own words: errors, interruptions
-		r.rec.Model, r.rec.Usage, r.origin = "", nil, pleat.OriginInjected
+		r.rec.Model, r.rec.Usage, r.origin = "", nil, transcript.OriginInjected
 	}
 	r.changed(result, content, num)
 	return content
@@ -258,18 +258,18 @@ func (r *claudeReader) append(content value) {
 
 // assemble makes the element that was on the wire and its message. The one copy of the
 // text is the element's; the blocks are parts of it.
-func (r *claudeReader) assemble(content value) []pleat.Block {
+func (r *claudeReader) assemble(content value) []transcript.Block {
 	if r.role == "" {
 		r.role = "user"
 	}
 	if !content.exists() {
 		content.b = []byte("[]")
 	}
-	open := `{"role":` + pleat.Plain(r.role).Literal() + `,"content":`
+	open := `{"role":` + transcript.Plain(r.role).Literal() + `,"content":`
 	raw := open + string(content.b) + "}"
 	content.s = raw[len(open) : len(raw)-1]
 	blocks := anthropicBlocks(content)
-	r.rec.Message = pleat.WireMessage(pleat.Role(r.role), pleat.FormatAnthropic, raw, blocks...)
+	r.rec.Message = transcript.WireMessage(transcript.Role(r.role), transcript.FormatAnthropic, raw, blocks...)
 	return blocks
 }
 

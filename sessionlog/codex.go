@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // codexReader reads rollouts: response items are the conversation; events repeat them
@@ -88,16 +88,16 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 	}
 	rec := Record{Message: msg, Time: stamp.time(), Line: ln.num}
 	switch msg.Role() {
-	case pleat.RoleAssistant:
+	case transcript.RoleAssistant:
 		rec.Model = r.model
-	case pleat.RoleTool:
+	case transcript.RoleTool:
 		rec.Message = r.outcome(msg)
-	case pleat.RoleDeveloper, pleat.RoleSystem:
-		rec.Message = msg.WithOrigin(pleat.OriginInjected)
-	case pleat.RoleUser:
+	case transcript.RoleDeveloper, transcript.RoleSystem:
+		rec.Message = msg.WithOrigin(transcript.OriginInjected)
+	case transcript.RoleUser:
 		text := msg.Text()
 		rec.Aborted = strings.HasPrefix(text, "<turn_aborted>")
-		if o := textOrigin(text); o != pleat.OriginTyped {
+		if o := textOrigin(text); o != transcript.OriginTyped {
 			rec.Message = msg.WithOrigin(o) // typed only if an event says so
 		}
 	}
@@ -105,8 +105,8 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 }
 
 // outcome marks a result as failed if the log says so: by an event, or in its first words.
-func (r *codexReader) outcome(msg pleat.Message) pleat.Message {
-	res, ok := msg.Blocks().At(0).(pleat.ToolResult)
+func (r *codexReader) outcome(msg transcript.Message) transcript.Message {
+	res, ok := msg.Blocks().At(0).(transcript.ToolResult)
 	if !ok {
 		return msg
 	}
@@ -116,7 +116,7 @@ func (r *codexReader) outcome(msg pleat.Message) pleat.Message {
 		failed = failedOutput(res.Text())
 	}
 	res.Error = failed
-	return pleat.WireMessage(msg.Role(), msg.Format(), msg.Raw(), res)
+	return transcript.WireMessage(msg.Role(), msg.Format(), msg.Raw(), res)
 }
 
 // failedOutput looks for the exit code that Codex writes into the head of an output.
@@ -138,11 +138,11 @@ func failedOutput(text string) bool {
 func (r *codexReader) event(ln line, payload value) {
 	switch v := payload.object(); v.get("type").str() {
 	case "user_message":
-		if r.held.Message.Role() == pleat.RoleUser {
-			r.held.Message = r.held.Message.WithOrigin(pleat.OriginTyped)
+		if r.held.Message.Role() == transcript.RoleUser {
+			r.held.Message = r.held.Message.WithOrigin(transcript.OriginTyped)
 		}
 	case "token_count":
-		if r.held.Message.Role() == pleat.RoleAssistant {
+		if r.held.Message.Role() == transcript.RoleAssistant {
 			r.held.Usage = openaiUsage(v.get("info", "last_token_usage"))
 		}
 	case "exec_command_end":

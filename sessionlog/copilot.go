@@ -3,7 +3,8 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readCopilot reads the events of Copilot CLI.
@@ -73,46 +74,46 @@ func (r copilotReader) user(rec Record, data object) error {
 	typed, sent := data.get("content").str(), data.get("transformedContent").str()
 	origin := textOrigin(typed)
 	if data.get("source").isString() && !data.get("source").is("user") {
-		origin = pleat.OriginInjected // a skill's
+		origin = transcript.OriginInjected // a skill's
 	}
 	before, after, found := strings.Cut(sent, typed)
 	if !found || typed == "" {
 		before, after = sent, ""
 	}
-	put := func(text string, origin pleat.Origin) {
+	put := func(text string, origin transcript.Origin) {
 		if text != "" {
-			rec.Message = pleat.User(text).WithOrigin(origin)
+			rec.Message = transcript.User(text).WithOrigin(origin)
 			_ = r.sink.add(rec)
 		}
 	}
-	put(before, pleat.OriginInjected)
+	put(before, transcript.OriginInjected)
 	put(typed, origin)
-	put(after, pleat.OriginInjected)
+	put(after, transcript.OriginInjected)
 	return r.sink.err
 }
 
 func (r copilotReader) assistant(rec Record, data object) error {
 	data = data.keep().object()
-	var blocks []pleat.Block
-	think := pleat.Thinking{Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str()}
+	var blocks []transcript.Block
+	think := transcript.Thinking{Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str()}
 	if !think.Text.IsEmpty() || think.Signature != "" {
 		think.Redacted = think.Text.IsEmpty()
 		blocks = append(blocks, think)
 	}
 	if text := data.get("content").content(); !text.IsEmpty() {
-		blocks = append(blocks, pleat.Text{Text: text})
+		blocks = append(blocks, transcript.Text{Text: text})
 	}
 	for call := range data.get("toolRequests").elems() {
-		blocks = append(blocks, pleat.ToolCall{
+		blocks = append(blocks, transcript.ToolCall{
 			ID: call.get("toolCallId").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments")),
 		})
 	}
-	rec.Message = pleat.Assistant(blocks...)
+	rec.Message = transcript.Assistant(blocks...)
 	if rec.Model = data.get("model").str(); rec.Model == "" {
 		rec.Model = r.log.info.Model
 	}
 	if n := data.get("outputTokens").num(); n > 0 {
-		rec.Usage = &pleat.Usage{Output: n}
+		rec.Usage = &model.Usage{Output: n}
 	}
 	return r.sink.add(rec)
 }
@@ -126,7 +127,7 @@ func (r copilotReader) result(rec Record, data object) {
 			text = e.get("message").str()
 		}
 	}
-	res := pleat.Result(id, text)
+	res := transcript.Result(id, text)
 	res.Error = failed
 	r.sink.result(rec, res)
 }

@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pleat-dev/pleat"
+
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // counts is what two independent ways of reading a file must agree on.
@@ -48,23 +49,23 @@ func read(tb testing.TB, data []byte, opts sessionlog.Options) (counts, sessionl
 func readLog(tb testing.TB, log *sessionlog.Log) (counts, sessionlog.Info) {
 	tb.Helper()
 	var c counts
-	t := pleat.NewTranscript()
+	t := transcript.NewTranscript()
 	for rec, err := range log.Records() {
 		if err != nil {
 			tb.Fatal(err)
 		}
 		c.Messages++
-		if rec.Message.Origin() == pleat.OriginTyped {
+		if rec.Message.Origin() == transcript.OriginTyped {
 			c.Human++
 		}
 		for _, b := range rec.Message.Blocks().All() {
 			switch b := b.(type) {
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				c.Calls++
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				c.Results++
 				for _, part := range b.Parts.All() {
-					if text, ok := part.(pleat.Text); ok {
+					if text, ok := part.(transcript.Text); ok {
 						c.Bytes += len(text.Text.String())
 					}
 				}

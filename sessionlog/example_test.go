@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func ExampleOpen() {
@@ -28,7 +28,7 @@ func ExampleOpen() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == pleat.OriginTyped, rec.Message.Blocks().Len())
+		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == transcript.OriginTyped, rec.Message.Blocks().Len())
 	}
 	fmt.Println(log.Info().Format)
 	// Output:

@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pleat-dev/pleat"
+
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func FuzzClaudeCode(f *testing.F)      { fuzz(f, sessionlog.ClaudeCode) }
@@ -49,7 +50,7 @@ func fuzz(f *testing.F, format sessionlog.Format) {
 }
 
 type shape struct {
-	Role   pleat.Role
+	Role   transcript.Role
 	Blocks int
 	Text   string
 	Line   int
@@ -64,7 +65,7 @@ func shapes(t *testing.T, log *sessionlog.Log) (all []shape) {
 		if m.Blocks().Len() == 0 {
 			t.Error("a message without blocks")
 		}
-		if m.Format() != pleat.FormatNone && !json.Valid([]byte(m.Raw())) {
+		if m.Format() != transcript.FormatNone && !json.Valid([]byte(m.Raw())) {
 			t.Errorf("raw element is not JSON: %q", m.Raw())
 		}
 		if rec.Line < 1 {

@@ -1,7 +1,8 @@
 package sessionlog
 
 import (
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readGemini reads a Gemini CLI session: an answer holds its calls and their results.
@@ -15,7 +16,7 @@ func readGemini(l *Log, s *sink) {
 		switch typ := m.get("type").str(); typ {
 		case "user":
 			blocks := geminiParts(m.get("content"))
-			rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
+			rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
 			_ = s.add(rec)
 		case "gemini":
 			geminiAnswer(s, rec, m)
@@ -29,25 +30,25 @@ func readGemini(l *Log, s *sink) {
 func geminiAnswer(s *sink, rec Record, m object) {
 	rec.Model = m.get("model").str()
 	rec.Usage = geminiUsage(m.get("tokens"))
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	for t := range m.get("thoughts").elems() {
 		text := t.get("description").str()
 		if subject := t.get("subject").str(); subject != "" {
 			text = subject + ": " + text
 		}
-		blocks = append(blocks, pleat.Thinking{Text: pleat.Plain(text)})
+		blocks = append(blocks, transcript.Thinking{Text: transcript.Plain(text)})
 	}
 	blocks = append(blocks, geminiParts(m.get("content"))...)
-	var results []pleat.ToolResult
+	var results []transcript.ToolResult
 	for e := range m.get("toolCalls").elems() {
 		c := e.object()
-		call := pleat.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
+		call := transcript.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
 		blocks = append(blocks, call)
 		if res := c.get("result"); res.exists() {
 			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
 		}
 	}
-	rec.Message = pleat.Assistant(blocks...)
+	rec.Message = transcript.Assistant(blocks...)
 	_ = s.add(rec)
 	for _, res := range results {
 		s.result(Record{Line: rec.Line, Time: rec.Time}, res)
@@ -57,19 +58,19 @@ func geminiAnswer(s *sink, rec Record, m object) {
 
 // geminiResult reads what went back to the model: parts, of which the first is the
 // response and others are what it refers to.
-func geminiResult(id, status string, v value) pleat.ToolResult {
-	res := pleat.ToolResult{CallID: id, Error: status == "error"}
-	var parts []pleat.Block
+func geminiResult(id, status string, v value) transcript.ToolResult {
+	res := transcript.ToolResult{CallID: id, Error: status == "error"}
+	var parts []transcript.Block
 	one := func(p value) {
 		response := p.get("functionResponse", "response")
 		switch {
 		case response.get("output").isString():
-			parts = append(parts, pleat.Text{Text: response.get("output").content()})
+			parts = append(parts, transcript.Text{Text: response.get("output").content()})
 		case response.get("error").isString():
-			parts = append(parts, pleat.Text{Text: response.get("error").content()})
+			parts = append(parts, transcript.Text{Text: response.get("error").content()})
 			res.Error = true
 		case response.exists():
-			parts = append(parts, pleat.Text{Text: pleat.Plain(response.raw())})
+			parts = append(parts, transcript.Text{Text: transcript.Plain(response.raw())})
 		default:
 			parts = append(parts, geminiPart(p)...)
 		}
@@ -81,23 +82,23 @@ func geminiResult(id, status string, v value) pleat.ToolResult {
 	} else {
 		one(v)
 	}
-	res.Parts = pleat.BlocksOf(parts...)
+	res.Parts = transcript.BlocksOf(parts...)
 	return res
 }
 
 // geminiParts decodes content: a string, one part or a list of them.
-func geminiParts(v value) []pleat.Block {
+func geminiParts(v value) []transcript.Block {
 	if !v.isArray() {
 		return geminiPart(v)
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	for p := range v.elems() {
 		blocks = append(blocks, geminiPart(p)...)
 	}
 	return blocks
 }
 
-func geminiPart(p value) []pleat.Block {
+func geminiPart(p value) []transcript.Block {
 	switch text := p.get("text"); {
 	case p.isString():
 		text = p
@@ -106,22 +107,22 @@ func geminiPart(p value) []pleat.Block {
 		if text.content().IsEmpty() {
 			return nil
 		}
-		return []pleat.Block{pleat.Text{Text: text.content()}}
+		return []transcript.Block{transcript.Text{Text: text.content()}}
 	case p.get("inlineData").isObject():
 		data := p.get("inlineData")
-		return []pleat.Block{pleat.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()}}
+		return []transcript.Block{transcript.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()}}
 	case p.isObject():
-		return []pleat.Block{pleat.Opaque{Type: "part", Raw: p.raw()}}
+		return []transcript.Block{transcript.Opaque{Type: "part", Raw: p.raw()}}
 	}
 	return nil
 }
 
-func geminiUsage(v value) *pleat.Usage {
+func geminiUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
 	cached, thought := v.get("cached").num(), v.get("thoughts").num()
-	return &pleat.Usage{
+	return &model.Usage{
 		Input: max(v.get("input").num()-cached, 0), CacheRead: cached, Output: v.get("output").num() + thought, Reasoning: thought,
 	}
 }

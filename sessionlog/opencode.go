@@ -3,7 +3,8 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readOpenCode reads an opencode export: messages of parts, in which a call and its
@@ -42,14 +43,14 @@ type openCodeReader struct{ sink *sink }
 // user separates what was typed from what the program put beside it: files that were
 // mentioned, reminders.
 func (r openCodeReader) user(rec Record, parts value) {
-	origin := pleat.OriginUnknown
-	var blocks []pleat.Block
+	origin := transcript.OriginUnknown
+	var blocks []transcript.Block
 	flush := func() {
-		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(origin)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
 		_ = r.sink.add(rec)
 		blocks = nil
 	}
-	put := func(b pleat.Block, o pleat.Origin) {
+	put := func(b transcript.Block, o transcript.Origin) {
 		if o != origin && len(blocks) > 0 {
 			flush()
 		}
@@ -62,12 +63,12 @@ func (r openCodeReader) user(rec Record, parts value) {
 		case "text":
 			o := textOrigin(head(p.get("text").content()))
 			if p.get("synthetic").isTrue() {
-				o = pleat.OriginInjected
+				o = transcript.OriginInjected
 			}
-			put(pleat.Text{Text: p.get("text").content()}, o)
+			put(transcript.Text{Text: p.get("text").content()}, o)
 		case "file":
 			if b, ok := openCodeFile(p); ok {
-				put(b, pleat.OriginTyped)
+				put(b, transcript.OriginTyped)
 			}
 		case "compaction":
 			c := Compaction{Line: rec.Line, Trigger: "manual"}
@@ -82,7 +83,7 @@ func (r openCodeReader) user(rec Record, parts value) {
 
 // openCodeFile is an attached file. Text files are left out: their content follows as a
 // text part.
-func openCodeFile(p object) (pleat.Block, bool) {
+func openCodeFile(p object) (transcript.Block, bool) {
 	mime := p.get("mime").str()
 	switch url := p.get("url").str(); {
 	case strings.HasPrefix(mime, "image/"):
@@ -92,7 +93,7 @@ func openCodeFile(p object) (pleat.Block, bool) {
 	case strings.HasPrefix(mime, "text/"), mime == "application/x-directory":
 		return nil, false
 	}
-	return pleat.Opaque{Type: "file", Raw: p.raw()}, true
+	return transcript.Opaque{Type: "file", Raw: p.raw()}, true
 }
 
 func (r openCodeReader) assistant(rec Record, info object, parts value) {
@@ -102,11 +103,11 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 	}
 	rec.Model = info.get("modelID").str()
 	rec.Aborted = info.get("error", "name").is("MessageAbortedError")
-	var blocks []pleat.Block
-	var results []pleat.ToolResult
+	var blocks []transcript.Block
+	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
 	step := func() {
-		rec.Message = pleat.Assistant(blocks...)
+		rec.Message = transcript.Assistant(blocks...)
 		_ = r.sink.add(rec)
 		for _, res := range results {
 			r.sink.result(Record{Line: rec.Line, Time: rec.Time}, res)
@@ -121,7 +122,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 			step()
 		case "text":
 			if text := p.get("text").content(); !text.IsEmpty() {
-				blocks = append(blocks, pleat.Text{Text: text})
+				blocks = append(blocks, transcript.Text{Text: text})
 			}
 		case "reasoning":
 			if b, ok := openCodeReasoning(p); ok {
@@ -129,7 +130,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 			}
 		case "tool":
 			state := p.get("state").object()
-			call := pleat.ToolCall{ID: p.get("callID").str(), Name: p.get("tool").str(), Input: arguments(state.get("input"))}
+			call := transcript.ToolCall{ID: p.get("callID").str(), Name: p.get("tool").str(), Input: arguments(state.get("input"))}
 			blocks = append(blocks, call)
 			if res, ok := openCodeResult(call.ID, state); ok {
 				results = append(results, res)
@@ -149,8 +150,8 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 	step()
 }
 
-func openCodeReasoning(p object) (pleat.Thinking, bool) {
-	think := pleat.Thinking{Text: p.get("text").content()}
+func openCodeReasoning(p object) (transcript.Thinking, bool) {
+	think := transcript.Thinking{Text: p.get("text").content()}
 	for _, provider := range p.get("metadata").fields() {
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
 			if sig := provider.get(key); sig.isString() {
@@ -163,28 +164,28 @@ func openCodeReasoning(p object) (pleat.Thinking, bool) {
 }
 
 // openCodeResult is the result of a call that has come to an end.
-func openCodeResult(id string, state object) (pleat.ToolResult, bool) {
+func openCodeResult(id string, state object) (transcript.ToolResult, bool) {
 	switch state.get("status").str() {
 	case "completed":
-		parts := []pleat.Block{pleat.Text{Text: state.get("output").content()}}
+		parts := []transcript.Block{transcript.Text{Text: state.get("output").content()}}
 		for p := range state.get("attachments").elems() {
 			if b, ok := openCodeFile(p.object()); ok {
 				parts = append(parts, b)
 			}
 		}
-		return pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(parts...)}, true
+		return transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...)}, true
 	case "error":
-		return pleat.ErrorResult(id, state.get("error").str()), true
+		return transcript.ErrorResult(id, state.get("error").str()), true
 	}
-	return pleat.ToolResult{}, false
+	return transcript.ToolResult{}, false
 }
 
-func openCodeUsage(v value) *pleat.Usage {
+func openCodeUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
 	thought := v.get("reasoning").num()
-	return &pleat.Usage{
+	return &model.Usage{
 		Input: v.get("input").num(), CacheRead: v.get("cache", "read").num(), CacheWrite: v.get("cache", "write").num(),
 		Output: v.get("output").num() + thought, Reasoning: thought,
 	}

@@ -3,8 +3,9 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // openHandsReader reads OpenHands events. An answer of the model is several actions if it
@@ -61,7 +62,7 @@ func (r *openHandsReader) event(elem value, num int) {
 		r.message(rec, e)
 	case e.get("source").is("agent") && (action == "run" || action == "run_ipython" || action == "finish" || action == "think"):
 		// An agent without function calling: its words are in the thought.
-		rec.Message = pleat.Assistant(textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code"))...)
+		rec.Message = transcript.Assistant(textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code"))...)
 		_ = r.sink.add(rec)
 	}
 }
@@ -72,9 +73,9 @@ func (r *openHandsReader) message(rec Record, e object) {
 		blocks = append(blocks, imageFrom(u.str(), "", ""))
 	}
 	if e.get("source").is("user") {
-		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...)
 	} else {
-		rec.Message = pleat.Assistant(blocks...)
+		rec.Message = transcript.Assistant(blocks...)
 	}
 	_ = r.sink.add(rec)
 }
@@ -95,15 +96,15 @@ func (r *openHandsReader) call(rec Record, e object) {
 	blocks := textBlocks(msg.get("content"))
 	known := false
 	for _, b := range chatCalls(msg) {
-		c := b.(pleat.ToolCall)
+		c := b.(transcript.ToolCall)
 		c.Raw = ""
 		known = known || c.ID == id
 		blocks = append(blocks, c)
 	}
 	if !known {
-		blocks = append(blocks, pleat.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
+		blocks = append(blocks, transcript.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
 	}
-	rec.Message = pleat.Assistant(blocks...)
+	rec.Message = transcript.Assistant(blocks...)
 	rec.Model = response.get("model").str()
 	rec.Usage = openHandsUsage(response.get("usage"))
 	_ = r.sink.add(rec)
@@ -117,12 +118,12 @@ func (r *openHandsReader) observation(rec Record, e object, kind string) {
 	}
 	if id == "" { // nothing asked for it: context, or the refusal of a malformed call
 		if blocks := textBlocks(text); kind != "agent_state_changed" && kind != "null" {
-			rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(pleat.OriginInjected)
+			rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(transcript.OriginInjected)
 			_ = r.sink.add(rec)
 		}
 		return
 	}
-	res := pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(pleat.Text{Text: text.content()})}
+	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")
 	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(head(text.content()), "ERROR:")
 	r.sink.result(rec, res)
@@ -140,20 +141,20 @@ func (r *openHandsReader) changed(rec Record, e object, id string) {
 	r.sink.change(c)
 }
 
-func textBlocks(texts ...value) []pleat.Block {
-	var blocks []pleat.Block
+func textBlocks(texts ...value) []transcript.Block {
+	var blocks []transcript.Block
 	for _, t := range texts {
 		if c := t.content(); !c.IsEmpty() {
-			blocks = append(blocks, pleat.Text{Text: c})
+			blocks = append(blocks, transcript.Text{Text: c})
 		}
 	}
 	return blocks
 }
 
-func openHandsUsage(v value) *pleat.Usage {
+func openHandsUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
 	cached := v.get("prompt_tokens_details", "cached_tokens").num()
-	return &pleat.Usage{Input: max(v.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: v.get("completion_tokens").num()}
+	return &model.Usage{Input: max(v.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: v.get("completion_tokens").num()}
 }

@@ -3,7 +3,7 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // injectedMarks begin texts that agents put into user messages themselves: reminders,
@@ -27,33 +27,33 @@ const continuedMark = "This session is being continued from a previous conversat
 const interruptedMark = "[Request interrupted by user"
 
 // textOrigin judges words in a user message where the log does not say whose they are.
-func textOrigin(text string) pleat.Origin {
+func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if strings.HasPrefix(text, continuedMark) {
-		return pleat.OriginSummary
+		return transcript.OriginSummary
 	}
 	for _, mark := range injectedMarks {
 		if strings.HasPrefix(text, mark) {
-			return pleat.OriginInjected
+			return transcript.OriginInjected
 		}
 	}
-	return pleat.OriginTyped
+	return transcript.OriginTyped
 }
 
 // blocksOrigin judges a user message of a log in which people type: it is typed if any of
 // its blocks is, and it has no origin of its own if it holds nothing but tool results.
-func blocksOrigin(blocks []pleat.Block) pleat.Origin {
-	origin := pleat.OriginUnknown
+func blocksOrigin(blocks []transcript.Block) transcript.Origin {
+	origin := transcript.OriginUnknown
 	for _, b := range blocks {
 		switch b := b.(type) {
-		case pleat.Text:
-			if o := textOrigin(head(b.Text)); o == pleat.OriginTyped || origin == pleat.OriginUnknown {
+		case transcript.Text:
+			if o := textOrigin(head(b.Text)); o == transcript.OriginTyped || origin == transcript.OriginUnknown {
 				origin = o
 			}
-		case pleat.Image: // pasted
-			origin = pleat.OriginTyped
+		case transcript.Image: // pasted
+			origin = transcript.OriginTyped
 		}
-		if origin == pleat.OriginTyped {
+		if origin == transcript.OriginTyped {
 			return origin
 		}
 	}
@@ -61,7 +61,7 @@ func blocksOrigin(blocks []pleat.Block) pleat.Origin {
 }
 
 // head is enough of a text to see what it begins with.
-func head(c pleat.Content) string {
+func head(c transcript.Content) string {
 	const enough = 4096
 	lit := c.Literal()
 	if len(lit) <= enough || strings.IndexByte(lit[:enough], '\\') >= 0 {

@@ -3,7 +3,8 @@ package sessionlog
 import (
 	"fmt"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readPi reads pi sessions: the first versions are linear, later ones trees. Two passes
@@ -132,7 +133,7 @@ func piLine(l *Log, s *sink, rec Record, v value) error {
 		return s.summary(rec, v.get("summary").str())
 	case "custom_message":
 		v = v.keep()
-		rec.Message = pleat.NewMessage(pleat.RoleUser, piBlocks(v.get("content"))...).WithOrigin(pleat.OriginInjected)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, piBlocks(v.get("content"))...).WithOrigin(transcript.OriginInjected)
 		return s.add(rec)
 	}
 	return nil
@@ -142,57 +143,57 @@ func piMessage(s *sink, rec Record, m object) error {
 	blocks := piBlocks(m.get("content"))
 	switch role := m.get("role").str(); role {
 	case "assistant":
-		rec.Message = pleat.Assistant(blocks...)
+		rec.Message = transcript.Assistant(blocks...)
 		rec.Model = m.get("model").str()
 		rec.Usage = piUsage(m.get("usage"))
 		rec.Aborted = m.get("stopReason").is("aborted")
 	case "toolResult":
-		res := pleat.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: pleat.BlocksOf(blocks...)}
+		res := transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)}
 		s.result(rec, res)
 		return s.err
 	case "bashExecution": // the person ran a command beside the conversation
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
-		rec.Message = pleat.User(text).WithOrigin(pleat.OriginInjected)
+		rec.Message = transcript.User(text).WithOrigin(transcript.OriginInjected)
 	case "user":
-		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
+		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
 	case "compactionSummary", "branchSummary":
 		return s.summary(rec, m.get("summary").str())
 	default: // custom roles of extensions
-		rec.Message = pleat.NewMessage(pleat.RoleUser, blocks...).WithOrigin(pleat.OriginInjected)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(transcript.OriginInjected)
 	}
 	return s.add(rec)
 }
 
-func piBlocks(content value) []pleat.Block {
+func piBlocks(content value) []transcript.Block {
 	if content.isString() {
-		return []pleat.Block{pleat.Text{Text: content.content()}}
+		return []transcript.Block{transcript.Text{Text: content.content()}}
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	for e := range content.elems() {
 		b := e.object()
 		switch typ := b.get("type").str(); typ {
 		case "text":
-			blocks = append(blocks, pleat.Text{Text: b.get("text").content()})
+			blocks = append(blocks, transcript.Text{Text: b.get("text").content()})
 		case "thinking":
-			think := pleat.Thinking{Text: b.get("thinking").content(), Signature: b.get("thinkingSignature").str()}
+			think := transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("thinkingSignature").str()}
 			think.Redacted = b.get("redacted").isTrue()
 			blocks = append(blocks, think)
 		case "toolCall":
-			blocks = append(blocks, pleat.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(b.get("arguments"))})
+			blocks = append(blocks, transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(b.get("arguments"))})
 		case "image":
-			blocks = append(blocks, pleat.Image{MediaType: b.get("mimeType").str(), Data: b.get("data").content()})
+			blocks = append(blocks, transcript.Image{MediaType: b.get("mimeType").str(), Data: b.get("data").content()})
 		default:
-			blocks = append(blocks, pleat.Opaque{Type: typ, Raw: b.raw()})
+			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: b.raw()})
 		}
 	}
 	return blocks
 }
 
-func piUsage(v value) *pleat.Usage {
+func piUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
-	return &pleat.Usage{
+	return &model.Usage{
 		Input: v.get("input").num(), CacheRead: v.get("cacheRead").num(), CacheWrite: v.get("cacheWrite").num(), Output: v.get("output").num(),
 	}
 }

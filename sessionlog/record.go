@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Record is one message of a session and what its log says about it.
 type Record struct {
-	Message pleat.Message
+	Message transcript.Message
 	Time    time.Time // zero if the log does not say
 	Line    int       // first line of the file that the message comes from, from 1
 	Model   string    // which model answered, for assistant messages
 	// Usage is what the provider billed for the request that this message answers. An
 	// answer of several records carries it once.
-	Usage     *pleat.Usage
+	Usage     *model.Usage
 	Sidechain bool // a sub-agent's, not the conversation itself
 	Abandoned bool // on a branch that was left by rewinding
 	Aborted   bool // marks or is an answer that somebody interrupted
@@ -33,7 +34,7 @@ type Info struct {
 	Model     string // the newest
 	// System is the system prompt where the log holds it apart from the messages.
 	System string
-	Tools  []pleat.Tool
+	Tools  []model.Tool
 
 	Compactions []Compaction
 	Changes     []FileChange

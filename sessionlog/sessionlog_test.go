@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pleat-dev/pleat"
+
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 var update = flag.Bool("update", false, "write what is read to the golden files")
@@ -62,17 +63,17 @@ func dumpRecord(sb *strings.Builder, n int, r sessionlog.Record) {
 	sb.WriteByte('\n')
 	for _, b := range r.Message.Blocks().All() {
 		switch b := b.(type) {
-		case pleat.Text:
+		case transcript.Text:
 			fmt.Fprintf(sb, "  text %q\n", b.Text.String())
-		case pleat.Thinking:
+		case transcript.Thinking:
 			fmt.Fprintf(sb, "  thinking %q signed %q redacted %v\n", b.Text.String(), b.Signature, b.Redacted)
-		case pleat.ToolCall:
+		case transcript.ToolCall:
 			fmt.Fprintf(sb, "  call %s %s %s\n", b.ID, b.Name, b.Input.String())
-		case pleat.ToolResult:
+		case transcript.ToolResult:
 			fmt.Fprintf(sb, "  result %s error %v %q\n", b.CallID, b.Error, b.Text())
-		case pleat.Image:
+		case transcript.Image:
 			fmt.Fprintf(sb, "  image %s %s %s\n", b.MediaType, b.Data.String(), b.URL)
-		case pleat.Opaque:
+		case transcript.Opaque:
 			fmt.Fprintf(sb, "  opaque %s %s\n", b.Type, b.Raw)
 		}
 	}
@@ -157,19 +158,19 @@ func TestRawIsTheElement(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := rec.Message
-			if m.Format() == pleat.FormatNone {
+			if m.Format() == transcript.FormatNone {
 				continue
 			}
 			for _, b := range m.Blocks().All() {
 				raw := ""
 				switch b := b.(type) {
-				case pleat.Text:
+				case transcript.Text:
 					raw = b.Raw
-				case pleat.ToolCall:
+				case transcript.ToolCall:
 					raw = b.Raw
-				case pleat.ToolResult:
+				case transcript.ToolResult:
 					raw = b.Raw
-				case pleat.Thinking:
+				case transcript.Thinking:
 					raw = b.Raw
 				}
 				if !strings.Contains(m.Raw(), raw) {

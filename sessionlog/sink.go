@@ -1,6 +1,8 @@
 package sessionlog
 
-import "github.com/pleat-dev/pleat"
+import (
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // sink takes what a reader finds and hands it to the caller. It puts consecutive
 // results together: those that answer one answer of the model are one message.
@@ -8,7 +10,7 @@ type sink struct {
 	log     *Log
 	yield   func(Record, error) bool
 	n       int // records handed out
-	results []pleat.Block
+	results []transcript.Block
 	pending Record // of results
 	stopped bool
 	err     error // errStop, or what ended reading
@@ -38,7 +40,7 @@ func (s *sink) put(r Record) error {
 }
 
 // result takes a tool result; r says where it comes from.
-func (s *sink) result(r Record, res pleat.ToolResult) {
+func (s *sink) result(r Record, res transcript.ToolResult) {
 	if len(s.results) > 0 && (r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned) {
 		s.flush()
 	}
@@ -54,7 +56,7 @@ func (s *sink) flush() {
 		return
 	}
 	r := s.pending
-	r.Message = pleat.NewMessage(pleat.RoleTool, s.results...)
+	r.Message = transcript.NewMessage(transcript.RoleTool, s.results...)
 	s.results = nil
 	_ = s.put(r)
 }
@@ -78,7 +80,7 @@ func (s *sink) summary(r Record, text string) error {
 	if text == "" {
 		return s.err
 	}
-	r.Message = pleat.User(text).WithOrigin(pleat.OriginSummary)
+	r.Message = transcript.User(text).WithOrigin(transcript.OriginSummary)
 	return s.add(r)
 }
 

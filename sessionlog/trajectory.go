@@ -1,7 +1,7 @@
 package sessionlog
 
 import (
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // readTau reads one dialogue of a tau-bench result file: Chat Completions messages with a
@@ -35,26 +35,26 @@ func readSWEAgent(l *Log, s *sink) {
 			s.err = l.damage(num, errShape)
 			return s.err == nil
 		case "tool":
-			res := pleat.ToolResult{CallID: e.get("tool_call_ids").at(0).str(), Parts: pleat.BlocksOf(openaiParts(e.get("content"))...)}
+			res := transcript.ToolResult{CallID: e.get("tool_call_ids").at(0).str(), Parts: transcript.BlocksOf(openaiParts(e.get("content"))...)}
 			s.result(rec, res)
 			return true
 		case "assistant":
 			acted = true
-			rec.Message = pleat.Assistant(sweBlocks(e)...)
+			rec.Message = transcript.Assistant(sweBlocks(e)...)
 		default:
-			rec.Message = pleat.NewMessage(pleat.Role(role), plainParts(e.get("content"))...)
+			rec.Message = transcript.NewMessage(transcript.Role(role), plainParts(e.get("content"))...)
 			if role == "user" && (acted || e.get("is_demo").isTrue()) { // what the environment answered
-				rec.Message = rec.Message.WithOrigin(pleat.OriginInjected)
+				rec.Message = rec.Message.WithOrigin(transcript.OriginInjected)
 			}
 		}
 		return s.add(rec) == nil
 	})
 }
 
-func sweBlocks(e object) []pleat.Block {
+func sweBlocks(e object) []transcript.Block {
 	blocks := plainParts(e.get("content"))
 	for _, call := range chatCalls(e) {
-		c := call.(pleat.ToolCall)
+		c := call.(transcript.ToolCall)
 		c.Raw = ""
 		blocks = append(blocks, c)
 	}
@@ -62,14 +62,14 @@ func sweBlocks(e object) []pleat.Block {
 }
 
 // plainParts decodes content without raw bytes: these formats are on no wire.
-func plainParts(content value) []pleat.Block {
+func plainParts(content value) []transcript.Block {
 	blocks := openaiParts(content)
 	for i, b := range blocks {
 		switch b := b.(type) {
-		case pleat.Text:
+		case transcript.Text:
 			b.Raw = ""
 			blocks[i] = b
-		case pleat.Image:
+		case transcript.Image:
 			b.Raw = ""
 			blocks[i] = b
 		}
@@ -80,10 +80,10 @@ func plainParts(content value) []pleat.Block {
 func sweSteps(l *Log, s *sink) {
 	l.each(l.doc.get("trajectory"), func(e value, num int) bool {
 		if text := e.get("response").str(); text != "" {
-			_ = s.add(Record{Line: num, Message: pleat.Assistant(pleat.Say(text))})
+			_ = s.add(Record{Line: num, Message: transcript.Assistant(transcript.Say(text))})
 		}
 		if text := e.get("observation").str(); text != "" {
-			_ = s.add(Record{Line: num, Message: pleat.User(text).WithOrigin(pleat.OriginInjected)})
+			_ = s.add(Record{Line: num, Message: transcript.User(text).WithOrigin(transcript.OriginInjected)})
 		}
 		return s.err == nil
 	})

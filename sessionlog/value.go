@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // value is one JSON value of a text that was checked as a whole, so walking it cannot
@@ -64,7 +64,7 @@ func (v value) str() string {
 	if !v.isString() {
 		return ""
 	}
-	return pleat.Literal(v.raw()).String()
+	return transcript.Literal(v.raw()).String()
 }
 
 // is reports whether the value is the given string, without making one.
@@ -73,11 +73,11 @@ func (v value) is(s string) bool {
 }
 
 // content is the text of a string, not yet decoded.
-func (v value) content() pleat.Content {
+func (v value) content() transcript.Content {
 	if !v.isString() {
-		return pleat.Content{}
+		return transcript.Content{}
 	}
-	return pleat.Literal(v.raw())
+	return transcript.Literal(v.raw())
 }
 
 func (v value) num() int { return v.b.Int() }

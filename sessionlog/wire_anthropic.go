@@ -1,20 +1,23 @@
 package sessionlog
 
-import "github.com/pleat-dev/pleat"
+import (
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // anthropicBlocks decodes the content of an Anthropic message: a string or blocks.
-func anthropicBlocks(content value) []pleat.Block {
+func anthropicBlocks(content value) []transcript.Block {
 	if content.isString() {
-		return []pleat.Block{pleat.Text{Text: content.content()}}
+		return []transcript.Block{transcript.Text{Text: content.content()}}
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	for b := range content.elems() {
 		blocks = append(blocks, anthropicBlock(b))
 	}
 	return blocks
 }
 
-func anthropicBlock(v value) pleat.Block {
+func anthropicBlock(v value) transcript.Block {
 	var typ, text, thinking, signature, data, id, name, input, callID, content, isError, source value
 	for n, val := range v.fields() {
 		switch n {
@@ -47,28 +50,28 @@ func anthropicBlock(v value) pleat.Block {
 	raw := v.raw()
 	switch {
 	case typ.is("text") && text.isString():
-		return pleat.Text{Text: text.content(), Raw: raw}
+		return transcript.Text{Text: text.content(), Raw: raw}
 	case typ.is("thinking") && thinking.isString():
-		return pleat.Thinking{Text: thinking.content(), Signature: signature.str(), Raw: raw}
+		return transcript.Thinking{Text: thinking.content(), Signature: signature.str(), Raw: raw}
 	case typ.is("redacted_thinking"):
-		return pleat.Thinking{Signature: data.str(), Redacted: true, Raw: raw}
+		return transcript.Thinking{Signature: data.str(), Redacted: true, Raw: raw}
 	case typ.is("tool_use") && id.isString() && name.isString():
-		return pleat.ToolCall{ID: id.str(), Name: name.str(), Input: pleat.Plain(input.raw()), Raw: raw}
+		return transcript.ToolCall{ID: id.str(), Name: name.str(), Input: transcript.Plain(input.raw()), Raw: raw}
 	case typ.is("tool_result") && callID.isString():
-		return pleat.ToolResult{CallID: callID.str(), Error: isError.isTrue(), Parts: pleat.BlocksOf(anthropicBlocks(content)...), Raw: raw}
+		return transcript.ToolResult{CallID: callID.str(), Error: isError.isTrue(), Parts: transcript.BlocksOf(anthropicBlocks(content)...), Raw: raw}
 	case typ.is("image") && source.isObject():
-		return pleat.Image{
+		return transcript.Image{
 			MediaType: source.get("media_type").str(), Data: source.get("data").content(), URL: source.get("url").str(), Raw: raw,
 		}
 	}
-	return pleat.Opaque{Type: typ.str(), Raw: raw}
+	return transcript.Opaque{Type: typ.str(), Raw: raw}
 }
 
-func anthropicUsage(v value) *pleat.Usage {
+func anthropicUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
-	u := &pleat.Usage{
+	u := &model.Usage{
 		Input: v.get("input_tokens").num(), CacheRead: v.get("cache_read_input_tokens").num(),
 		CacheWrite:   v.get("cache_creation_input_tokens").num(),
 		CacheWrite1h: v.get("cache_creation", "ephemeral_1h_input_tokens").num(),
@@ -95,20 +98,20 @@ func readAnthropic(l *Log, s *sink) {
 			s.err = l.damage(num, errShape)
 			return s.err == nil
 		}
-		msg := pleat.WireMessage(pleat.Role(role), pleat.FormatAnthropic, e.raw(), anthropicBlocks(e.get("content"))...)
+		msg := transcript.WireMessage(transcript.Role(role), transcript.FormatAnthropic, e.raw(), anthropicBlocks(e.get("content"))...)
 		return s.add(Record{Message: msg, Line: num}) == nil
 	})
 }
 
 // tools decodes tool definitions of any of the wires.
-func tools(list value) []pleat.Tool {
-	var all []pleat.Tool
+func tools(list value) []model.Tool {
+	var all []model.Tool
 	for v := range list.elems() {
 		raw := v.raw()
 		if f := v.get("function"); f.isObject() {
 			v = f
 		}
-		t := pleat.Tool{Name: v.get("name").str(), Description: v.get("description").str(), Raw: raw}
+		t := model.Tool{Name: v.get("name").str(), Description: v.get("description").str(), Raw: raw}
 		for _, key := range []string{"input_schema", "parameters", "inputSchema"} {
 			if schema := v.get(key); schema.isObject() {
 				t.Schema = schema.raw()

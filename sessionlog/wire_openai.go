@@ -3,16 +3,17 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // chatMessage decodes an element of a Chat Completions list. It is false if the element
 // is none.
-func chatMessage(elem value) (pleat.Message, bool) {
+func chatMessage(elem value) (transcript.Message, bool) {
 	e := elem.keep().object()
 	role := e.get("role").str()
 	if role == "" {
-		return pleat.Message{}, false
+		return transcript.Message{}, false
 	}
 	if role == "function" {
 		role = "tool"
@@ -23,59 +24,59 @@ func chatMessage(elem value) (pleat.Message, bool) {
 		if id == "" {
 			id = e.get("name").str() // the old function form has no ids
 		}
-		res := pleat.ToolResult{CallID: id, Parts: pleat.BlocksOf(openaiParts(content)...), Raw: e.raw()}
-		return pleat.WireMessage(pleat.RoleTool, pleat.FormatChat, e.raw(), res), true
+		res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(openaiParts(content)...), Raw: e.raw()}
+		return transcript.WireMessage(transcript.RoleTool, transcript.FormatChat, e.raw(), res), true
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	if r := e.get("reasoning_content"); r.isString() && !r.content().IsEmpty() {
-		blocks = append(blocks, pleat.Thinking{Text: r.content()})
+		blocks = append(blocks, transcript.Thinking{Text: r.content()})
 	}
 	blocks = append(blocks, openaiParts(content)...)
 	blocks = append(blocks, chatCalls(e)...)
-	return pleat.WireMessage(pleat.Role(role), pleat.FormatChat, e.raw(), blocks...), true
+	return transcript.WireMessage(transcript.Role(role), transcript.FormatChat, e.raw(), blocks...), true
 }
 
-func chatCalls(e object) []pleat.Block {
-	var blocks []pleat.Block
+func chatCalls(e object) []transcript.Block {
+	var blocks []transcript.Block
 	for call := range e.get("tool_calls").elems() {
 		f := call.get("function")
 		input := f.get("arguments")
 		if custom := call.get("custom"); custom.isObject() {
 			f, input = custom, custom.get("input")
 		}
-		blocks = append(blocks, pleat.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(input), Raw: call.raw()})
+		blocks = append(blocks, transcript.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(input), Raw: call.raw()})
 	}
 	if f := e.get("function_call"); f.isObject() && len(blocks) == 0 {
 		name := f.get("name").str()
-		blocks = append(blocks, pleat.ToolCall{ID: name, Name: name, Input: arguments(f.get("arguments")), Raw: f.raw()})
+		blocks = append(blocks, transcript.ToolCall{ID: name, Name: name, Input: arguments(f.get("arguments")), Raw: f.raw()})
 	}
 	return blocks
 }
 
 // arguments is a call's input: a string that holds JSON, or JSON itself.
-func arguments(v value) pleat.Content {
+func arguments(v value) transcript.Content {
 	if v.isString() {
 		return v.content()
 	}
-	return pleat.Plain(v.raw())
+	return transcript.Plain(v.raw())
 }
 
 // openaiParts decodes content of both OpenAI wires: a string or typed parts. An empty
 // string is no content.
-func openaiParts(content value) []pleat.Block {
+func openaiParts(content value) []transcript.Block {
 	if content.isString() {
 		if content.content().IsEmpty() {
 			return nil
 		}
-		return []pleat.Block{pleat.Text{Text: content.content()}}
+		return []transcript.Block{transcript.Text{Text: content.content()}}
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	for e := range content.elems() {
 		p := e.object()
 		raw := p.raw()
 		switch typ := p.get("type").str(); typ {
 		case "text", "input_text", "output_text":
-			blocks = append(blocks, pleat.Text{Text: p.get("text").content(), Raw: raw})
+			blocks = append(blocks, transcript.Text{Text: p.get("text").content(), Raw: raw})
 		case "image_url", "input_image":
 			img := p.get("image_url")
 			url, detail := img, p.get("detail")
@@ -84,20 +85,20 @@ func openaiParts(content value) []pleat.Block {
 			}
 			blocks = append(blocks, imageFrom(url.str(), detail.str(), raw))
 		default:
-			blocks = append(blocks, pleat.Opaque{Type: typ, Raw: raw})
+			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: raw})
 		}
 	}
 	return blocks
 }
 
 // imageFrom makes a picture of a URL, which may hold the data itself.
-func imageFrom(url, detail, raw string) pleat.Image {
+func imageFrom(url, detail, raw string) transcript.Image {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		if media, data, ok := strings.Cut(rest, ";base64,"); ok {
-			return pleat.Image{MediaType: media, Data: pleat.Plain(data), Detail: detail, Raw: raw}
+			return transcript.Image{MediaType: media, Data: transcript.Plain(data), Detail: detail, Raw: raw}
 		}
 	}
-	return pleat.Image{URL: url, Detail: detail, Raw: raw}
+	return transcript.Image{URL: url, Detail: detail, Raw: raw}
 }
 
 // readChat reads a Chat Completions request body, or a bare list of messages.
@@ -132,7 +133,7 @@ func readResponses(l *Log, s *sink) {
 		l.info.Tools = tools(l.doc.get("tools"))
 	}
 	if list.isString() {
-		_ = s.add(Record{Message: pleat.User(list.str()), Line: l.docAt})
+		_ = s.add(Record{Message: transcript.User(list.str()), Line: l.docAt})
 		return
 	}
 	l.each(list, func(e value, num int) bool {
@@ -146,17 +147,17 @@ func readResponses(l *Log, s *sink) {
 }
 
 // responsesItem decodes one item of the Responses wire. It is false if item is none.
-func responsesItem(item value) (pleat.Message, bool) {
+func responsesItem(item value) (transcript.Message, bool) {
 	v := item.keep().object()
 	typ := v.get("type").str()
-	wire := func(role pleat.Role, blocks ...pleat.Block) (pleat.Message, bool) {
-		return pleat.WireMessage(role, pleat.FormatResponses, v.raw(), blocks...), true
+	wire := func(role transcript.Role, blocks ...transcript.Block) (transcript.Message, bool) {
+		return transcript.WireMessage(role, transcript.FormatResponses, v.raw(), blocks...), true
 	}
 	switch {
 	case typ == "message" || typ == "" && v.get("role").isString():
-		return wire(pleat.Role(v.get("role").str()), openaiParts(v.get("content"))...)
+		return wire(transcript.Role(v.get("role").str()), openaiParts(v.get("content"))...)
 	case typ == "reasoning":
-		return wire(pleat.RoleAssistant, reasoning(v))
+		return wire(transcript.RoleAssistant, reasoning(v))
 	case typ == "function_call" || typ == "custom_tool_call" || typ == "local_shell_call":
 		input := v.get("arguments")
 		for _, key := range []string{"input", "action"} {
@@ -168,44 +169,44 @@ func responsesItem(item value) (pleat.Message, bool) {
 		if name == "" {
 			name = strings.TrimSuffix(typ, "_call")
 		}
-		return wire(pleat.RoleAssistant, pleat.ToolCall{ID: v.get("call_id").str(), Name: name, Input: arguments(input), Raw: v.raw()})
+		return wire(transcript.RoleAssistant, transcript.ToolCall{ID: v.get("call_id").str(), Name: name, Input: arguments(input), Raw: v.raw()})
 	case strings.HasSuffix(typ, "_call_output"):
-		res := pleat.ToolResult{CallID: v.get("call_id").str(), Parts: pleat.BlocksOf(outputParts(v.get("output"))...), Raw: v.raw()}
-		return wire(pleat.RoleTool, res)
+		res := transcript.ToolResult{CallID: v.get("call_id").str(), Parts: transcript.BlocksOf(outputParts(v.get("output"))...), Raw: v.raw()}
+		return wire(transcript.RoleTool, res)
 	case typ == "":
-		return pleat.Message{}, false
+		return transcript.Message{}, false
 	}
-	return wire(pleat.RoleAssistant, pleat.Opaque{Type: typ, Raw: v.raw()})
+	return wire(transcript.RoleAssistant, transcript.Opaque{Type: typ, Raw: v.raw()})
 }
 
 // outputParts is what a tool gave back: a string, parts, or an object around either.
-func outputParts(output value) []pleat.Block {
+func outputParts(output value) []transcript.Block {
 	if output.isObject() {
 		for _, key := range []string{"content_items", "content"} {
 			if c := output.get(key); c.exists() {
 				return openaiParts(c)
 			}
 		}
-		return []pleat.Block{pleat.Text{Text: pleat.Plain(output.raw())}}
+		return []transcript.Block{transcript.Text{Text: transcript.Plain(output.raw())}}
 	}
 	return openaiParts(output)
 }
 
-func reasoning(v object) pleat.Thinking {
+func reasoning(v object) transcript.Thinking {
 	text := v.get("summary").texts()
 	if full := v.get("content").texts(); full != "" {
 		text = full
 	}
 	cipher := v.get("encrypted_content").str()
-	return pleat.Thinking{Text: pleat.Plain(text), Signature: cipher, Redacted: text == "" && cipher != "", Raw: v.raw()}
+	return transcript.Thinking{Text: transcript.Plain(text), Signature: cipher, Redacted: text == "" && cipher != "", Raw: v.raw()}
 }
 
-func openaiUsage(v value) *pleat.Usage {
+func openaiUsage(v value) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
 	cached := v.get("cached_input_tokens").num()
-	return &pleat.Usage{
+	return &model.Usage{
 		Input: max(v.get("input_tokens").num()-cached, 0), CacheRead: cached,
 		Output: v.get("output_tokens").num(), Reasoning: v.get("reasoning_output_tokens").num(),
 	}

@@ -28,6 +28,12 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Model plays the model.
@@ -37,13 +43,13 @@ type Model struct {
 }
 
 // Row is the row of the rehearsal in a table of models: a window of 8,000 tokens, no price.
-func Row() pleat.Model {
-	return pleat.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
+func Row() model.Model {
+	return model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
 }
 
 // Budget is its budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
-func Budget() pleat.Budget {
-	return pleat.Budget{Window: 8_000, Output: pleat.Tokens(1_000), Yellow: pleat.Share(0.60), Red: pleat.Share(0.80)}
+func Budget() fold.Budget {
+	return fold.Budget{Window: 8_000, Output: fold.Tokens(1_000), Yellow: fold.Share(0.60), Red: fold.Share(0.80)}
 }
 
 // Task is what it can do.
@@ -63,14 +69,14 @@ func Options(w *agent.Workspace) agent.Options {
 	r := new(Model)
 	return agent.Options{
 		Generator: r,
-		Request: pleat.Request{
+		Request: model.Request{
 			Model:  "rehearsal",
 			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
 		},
 		Session: pleat.Options{
 			Model: Row(), Budget: Budget(),
 			// It writes its digests itself, and not in the background: each run is the same.
-			Digest: pleat.DigestOptions{Generator: r, NoBackground: true},
+			Digest: digest.Options{Generator: r, NoBackground: true},
 		},
 		Tools:  agent.StandardTools(w, agent.ToolOptions{}),
 		Permit: Rules().Permit(nil),
@@ -105,7 +111,7 @@ func Prepare(dir string) error {
 }
 
 // Generate implements [pleat.Generator].
-func (r *Model) Generate(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := look(req)
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
@@ -113,29 +119,29 @@ func (r *Model) Generate(ctx context.Context, req *pleat.Request, sink func(plea
 	}
 	text, calls, err := s.play(section, step, try)
 	if err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	if err := r.stream(ctx, text, sink); err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
-	var blocks []pleat.Block
+	var blocks []transcript.Block
 	if text != "" {
-		blocks = append(blocks, pleat.Say(text))
+		blocks = append(blocks, transcript.Say(text))
 	}
 	for _, c := range calls {
 		blocks = append(blocks, c)
 	}
-	reply := pleat.Reply{Model: "rehearsal", Messages: []pleat.Message{pleat.Assistant(blocks...)}, Stop: pleat.StopEnd}
+	reply := model.Reply{Model: "rehearsal", Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopEnd}
 	if len(calls) > 0 {
-		reply.Stop = pleat.StopToolUse
+		reply.Stop = model.StopToolUse
 	}
-	count := pleat.NewTokenizer(Row(), nil)
-	reply.Usage = pleat.Usage{Input: count.CountRequest(*req), Output: count.CountMessage(reply.Messages[0])}
+	count := tokens.NewTokenizer(Row(), nil)
+	reply.Usage = model.Usage{Input: count.CountRequest(*req), Output: count.CountMessage(reply.Messages[0])}
 	return reply, nil
 }
 
 // stream hands out the text word by word.
-func (r *Model) stream(ctx context.Context, text string, sink func(pleat.Delta)) error {
+func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta)) error {
 	if sink == nil {
 		return ctx.Err()
 	}
@@ -143,7 +149,7 @@ func (r *Model) stream(ctx context.Context, text string, sink func(pleat.Delta))
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		sink(pleat.Delta{Kind: pleat.KindText, Text: word})
+		sink(model.Delta{Kind: transcript.KindText, Text: word})
 		if r.Pace > 0 {
 			t := time.NewTimer(r.Pace)
 			select {
@@ -158,7 +164,7 @@ func (r *Model) stream(ctx context.Context, text string, sink func(pleat.Delta))
 }
 
 // recallTools give back what is in the session.
-var recallTools = []string{pleat.ToolUnfold, pleat.ToolSearch, pleat.ToolLedger}
+var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedger}
 
 // scene is what one request shows.
 type scene struct {
@@ -170,24 +176,24 @@ type scene struct {
 
 var stepID = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
 
-func look(req *pleat.Request) *scene {
+func look(req *model.Request) *scene {
 	s := new(scene)
 	names := make(map[string]string)
 	for _, m := range req.Messages {
-		if m.Role() == pleat.RoleAssistant {
+		if m.Role() == transcript.RoleAssistant {
 			s.last = nil
 		}
 		for _, b := range m.Blocks().All() {
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				s.texts = append(s.texts, b.Text.String())
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				names[b.ID] = b.Name
 				if id := stepID.FindStringSubmatch(b.ID); id != nil {
 					s.step, _ = strconv.Atoi(id[1])
 					s.try, _ = strconv.Atoi(id[2])
 				}
-			case pleat.ToolResult:
+			case transcript.ToolResult:
 				s.texts = append(s.texts, b.Text())
 				s.last = append(s.last, b.Text())
 				if slices.Contains(recallTools, names[b.CallID]) {

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/agent/rehearsal"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // rehearse plays the rehearsal in a folder and returns its answer and its events.
@@ -59,7 +61,7 @@ func TestRehearsal(t *testing.T) {
 	for i, e := range events {
 		switch e.Kind {
 		case agent.EventSnapshot:
-			if e.Snapshot.State == pleat.Red {
+			if e.Snapshot.State == fold.Red {
 				red++
 			}
 		case agent.EventEpoch:
@@ -75,7 +77,7 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("%s %s was denied: %s", e.Call.Name, e.Call.Subject, e.Call.Denied)
 			}
 		case agent.EventToolResult:
-			if e.Call.Name == pleat.ToolUnfold {
+			if e.Call.Name == recall.ToolUnfold {
 				unfolded = e.Result.Text
 			}
 		case agent.EventDone:
@@ -136,7 +138,7 @@ func TestRehearsalReadsItsAnswer(t *testing.T) {
 // answer: it has no memory but the messages it is sent.
 func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
-	store := pleat.NewMemStore()
+	store := store.NewMemory()
 	dir := t.TempDir()
 	if err := rehearsal.Prepare(dir); err != nil {
 		t.Fatal(err)

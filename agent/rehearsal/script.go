@@ -9,7 +9,7 @@ import (
 	"sync"
 	"text/template"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // script is what the rehearsal says, by sections, and how it finds facts in what it is
@@ -87,16 +87,16 @@ func (s *scene) Render(section string) (string, error) {
 }
 
 // play says what a section says, and makes its calls: the calls of a step.
-func (s *scene) play(section string, step, try int) (string, []pleat.ToolCall, error) {
+func (s *scene) play(section string, step, try int) (string, []transcript.ToolCall, error) {
 	text, err := s.Render(section)
 	if err != nil {
 		return "", nil, err
 	}
 	said, rest, _ := strings.Cut(text, "\n> ")
-	var calls []pleat.ToolCall
+	var calls []transcript.ToolCall
 	for call := range strings.SplitSeq(rest, "\n> ") {
 		if tool, input, ok := strings.Cut(strings.TrimSpace(call), " "); ok {
-			calls = append(calls, pleat.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
+			calls = append(calls, transcript.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
 		}
 	}
 	return strings.TrimSpace(said), calls, nil

@@ -6,20 +6,21 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // batchStore stores a session that was read from a file in few large writes, while counting
 // and folding go on. An append after settle waits for those writes, so that an
 // epoch is never stored before the messages it speaks of.
 type batchStore struct {
-	pleat.Store
-	key     pleat.SessionKey
+	store.Store
+	key     store.SessionKey
 	last    uint64 // with what is being written
 	bytes   int    // of the write under way
 	settled bool
 
-	writes chan []pleat.Entry // to the writer; nil: there is none
+	writes chan []store.Entry // to the writer; nil: there is none
 	before chan struct{}      // closed when the newest write is over; nil: there was none
 	mu     sync.Mutex
 	err    error // of the first write that failed
@@ -30,11 +31,11 @@ const batchBytes = 4 << 20
 
 // seqStore is a store that writes entries as they come.
 type seqStore interface {
-	AppendSeq(ctx context.Context, key pleat.SessionKey, last uint64, entries iter.Seq2[pleat.Entry, error]) (uint64, error)
+	AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (uint64, error)
 }
 
 // Append implements pleat.Store.
-func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (b *batchStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if b.settled {
 		if err := b.wait(); err != nil {
 			return 0, err
@@ -45,7 +46,7 @@ func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint
 		return 0, err
 	}
 	if b.writes != nil && last != b.last {
-		return 0, pleat.ErrConflict
+		return 0, store.ErrConflict
 	}
 	if b.writes == nil {
 		b.start(ctx, last)
@@ -62,7 +63,7 @@ func (b *batchStore) Append(ctx context.Context, key pleat.SessionKey, last uint
 }
 
 // Body implements pleat.Store: what is asked for may still have to be written.
-func (b *batchStore) Body(ctx context.Context, key pleat.SessionKey, hash pleat.Hash) ([]byte, error) {
+func (b *batchStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	if err := b.wait(); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (b *batchStore) Body(ctx context.Context, key pleat.SessionKey, hash pleat.
 // writer is some appends behind.
 func (b *batchStore) start(ctx context.Context, last uint64) {
 	const behind = 8
-	writes, before, done := make(chan []pleat.Entry, behind), b.before, make(chan struct{})
+	writes, before, done := make(chan []store.Entry, behind), b.before, make(chan struct{})
 	b.writes, b.before, b.bytes = writes, done, 0
 	go func() {
 		defer close(done)
@@ -92,8 +93,8 @@ func (b *batchStore) start(ctx context.Context, last uint64) {
 }
 
 // write is one write.
-func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []pleat.Entry) error {
-	entries := func(yield func(pleat.Entry, error) bool) {
+func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []store.Entry) error {
+	entries := func(yield func(store.Entry, error) bool) {
 		for list := range writes {
 			for _, e := range list {
 				if !yield(e, nil) {
@@ -106,7 +107,7 @@ func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []ple
 		_, err := s.AppendSeq(ctx, b.key, last, entries)
 		return err
 	}
-	var all []pleat.Entry
+	var all []store.Entry
 	for e := range entries {
 		all = append(all, e)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // TestClients drives real, unmodified clients through the proxy against a scripted model
@@ -141,7 +141,7 @@ func checkExchanges(t *testing.T, log []upstream.Exchange, fails int, recall boo
 func turns(reports []proxy.Report) int {
 	n := 0
 	for _, r := range reports {
-		if r.Session != (pleat.SessionKey{}) {
+		if r.Session != (store.SessionKey{}) {
 			n++
 		}
 	}

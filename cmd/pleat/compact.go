@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 var compactCommand = command{
@@ -100,7 +100,7 @@ var viewFormats = []viewFormat{
 }
 
 // byLever sums folds up by lever, in the order in which the levers are pulled.
-func byLever(folds []*pleat.Fold) []leverShare {
+func byLever(folds []*fold.Fold) []leverShare {
 	list := []leverShare{}
 	for _, f := range folds {
 		i := slices.IndexFunc(list, func(s leverShare) bool { return s.Lever == f.Lever })
@@ -112,9 +112,9 @@ func byLever(folds []*pleat.Fold) []leverShare {
 		list[i].Before += f.Before
 		list[i].After += f.After
 	}
-	order := []pleat.Lever{
-		pleat.LeverSpill, pleat.LeverSupersede, pleat.LeverCollapse, pleat.LeverMask, pleat.LeverSnip,
-		pleat.LeverDigest, pleat.LeverSqueeze, pleat.LeverTruncate,
+	order := []fold.Lever{
+		fold.LeverSpill, fold.LeverSupersede, fold.LeverCollapse, fold.LeverMask, fold.LeverSnip,
+		fold.LeverDigest, fold.LeverSqueeze, fold.LeverTruncate,
 	}
 	slices.SortStableFunc(list, func(a, b leverShare) int {
 		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))

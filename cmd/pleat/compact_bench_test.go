@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // benchSession is a session file of about 4 MB: a real one where PLEAT_BENCH_SESSION
@@ -41,8 +42,8 @@ func readAndCount(b *testing.B, file string) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	model, _ := pleat.DefaultModels().Lookup("claude-opus-4-5")
-	count := pleat.NewTokenizer(model, nil)
+	model, _ := model.DefaultModels().Lookup("claude-opus-4-5")
+	count := tokens.NewTokenizer(model, nil)
 	for rec, err := range log.Records() {
 		if err != nil {
 			b.Fatal(err)

@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func writeViewJSON(w io.Writer, _ *program, r *folded) error {
@@ -19,7 +23,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 	}
 	c := compactJSON{
 		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
-		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(pleat.LedgerFilter{})), Pins: []pinJSON{},
+		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(ledger.Filter{})), Pins: []pinJSON{},
 		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}
 	for _, text := range r.session.Pins() {
@@ -37,7 +41,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 	return writeJSON(w, c)
 }
 
-func foldsJSON(folds []*pleat.Fold) []foldJSON {
+func foldsJSON(folds []*fold.Fold) []foldJSON {
 	list := []foldJSON{}
 	for _, f := range folds {
 		j := foldJSON{f.Handle, f.Lever, f.Reason, [2]int{f.Start + 1, f.End}, nil, f.Before, f.After, f.Hash, f.Bytes, f.Lines}
@@ -49,7 +53,7 @@ func foldsJSON(folds []*pleat.Fold) []foldJSON {
 	return list
 }
 
-func entriesJSON(entries []pleat.LedgerEntry) []entryJSON {
+func entriesJSON(entries []ledger.Entry) []entryJSON {
 	list := []entryJSON{}
 	for _, e := range entries {
 		list = append(list, entryJSON{e, e.Call.Message + 1})
@@ -60,11 +64,11 @@ func entriesJSON(entries []pleat.LedgerEntry) []entryJSON {
 // viewJSON describes the view message by message, with the handle of everything that
 // stands in for something else.
 func (r *folded) viewJSON() ([]viewJSON, error) {
-	blocks := make(map[pleat.BlockRef]string)
+	blocks := make(map[transcript.BlockRef]string)
 	pages := make(map[string]string)
 	for _, f := range r.report.Folds {
 		if f.Block >= 0 {
-			blocks[pleat.BlockRef{Message: f.Start, Block: f.Block}] = f.Handle
+			blocks[transcript.BlockRef{Message: f.Start, Block: f.Block}] = f.Handle
 		} else if f.Stub != "" {
 			pages[f.Stub] = f.Handle
 		}
@@ -90,7 +94,7 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 				if next++; e.Drop {
 					continue
 				}
-				b.Text, b.Handle = e.Text, blocks[pleat.BlockRef{Message: vm.Source, Block: i}]
+				b.Text, b.Handle = e.Text, blocks[transcript.BlockRef{Message: vm.Source, Block: i}]
 			}
 			j.Blocks = append(j.Blocks, b)
 		}
@@ -99,20 +103,20 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 	return list, nil
 }
 
-func describeBlock(blk pleat.Block) blockJSON {
+func describeBlock(blk transcript.Block) blockJSON {
 	j := blockJSON{Kind: blk.Kind().String()}
 	switch b := blk.(type) {
-	case pleat.Text:
+	case transcript.Text:
 		j.Text = b.Text.String()
-	case pleat.Thinking:
+	case transcript.Thinking:
 		j.Text = b.Text.String()
-	case pleat.ToolCall:
+	case transcript.ToolCall:
 		j.Text, j.Tool, j.CallID = b.Input.String(), b.Name, b.ID
-	case pleat.ToolResult:
+	case transcript.ToolResult:
 		j.Text, j.CallID, j.Error = b.Text(), b.CallID, b.Error
-	case pleat.Image:
+	case transcript.Image:
 		j.Type = b.MediaType
-	case pleat.Opaque:
+	case transcript.Opaque:
 		j.Type = b.Type
 	}
 	return j
@@ -132,7 +136,7 @@ func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 			}
 			for j, blk := range m.Blocks().All() {
 				if f.Block < 0 || f.Block == j {
-					for name := range pleat.Anchors(describeBlock(blk).Text) {
+					for name := range text.Anchors(describeBlock(blk).Text) {
 						counts[name]++
 					}
 				}
@@ -142,7 +146,7 @@ func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	shown := make(map[string]bool)
 	for _, m := range view {
 		for _, b := range m.Blocks {
-			for name := range pleat.Anchors(b.Text) {
+			for name := range text.Anchors(b.Text) {
 				shown[name] = true
 			}
 		}
@@ -181,17 +185,17 @@ func (m viewJSON) writeText(w io.Writer) {
 	fmt.Fprintf(w, "--- %s, %s\n", m.Role, m.number())
 	for _, b := range m.Blocks {
 		switch {
-		case b.Kind == pleat.KindText.String():
+		case b.Kind == transcript.KindText.String():
 			fmt.Fprintln(w, b.Text)
-		case b.Kind == pleat.KindThinking.String():
+		case b.Kind == transcript.KindThinking.String():
 			if b.Text != "" {
 				fmt.Fprintln(w, "(thinking)", b.Text)
 			}
-		case b.Kind == pleat.KindToolCall.String():
+		case b.Kind == transcript.KindToolCall.String():
 			fmt.Fprintf(w, "(call) %s %s\n", b.Tool, b.Text)
 		case b.Error:
 			fmt.Fprintf(w, "(error)\n%s\n", b.Text)
-		case b.Kind == pleat.KindToolResult.String():
+		case b.Kind == transcript.KindToolResult.String():
 			fmt.Fprintf(w, "(result)\n%s\n", b.Text)
 		default:
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind, b.Type)
@@ -217,17 +221,17 @@ func writeViewMarkdown(w io.Writer, _ *program, r *folded) error {
 
 func (b blockJSON) writeMarkdown(w io.Writer) {
 	switch {
-	case b.Kind == pleat.KindText.String():
+	case b.Kind == transcript.KindText.String():
 		fmt.Fprintf(w, "\n%s\n", b.Text)
-	case b.Kind == pleat.KindThinking.String():
+	case b.Kind == transcript.KindThinking.String():
 		if b.Text != "" {
 			fmt.Fprintf(w, "\n> *thinking:* %s\n", strings.ReplaceAll(b.Text, "\n", "\n> "))
 		}
-	case b.Kind == pleat.KindToolCall.String():
+	case b.Kind == transcript.KindToolCall.String():
 		fmt.Fprintf(w, "\n**%s**\n\n%s\n", b.Tool, fenced(b.Text, "json"))
 	case b.Error:
 		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(b.Text, ""))
-	case b.Kind == pleat.KindToolResult.String():
+	case b.Kind == transcript.KindToolResult.String():
 		fmt.Fprintf(w, "\nResult:\n\n%s\n", fenced(b.Text, ""))
 	default:
 		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, b.Type)
@@ -271,7 +275,7 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 		return err
 	}
 	for _, m := range view {
-		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == pleat.KindThinking.String() }) // bound to the session it came from
+		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == transcript.KindThinking.String() }) // bound to the session it came from
 		m.writeText(w)
 	}
 	fmt.Fprint(w, promptTail)
@@ -281,15 +285,15 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 // requestBody writes a request body, and warns of what its provider would refuse: a session
 // that was interrupted may not be one that can be sent.
 func requestBody[R interface {
-	Check(pleat.Model) []pleat.Violation
-}](encode func(*pleat.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
+	Check(model.Model) []transcript.Violation
+}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
 	return func(w io.Writer, p *program, r *folded) error {
 		msgs, err := r.session.Resolve(context.Background(), r.view)
 		if err != nil {
 			return fmt.Errorf("apply the folds: %w", err)
 		}
 		info := r.file.info
-		body, err := encode(&pleat.Request{Model: cmp.Or(info.Model, r.file.model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
+		body, err := encode(&model.Request{Model: cmp.Or(info.Model, r.file.model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
 		if err != nil {
 			return fmt.Errorf("write request: %w", err)
 		}

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 var diffCommand = command{
@@ -44,12 +47,12 @@ pleat diff session.jsonl --budget 100k --folds`,
 }
 
 // replay plays a session through the engine as its agent would have.
-func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.Policy, window int, folds bool) (*diffJSON, error) {
+func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
 	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
-	var before pleat.Snapshot
+	var before fold.Snapshot
 	at := 0
 	opts := f.options()
-	opts.Policy, opts.Budget = policy, pleat.Budget{Window: window}
+	opts.Policy, opts.Budget = policy, fold.Budget{Window: window}
 	opts.Tokens = counterFor(policy, f.model)
 	opts.Observe = func(e pleat.Event) {
 		switch e.Kind {
@@ -59,7 +62,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.P
 			j.Epochs = append(j.Epochs, epochOf(e, before, at))
 		}
 	}
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.P
 			return nil, err
 		}
 		at++
-		answer := rec.Message.Role() == pleat.RoleAssistant
+		answer := rec.Message.Role() == transcript.RoleAssistant
 		if answer && !answering && at > 1 { // the answer had a request
 			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 				return nil, fmt.Errorf("replay %s: before message %d: %w", f.name, at, err)
@@ -98,19 +101,19 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy pleat.P
 }
 
 // wholeParts is what the session is made of before anything is folded.
-func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (pleat.Parts, error) {
-	opts.Policy, opts.Budget, opts.Observe = pleat.Policy{Name: "whole"}, fit(1<<40), nil
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), &opts)
+func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (fold.Parts, error) {
+	opts.Policy, opts.Budget, opts.Observe = fold.Policy{Name: "whole"}, fit(1<<40), nil
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
 	if err != nil {
-		return pleat.Parts{}, err
+		return fold.Parts{}, err
 	}
 	if err := f.appendTo(ctx, s, 0, tell); err != nil {
-		return pleat.Parts{}, err
+		return fold.Parts{}, err
 	}
 	return s.Snapshot().Parts, nil
 }
 
-func epochOf(e pleat.Event, before pleat.Snapshot, at int) epochJSON {
+func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	j := epochJSON{
 		Epoch: e.Plan.Epoch, Message: at, Trigger: e.Plan.Trigger, Before: e.Plan.Before, After: e.Plan.After,
 		Levers: byLever(e.Plan.Folds), Folds: foldsJSON(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
@@ -122,7 +125,7 @@ func epochOf(e pleat.Event, before pleat.Snapshot, at int) epochJSON {
 }
 
 // partNames are the parts of a view in the order in which people want to see them.
-func partNames(p pleat.Parts) []namedShare {
+func partNames(p fold.Parts) []namedShare {
 	return []namedShare{
 		{Name: "system prompt", Tokens: p.System},
 		{Name: "tools", Tokens: p.Tools},
@@ -162,7 +165,7 @@ func (j *diffJSON) print(p *page) {
 }
 
 // removed says what an epoch took away, largest first.
-func removed(parts pleat.Parts) string {
+func removed(parts fold.Parts) string {
 	var list []string
 	names := partNames(parts)
 	slices.SortStableFunc(names, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })

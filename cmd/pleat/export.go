@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var exportCommand = command{
@@ -48,7 +48,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 }
 
 // export writes the entries that the session has at this moment, one at a time.
-func export(ctx context.Context, p *program, store pleat.Store, info pleat.SessionInfo, out io.Writer) error {
+func export(ctx context.Context, p *program, store store.Store, info store.SessionInfo, out io.Writer) error {
 	w := newExportWriter(out)
 	tell := p.progress()
 	defer tell.done()

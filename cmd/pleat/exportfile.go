@@ -13,7 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // An export file is a session with all its bytes: lines of JSON, first a header, then
@@ -31,7 +32,7 @@ type exportHeader struct {
 
 type exportEntry struct {
 	Seq   uint64          `json:"seq"`
-	Kind  pleat.EntryKind `json:"kind"`
+	Kind  store.EntryKind `json:"kind"`
 	Label anyBytes        `json:"label,omitempty"`
 	Time  int64           `json:"time"` // milliseconds since 1970 UTC
 	Data  anyBytes        `json:"data,omitempty"`
@@ -108,7 +109,7 @@ func (w *exportWriter) checked(line []byte) error {
 	return err
 }
 
-func (w *exportWriter) entry(e pleat.Entry) error {
+func (w *exportWriter) entry(e store.Entry) error {
 	return w.line(exportEntry{e.Seq, e.Kind, anyBytes(e.Label), e.Time.UnixMilli(), e.Data, e.Body})
 }
 
@@ -148,23 +149,23 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 
 // next returns the next entry; after the last it is [io.EOF], and the file is complete
 // and undamaged.
-func (x *exportReader) next() (pleat.Entry, error) {
+func (x *exportReader) next() (store.Entry, error) {
 	var v struct {
 		exportEntry
 		exportEnd
 	}
 	if err := x.line(&v); err != nil {
-		return pleat.Entry{}, err
+		return store.Entry{}, err
 	}
 	if v.End {
-		return pleat.Entry{}, x.end(v.exportEnd)
+		return store.Entry{}, x.end(v.exportEnd)
 	}
 	if x.seq++; v.Seq != x.seq || x.seq > x.header.Entries {
-		return pleat.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq, x.seq, x.header.Entries))
+		return store.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq, x.seq, x.header.Entries))
 	}
-	e := pleat.Entry{Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data, Body: v.Body}
+	e := store.Entry{Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data, Body: v.Body}
 	if e.BodySize = len(e.Body); e.BodySize > 0 {
-		e.BodyHash = pleat.HashOf(e.Body)
+		e.BodyHash = transcript.HashOf(e.Body)
 	}
 	return e, nil
 }

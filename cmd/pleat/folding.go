@@ -10,6 +10,11 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // foldFlags are the flags of the commands that fold a session.
@@ -43,9 +48,9 @@ func (f *foldFlags) declare(fs *flag.FlagSet) {
 
 // loadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME
 // --json" prints it.
-func loadPolicy(name string) (pleat.Policy, error) {
+func loadPolicy(name string) (fold.Policy, error) {
 	if !strings.ContainsAny(name, `./\`) {
-		p, err := pleat.PolicyByName(name)
+		p, err := fold.PolicyByName(name)
 		if err != nil {
 			return p, usageError{err.Error()}
 		}
@@ -53,9 +58,9 @@ func loadPolicy(name string) (pleat.Policy, error) {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return pleat.Policy{}, fmt.Errorf("read policy: %w", err)
+		return fold.Policy{}, fmt.Errorf("read policy: %w", err)
 	}
-	var p pleat.Policy
+	var p fold.Policy
 	if err := json.Unmarshal(data, &p); err != nil {
 		return p, fmt.Errorf("read policy %s: %w", name, err)
 	}
@@ -64,9 +69,9 @@ func loadPolicy(name string) (pleat.Policy, error) {
 
 // fit is the budget of a session that has to fit so many tokens and may use all of them:
 // no answer is waited for, and the folds are made once.
-func fit(tokens int) pleat.Budget {
-	all := pleat.Share(1)
-	return pleat.Budget{Window: tokens + 1, Output: pleat.Tokens(1), Buffer: pleat.Tokens(1), Yellow: all, Red: all, Target: all}
+func fit(tokens int) fold.Budget {
+	all := fold.Share(1)
+	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
 }
 
 // folded is a session file and what folding made of it.
@@ -75,7 +80,7 @@ type folded struct {
 	session *pleat.Session
 	policy  string
 	budget  int
-	view    pleat.View
+	view    transcript.View
 	warning string       // of the plan
 	report  pleat.Report // its folds say what they stand for in the session, not in an earlier view
 	wait    func() error // until the messages are stored
@@ -87,7 +92,7 @@ func (r *folded) tokens() budgetJSON {
 }
 
 // fold takes the session into a store and folds it to the budget.
-func (f *sessionFile) fold(ctx context.Context, tell *progress, store pleat.Store, flags foldFlags) (*folded, error) {
+func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Store, flags foldFlags) (*folded, error) {
 	policy, err := loadPolicy(flags.policy)
 	if err != nil {
 		return nil, err
@@ -138,7 +143,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store pleat.Stor
 
 // original counts a stretch anew: as the engine planned it, some of it was folded already
 // by levers before.
-func (r *folded) original(f *pleat.Fold) *pleat.Fold {
+func (r *folded) original(f *fold.Fold) *fold.Fold {
 	if f.Block >= 0 {
 		return f
 	}
@@ -149,18 +154,18 @@ func (r *folded) original(f *pleat.Fold) *pleat.Fold {
 
 // counterFor counts as the engine would by itself; it is made here so that a session that
 // is opened twice counts everything once.
-func counterFor(policy pleat.Policy, m pleat.Model) *pleat.Tokenizer {
-	var o pleat.TokenizerOptions
+func counterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
+	var o tokens.Options
 	if n := policy.CharsPerToken; n > 0 {
-		o.Counter = pleat.CharsPerToken(n)
+		o.Counter = tokens.CharsPerToken(n)
 	}
-	return pleat.NewTokenizer(m, &o)
+	return tokens.NewTokenizer(m, &o)
 }
 
 // open opens the file's session in the store and brings it to where folding begins: all
 // messages there, no epoch in force. A run before this one may have folded it already, to
 // another budget.
-func (r *folded) open(ctx context.Context, tell *progress, store pleat.Store, opts pleat.Options) error {
+func (r *folded) open(ctx context.Context, tell *progress, store store.Store, opts pleat.Options) error {
 	f, key := r.file, r.file.key()
 	batch := &batchStore{Store: store, key: key}
 	r.wait = batch.wait
@@ -193,7 +198,7 @@ func (r *folded) unfoldAll(ctx context.Context) error {
 	r.session.SetBudget(fit(1 << 40))
 	defer r.session.SetBudget(fit(r.budget))
 	for {
-		if err := r.session.Undo(ctx); errors.Is(err, pleat.ErrNotFound) {
+		if err := r.session.Undo(ctx); errors.Is(err, store.ErrNotFound) {
 			break
 		} else if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var forgetCommand = command{
@@ -28,16 +28,16 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		yes := fs.Bool("yes", false, "do not ask")
-		return f.onStore(1, "forget takes one session", func(ctx context.Context, p *program, store anyStore, args []string) error {
+		return f.onStore(1, "forget takes one session", func(ctx context.Context, p *program, st anyStore, args []string) error {
 			key := f.key(args[0])
-			info, err := storedSession(ctx, store, f, key.Session)
-			if errors.Is(err, pleat.ErrCorrupt) {
-				info = pleat.SessionInfo{Key: key} // what is damaged can be forgotten too
+			info, err := storedSession(ctx, st, f, key.Session)
+			if errors.Is(err, store.ErrCorrupt) {
+				info = store.SessionInfo{Key: key} // what is damaged can be forgotten too
 			} else if err != nil {
 				return err
 			}
 			if info.Key != key {
-				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, pleat.ErrNotFound, printable(info.Key.Session))
+				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, printable(info.Key.Session))
 			}
 			if !*yes {
 				ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
@@ -48,7 +48,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 					return errors.New("nothing was deleted: it was not confirmed")
 				}
 			}
-			if err := store.Forget(ctx, key); err != nil {
+			if err := st.Forget(ctx, key); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))

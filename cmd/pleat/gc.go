@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var gcCommand = command{
@@ -45,20 +45,20 @@ pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`
 			if err != nil {
 				return usageError{"gc: " + err.Error()}
 			}
-			store, err := p.readStore(ctx, g.storeFlags)
+			st, err := p.readStore(ctx, g.storeFlags)
 			if err != nil {
 				return err
 			}
-			defer store.Close()
+			defer st.Close()
 			find := allSessions
 			if g.all {
 				find = shownSessions
 			}
-			list, err := find(ctx, store, g.tenant)
+			list, err := find(ctx, st, g.tenant)
 			if err != nil {
 				return err
 			}
-			return g.run(ctx, p, store, slices.DeleteFunc(list, func(info pleat.SessionInfo) bool { return !chosen(info) }))
+			return g.run(ctx, p, st, slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) }))
 		}
 	},
 }
@@ -71,7 +71,7 @@ type gcFlags struct {
 }
 
 // choice says which sessions the flags name.
-func (g *gcFlags) choice(now time.Time) (func(pleat.SessionInfo) bool, error) {
+func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 	switch {
 	case g.before == "" && g.older == "" && g.name == "":
 		return nil, errors.New("no sessions are named: choose them with --before, --older-than or --name")
@@ -102,7 +102,7 @@ func (g *gcFlags) choice(now time.Time) (func(pleat.SessionInfo) bool, error) {
 	}
 	pattern = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(pattern)
 	name := regexp.MustCompile(`(?s)\A` + pattern + `\z`)
-	return func(info pleat.SessionInfo) bool {
+	return func(info store.SessionInfo) bool {
 		return name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
 	}, nil
 }
@@ -130,7 +130,7 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []pleat.SessionInfo) error {
+func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []store.SessionInfo) error {
 	out := gcJSON{formatGC, g.yes, storedInfo(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
@@ -157,13 +157,13 @@ func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []pl
 	return nil
 }
 
-func forgetAll(ctx context.Context, p *program, store pleat.Keeper, list []pleat.SessionInfo) error {
+func forgetAll(ctx context.Context, p *program, st store.Keeper, list []store.SessionInfo) error {
 	tell := p.progress()
 	defer tell.done()
 	for i, info := range list {
 		tell.say("deleting %d of %s", i+1, plural(len(list), "session"))
-		err := store.Forget(ctx, info.Key)
-		if err != nil && !errors.Is(err, pleat.ErrNotFound) { // somebody else was faster
+		err := st.Forget(ctx, info.Key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // somebody else was faster
 			return fmt.Errorf("after %s: %w", plural(i, "deleted session"), err)
 		}
 	}

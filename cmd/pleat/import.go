@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 var importCommand = command{
@@ -87,8 +89,8 @@ type importing struct {
 	*program
 	file  *os.File
 	name  string
-	store pleat.Store
-	key   pleat.SessionKey
+	store store.Store
+	key   store.SessionKey
 
 	mended int
 }
@@ -110,7 +112,7 @@ func (d importedJSON) print(p *page) {
 }
 
 // read goes through the file from the beginning. Messages come with their search text.
-func (i *importing) read(ctx context.Context, doing string, each func(pleat.Entry) error) (exportHeader, error) {
+func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) (exportHeader, error) {
 	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
 		return exportHeader{}, fmt.Errorf("read %s: %w", i.name, err)
 	}
@@ -144,7 +146,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(pleat.Entr
 
 // check reads the whole file before anything is written.
 func (i *importing) check(ctx context.Context) (exportHeader, error) {
-	return i.read(ctx, "checking", func(e pleat.Entry) error {
+	return i.read(ctx, "checking", func(e store.Entry) error {
 		if e.Kind == "" {
 			return fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
 		}
@@ -178,7 +180,7 @@ func (i *importing) run(ctx context.Context) (importedJSON, error) {
 // compare holds what the store has of the session against the file, and returns the
 // number of the store's newest entry.
 func (i *importing) compare(ctx context.Context) (last uint64, err error) {
-	there := make([]pleat.Entry, 0)
+	there := make([]store.Entry, 0)
 	for e, err := range i.store.Scan(ctx, i.key, 1) {
 		if err != nil {
 			return 0, err
@@ -188,7 +190,7 @@ func (i *importing) compare(ctx context.Context) (last uint64, err error) {
 	if len(there) == 0 {
 		return 0, nil
 	}
-	_, err = i.read(ctx, "comparing", func(e pleat.Entry) error {
+	_, err = i.read(ctx, "comparing", func(e store.Entry) error {
 		if int(e.Seq) > len(there) {
 			return nil
 		}
@@ -202,19 +204,19 @@ func (i *importing) compare(ctx context.Context) (last uint64, err error) {
 
 // mend replaces the stored body of an entry if it is damaged. A store takes a body anew
 // with an entry that has it, so a session that lives only for that brings it.
-func (i *importing) mend(ctx context.Context, e pleat.Entry) error {
+func (i *importing) mend(ctx context.Context, e store.Entry) error {
 	if len(e.Body) == 0 {
 		return nil
 	}
-	if _, err := i.store.Body(ctx, i.key, pleat.HashOf(e.Body)); !errors.Is(err, pleat.ErrCorrupt) {
+	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
-	keeper := i.store.(pleat.Keeper)
-	key := pleat.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	if err := keeper.Forget(ctx, key); err != nil && !errors.Is(err, pleat.ErrNotFound) { // left by one that was interrupted
+	keeper := i.store.(store.Keeper)
+	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
+	if err := keeper.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by one that was interrupted
 		return err
 	}
-	if _, err := i.store.Append(ctx, key, 0, pleat.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
+	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
 		return fmt.Errorf("repair entry %d: %w", e.Seq, err)
 	}
 	i.mended++
@@ -224,7 +226,7 @@ func (i *importing) mend(ctx context.Context, e pleat.Entry) error {
 // add appends the file's entries after number last.
 func (i *importing) add(ctx context.Context, last uint64) (entries, added uint64, err error) {
 	w := entryWriter{store: i.store, key: i.key, last: last}
-	header, err := i.read(ctx, "importing", func(e pleat.Entry) error {
+	header, err := i.read(ctx, "importing", func(e store.Entry) error {
 		if e.Seq <= last {
 			return nil
 		}
@@ -247,13 +249,13 @@ func (i *importing) more(err error, w *entryWriter) error {
 // entryWriter appends entries to a session in batches, because each Append waits for the
 // disk.
 type entryWriter struct {
-	store pleat.Store
-	key   pleat.SessionKey
+	store store.Store
+	key   store.SessionKey
 	last  uint64 // entry that was there before
 	added uint64
 	bytes int64 // of the bodies of those that were added
 
-	batch []pleat.Entry
+	batch []store.Entry
 	size  int
 }
 
@@ -263,7 +265,7 @@ const (
 	importBytes   = 4 << 20
 )
 
-func (w *entryWriter) add(ctx context.Context, e pleat.Entry) error {
+func (w *entryWriter) add(ctx context.Context, e store.Entry) error {
 	w.batch = append(w.batch, e)
 	if w.size += len(e.Body) + len(e.Data) + len(e.Text); len(w.batch) == importEntries || w.size >= importBytes {
 		return w.flush(ctx)

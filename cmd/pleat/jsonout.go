@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // writeJSON prints one object for programs. Every object has a member "format" that names
@@ -151,17 +155,17 @@ type windowJSON struct {
 
 // planJSON is what "pleat plan --json" prints.
 type planJSON struct {
-	Format  string          `json:"format"`
-	Source  sourceJSON      `json:"source"`
-	Policy  string          `json:"policy"`
-	Tokens  budgetJSON      `json:"tokens"`
-	Levers  []leverShare    `json:"levers"`
-	Folds   []foldJSON      `json:"folds"`
-	Cache   pleat.CacheCost `json:"cache"`
-	Warning string          `json:"warning,omitempty"`
+	Format  string         `json:"format"`
+	Source  sourceJSON     `json:"source"`
+	Policy  string         `json:"policy"`
+	Tokens  budgetJSON     `json:"tokens"`
+	Levers  []leverShare   `json:"levers"`
+	Folds   []foldJSON     `json:"folds"`
+	Cache   fold.CacheCost `json:"cache"`
+	Warning string         `json:"warning,omitempty"`
 
-	folds []*pleat.Fold
-	whats map[pleat.BlockRef]string
+	folds []*fold.Fold
+	whats map[transcript.BlockRef]string
 	all   bool // for people: list all folds
 }
 
@@ -182,13 +186,13 @@ type compactJSON struct {
 
 // reportJSON is the engine's report; the folds stand beside it.
 type reportJSON struct {
-	Messages int             `json:"messages"` // in the session
-	Shown    int             `json:"shown"`    // in the view
-	Levers   []leverShare    `json:"levers"`
-	Epochs   []pleat.Epoch   `json:"epochs"`
-	Snapshot pleat.Snapshot  `json:"snapshot"`
-	Cache    pleat.CacheCost `json:"cache"`
-	Warning  string          `json:"warning,omitempty"`
+	Messages int            `json:"messages"` // in the session
+	Shown    int            `json:"shown"`    // in the view
+	Levers   []leverShare   `json:"levers"`
+	Epochs   []pleat.Epoch  `json:"epochs"`
+	Snapshot fold.Snapshot  `json:"snapshot"`
+	Cache    fold.CacheCost `json:"cache"`
+	Warning  string         `json:"warning,omitempty"`
 }
 
 type budgetJSON struct {
@@ -199,10 +203,10 @@ type budgetJSON struct {
 
 // viewJSON is one message of the view.
 type viewJSON struct {
-	Role    pleat.Role  `json:"role"`
-	Message int         `json:"message,omitempty"` // number in the session, from 1; none: pleat's own
-	Handle  string      `json:"handle,omitempty"`  // pleat's own: of the messages it stands for
-	Blocks  []blockJSON `json:"blocks"`
+	Role    transcript.Role `json:"role"`
+	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat's own
+	Handle  string          `json:"handle,omitempty"`  // pleat's own: of the messages it stands for
+	Blocks  []blockJSON     `json:"blocks"`
 }
 
 type blockJSON struct {
@@ -216,21 +220,21 @@ type blockJSON struct {
 }
 
 type foldJSON struct {
-	Handle   string      `json:"handle"`
-	Lever    pleat.Lever `json:"lever"`
-	Reason   string      `json:"reason"`
-	Messages [2]int      `json:"messages"`        // first and last, from 1
-	Block    *int        `json:"block,omitempty"` // only this block of the message, from 0
-	Before   int         `json:"tokens_before"`
-	After    int         `json:"tokens_after"`
-	Hash     pleat.Hash  `json:"sha256"`
-	Bytes    int         `json:"bytes"`
-	Lines    int         `json:"lines"`
+	Handle   string          `json:"handle"`
+	Lever    fold.Lever      `json:"lever"`
+	Reason   string          `json:"reason"`
+	Messages [2]int          `json:"messages"`        // first and last, from 1
+	Block    *int            `json:"block,omitempty"` // only this block of the message, from 0
+	Before   int             `json:"tokens_before"`
+	After    int             `json:"tokens_after"`
+	Hash     transcript.Hash `json:"sha256"`
+	Bytes    int             `json:"bytes"`
+	Lines    int             `json:"lines"`
 }
 
 // entryJSON is a ledger entry and where its call stands.
 type entryJSON struct {
-	pleat.LedgerEntry
+	ledger.Entry
 	Message int `json:"message"` // number of the message with the call, from 1
 }
 
@@ -249,10 +253,10 @@ type anchorJSON struct {
 
 // leverShare is what one lever did.
 type leverShare struct {
-	Lever  pleat.Lever `json:"lever"`
-	Folds  int         `json:"folds"`
-	Before int         `json:"tokens_before"`
-	After  int         `json:"tokens_after"`
+	Lever  fold.Lever `json:"lever"`
+	Folds  int        `json:"folds"`
+	Before int        `json:"tokens_before"`
+	After  int        `json:"tokens_after"`
 }
 
 // diffJSON is what "pleat diff --json" prints.
@@ -265,40 +269,40 @@ type diffJSON struct {
 	After  sideJSON    `json:"after"`  // what the model would be shown at the end
 	Epochs []epochJSON `json:"epochs"`
 
-	whats map[pleat.BlockRef]string
+	whats map[transcript.BlockRef]string
 	folds bool // for people: list the folds of every epoch
 }
 
 type sideJSON struct {
-	Messages int         `json:"messages"`
-	Tokens   int         `json:"tokens"`
-	Parts    pleat.Parts `json:"parts"`
+	Messages int        `json:"messages"`
+	Tokens   int        `json:"tokens"`
+	Parts    fold.Parts `json:"parts"`
 }
 
 // epochJSON is what one epoch did.
 type epochJSON struct {
-	Epoch   int           `json:"epoch"`
-	Message int           `json:"message"` // opened before the answer that is this message, from 1
-	Trigger pleat.Trigger `json:"trigger"`
-	Before  int           `json:"tokens_before"`
-	After   int           `json:"tokens_after"`
-	Removed pleat.Parts   `json:"removed"` // tokens; negative: added
-	Levers  []leverShare  `json:"levers"`
-	Folds   []foldJSON    `json:"folds"`
-	Warning string        `json:"warning,omitempty"`
+	Epoch   int          `json:"epoch"`
+	Message int          `json:"message"` // opened before the answer that is this message, from 1
+	Trigger fold.Trigger `json:"trigger"`
+	Before  int          `json:"tokens_before"`
+	After   int          `json:"tokens_after"`
+	Removed fold.Parts   `json:"removed"` // tokens; negative: added
+	Levers  []leverShare `json:"levers"`
+	Folds   []foldJSON   `json:"folds"`
+	Warning string       `json:"warning,omitempty"`
 
-	folds []*pleat.Fold
+	folds []*fold.Fold
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
 type ledgerJSON struct {
 	Format   string             `json:"format"`
 	Source   sourceJSON         `json:"source"`
-	Filter   pleat.LedgerFilter `json:"filter"`
-	Counts   pleat.LedgerCounts `json:"counts"` // of the entries
+	Filter   ledger.Filter      `json:"filter"`
+	Counts   ledger.Counts      `json:"counts"` // of the entries
 	Entries  []entryJSON        `json:"entries"`
-	Changed  []pleat.PathState  `json:"changed"`   // files that the session changed
-	ReadOnly []pleat.PathState  `json:"read_only"` // files that it only looked at
+	Changed  []ledger.PathState `json:"changed"`   // files that the session changed
+	ReadOnly []ledger.PathState `json:"read_only"` // files that it only looked at
 
 	all   int  // calls of the session
 	files bool // for people: list the files, not the calls
@@ -313,9 +317,9 @@ type searchJSON struct {
 }
 
 type foundJSON struct {
-	Session string            `json:"session,omitempty"` // in the store
-	File    string            `json:"file,omitempty"`
-	Hits    []pleat.SearchHit `json:"hits"`
+	Session string             `json:"session,omitempty"` // in the store
+	File    string             `json:"file,omitempty"`
+	Hits    []recall.SearchHit `json:"hits"`
 }
 
 // sessionsJSON is what "pleat sessions --json" prints.
@@ -346,8 +350,8 @@ type foundSession struct {
 }
 
 type policiesJSON struct {
-	Format   string         `json:"format"`
-	Policies []pleat.Policy `json:"policies"`
+	Format   string        `json:"format"`
+	Policies []fold.Policy `json:"policies"`
 }
 
 // pricesJSON is what "pleat prices --json" prints.
@@ -410,7 +414,7 @@ type gcJSON struct {
 type unfoldedJSON struct {
 	Format   string   `json:"format"`
 	Sessions []string `json:"sessions"`
-	pleat.Unfolded
+	recall.Unfolded
 	Content *string `json:"content,omitempty"`
 	Base64  []byte  `json:"base64,omitempty"`
 }

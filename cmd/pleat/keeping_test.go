@@ -16,10 +16,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // makeStore is a program for the scripts: it makes the store named by its argument, with
@@ -70,23 +76,23 @@ func olderStore() {
 }
 
 func fillStore(ctx context.Context, path string) error {
-	store, err := openStoreAt(ctx, path, makeMissing)
+	st, err := openStoreAt(ctx, path, makeMissing)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer st.Close()
 	for i, name := range []string{"file:00aa11bb22cc33dd", "work"} {
-		s, err := pleat.OpenSession(ctx, store, pleat.SessionKey{Session: name}, &pleat.Options{
-			Budget: pleat.Budget{Window: 6_000},
+		s, err := pleat.OpenSession(ctx, st, store.SessionKey{Session: name}, &pleat.Options{
+			Budget: fold.Budget{Window: 6_000},
 			Now:    func() time.Time { return time.Date(2025+i, 3, 1, 12, 0, 0, 0, time.UTC) },
 		})
 		if err != nil {
 			return err
 		}
-		err = s.Append(ctx, pleat.User("Find the limit. Never touch legacy/."))
+		err = s.Append(ctx, transcript.User("Find the limit. Never touch legacy/."))
 		for i := 0; i < 10 && err == nil; i++ {
 			id, file := fmt.Sprintf("call_%d", i+1), fmt.Sprintf("src/part%d.go", i)
-			err = s.Append(ctx, pleat.Assistant(pleat.Call(id, "read_file", `{"path":"`+file+`"}`)), pleat.Results(pleat.Result(id, lines(file, 60))))
+			err = s.Append(ctx, transcript.Assistant(transcript.Call(id, "read_file", `{"path":"`+file+`"}`)), transcript.Results(transcript.Result(id, lines(file, 60))))
 			if err == nil {
 				_, err = s.View(ctx, pleat.Turn{})
 			}
@@ -121,35 +127,35 @@ func cli(t *testing.T, store string, args ...string) (stdout, stderr string, cod
 }
 
 var keepingOptions = pleat.Options{
-	Budget: pleat.Budget{Window: 3_000},
+	Budget: fold.Budget{Window: 3_000},
 	Codecs: codecs(),
-	Model:  pleat.Model{Window: 3_000, Prices: []pleat.Price{{Input: 3, Output: 15}}},
+	Model:  model.Model{Window: 3_000, Prices: []model.Price{{Input: 3, Output: 15}}},
 	Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC) },
 }
 
 // onWire brings messages into a wire format and back, so that they have raw bytes.
-func onWire(t *testing.T, format pleat.Format, msgs []pleat.Message) []pleat.Message {
+func onWire(t *testing.T, format transcript.Format, msgs []transcript.Message) []transcript.Message {
 	t.Helper()
-	req := &pleat.Request{Model: "m", Messages: msgs}
+	req := &model.Request{Model: "m", Messages: msgs}
 	var body []byte
 	var err error
-	var out []pleat.Message
+	var out []transcript.Message
 	switch format {
-	case pleat.FormatAnthropic:
+	case transcript.FormatAnthropic:
 		if body, err = anthropic.Encode(req); err == nil {
 			var r *anthropic.Request
 			if r, err = anthropic.Decode(body); err == nil {
 				out = r.Messages
 			}
 		}
-	case pleat.FormatChat:
+	case transcript.FormatChat:
 		if body, err = openai.EncodeChat(req); err == nil {
 			var r *openai.ChatRequest
 			if r, err = openai.DecodeChat(body); err == nil {
 				out = r.Messages
 			}
 		}
-	case pleat.FormatResponses:
+	case transcript.FormatResponses:
 		if body, err = openai.EncodeResponses(req); err == nil {
 			var r *openai.ResponsesRequest
 			if r, err = openai.DecodeResponses(body); err == nil {
@@ -167,16 +173,16 @@ func onWire(t *testing.T, format pleat.Format, msgs []pleat.Message) []pleat.Mes
 
 // live plays a random session: messages, views, notes, pins, usage, an epoch on demand
 // and an undo.
-func live(t *testing.T, store pleat.Store, key pleat.SessionKey, msgs []pleat.Message, seed uint64) {
+func live(t *testing.T, st store.Store, key store.SessionKey, msgs []transcript.Message, seed uint64) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := pleat.OpenSession(ctx, store, key, &keepingOptions)
+	s, err := pleat.OpenSession(ctx, st, key, &keepingOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil && !errors.Is(err, pleat.ErrCannotFit) && !errors.Is(err, pleat.ErrNotFound) {
+		if err != nil && !errors.Is(err, fold.ErrCannotFit) && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}
@@ -190,7 +196,7 @@ func live(t *testing.T, store pleat.Store, key pleat.SessionKey, msgs []pleat.Me
 		case 3:
 			must(s.Note(ctx, fmt.Sprintf("key \xfe %d", seed), fmt.Sprintf("note %d", i)))
 		case 4:
-			must(s.Used(ctx, pleat.Usage{Input: s.Snapshot().Tokens + 20, Output: 5}))
+			must(s.Used(ctx, model.Usage{Input: s.Snapshot().Tokens + 20, Output: 5}))
 		case 5:
 			_, err := s.Compact(ctx, "focus")
 			must(err)
@@ -210,10 +216,10 @@ func TestExportImportRoundTrip(t *testing.T) {
 		seeds = 2
 	}
 	folds, handles := 0, 0
-	for _, format := range []pleat.Format{pleat.FormatNone, pleat.FormatAnthropic, pleat.FormatChat, pleat.FormatResponses} {
+	for _, format := range []transcript.Format{transcript.FormatNone, transcript.FormatAnthropic, transcript.FormatChat, transcript.FormatResponses} {
 		for seed := range seeds {
-			o := pleattest.Transcripts{Turns: 8, Huge: 6_000, Legal: format != pleat.FormatNone, NoThink: format != pleat.FormatNone}
-			key := pleat.SessionKey{Session: fmt.Sprintf("s \xff%s-%d", format, seed)}
+			o := pleattest.Transcripts{Turns: 8, Huge: 6_000, Legal: format != transcript.FormatNone, NoThink: format != transcript.FormatNone}
+			key := store.SessionKey{Session: fmt.Sprintf("s \xff%s-%d", format, seed)}
 			func() {
 				store := openTest(t, from)
 				defer store.Close()
@@ -251,13 +257,13 @@ func openTest(t *testing.T, path string) *sqlite.Store {
 type sessionState struct {
 	Messages, View, Folds, Ledger, Report, Hits string
 	Pins                                        []string
-	Notes                                       []pleat.Note
+	Notes                                       []transcript.Note
 	Spent                                       float64
 	Content                                     map[string]string
 	folds                                       int
 }
 
-func compareSessions(t *testing.T, from, to string, key pleat.SessionKey) (folds, handles int) {
+func compareSessions(t *testing.T, from, to string, key store.SessionKey) (folds, handles int) {
 	t.Helper()
 	a, b := tellAll(t, from, key), tellAll(t, to, key)
 	if diff := cmp.Diff(a, b, cmp.AllowUnexported(sessionState{})); diff != "" {
@@ -266,7 +272,7 @@ func compareSessions(t *testing.T, from, to string, key pleat.SessionKey) (folds
 	return a.folds, len(a.Content)
 }
 
-func tellAll(t *testing.T, path string, key pleat.SessionKey) sessionState {
+func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 	t.Helper()
 	ctx := t.Context()
 	store := openTest(t, path)
@@ -286,18 +292,18 @@ func tellAll(t *testing.T, path string, key pleat.SessionKey) sessionState {
 		return string(out)
 	}
 	st := sessionState{Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{}, folds: len(s.Folds())}
-	msgs, err := s.Resolve(ctx, pleat.Whole(s.Len()))
-	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(), nil), asJSON(s.Ledger(pleat.LedgerFilter{}), nil), asJSON(s.Report(), nil)
+	msgs, err := s.Resolve(ctx, transcript.Whole(s.Len()))
+	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(), nil), asJSON(s.Ledger(ledger.Filter{}), nil), asJSON(s.Report(), nil)
 	v, err := s.View(ctx, pleat.Turn{})
 	if err == nil {
 		msgs, err = s.Resolve(ctx, v)
 	}
 	st.View = asJSON(msgs, err)
-	found, err := s.Search(ctx, pleat.SearchRequest{Queries: []string{"error line file"}})
+	found, err := s.Search(ctx, recall.SearchRequest{Queries: []string{"error line file"}})
 	st.Hits = asJSON(found, err)
 	unfold := func(handle string) {
 		for _, raw := range []bool{false, true} {
-			u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle, Raw: raw})
+			u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: handle, Raw: raw})
 			if err != nil && !raw {
 				t.Fatal(err)
 			}
@@ -307,7 +313,7 @@ func tellAll(t *testing.T, path string, key pleat.SessionKey) sessionState {
 	for _, f := range s.Folds() {
 		unfold(f.Handle)
 	}
-	for _, e := range s.Ledger(pleat.LedgerFilter{}) {
+	for _, e := range s.Ledger(ledger.Filter{}) {
 		if e.Handle != "" {
 			unfold(e.Handle)
 		}
@@ -333,15 +339,15 @@ func TestImportAllOrResume(t *testing.T) {
 
 	// What an interrupted import leaves: the first entries of the session.
 	writeTest(t, file, data)
-	store := openTest(t, db)
+	st := openTest(t, db)
 	r, err := newExportReader("x", bytes.NewReader(data))
 	for i := 0; i < 7 && err == nil; i++ {
-		var e pleat.Entry
+		var e store.Entry
 		if e, err = r.next(); err == nil {
-			_, err = store.Append(t.Context(), pleat.SessionKey{Session: "work"}, uint64(i), e)
+			_, err = st.Append(t.Context(), store.SessionKey{Session: "work"}, uint64(i), e)
 		}
 	}
-	if err = errors.Join(err, store.Close()); err != nil {
+	if err = errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("Imported the remaining %d entries", r.header.Entries-7)

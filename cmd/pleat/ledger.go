@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
 var ledgerCommand = command{
@@ -51,8 +52,8 @@ pleat ledger session.jsonl --kind run --failed`,
 }
 
 // ledger reads the calls of the file.
-func (f *sessionFile) ledger() (*pleat.Ledger, error) {
-	l := &pleat.Ledger{}
+func (f *sessionFile) ledger() (*ledger.Ledger, error) {
+	l := &ledger.Ledger{}
 	at := 0
 	for rec, err := range f.records() {
 		if err != nil {
@@ -66,7 +67,7 @@ func (f *sessionFile) ledger() (*pleat.Ledger, error) {
 
 // ledgerFlags choose calls.
 type ledgerFlags struct {
-	pleat.LedgerFilter
+	ledger.Filter
 	kind            string
 	failed, pending bool
 }
@@ -83,30 +84,30 @@ func (f *ledgerFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&f.To, "to", 0, "up to call number `N`")
 }
 
-func (f *ledgerFlags) filter() (pleat.LedgerFilter, error) {
-	l := f.LedgerFilter
+func (f *ledgerFlags) filter() (ledger.Filter, error) {
+	l := f.Filter
 	for name := range strings.SplitSeq(f.kind, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		var k pleat.CallKind
+		var k toolcall.CallKind
 		if err := k.UnmarshalText([]byte(name)); err != nil {
 			return l, usageError{fmt.Sprintf("unknown kind %q: want read, create, edit, delete, run, net or other", name)}
 		}
 		l.Kinds = append(l.Kinds, k)
 	}
 	if f.failed {
-		l.Outcomes = append(l.Outcomes, pleat.Failed)
+		l.Outcomes = append(l.Outcomes, toolcall.Failed)
 	}
 	if f.pending {
-		l.Outcomes = append(l.Outcomes, pleat.Unanswered)
+		l.Outcomes = append(l.Outcomes, toolcall.Unanswered)
 	}
 	return l, nil
 }
 
 // keepPaths keeps the files of which the filter's path may be one.
-func keepPaths(list []pleat.PathState, f pleat.LedgerFilter) []pleat.PathState {
-	kept := []pleat.PathState{}
+func keepPaths(list []ledger.PathState, f ledger.Filter) []ledger.PathState {
+	kept := []ledger.PathState{}
 	for _, s := range list {
 		if f.Path == "" || strings.Contains(s.Path, strings.Trim(f.Path, "*/")) {
 			kept = append(kept, s)
@@ -142,14 +143,14 @@ func (j *ledgerJSON) print(p *page) {
 		}
 		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
 		p.line("%s%s", line, clip(oneLine(e.Args), max(p.width-columns(line), 12)))
-		if e.ErrorLine != "" && e.Outcome == pleat.Failed {
+		if e.ErrorLine != "" && e.Outcome == toolcall.Failed {
 			indent := 5 + 8 + 2 + 6 + 2
 			p.line("%s%s", strings.Repeat(" ", indent), p.dim(clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
 		}
 	}
 }
 
-func outcome(r pleat.ResultFacts) string {
+func outcome(r toolcall.ResultFacts) string {
 	if r.ExitCode != nil && *r.ExitCode != 0 {
 		return fmt.Sprintf("exit %d", *r.ExitCode)
 	}
@@ -164,8 +165,8 @@ func (j *ledgerJSON) printFiles(p *page) {
 	p.line("")
 	p.line("%s", p.dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
 	for _, f := range j.Changed {
-		state := map[pleat.CallKind]string{pleat.CallCreate: "created", pleat.CallEdit: "edited", pleat.CallDelete: "deleted"}[f.State]
-		if f.Created && f.State == pleat.CallEdit {
+		state := map[toolcall.CallKind]string{toolcall.CallCreate: "created", toolcall.CallEdit: "edited", toolcall.CallDelete: "deleted"}[f.State]
+		if f.Created && f.State == toolcall.CallEdit {
 			state = "created"
 		}
 		line := fmt.Sprintf("  %-8s%7d%7d%7d  ", state, f.Count, f.First, f.Last)

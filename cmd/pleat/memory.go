@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // longMessage is the size above which a message is stored on its own.
@@ -48,9 +48,9 @@ func (p *program) holdTo(size int64, messages int) {
 
 // scratch makes a store that lasts until drop is called: in memory, or in a temporary folder
 // if the session is large.
-func (f *sessionFile) scratch() (store pleat.Store, drop func(), err error) {
+func (f *sessionFile) scratch() (st store.Store, drop func(), err error) {
 	if f.size <= keptFile {
-		return pleat.NewMemStore(), func() {}, nil
+		return store.NewMemory(), func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "pleat-*") // which nobody else can read
 	if err != nil {

@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 var planCommand = command{
@@ -73,7 +77,7 @@ func (j *planJSON) print(p *page) {
 	if !j.all && len(folds) > planRows {
 		note = fmt.Sprintf("the %d that save most; %d more with --all", planRows, len(folds)-planRows)
 		folds = slices.Clone(folds)
-		slices.SortStableFunc(folds, func(a, b *pleat.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
+		slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 		folds = folds[:planRows]
 	}
 	p.head("Folds", note)
@@ -93,10 +97,10 @@ func (p *page) printLevers(shares []leverShare) {
 }
 
 // whats says of every result which call it answers.
-func whats(s *pleat.Session) map[pleat.BlockRef]string {
-	whats := make(map[pleat.BlockRef]string)
-	for _, e := range s.Ledger(pleat.LedgerFilter{}) {
-		if e.Outcome != pleat.Unanswered {
+func whats(s *pleat.Session) map[transcript.BlockRef]string {
+	whats := make(map[transcript.BlockRef]string)
+	for _, e := range s.Ledger(ledger.Filter{}) {
+		if e.Outcome != toolcall.Unanswered {
 			whats[e.Result] = e.Tool + " " + e.Args
 		}
 	}
@@ -104,7 +108,7 @@ func whats(s *pleat.Session) map[pleat.BlockRef]string {
 }
 
 // printFolds lists folds as a table; whats has what is known of single blocks.
-func (p *page) printFolds(folds []*pleat.Fold, indent string, whats map[pleat.BlockRef]string) {
+func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
 	width := len("handle")
 	for _, f := range folds {
 		width = max(width, len(f.Handle))
@@ -118,7 +122,7 @@ func (p *page) printFolds(folds []*pleat.Fold, indent string, whats map[pleat.Bl
 		}
 		line := fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, f.Lever, pad(where, 11), thousands(f.Before), thousands(f.After), pad(f.Handle, width))
 		why := oneLine(f.Reason)
-		if what := oneLine(whats[pleat.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
+		if what := oneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
 			if why += ": "; strings.HasPrefix(why, "old result") {
 				why = "" // what it was tells more
 			}

@@ -5,7 +5,7 @@ import (
 	"flag"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 )
 
 var policiesCommand = command{
@@ -24,9 +24,9 @@ pleat plan session.jsonl --policy ./mine.json`,
 		return func(_ context.Context, p *program, args []string) error {
 			switch len(args) {
 			case 0:
-				return p.output(*asJSON, policiesJSON{formatPolicies, pleat.Policies()})
+				return p.output(*asJSON, policiesJSON{formatPolicies, fold.Policies()})
 			case 1:
-				policy, err := pleat.PolicyByName(args[0])
+				policy, err := fold.PolicyByName(args[0])
 				if err != nil {
 					return usageError{err.Error()}
 				}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 var pricesCommand = command{
@@ -24,8 +24,8 @@ pleat prices us.anthropic.claude-opus-4-5`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		asJSON := fs.Bool("json", false, "print one JSON object")
 		return func(_ context.Context, p *program, args []string) error {
-			table := pleat.DefaultModels()
-			var list []pleat.Model
+			table := model.DefaultModels()
+			var list []model.Model
 			switch len(args) {
 			case 0:
 				for m := range table.All() {
@@ -34,7 +34,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 			case 1:
 				m, ok := table.Lookup(args[0])
 				if !ok {
-					return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), pleat.UnknownModel)
+					return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
 				}
 				list = append(list, m)
 			default:
@@ -45,7 +45,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 	},
 }
 
-func pricesOf(asOf string, models []pleat.Model) pricesJSON {
+func pricesOf(asOf string, models []model.Model) pricesJSON {
 	j := pricesJSON{formatPrices, asOf, []modelJSON{}}
 	for _, m := range models {
 		row := modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, []priceJSON{}, m.Retires}

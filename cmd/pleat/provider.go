@@ -8,18 +8,19 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // provider is a model that can be asked, and what a session needs to know of its wire.
 type provider struct {
-	Generator pleat.Generator
-	Model     pleat.Model
+	Generator model.Generator
+	Model     model.Model
 	Name      string // for people: the model and where it is
-	Format    pleat.Format
-	Check     func(pleat.View, *pleat.Transcript) error
+	Format    transcript.Format
+	Check     func(transcript.View, *transcript.Transcript) error
 }
 
 // The models that are asked where only a key says which provider.
@@ -97,9 +98,9 @@ func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
 		case "anthropic":
 			return ps.anthropic(id)
 		case "openai":
-			return ps.openai(ctx, id, pleat.FormatChat)
+			return ps.openai(ctx, id, transcript.FormatChat)
 		case "responses":
-			return ps.openai(ctx, id, pleat.FormatResponses)
+			return ps.openai(ctx, id, transcript.FormatResponses)
 		case "local":
 			return ps.named(ctx, id)
 		}
@@ -112,12 +113,12 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	if id == "" {
 		return provider{}, fmt.Errorf("no model is named [hint: %s]", namedHint)
 	}
-	m, known := pleat.DefaultModels().Lookup(id)
+	m, known := model.DefaultModels().Lookup(id)
 	switch {
 	case known && m.Provider == "anthropic":
 		return ps.anthropic(id)
 	case known && m.Provider == "openai" || ps.get("OPENAI_BASE_URL") != "":
-		return ps.openai(ctx, id, pleat.FormatChat)
+		return ps.openai(ctx, id, transcript.FormatChat)
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
@@ -152,11 +153,11 @@ func (ps *providers) anthropic(id string) (provider, error) {
 	client := &anthropic.Client{BaseURL: base, Key: key, Bearer: bearer, Model: m, HTTP: ps.http, DropThinking: true}
 	return provider{
 		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
-		Format: pleat.FormatAnthropic, Check: anthropic.Checker(m),
+		Format: transcript.FormatAnthropic, Check: anthropic.Checker(m),
 	}, nil
 }
 
-func (ps *providers) openai(ctx context.Context, id string, format pleat.Format) (provider, error) {
+func (ps *providers) openai(ctx context.Context, id string, format transcript.Format) (provider, error) {
 	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
 	if err := canAsk(id, base+key, "openai:"+defaultOpenAI, "OPENAI_API_KEY"); err != nil {
 		return provider{}, err
@@ -169,7 +170,7 @@ func (ps *providers) openai(ctx context.Context, id string, format pleat.Format)
 			}
 		}
 	}
-	if format == pleat.FormatResponses {
+	if format == transcript.FormatResponses {
 		o := openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
 		return provider{
 			Generator: &o, Model: m, Name: m.ID + place(base, openai.DefaultBaseURL),
@@ -224,9 +225,9 @@ func (ps *providers) address(ctx context.Context, spec string) (provider, error)
 	return provider{}, fmt.Errorf("the server at %s has no models [hint: load one, or name it: %s#NAME]", base, base)
 }
 
-func (ps *providers) chat(base, key string, m pleat.Model, kind string) provider {
+func (ps *providers) chat(base, key string, m model.Model, kind string) provider {
 	if m.Window == 0 { // the server does not tell
-		unknown, _ := pleat.DefaultModels().Lookup(m.ID)
+		unknown, _ := model.DefaultModels().Lookup(m.ID)
 		m.Window = unknown.Window
 	}
 	name := m.ID + place(base, openai.DefaultBaseURL)
@@ -234,12 +235,12 @@ func (ps *providers) chat(base, key string, m pleat.Model, kind string) provider
 		name += " (" + kind + ")"
 	}
 	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-	return provider{Generator: client, Model: m, Name: name, Format: pleat.FormatChat, Check: openai.ChatChecker(m)}
+	return provider{Generator: client, Model: m, Name: name, Format: transcript.FormatChat, Check: openai.ChatChecker(m)}
 }
 
 // tableModel is what the table knows of a model, under the name it was asked for.
-func tableModel(id string) pleat.Model {
-	m, _ := pleat.DefaultModels().Lookup(id)
+func tableModel(id string) model.Model {
+	m, _ := model.DefaultModels().Lookup(id)
 	m.ID = id
 	return m
 }

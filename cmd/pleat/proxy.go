@@ -22,7 +22,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var proxyCommand = command{
@@ -109,7 +111,7 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 		return nil, nil, err
 	}
 	if f.policy == "default" {
-		policy = pleat.Policy{} // the proxy's own default, which also folds when that pays
+		policy = fold.Policy{} // the proxy's own default, which also folds when that pays
 	}
 	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
 		return nil, nil, usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
@@ -137,13 +139,13 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Session = func(_ pleat.SessionKey, s *pleat.Options) { digestWith(s, writer.Generator, writer.Model) }
+		o.Session = func(_ store.SessionKey, s *pleat.Options) { digestWith(s, writer.Generator, writer.Model) }
 	}
 	tel, err := p.telemetry(ctx, f.otel)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Observe = func(key pleat.SessionKey, e pleat.Event) { tel.session(context.Background(), key.Session)(e) }
+	o.Observe = func(key store.SessionKey, e pleat.Event) { tel.session(context.Background(), key.Session)(e) }
 	o.Report = func(r proxy.Report) {
 		t.add(r)
 		tel.exchange(r)

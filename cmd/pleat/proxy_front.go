@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // front is what stands before the proxy: the token, and the pages for its operator.
@@ -19,7 +19,7 @@ type front struct {
 	proxy *proxy.Handler
 	tally *tally
 	token string // empty: none is demanded
-	store pleat.Store
+	store store.Store
 }
 
 const tokenHeader = "X-Pleat-Token"
@@ -87,7 +87,7 @@ func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithTimeout(r.Context(), 2*time.Second)
 	defer stop()
-	if _, err := f.store.Find(ctx, "", pleat.EntryPrefix, "readyz"); err != nil && !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := f.store.Find(ctx, "", store.EntryPrefix, "readyz"); err != nil && !errors.Is(err, store.ErrNotFound) {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
 		return
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Pages in a browser reach neither the provider nor the pages for the operator; clients
@@ -40,7 +40,7 @@ func TestFrontRefusesPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := pleat.NewMemStore()
+		store := store.NewMemory()
 		h, err := proxy.NewHandler(&proxy.Options{Store: store, Anthropic: to, OpenAI: to, Hosts: tt.hosts})
 		if err != nil {
 			t.Fatal(err)

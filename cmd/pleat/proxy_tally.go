@@ -8,8 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // tally adds up what a proxy did since it started: for its status page and for Prometheus.
@@ -17,7 +19,7 @@ type tally struct {
 	metrics http.Handler
 
 	mu       sync.Mutex
-	sessions map[pleat.SessionKey]*sessionTally // those used last
+	sessions map[store.SessionKey]*sessionTally // those used last
 	all      sessionTally
 
 	requests *prometheus.CounterVec
@@ -56,7 +58,7 @@ type sessionTally struct {
 const maxTallies = 1024
 
 func newTally() *tally {
-	t := &tally{sessions: make(map[pleat.SessionKey]*sessionTally)}
+	t := &tally{sessions: make(map[store.SessionKey]*sessionTally)}
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -89,7 +91,7 @@ func (t *tally) add(r proxy.Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.session(r)
-	m, _ := pleat.DefaultModels().Lookup(r.Model)
+	m, _ := model.DefaultModels().Lookup(r.Model)
 	usd, _ := m.Cost(r.Usage)
 	without := usd
 	if r.Folded {
@@ -118,7 +120,7 @@ func (t *tally) session(r proxy.Report) *sessionTally {
 	s := t.sessions[r.Session]
 	if s == nil {
 		if len(t.sessions) >= maxTallies {
-			var oldest pleat.SessionKey
+			var oldest store.SessionKey
 			for key, x := range t.sessions {
 				if o := t.sessions[oldest]; o == nil || x.used < o.used {
 					oldest = key
@@ -135,9 +137,9 @@ func (t *tally) session(r proxy.Report) *sessionTally {
 
 // unfolded is what the request would have used unfolded: what was there before is read
 // from a warm cache, what is new is written to it.
-func (s *sessionTally) unfolded(r proxy.Report) pleat.Usage {
+func (s *sessionTally) unfolded(r proxy.Report) model.Usage {
 	fresh := max(r.Snapshot.Whole-s.whole, 0)
-	return pleat.Usage{CacheRead: max(r.Snapshot.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}
+	return model.Usage{CacheRead: max(r.Snapshot.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}
 }
 
 func (s *sessionTally) take(r proxy.Report, usd, without float64) {
@@ -166,12 +168,12 @@ type proxyStatus struct {
 }
 
 type proxySessionJSON struct {
-	Session  string         `json:"session"`
-	Tenant   string         `json:"tenant"`
-	Model    string         `json:"model"`
-	Messages int            `json:"messages"`
-	Folds    int            `json:"folds"`
-	Snapshot pleat.Snapshot `json:"snapshot"`
+	Session  string        `json:"session"`
+	Tenant   string        `json:"tenant"`
+	Model    string        `json:"model"`
+	Messages int           `json:"messages"`
+	Folds    int           `json:"folds"`
+	Snapshot fold.Snapshot `json:"snapshot"`
 	sessionTally
 }
 

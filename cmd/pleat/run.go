@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var runCommand = command{
@@ -250,7 +250,7 @@ func (r *running) make(ctx context.Context) error {
 
 // outputs is the folder for command output that is too long to be recorded: beside the
 // store, so that a resumed session still has it. Empty: a temporary one.
-func (r *running) outputs(key pleat.SessionKey) string {
+func (r *running) outputs(key store.SessionKey) string {
 	path, err := r.p.storePath(r.f.store.path)
 	if err != nil || r.f.model == "rehearsal" {
 		return ""
@@ -266,20 +266,20 @@ func (r *running) outputs(key pleat.SessionKey) string {
 }
 
 // key names the session.
-func (r *running) key(ctx context.Context) (pleat.SessionKey, error) {
+func (r *running) key(ctx context.Context) (store.SessionKey, error) {
 	f := r.f
 	switch {
 	case f.resume == "last":
 		list, err := allSessions(ctx, r.store, f.store.tenant)
 		if err != nil {
-			return pleat.SessionKey{}, err
+			return store.SessionKey{}, err
 		}
 		for _, s := range list { // newest first
 			if strings.HasPrefix(s.Key.Session, "run-") {
 				return s.Key, nil
 			}
 		}
-		return pleat.SessionKey{}, errors.New("there is no session to resume (\"pleat stored\" lists what the store has)")
+		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat stored\" lists what the store has)")
 	case f.resume != "":
 		return f.store.key(f.resume), nil
 	case f.session != "":

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // chat is a conversation at the prompt. Ctrl-C stops what the model is doing and nothing
@@ -150,7 +152,7 @@ func (r *running) context(_ context.Context, _ string) error {
 }
 
 func (r *running) ledger(_ context.Context, path string) error {
-	text := r.agent.Session().LedgerText(pleat.LedgerFilter{Path: path}, 4000)
+	text := r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000)
 	r.printf("%s\n", strings.TrimRight(text, "\n"))
 	return nil
 }
@@ -159,7 +161,7 @@ func (r *running) unfold(ctx context.Context, handle string) error {
 	if handle == "" {
 		return errors.New("/unfold needs a handle; stubs and /search name them")
 	}
-	u, err := r.agent.Session().Unfold(ctx, pleat.UnfoldRequest{Handle: handle})
+	u, err := r.agent.Session().Unfold(ctx, recall.UnfoldRequest{Handle: handle})
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func (r *running) search(ctx context.Context, words string) error {
 	if words == "" {
 		return errors.New("/search needs words")
 	}
-	found, err := r.agent.Session().Search(ctx, pleat.SearchRequest{Queries: []string{words}})
+	found, err := r.agent.Session().Search(ctx, recall.SearchRequest{Queries: []string{words}})
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (r *running) pin(ctx context.Context, text string) error {
 
 func (r *running) undo(ctx context.Context, _ string) error {
 	err := r.agent.Session().Undo(ctx)
-	if errors.Is(err, pleat.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return errors.New("there is no compaction to take back")
 	}
 	if err != nil {
@@ -244,7 +246,7 @@ func (r *running) change(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(s pleat.SessionInfo) bool { return s.Key.Session == id }) {
+	if !slices.ContainsFunc(list, func(s store.SessionInfo) bool { return s.Key.Session == id }) {
 		return fmt.Errorf("there is no session %s; /sessions lists them", id)
 	}
 	o := r.o

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
 )
 
 // hookFlags are commands that take part in a run. Each gets one JSON object on standard
@@ -38,7 +39,7 @@ type hookInput struct {
 	Hook   string            `json:"hook"`
 	Call   *agent.Call       `json:"call,omitempty"`
 	Result *agent.CallResult `json:"result,omitempty"`
-	Plan   *pleat.Plan       `json:"plan,omitempty"`
+	Plan   *fold.Plan        `json:"plan,omitempty"`
 	Report *pleat.Report     `json:"report,omitempty"`
 }
 
@@ -104,7 +105,7 @@ func (h *hookFlags) tools() agent.Hooks {
 func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
 	var out pleat.Hooks
 	if h.beforeEpoch != "" {
-		out.BeforeEpoch = func(ctx context.Context, p *pleat.Plan) (pleat.EpochDecision, error) {
+		out.BeforeEpoch = func(ctx context.Context, p *fold.Plan) (pleat.EpochDecision, error) {
 			a, err := runHook(ctx, h.beforeEpoch, hookInput{Hook: "before-epoch", Plan: p})
 			if err != nil { // a broken hook must not make the window overflow
 				failed(err)

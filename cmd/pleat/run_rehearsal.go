@@ -10,7 +10,8 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/agent/rehearsal"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // pace is the pause after each word of the rehearsal on a terminal, where people watch.
@@ -78,9 +79,9 @@ func (r *running) stage() (string, error) {
 }
 
 // digestBy lets a model write the digests.
-func (r *running) digestBy(g pleat.Generator, m pleat.Model) { digestWith(&r.o.Session, g, m) }
+func (r *running) digestBy(g model.Generator, m model.Model) { digestWith(&r.o.Session, g, m) }
 
 // digestWith has a session's digests written by a model.
-func digestWith(o *pleat.Options, g pleat.Generator, m pleat.Model) {
+func digestWith(o *pleat.Options, g model.Generator, m model.Model) {
 	o.Digest.Generator, o.Digest.Model = g, m
 }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/recall"
 )
 
 // runScreen shows a run to people: what the model says, what the tools do, every fold,
@@ -21,13 +23,13 @@ type runScreen struct {
 	s        screen
 	live     bool // the meter stays in the last line
 	mu       sync.Mutex
-	snap     pleat.Snapshot
+	snap     fold.Snapshot
 	known    bool
 	usd      float64
 	tokens   int
 	column   bool // text was written and its line is not over
 	drawn    bool // the meter stands in the last line
-	told     pleat.State
+	told     fold.State
 	toldOnce bool
 }
 
@@ -88,19 +90,19 @@ func (r *runScreen) settle() {
 	r.wipe()
 }
 
-func why(t pleat.Trigger) string {
+func why(t fold.Trigger) string {
 	switch t {
-	case pleat.TriggerRed:
+	case fold.TriggerRed:
 		return "the window is nearly full"
-	case pleat.TriggerAsked:
+	case fold.TriggerAsked:
 		return "asked for"
-	case pleat.TriggerRefused:
+	case fold.TriggerRefused:
 		return "the provider said it is too long"
-	case pleat.TriggerPays:
+	case fold.TriggerPays:
 		return "it saves money"
-	case pleat.TriggerIdle:
+	case fold.TriggerIdle:
 		return "the cache is cold"
-	case pleat.TriggerCliff:
+	case fold.TriggerCliff:
 		return "a price step is near"
 	}
 	return string(t)
@@ -129,7 +131,7 @@ func (r *runScreen) result(c *agent.Call, res *agent.CallResult) string {
 	if lines > 1 {
 		note = fmt.Sprintf("  ✓ %s, %s", plural(lines, "line"), byteSize(int64(len(res.Text))))
 	}
-	if c.Name == pleat.ToolUnfold || c.Name == pleat.ToolSearch {
+	if c.Name == recall.ToolUnfold || c.Name == recall.ToolSearch {
 		note += ", exact"
 	}
 	return r.s.dim(note)
@@ -141,14 +143,14 @@ func lastLine(text string) string {
 }
 
 // fold is the notice of one fold: what, how much, and how to get it back.
-func (r *runScreen) fold(f *pleat.Fold) string {
+func (r *runScreen) fold(f *fold.Fold) string {
 	what := fmt.Sprintf("message %d", f.Start+1)
 	if f.End-f.Start > 1 {
 		what = fmt.Sprintf("messages %d–%d", f.Start+1, f.End)
 	}
 	back := ""
 	if f.Handle != "" {
-		back = ", back with " + pleat.UnfoldCall(f.Handle)
+		back = ", back with " + conv.UnfoldCall(f.Handle)
 	}
 	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, thousands(f.Before), thousands(f.After), back)
 }
@@ -188,7 +190,7 @@ func (r *runScreen) wipe() {
 	}
 }
 
-func (r *runScreen) meter(s pleat.Snapshot) {
+func (r *runScreen) meter(s fold.Snapshot) {
 	r.snap, r.known = s, true
 	if !r.toldOnce || s.State != r.told {
 		r.toldOnce, r.told = true, s.State
@@ -210,7 +212,7 @@ func (r *runScreen) draw() {
 // meterText is the meter as one line: how full the window is, in the colour of its state.
 func (r *runScreen) meterText(cells int) string {
 	s := r.snap
-	colour := map[pleat.State]string{pleat.Green: "32", pleat.Yellow: "33", pleat.Red: "31"}[s.State]
+	colour := map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}[s.State]
 	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
 	gauge := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, short(s.Limits.Window), s.State)

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var searchCommand = command{
@@ -31,7 +34,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		session := fs.String("session", "", "look only in the stored session `NAME`, or the one whose name begins so")
 		store := declareStore(fs)
 		asJSON := fs.Bool("json", false, "print one JSON object")
-		req := pleat.SearchRequest{Budget: -1}
+		req := recall.SearchRequest{Budget: -1}
 		fs.IntVar(&req.Hits, "hits", 6, "at most `N` places for each session")
 		fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each place; -1 for none")
 		return func(ctx context.Context, p *program, args []string) error {
@@ -62,15 +65,15 @@ pleat search "upload limit" --session file:27a33e9`,
 	},
 }
 
-func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req pleat.SearchRequest) error {
+func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req recall.SearchRequest) error {
 	f, err := p.readSession(ctx, name, src)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	opts := roughly()
-	opts.Policy = pleat.Policy{Name: "whole"} // nothing is to be spilled
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), f.key(), opts)
+	opts.Policy = fold.Policy{Name: "whole"} // nothing is to be spilled
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 	return j.inSession(ctx, s, foundJSON{File: name}, req)
 }
 
-func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req pleat.SearchRequest) error {
+func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {
 	store, err := p.readStore(ctx, flags)
 	if err != nil {
 		return err
@@ -111,7 +114,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	return nil
 }
 
-func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON, req pleat.SearchRequest) error {
+func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON, req recall.SearchRequest) error {
 	r, err := s.Search(ctx, req)
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func (j *searchJSON) print(p *page) {
 	}
 }
 
-func (p *page) printHit(h pleat.SearchHit) {
+func (p *page) printHit(h recall.SearchHit) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, plural(h.Lines, "line"), h.Handle)
 	p.line("%s", clip(oneLine(h.What), p.width))
 	p.line("%s", p.dim(clip(about, p.width)))

@@ -6,24 +6,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // sendable makes messages that every wire accepts. Sessions of other agents have calls whose
 // ids are too long, not unique or have characters that a provider refuses; calls without a
 // result; texts that are only white space; and words between a call and its result. Other
 // messages are left as they are.
-func sendable(msgs []pleat.Message) []pleat.Message {
+func sendable(msgs []transcript.Message) []transcript.Message {
 	msgs = resultsFirst(msgs)
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
-	out := make([]pleat.Message, 0, len(msgs))
+	out := make([]transcript.Message, 0, len(msgs))
 	for i, m := range msgs {
 		if m = s.message(m); m.Blocks().Len() > 0 {
 			out = append(out, m)
 		}
 		if answerEnds(msgs, i) {
 			if missing := s.missing(msgs[i+1:]); len(missing) > 0 {
-				out = append(out, pleat.Results(missing...))
+				out = append(out, transcript.Results(missing...))
 			}
 		}
 	}
@@ -31,27 +31,27 @@ func sendable(msgs []pleat.Message) []pleat.Message {
 }
 
 // resultsFirst puts the results that follow an answer before what else follows it.
-func resultsFirst(msgs []pleat.Message) []pleat.Message {
+func resultsFirst(msgs []transcript.Message) []transcript.Message {
 	msgs = slices.Clone(msgs)
 	for i := range msgs {
 		if !answerEnds(msgs, i) {
 			continue
 		}
 		end := i + 1
-		for end < len(msgs) && msgs[end].Role() != pleat.RoleAssistant {
+		for end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
 			end++
 		}
 		rest := slices.Clone(msgs[i+1 : end])
-		plain := slices.DeleteFunc(slices.Clone(rest), func(m pleat.Message) bool { return holds(m, pleat.KindToolResult) })
-		results := slices.DeleteFunc(rest, func(m pleat.Message) bool { return !holds(m, pleat.KindToolResult) })
+		plain := slices.DeleteFunc(slices.Clone(rest), func(m transcript.Message) bool { return holds(m, transcript.KindToolResult) })
+		results := slices.DeleteFunc(rest, func(m transcript.Message) bool { return !holds(m, transcript.KindToolResult) })
 		copy(msgs[i+1:], slices.Concat(results, plain))
 	}
 	return msgs
 }
 
 // answerEnds reports whether message i is the last element of an answer of the model.
-func answerEnds(msgs []pleat.Message, i int) bool {
-	return msgs[i].Role() == pleat.RoleAssistant && (i+1 == len(msgs) || msgs[i+1].Role() != pleat.RoleAssistant)
+func answerEnds(msgs []transcript.Message, i int) bool {
+	return msgs[i].Role() == transcript.RoleAssistant && (i+1 == len(msgs) || msgs[i+1].Role() != transcript.RoleAssistant)
 }
 
 type sender struct {
@@ -61,28 +61,28 @@ type sender struct {
 	made  int
 }
 
-func (s *sender) message(m pleat.Message) pleat.Message {
-	blocks := make([]pleat.Block, 0, m.Blocks().Len())
+func (s *sender) message(m transcript.Message) transcript.Message {
+	blocks := make([]transcript.Block, 0, m.Blocks().Len())
 	changed := false
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
-		case pleat.Text:
+		case transcript.Text:
 			if strings.TrimSpace(b.Text.String()) == "" { // refused, and says nothing
 				changed = true
 				continue
 			}
-		case pleat.ToolCall:
+		case transcript.ToolCall:
 			if id := s.call(b.ID); id != b.ID {
-				blk, changed = pleat.ToolCall{ID: id, Name: b.Name, Input: b.Input}, true
+				blk, changed = transcript.ToolCall{ID: id, Name: b.Name, Input: b.Input}, true
 			}
-		case pleat.ToolResult:
+		case transcript.ToolResult:
 			id, known := s.result(b.CallID)
 			if !known { // nothing it could answer is sent
 				changed = true
 				continue
 			}
 			if id != b.CallID {
-				blk, changed = pleat.ToolResult{CallID: id, Error: b.Error, Parts: b.Parts}, true
+				blk, changed = transcript.ToolResult{CallID: id, Error: b.Error, Parts: b.Parts}, true
 			}
 		}
 		blocks = append(blocks, blk)
@@ -90,7 +90,7 @@ func (s *sender) message(m pleat.Message) pleat.Message {
 	if !changed {
 		return m
 	}
-	return pleat.NewMessage(m.Role(), blocks...).WithOrigin(m.Origin())
+	return transcript.NewMessage(m.Role(), blocks...).WithOrigin(m.Origin())
 }
 
 // call returns the id that a call is sent with.
@@ -116,23 +116,23 @@ func (s *sender) result(id string) (string, bool) {
 }
 
 // missing returns results for the calls that nothing later answers.
-func (s *sender) missing(later []pleat.Message) []pleat.ToolResult {
+func (s *sender) missing(later []transcript.Message) []transcript.ToolResult {
 	answered := make(map[string]int)
 	for _, m := range later {
-		if m.Role() == pleat.RoleAssistant {
+		if m.Role() == transcript.RoleAssistant {
 			break
 		}
 		for _, blk := range m.Blocks().All() {
-			if r, ok := blk.(pleat.ToolResult); ok {
+			if r, ok := blk.(transcript.ToolResult); ok {
 				answered[r.CallID]++
 			}
 		}
 	}
-	var list []pleat.ToolResult
+	var list []transcript.ToolResult
 	for _, id := range s.order {
 		waiting := s.open[id]
 		if n := answered[id]; len(waiting) > n {
-			list = append(list, pleat.ErrorResult(waiting[n], "There is no result: the call was broken off."))
+			list = append(list, transcript.ErrorResult(waiting[n], "There is no result: the call was broken off."))
 			s.open[id] = waiting[:n]
 		}
 	}

@@ -4,49 +4,50 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // What agents leave behind becomes a request that every provider takes.
 func TestSendable(t *testing.T) {
 	long := "call_" + strings.Repeat("x", 80) + "|fc"
-	msgs := []pleat.Message{
-		pleat.User("begin"),
-		pleat.Assistant(pleat.Call("a", "read", `{}`), pleat.Call(long, "read", `{}`)),
-		pleat.User("typed meanwhile"),
-		pleat.Results(pleat.Result("a", "one"), pleat.Result(long, "two")),
-		pleat.Assistant(pleat.Call("a", "read", `{}`), pleat.Call("cut", "read", `{}`)), // the id comes again; one is broken off
-		pleat.Results(pleat.Result("a", "three")),
-		pleat.Assistant(pleat.Say(" \n"), pleat.Call("last", "read", `{}`)),
+	msgs := []transcript.Message{
+		transcript.User("begin"),
+		transcript.Assistant(transcript.Call("a", "read", `{}`), transcript.Call(long, "read", `{}`)),
+		transcript.User("typed meanwhile"),
+		transcript.Results(transcript.Result("a", "one"), transcript.Result(long, "two")),
+		transcript.Assistant(transcript.Call("a", "read", `{}`), transcript.Call("cut", "read", `{}`)), // the id comes again; one is broken off
+		transcript.Results(transcript.Result("a", "three")),
+		transcript.Assistant(transcript.Say(" \n"), transcript.Call("last", "read", `{}`)),
 	}
 	out := sendable(msgs)
-	req := &pleat.Request{Model: "m", Messages: out}
-	for name, check := range map[string]func() ([]pleat.Violation, error){
-		"anthropic": func() ([]pleat.Violation, error) {
+	req := &model.Request{Model: "m", Messages: out}
+	for name, check := range map[string]func() ([]transcript.Violation, error){
+		"anthropic": func() ([]transcript.Violation, error) {
 			body, err := anthropic.Encode(req)
 			if err != nil {
 				return nil, err
 			}
 			r, err := anthropic.Decode(body)
-			return r.Check(pleat.Model{}), err
+			return r.Check(model.Model{}), err
 		},
-		"chat": func() ([]pleat.Violation, error) {
+		"chat": func() ([]transcript.Violation, error) {
 			body, err := openai.EncodeChat(req)
 			if err != nil {
 				return nil, err
 			}
 			r, err := openai.DecodeChat(body)
-			return r.Check(pleat.Model{}), err
+			return r.Check(model.Model{}), err
 		},
-		"responses": func() ([]pleat.Violation, error) {
+		"responses": func() ([]transcript.Violation, error) {
 			body, err := openai.EncodeResponses(req)
 			if err != nil {
 				return nil, err
 			}
 			r, err := openai.DecodeResponses(body)
-			return r.Check(pleat.Model{}), err
+			return r.Check(model.Model{}), err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

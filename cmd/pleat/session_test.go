@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // longSession is a made-up Claude Code log of so many rounds: files read, tests run, one
@@ -90,7 +90,7 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for i := 0; i < len(c.Folds); i += 1 + len(c.Folds)/5 { // some of them: each opens the store
 		f := c.Folds[i]
-		if got := pleat.HashOf(run("unfold", f.Handle)); got != f.Hash {
+		if got := transcript.HashOf(run("unfold", f.Handle)); got != f.Hash {
 			ts.Fatalf("unfold %s: hash %s, folded as %s", f.Handle, got, f.Hash)
 		}
 	}

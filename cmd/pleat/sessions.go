@@ -13,8 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 var sessionsCommand = command{
@@ -170,14 +173,14 @@ func (s *foundSession) read(count bool) error {
 		return err
 	}
 	defer log.Close()
-	var msgs []pleat.Message
+	var msgs []transcript.Message
 	first := ""
 	for rec, err := range log.Records() {
 		if err != nil {
 			return err
 		}
 		if first == "" {
-			if text, ok := pleat.TypedText(rec.Message); ok {
+			if text, ok := userwords.TypedText(rec.Message); ok {
 				first = oneLine(text)
 			}
 		}
@@ -189,8 +192,8 @@ func (s *foundSession) read(count bool) error {
 	info := log.Info()
 	s.Title = clip(cmp.Or(oneLine(info.Title), first), 200)
 	if count {
-		model, _ := pleat.DefaultModels().Lookup(info.Model)
-		t := pleat.NewTokenizer(model, nil)
+		model, _ := model.DefaultModels().Lookup(info.Model)
+		t := tokens.NewTokenizer(model, nil)
 		s.Tokens, s.Counted, s.Messages = t.CountText(info.System), true, len(msgs)
 		for _, m := range msgs {
 			s.Tokens += t.CountMessage(m)

@@ -8,8 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 var showCommand = command{
@@ -43,13 +47,13 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 	b := overviewBuilder{
 		o:      &overview{Format: formatShow, Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
-		count:  pleat.NewTokenizer(f.model, nil),
+		count:  tokens.NewTokenizer(f.model, nil),
 		kinds:  make(map[string]*namedShare),
 		tools:  make(map[string]*toolShare),
 		calls:  make(map[string]int),
 		f:      f,
 		most:   most,
-		ledger: &pleat.Ledger{},
+		ledger: &ledger.Ledger{},
 	}
 	b.o.Tokens.Model = f.model.ID
 	if f.info.System != "" {
@@ -75,11 +79,11 @@ type overviewBuilder struct {
 	o      *overview
 	f      *sessionFile
 	most   int
-	count  *pleat.Tokenizer
+	count  *tokens.Tokenizer
 	kinds  map[string]*namedShare
 	tools  map[string]*toolShare
 	calls  map[string]int // number in the ledger by id
-	ledger *pleat.Ledger
+	ledger *ledger.Ledger
 
 	inRound  bool // the messages since the last round's first call are the assistant's
 	running  int  // tokens since the last compaction
@@ -109,20 +113,20 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	b.times(rec.Time)
 	m, c := rec.Message, &b.o.Messages
 	c.All++
-	answer := m.Role() == pleat.RoleAssistant
-	if called := answer && holds(m, pleat.KindToolCall); !answer || called {
+	answer := m.Role() == transcript.RoleAssistant
+	if called := answer && holds(m, transcript.KindToolCall); !answer || called {
 		if called && !b.inRound {
 			b.o.Rounds++
 		}
 		b.inRound = called
 	}
 	switch m.Role() {
-	case pleat.RoleAssistant:
+	case transcript.RoleAssistant:
 		c.Assistant++
-	case pleat.RoleTool:
+	case transcript.RoleTool:
 		c.Tool++
-	case pleat.RoleUser:
-		if holds(m, pleat.KindToolResult) {
+	case transcript.RoleUser:
+		if holds(m, transcript.KindToolResult) {
 			c.Tool++
 		} else {
 			c.User++
@@ -130,7 +134,7 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	default:
 		c.System++
 	}
-	if _, ok := pleat.TypedText(m); ok {
+	if _, ok := userwords.TypedText(m); ok {
 		c.Typed++
 	}
 	if answer {
@@ -144,14 +148,14 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	}
 	before := b.o.Tokens.All
 	for j, blk := range m.Blocks().All() {
-		b.block(pleat.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
+		b.block(transcript.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
 	}
 	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
 		b.kind("around messages", around)
 	}
 }
 
-func holds(m pleat.Message, kind pleat.Kind) bool {
+func holds(m transcript.Message, kind transcript.Kind) bool {
 	for _, blk := range m.Blocks().All() {
 		if blk.Kind() == kind {
 			return true
@@ -187,28 +191,28 @@ func (b *overviewBuilder) compactions(i int) {
 	}
 }
 
-func (b *overviewBuilder) block(ref pleat.BlockRef, m pleat.Message, blk pleat.Block, line int) {
+func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, blk transcript.Block, line int) {
 	tokens := b.count.CountBlock(blk)
 	kind, what := kindOf(m, blk), ""
 	switch blk := blk.(type) {
-	case pleat.ToolCall:
-		facts := pleat.DescribeCall(blk)
+	case transcript.ToolCall:
+		facts := toolcall.DescribeCall(blk)
 		b.ledger.Call(ref, blk.ID, facts)
 		b.calls[strings.Clone(blk.ID)] = b.ledger.Len()
 		b.tool(blk.Name, tokens, 0).Calls++
 		what = blk.Name + " " + facts.Args
-	case pleat.ToolResult:
-		var facts pleat.CallFacts
+	case transcript.ToolResult:
+		var facts toolcall.CallFacts
 		n, known := b.calls[blk.CallID]
 		if known {
 			facts = b.ledger.Entry(n).CallFacts
 		}
-		result := pleat.DescribeResult(facts, blk)
+		result := toolcall.DescribeResult(facts, blk)
 		b.ledger.Result(ref, blk.CallID, result)
 		what = "answers no call"
 		if known {
 			what = facts.Tool + " " + facts.Args
-			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == pleat.Failed {
+			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == toolcall.Failed {
 				t.Failed++
 			}
 		}
@@ -248,28 +252,28 @@ func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
 }
 
 // kindOf names what a block is to the person who reads the overview.
-func kindOf(m pleat.Message, blk pleat.Block) string {
+func kindOf(m transcript.Message, blk transcript.Block) string {
 	switch blk.Kind() {
-	case pleat.KindThinking:
+	case transcript.KindThinking:
 		return "thinking"
-	case pleat.KindToolCall:
+	case transcript.KindToolCall:
 		return "tool calls"
-	case pleat.KindToolResult:
+	case transcript.KindToolResult:
 		return "tool results"
-	case pleat.KindImage:
+	case transcript.KindImage:
 		return "images"
-	case pleat.KindOpaque:
+	case transcript.KindOpaque:
 		return "other"
 	}
 	switch {
-	case m.Role() == pleat.RoleAssistant:
+	case m.Role() == transcript.RoleAssistant:
 		return "assistant text"
-	case m.Origin() == pleat.OriginSummary:
+	case m.Origin() == transcript.OriginSummary:
 		return "summaries"
-	case m.Role() == pleat.RoleSystem || m.Role() == pleat.RoleDeveloper:
+	case m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper:
 		return "system messages"
 	}
-	if _, typed := pleat.TypedText(m); typed {
+	if _, typed := userwords.TypedText(m); typed {
 		return "user text"
 	}
 	return "injected text"
@@ -295,11 +299,11 @@ func (b *overviewBuilder) finish() {
 	b.o.Tools = b.o.Tools[:min(len(b.o.Tools), b.most)]
 	b.o.Messages.Sidechain, b.o.Messages.Abandoned = b.f.info.Sidechain, b.f.info.Abandoned
 	b.o.Calls.All = b.ledger.Len()
-	for _, n := range b.ledger.Counts(pleat.LedgerFilter{}).Outcomes {
+	for _, n := range b.ledger.Counts(ledger.Filter{}).Outcomes {
 		switch n.Name {
-		case pleat.Failed.String():
+		case toolcall.Failed.String():
 			b.o.Calls.Failed = n.Count
-		case pleat.Unanswered.String():
+		case toolcall.Unanswered.String():
 			b.o.Calls.Unanswered = n.Count
 		}
 	}

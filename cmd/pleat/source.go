@@ -14,7 +14,10 @@ import (
 	"os"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // sourceFlags are the flags of every command that reads a session file.
@@ -41,7 +44,7 @@ type sessionFile struct {
 	info   sessionlog.Info
 	count  int                 // of messages
 	kept   []sessionlog.Record // all of them, unless the file is large: then it is read again
-	model  pleat.Model
+	model  model.Model
 	known  bool // the model is in the table
 
 	log   *sessionlog.Log
@@ -71,7 +74,7 @@ func (p *program) readSession(ctx context.Context, name string, flags sourceFlag
 		f.Close()
 		return nil, err
 	}
-	f.model, f.known = pleat.DefaultModels().Lookup(cmp.Or(flags.model, f.info.Model))
+	f.model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.model, f.info.Model))
 	if f.kept != nil {
 		f.Close() // nothing more is read
 	}
@@ -218,18 +221,18 @@ func (n *byteCount) Write(b []byte) (int, error) {
 
 // key is the name under which the session is kept in a store: the same file content is
 // the same session, wherever the file lies.
-func (f *sessionFile) key() pleat.SessionKey {
+func (f *sessionFile) key() store.SessionKey {
 	name := "file:" + hex.EncodeToString(f.hash.Sum(nil))[:16]
 	if f.number > 1 {
 		name += fmt.Sprintf(":%d", f.number)
 	}
-	return pleat.SessionKey{Session: name}
+	return store.SessionKey{Session: name}
 }
 
 // appendTo adds the file's messages from number from on to a session, some at a time.
 func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *progress) error {
 	const most, bytes = 32, 256 << 10
-	batch := make([]pleat.Message, 0, most)
+	batch := make([]transcript.Message, 0, most)
 	size, n := 0, 0
 	flush := func() error {
 		err := s.Append(ctx, batch...)
@@ -255,7 +258,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 		}
 		batch = append(batch, rec.Message)
 		if f.kept != nil {
-			f.kept[n-1].Message = pleat.Message{} // the session has it now
+			f.kept[n-1].Message = transcript.Message{} // the session has it now
 		}
 		if size += messageBytes(rec.Message); len(batch) == most || size > bytes {
 			if err := flush(); err != nil {
@@ -268,22 +271,22 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 }
 
 // messageBytes is about how large a message is.
-func messageBytes(m pleat.Message) int {
+func messageBytes(m transcript.Message) int {
 	if m.Raw() != "" {
 		return len(m.Raw())
 	}
 	n := 0
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
-		case pleat.Text:
+		case transcript.Text:
 			n += b.Text.Size()
-		case pleat.Thinking:
+		case transcript.Thinking:
 			n += b.Text.Size()
-		case pleat.ToolCall:
+		case transcript.ToolCall:
 			n += b.Input.Size()
-		case pleat.ToolResult:
+		case transcript.ToolResult:
 			for _, part := range b.Parts.All() {
-				if t, ok := part.(pleat.Text); ok {
+				if t, ok := part.(transcript.Text); ok {
 					n += t.Text.Size()
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // A file that names another model at its end is counted by that one from the beginning, as
@@ -19,7 +19,7 @@ func TestOtherModelLast(t *testing.T) {
 	const name = "claude-opus-4-5-20251101"
 	at := bytes.LastIndex(text, []byte(name))
 	text = append(append(bytes.Clone(text[:at]), "gpt-5"...), text[at+len(name):]...)
-	got, store := compactFile(t, text)
+	got, st := compactFile(t, text)
 	want, _ := compactFile(t, text, "--model", "gpt-5")
 	if !bytes.Equal(got, want) {
 		t.Errorf("with the file's model:\n%.300s\nwith the same by name:\n%.300s", got, want)
@@ -27,7 +27,7 @@ func TestOtherModelLast(t *testing.T) {
 	if other, _ := compactFile(t, text, "--model", name); bytes.Equal(other, want) {
 		t.Error("both models count alike: the test shows nothing")
 	}
-	db, err := openStoreAt(t.Context(), store, readOnly)
+	db, err := openStoreAt(t.Context(), st, readOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestOtherModelLast(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d sessions, %v, want 1", len(list), err)
 	}
-	for e, err := range db.Scan(t.Context(), list[0].Key, 1, pleat.EntrySession) {
+	for e, err := range db.Scan(t.Context(), list[0].Key, 1, store.EntrySession) {
 		if err != nil || !strings.Contains(string(e.Data), `"model":"gpt-5`) {
 			t.Errorf("the session begins with %s, %v", e.Data, err)
 		}

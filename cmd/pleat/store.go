@@ -14,10 +14,14 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
-	"github.com/pleat-dev/pleat/postgres"
-	"github.com/pleat-dev/pleat/sqlite"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // storeFlags are the flags of every command that uses the store.
@@ -34,8 +38,8 @@ func declareStore(fs *flag.FlagSet) *storeFlags {
 	return f
 }
 
-func (f *storeFlags) key(session string) pleat.SessionKey {
-	return pleat.SessionKey{Tenant: f.tenant, Session: session}
+func (f *storeFlags) key(session string) store.SessionKey {
+	return store.SessionKey{Tenant: f.tenant, Session: session}
 }
 
 // storePath is where the store is: what the flag or the settings say, else the place for
@@ -78,11 +82,11 @@ func dataFolder(goos string, getenv func(string) string) string {
 
 // anyStore is what every store that the program opens can do.
 type anyStore interface {
-	pleat.Store
-	pleat.Keeper
-	pleat.Searcher
-	pleat.Claimer
-	pleat.Sizer
+	store.Store
+	store.Keeper
+	store.Searcher
+	store.Claimer
+	store.Sizer
 	// Schema returns the version of the store, and the newest that the program knows.
 	Schema() (version, newest int)
 	// Tenants lists the tenants that have sessions, in order of name.
@@ -130,7 +134,7 @@ func openStoreAt(ctx context.Context, path string, how access) (anyStore, error)
 	}
 	if how != makeMissing {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, pleat.ErrNotFound)
+			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
 		}
 	}
 	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly, IndexOnSearch: true})
@@ -142,14 +146,14 @@ func openStoreAt(ctx context.Context, path string, how access) (anyStore, error)
 
 // openShared opens a store in a database.
 func openShared(ctx context.Context, url string, how access) (anyStore, error) {
-	store, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
-	if errors.Is(err, pleat.ErrNotFound) {
+	st, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return store, nil
+	return st, nil
 }
 
 // storeTitle is how messages call a store: where it is, and nothing secret.
@@ -183,21 +187,21 @@ func urlScheme(path string) string {
 }
 
 // codecs read stored messages of every wire back.
-func codecs() map[pleat.Format]pleat.Codec {
-	return map[pleat.Format]pleat.Codec{
-		pleat.FormatAnthropic: anthropic.DecodeMessage,
-		pleat.FormatChat:      openai.DecodeChatMessage,
-		pleat.FormatResponses: openai.DecodeItem,
+func codecs() map[transcript.Format]transcript.Codec {
+	return map[transcript.Format]transcript.Codec{
+		transcript.FormatAnthropic: anthropic.DecodeMessage,
+		transcript.FormatChat:      openai.DecodeChatMessage,
+		transcript.FormatResponses: openai.DecodeItem,
 	}
 }
 
 // storedSession finds a session by its name, or by the beginning of its name if only
 // one begins like that.
-func storedSession(ctx context.Context, store anyStore, f *storeFlags, name string) (pleat.SessionInfo, error) {
-	var begin []pleat.SessionInfo
-	list, err := shownSessions(ctx, store, f.tenant)
+func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string) (store.SessionInfo, error) {
+	var begin []store.SessionInfo
+	list, err := shownSessions(ctx, st, f.tenant)
 	if err != nil {
-		return pleat.SessionInfo{}, err
+		return store.SessionInfo{}, err
 	}
 	for _, info := range list {
 		if info.Key.Session == name {
@@ -209,15 +213,15 @@ func storedSession(ctx context.Context, store anyStore, f *storeFlags, name stri
 	}
 	switch len(begin) {
 	case 0:
-		return pleat.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat stored" lists what is there)`, name, pleat.ErrNotFound)
+		return store.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat stored" lists what is there)`, name, store.ErrNotFound)
 	case 1:
 		return begin[0], nil
 	}
-	return pleat.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name, sessionNames(begin))
+	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name, sessionNames(begin))
 }
 
 // sessionNames lists names for a message, not more than a few.
-func sessionNames(list []pleat.SessionInfo) string {
+func sessionNames(list []store.SessionInfo) string {
 	const most = 8
 	var names []string
 	for _, info := range list[:min(len(list), most)] {
@@ -230,22 +234,22 @@ func sessionNames(list []pleat.SessionInfo) string {
 }
 
 // chosenSessions is the session that a user named, or all if there is no name.
-func chosenSessions(ctx context.Context, store anyStore, f *storeFlags, name string) ([]pleat.SessionInfo, error) {
+func chosenSessions(ctx context.Context, st anyStore, f *storeFlags, name string) ([]store.SessionInfo, error) {
 	if name == "" {
-		return shownSessions(ctx, store, f.tenant)
+		return shownSessions(ctx, st, f.tenant)
 	}
-	info, err := storedSession(ctx, store, f, name)
-	return []pleat.SessionInfo{info}, err
+	info, err := storedSession(ctx, st, f, name)
+	return []store.SessionInfo{info}, err
 }
 
 // roughly is how a session is opened to look something up in it. Its tokens are only
 // estimated, which changes nothing of what it gives back and is much faster.
 func roughly() *pleat.Options {
-	rough := pleat.NewTokenizer(pleat.Model{}, &pleat.TokenizerOptions{Counter: pleat.CharsPerToken(4), CacheSize: -1})
+	rough := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4), CacheSize: -1})
 	return &pleat.Options{Codecs: codecs(), Tokens: rough}
 }
 
 // reopen opens a session that is known to be in the store, to read from it.
-func reopen(ctx context.Context, store pleat.Store, key pleat.SessionKey) (*pleat.Session, error) {
+func reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
 	return pleat.OpenSession(ctx, store, key, roughly())
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 var storeCommand = command{
@@ -122,15 +122,15 @@ func (m migratedJSON) print(p *page) {
 // schemaBefore is the version of a store before it is opened for writing; 0 if there is
 // none.
 func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error) {
-	store, _, err := o.at(ctx, p, "", readOnly)
-	if errors.Is(err, pleat.ErrNotFound) {
+	st, _, err := o.at(ctx, p, "", readOnly)
+	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer store.Close()
-	version, _ := store.Schema()
+	defer st.Close()
+	version, _ := st.Schema()
 	return version, nil
 }
 

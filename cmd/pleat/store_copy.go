@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func (o *storeOptions) copy(ctx context.Context, p *program, args []string) error {
@@ -62,7 +64,7 @@ func (d *copiedJSON) print(p *page) {
 type copying struct {
 	*program
 	src, dst anyStore
-	codecs   map[pleat.Format]pleat.Codec
+	codecs   map[transcript.Format]transcript.Codec
 	tells    *progress
 	done     copiedJSON
 }
@@ -75,9 +77,9 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 		return err
 	}
 	if session != "" {
-		list = slices.DeleteFunc(list, func(info pleat.SessionInfo) bool { return info.Key.Session != session })
+		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return info.Key.Session != session })
 		if len(list) == 0 {
-			return fmt.Errorf("session %q: %w", session, pleat.ErrNotFound)
+			return fmt.Errorf("session %q: %w", session, store.ErrNotFound)
 		}
 	}
 	slices.Reverse(list)
@@ -102,13 +104,13 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 
 // onlyThis reports whether an error is about one session, so that others may go well.
 func (c *copying) onlyThis(err error) bool {
-	return errors.Is(err, errOtherContent) || errors.Is(err, pleat.ErrConflict) || errors.Is(err, pleat.ErrCorrupt) || errors.Is(err, pleat.ErrNotFound)
+	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound)
 }
 
 var errOtherContent = errors.New("DST has a session of that name with other content")
 
 // session copies what DST does not have of a session, and compares all of it.
-func (c *copying) session(ctx context.Context, info pleat.SessionInfo, doing string) error {
+func (c *copying) session(ctx context.Context, info store.SessionInfo, doing string) error {
 	there, err := c.compare(ctx, info, doing, false)
 	if err != nil {
 		return err
@@ -123,7 +125,7 @@ func (c *copying) session(ctx context.Context, info pleat.SessionInfo, doing str
 	}
 	switch c.done.Compared += min(n, info.Entries); {
 	case n < info.Entries:
-		return fmt.Errorf("DST has %s of %d: %w", entryCount(n), info.Entries, pleat.ErrCorrupt)
+		return fmt.Errorf("DST has %s of %d: %w", entryCount(n), info.Entries, store.ErrCorrupt)
 	case added > 0:
 		c.done.Copied++
 	case n > info.Entries:
@@ -137,7 +139,7 @@ func (c *copying) session(ctx context.Context, info pleat.SessionInfo, doing str
 // compare holds the entries that DST has of a session against those of SRC, with their
 // bodies if told so: the store checks a body against its hash when it is read. It
 // returns how many entries DST has.
-func (c *copying) compare(ctx context.Context, info pleat.SessionInfo, doing string, bodies bool) (n uint64, err error) {
+func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing string, bodies bool) (n uint64, err error) {
 	next, stop := iter.Pull2(c.src.Scan(ctx, info.Key, 1))
 	defer stop()
 	for there, err := range c.dst.Scan(ctx, info.Key, 1) {
@@ -168,13 +170,13 @@ func (c *copying) compare(ctx context.Context, info pleat.SessionInfo, doing str
 }
 
 // equalEntries compares all that a scan gives.
-func equalEntries(a, b pleat.Entry) bool {
+func equalEntries(a, b store.Entry) bool {
 	return a.Seq == b.Seq && a.Kind == b.Kind && a.Label == b.Label && a.Time.Equal(b.Time) &&
 		bytes.Equal(a.Data, b.Data) && a.BodyHash == b.BodyHash && a.BodySize == b.BodySize
 }
 
 // add appends the entries of SRC after number last.
-func (c *copying) add(ctx context.Context, info pleat.SessionInfo, last uint64, doing string) (added uint64, err error) {
+func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, doing string) (added uint64, err error) {
 	w := entryWriter{store: c.dst, key: info.Key, last: last}
 	defer func() {
 		added = w.added

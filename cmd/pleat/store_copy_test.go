@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // failingStore is a store whose disk is full after some Appends.
@@ -19,9 +19,9 @@ type failingStore struct {
 	left int
 }
 
-func (s *failingStore) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries ...pleat.Entry) (uint64, error) {
+func (s *failingStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if s.left--; s.left < 0 {
-		return 0, pleat.ErrFull
+		return 0, store.ErrFull
 	}
 	return s.anyStore.Append(ctx, key, last, entries...)
 }
@@ -32,16 +32,16 @@ func TestCopyResumes(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	from, back := filepath.Join(t.TempDir(), "from.db"), filepath.Join(t.TempDir(), "back.db")
 	const entries = 3*importEntries + 7
-	keys := []pleat.SessionKey{{Session: "a"}, {Tenant: "t", Session: "a"}, {Tenant: "t\xff", Session: "b \x00"}}
+	keys := []store.SessionKey{{Session: "a"}, {Tenant: "t", Session: "a"}, {Tenant: "t\xff", Session: "b \x00"}}
 	func() {
-		store := openTest(t, from)
-		defer store.Close()
+		st := openTest(t, from)
+		defer st.Close()
 		for _, key := range keys {
-			var list []pleat.Entry
+			var list []store.Entry
 			for i := range entries {
-				list = append(list, pleat.Entry{Kind: pleat.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff}, Body: fmt.Appendf(nil, "%v body %d", key, i/2)})
+				list = append(list, store.Entry{Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff}, Body: fmt.Appendf(nil, "%v body %d", key, i/2)})
 			}
-			if _, err := store.Append(t.Context(), key, 0, list...); err != nil {
+			if _, err := st.Append(t.Context(), key, 0, list...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,7 +50,7 @@ func TestCopyResumes(t *testing.T) {
 		runs, added := 0, uint64(0)
 		for done := false; !done; runs++ {
 			n, err := copyWith(t, step[0], step[1], 2)
-			if err != nil && !errors.Is(err, pleat.ErrFull) || runs > 20 {
+			if err != nil && !errors.Is(err, store.ErrFull) || runs > 20 {
 				t.Fatal(err)
 			}
 			added += n
@@ -88,7 +88,7 @@ func copyWith(t *testing.T, from, to string, appends int) (uint64, error) {
 }
 
 // everything is a session's entries and bodies as text.
-func everything(t *testing.T, path string, key pleat.SessionKey) string {
+func everything(t *testing.T, path string, key store.SessionKey) string {
 	t.Helper()
 	store := openTest(t, path)
 	defer store.Close()

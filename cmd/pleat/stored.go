@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
-func storedInfo(ctx context.Context, store pleat.Store, list []pleat.SessionInfo) []storedJSON {
+func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo) []storedJSON {
 	out := make([]storedJSON, 0, len(list))
 	for _, info := range list {
 		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, beginning(ctx, store, info.Key)})
@@ -21,23 +23,23 @@ func storedInfo(ctx context.Context, store pleat.Store, list []pleat.SessionInfo
 
 // beginning is what the user of a session said first: names alone tell little. What
 // cannot be read has none; "pleat verify" says why.
-func beginning(ctx context.Context, store pleat.Store, key pleat.SessionKey) string {
+func beginning(ctx context.Context, st store.Store, key store.SessionKey) string {
 	looked := 0
-	for e, err := range store.Scan(ctx, key, 1, pleat.EntryMessage) {
+	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
 		if looked++; err != nil || looked > 20 {
 			break
 		}
 		if e.BodySize > 1<<20 { // nobody begins with a megabyte of words
 			continue
 		}
-		if e.Body, err = store.Body(ctx, key, e.BodyHash); err != nil {
+		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
 			break
 		}
 		m, err := pleat.StoredMessage(e, codecs())
 		if err != nil {
 			break
 		}
-		if typed, ok := pleat.TypedText(m); ok {
+		if typed, ok := userwords.TypedText(m); ok {
 			return clip(oneLine(typed), 200)
 		}
 	}
@@ -74,9 +76,9 @@ pleat stored --names`,
 }
 
 // allSessions lists a tenant's sessions, newest first.
-func allSessions(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
-	var list []pleat.SessionInfo
-	for info, err := range store.Sessions(ctx, tenant) {
+func allSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
+	var list []store.SessionInfo
+	for info, err := range st.Sessions(ctx, tenant) {
 		if err != nil {
 			return nil, err
 		}
@@ -88,23 +90,23 @@ func allSessions(ctx context.Context, store anyStore, tenant string) ([]pleat.Se
 // shownSessions lists the sessions that a command looks into, newest first: the tenant's,
 // or everybody's when no tenant is named. A proxy keeps sessions under the principal of the
 // client; whoever has the store may see them all.
-func shownSessions(ctx context.Context, store anyStore, tenant string) ([]pleat.SessionInfo, error) {
+func shownSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
 	if tenant != "" {
-		return allSessions(ctx, store, tenant)
+		return allSessions(ctx, st, tenant)
 	}
-	tenants, err := store.Tenants(ctx)
+	tenants, err := st.Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []pleat.SessionInfo
+	var list []store.SessionInfo
 	for _, t := range tenants {
-		more, err := allSessions(ctx, store, t)
+		more, err := allSessions(ctx, st, t)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, more...)
 	}
-	slices.SortStableFunc(list, func(a, b pleat.SessionInfo) int { return b.Last.Compare(a.Last) })
+	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
 	return list, nil
 }
 
@@ -120,7 +122,7 @@ func (j storedListJSON) print(p *page) {
 
 // title is how people see the session's name.
 func (s storedJSON) title() string {
-	return printable(pleat.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())
+	return printable(store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())
 }
 
 // printSessions prints a table of sessions, as wide as the screen, and its sum.

@@ -15,7 +15,11 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // telemetry tells OpenTelemetry what the agent and the proxy do: model calls with the
@@ -61,14 +65,14 @@ func (t *telemetry) close() error {
 }
 
 // call begins the span of a model call. The function that it returns ends it.
-func (t *telemetry) call(ctx context.Context, provider, model, session string) (context.Context, func(pleat.Reply, error)) {
-	ctx, span := t.tracer.Start(ctx, "chat "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+func (t *telemetry) call(ctx context.Context, provider, mdl, session string) (context.Context, func(model.Reply, error)) {
+	ctx, span := t.tracer.Start(ctx, "chat "+mdl, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", provider),
-		attribute.String("gen_ai.request.model", model),
+		attribute.String("gen_ai.request.model", mdl),
 		attribute.String("gen_ai.conversation.id", session),
 	))
-	return ctx, func(r pleat.Reply, err error) {
+	return ctx, func(r model.Reply, err error) {
 		defer span.End()
 		span.SetAttributes(
 			attribute.String("gen_ai.response.id", r.ID),
@@ -101,7 +105,7 @@ func (t *telemetry) session(ctx context.Context, session string) func(pleat.Even
 	}
 }
 
-func (t *telemetry) epoch(ctx context.Context, session string, p *pleat.Plan) {
+func (t *telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
 	_, span := t.tracer.Start(ctx, "pleat.epoch", trace.WithAttributes(
 		attribute.String("gen_ai.conversation.id", session),
 		attribute.Int("pleat.epoch", p.Epoch),
@@ -116,7 +120,7 @@ func (t *telemetry) epoch(ctx context.Context, session string, p *pleat.Plan) {
 
 // errorType names an error without its words, which may quote what was said.
 func errorType(err error) string {
-	if e, ok := errors.AsType[*pleat.APIError](err); ok {
+	if e, ok := errors.AsType[*model.APIError](err); ok {
 		return e.Kind.String()
 	}
 	switch {
@@ -124,19 +128,19 @@ func errorType(err error) string {
 		return "cancelled"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
-	case errors.Is(err, pleat.ErrCannotFit):
+	case errors.Is(err, fold.ErrCannotFit):
 		return "cannot_fit"
-	case errors.Is(err, pleat.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		return "store_full"
-	case errors.Is(err, pleat.ErrCorrupt):
+	case errors.Is(err, store.ErrCorrupt):
 		return "corrupt"
 	}
 	return "other"
 }
 
 // generator wraps a model so that every call of it has its span.
-func (t *telemetry) generator(g pleat.Generator, provider, session string) pleat.Generator {
-	return pleat.GeneratorFunc(func(ctx context.Context, req *pleat.Request, sink func(pleat.Delta)) (pleat.Reply, error) {
+func (t *telemetry) generator(g model.Generator, provider, session string) model.Generator {
+	return model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 		ctx, end := t.call(ctx, provider, req.Model, session)
 		reply, err := g.Generate(ctx, req, sink)
 		end(reply, err)
@@ -150,7 +154,7 @@ func (t *telemetry) exchange(r proxy.Report) {
 		return
 	}
 	provider := "openai"
-	if r.Format == pleat.FormatAnthropic {
+	if r.Format == transcript.FormatAnthropic {
 		provider = "anthropic"
 	}
 	_, span := t.tracer.Start(context.Background(), "chat "+r.Model, trace.WithTimestamp(r.Began), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(

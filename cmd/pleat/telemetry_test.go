@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 )
 
 func TestTelemetrySpans(t *testing.T) {
@@ -20,9 +22,9 @@ func TestTelemetrySpans(t *testing.T) {
 	tel := newTelemetry(sdktrace.NewSimpleSpanProcessor(kept))
 	ctx, end := tel.call(t.Context(), "anthropic", "claude-opus-5-5", "work")
 	observe := tel.session(ctx, "work")
-	observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &pleat.Plan{Epoch: 2, Trigger: pleat.TriggerRed, Before: 900, After: 400, Folds: make([]*pleat.Fold, 3)}})
+	observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 900, After: 400, Folds: make([]*fold.Fold, 3)}})
 	observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
-	end(pleat.Reply{Usage: pleat.Usage{Input: 10, CacheRead: 90, Output: 7}}, &pleat.APIError{Kind: pleat.ErrorOverloaded, Message: "secret words"})
+	end(model.Reply{Usage: model.Usage{Input: 10, CacheRead: 90, Output: 7}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"})
 
 	spans := kept.GetSpans()
 	if len(spans) != 2 || spans[0].Name != "pleat.epoch" || spans[1].Name != "chat claude-opus-5-5" {
@@ -74,7 +76,7 @@ func TestTelemetryEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, end := tel.call(t.Context(), "openai", "m", "s")
-		end(pleat.Reply{}, errors.New("broken"))
+		end(model.Reply{}, errors.New("broken"))
 		if err := tel.close(); err != nil || posts.Load() != tt.posts {
 			t.Errorf("flag %q, environment %q: %v, %d posts, want %d", tt.flag, tt.env, err, posts.Load(), tt.posts)
 		}

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // unfoldFlags are what the command line says about an unfolding.
@@ -75,8 +76,8 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 }
 
 // request turns the flags into what the engine is asked.
-func (f *unfoldFlags) request(handle string) (pleat.UnfoldRequest, error) {
-	r := pleat.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
+func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
+	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
 	if f.around == 0 {
 		r.Around = -1 // none; the engine's own zero means two
 	}
@@ -138,22 +139,22 @@ func parseRange(s string) (from, to int, err error) {
 // foundHandle is what the sessions that have a handle have under it.
 type foundHandle struct {
 	sessions []string
-	pleat.Unfolded
+	recall.Unfolded
 }
 
 // findHandle asks the sessions of the store for a handle. Folds name theirs, so those
 // sessions are known from the records alone; all others have to be opened.
-func findHandle(ctx context.Context, p *program, store anyStore, f *unfoldFlags, req pleat.UnfoldRequest) (foundHandle, error) {
-	all, err := chosenSessions(ctx, store, f.storeFlags, f.session)
+func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
+	all, err := chosenSessions(ctx, st, f.storeFlags, f.session)
 	if err != nil {
 		return foundHandle{}, err
 	}
 	if f.session != "" {
-		return askSessions(ctx, p, store, all, req)
+		return askSessions(ctx, p, st, all, req)
 	}
-	var folded []pleat.SessionInfo
+	var folded []store.SessionInfo
 	for _, info := range all {
-		has, err := foldedIn(ctx, store, info.Key, req.Handle)
+		has, err := foldedIn(ctx, st, info.Key, req.Handle)
 		if err != nil {
 			return foundHandle{}, err
 		}
@@ -164,13 +165,13 @@ func findHandle(ctx context.Context, p *program, store anyStore, f *unfoldFlags,
 	if len(folded) > 0 {
 		all = folded
 	}
-	return askSessions(ctx, p, store, all, req)
+	return askSessions(ctx, p, st, all, req)
 }
 
 // foldedIn reports whether a record of a fold in the session speaks of the handle.
-func foldedIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, handle string) (bool, error) {
+func foldedIn(ctx context.Context, st store.Store, key store.SessionKey, handle string) (bool, error) {
 	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
-	for e, err := range store.Scan(ctx, key, 1, pleat.EntryFold, pleat.EntryEpoch) {
+	for e, err := range st.Scan(ctx, key, 1, store.EntryFold, store.EntryEpoch) {
 		if err != nil {
 			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat verify" lists what is damaged)`, key, err)
 		}
@@ -183,7 +184,7 @@ func foldedIn(ctx context.Context, store pleat.Store, key pleat.SessionKey, hand
 
 // askSessions unfolds the handle in every session of the list that has it. They must
 // agree on what it stands for.
-func askSessions(ctx context.Context, p *program, store pleat.Store, list []pleat.SessionInfo, req pleat.UnfoldRequest) (foundHandle, error) {
+func askSessions(ctx context.Context, p *program, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest) (foundHandle, error) {
 	var found foundHandle
 	var missing, broken error
 	tell := p.progress()
@@ -191,19 +192,19 @@ func askSessions(ctx context.Context, p *program, store pleat.Store, list []plea
 	differ := false
 	for i, info := range list {
 		tell.say("looking in session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
-		s, err := reopen(ctx, store, info.Key)
-		var u pleat.Unfolded
+		s, err := reopen(ctx, st, info.Key)
+		var u recall.Unfolded
 		if err == nil {
 			u, err = s.Unfold(ctx, req)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return found, ctx.Err()
-		case errors.Is(err, pleat.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			missing = err
 			continue
-		case errors.Is(err, pleat.ErrCorrupt):
-			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" lists what is damaged)`, req.Handle, info.Key, pleat.ErrCorrupt)
+		case errors.Is(err, store.ErrCorrupt):
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" lists what is damaged)`, req.Handle, info.Key, store.ErrCorrupt)
 			continue
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)
@@ -226,7 +227,7 @@ func askSessions(ctx context.Context, p *program, store pleat.Store, list []plea
 	case len(list) == 1:
 		return found, missing
 	}
-	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, plural(len(list), "session"), pleat.ErrNotFound)
+	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, plural(len(list), "session"), store.ErrNotFound)
 }
 
 func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {

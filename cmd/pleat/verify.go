@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 var verifyCommand = command{
@@ -36,20 +38,20 @@ pleat verify --store backup.db --json`,
 	},
 }
 
-func verify(ctx context.Context, p *program, store anyStore, tenant string) (*verifiedCounts, error) {
+func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verifiedCounts, error) {
 	v := &verifiedCounts{Damage: []damageJSON{}}
 	tell := p.progress()
 	defer tell.done()
 	tell.say("hashing every entry and body")
-	for d, err := range store.Verify(ctx) {
+	for d, err := range st.Verify(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		v.Damage = append(v.Damage, damageJSON{d.Key.String(), d.Seq, d.What})
 		tell.say("hashing every entry and body: %d damaged", len(v.Damage))
 	}
-	list, err := shownSessions(ctx, store, tenant)
-	if errors.Is(err, pleat.ErrCorrupt) && len(v.Damage) > 0 {
+	list, err := shownSessions(ctx, st, tenant)
+	if errors.Is(err, store.ErrCorrupt) && len(v.Damage) > 0 {
 		return v, nil // what is damaged is listed; which sessions there are cannot be told
 	}
 	if err != nil {
@@ -58,12 +60,12 @@ func verify(ctx context.Context, p *program, store anyStore, tenant string) (*ve
 	hashed := len(v.Damage)
 	for i, info := range list {
 		tell.say("unfolding session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
-		folds, problems, err := checkSession(ctx, store, info.Key, tell)
+		folds, problems, err := checkSession(ctx, st, info.Key, tell)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil || hashed > 0 {
-			v.Damage = append(v.Damage, unreadable(ctx, store, info.Key, err)...)
+			v.Damage = append(v.Damage, unreadable(ctx, st, info.Key, err)...)
 		}
 		for _, what := range problems {
 			v.Damage = append(v.Damage, damageJSON{Session: info.Key.String(), What: what})
@@ -77,7 +79,7 @@ func verify(ctx context.Context, p *program, store anyStore, tenant string) (*ve
 }
 
 // unreadable says which entries of a session cannot be read, else why it does not open.
-func unreadable(ctx context.Context, store pleat.Store, key pleat.SessionKey, opening error) []damageJSON {
+func unreadable(ctx context.Context, store store.Store, key store.SessionKey, opening error) []damageJSON {
 	var list []damageJSON
 	for e, err := range store.Scan(ctx, key, 1) {
 		if err != nil {
@@ -98,7 +100,7 @@ func unreadable(ctx context.Context, store pleat.Store, key pleat.SessionKey, op
 
 // checkSession opens a session and unfolds every fold that was ever made in it. It
 // returns how many came back exactly and what is wrong with the others.
-func checkSession(ctx context.Context, store pleat.Store, key pleat.SessionKey, tell *progress) (folds int, problems []string, err error) {
+func checkSession(ctx context.Context, store store.Store, key store.SessionKey, tell *progress) (folds int, problems []string, err error) {
 	s, err := reopen(ctx, store, key)
 	if err != nil {
 		return 0, nil, err
@@ -109,8 +111,8 @@ func checkSession(ctx context.Context, store pleat.Store, key pleat.SessionKey, 
 			return folds, problems, err
 		}
 		tell.say("unfolding %d of %s of session %s", i+1, plural(len(list), "fold"), printable(key.Session))
-		u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: f.Handle})
-		if err == nil && pleat.HashOf(u.Whole()) != f.Hash {
+		u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
+		if err == nil && transcript.HashOf(u.Whole()) != f.Hash {
 			err = errors.New("it has other content now")
 		}
 		if err != nil {

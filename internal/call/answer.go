@@ -18,8 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // answer is a response in the course of being read.
@@ -60,7 +61,7 @@ func (a *answer) form(asked bool) form {
 }
 
 // stream reads the answer through a recorder.
-func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink func(pleat.Delta)) (pleat.Reply, *failure) {
+func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink func(model.Delta)) (model.Reply, *failure) {
 	rec := a.wire.Record(sink, a.c.limit())
 	buf := make([]byte, 32<<10)
 	left := overhead * int64(a.c.limit())
@@ -91,14 +92,14 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 
 // whole reads an answer that comes in one piece. A sink gets its blocks, since it was
 // promised pieces.
-func (a *answer) whole(ctx, watched context.Context, sink func(pleat.Delta)) (pleat.Reply, *failure) {
+func (a *answer) whole(ctx, watched context.Context, sink func(model.Delta)) (model.Reply, *failure) {
 	limit := a.c.limit()
 	body, err := io.ReadAll(io.LimitReader(a.body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return pleat.Reply{}, a.brokeOff(ctx, watched, err, io.ErrUnexpectedEOF)
+		return model.Reply{}, a.brokeOff(ctx, watched, err, io.ErrUnexpectedEOF)
 	case len(body) > limit:
-		return pleat.Reply{}, &failure{err: fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, limit)}
+		return model.Reply{}, &failure{err: fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, limit)}
 	}
 	reply, err := a.wire.Decode(body)
 	switch {
@@ -114,18 +115,18 @@ func (a *answer) whole(ctx, watched context.Context, sink func(pleat.Delta)) (pl
 }
 
 // show hands out a whole answer as pieces.
-func show(r pleat.Reply, sink func(pleat.Delta)) {
+func show(r model.Reply, sink func(model.Delta)) {
 	index := 0
 	for _, m := range r.Messages {
 		for _, b := range m.Blocks().All() {
-			d := pleat.Delta{Kind: b.Kind(), Index: index}
+			d := model.Delta{Kind: b.Kind(), Index: index}
 			index++
 			switch b := b.(type) {
-			case pleat.Text:
+			case transcript.Text:
 				d.Text = b.Text.String()
-			case pleat.Thinking:
+			case transcript.Thinking:
 				d.Text = b.Text.String()
-			case pleat.ToolCall:
+			case transcript.ToolCall:
 				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
 			default:
 				continue
@@ -136,7 +137,7 @@ func show(r pleat.Reply, sink func(pleat.Delta)) {
 }
 
 // spoken is an error that the server sent inside an answer.
-func (a *answer) spoken(e *pleat.APIError) *failure {
+func (a *answer) spoken(e *model.APIError) *failure {
 	a.identify(e)
 	e.Message, e.Body = string(a.c.redact([]byte(e.Message))), a.c.redact(e.Body)
 	return &failure{err: e, again: e.Retryable(), wait: e.Wait(time.Now())}
@@ -149,7 +150,7 @@ const maxErrorBody = 1 << 20
 func (a *answer) refusal() *failure {
 	h := a.resp.Header
 	body, _ := io.ReadAll(io.LimitReader(a.body, maxErrorBody)) // of a body that broke off the status still counts
-	e := pleat.ClassifyError(a.resp.StatusCode, h.Get("Retry-After"), a.c.redact(body))
+	e := model.ClassifyError(a.resp.StatusCode, h.Get("Retry-After"), a.c.redact(body))
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		e.RetryAfter, e.RetryAt = time.Duration(ms*float64(time.Millisecond)), time.Time{}
 	}
@@ -164,7 +165,7 @@ func (a *answer) refusal() *failure {
 	return f
 }
 
-func (a *answer) identify(e *pleat.APIError) {
+func (a *answer) identify(e *model.APIError) {
 	for _, name := range [...]string{"Request-Id", "X-Request-Id"} {
 		if e.RequestID == "" {
 			e.RequestID = a.resp.Header.Get(name)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // What the zero values of a [Caller] mean.
@@ -52,14 +52,14 @@ type Post struct {
 
 // Wire reads the answers of a wire format.
 type Wire struct {
-	Decode func(body []byte) (pleat.Reply, error)
-	Record func(sink func(pleat.Delta), limit int) Recording
+	Decode func(body []byte) (model.Reply, error)
+	Record func(sink func(model.Delta), limit int) Recording
 }
 
 // Recording is an answer that is being put together from its stream.
 type Recording interface {
 	io.Writer // never fails
-	Reply() (pleat.Reply, error)
+	Reply() (model.Reply, error)
 	Done() bool // the server has said all it will say
 }
 
@@ -74,7 +74,7 @@ func (f *failure) Error() string { return f.err.Error() }
 
 // Do sends the request and returns the answer. With an error the reply holds what had
 // arrived.
-func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(pleat.Delta)) (pleat.Reply, error) {
+func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, error) {
 	for try := 0; ; try++ {
 		shown := false
 		reply, fail := c.once(ctx, p, w, watch(sink, &shown))
@@ -94,17 +94,17 @@ func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(pleat.Delta))
 
 // Ask fits a request to its model, has it written, sends it and returns the answer. With an
 // error the reply holds what had arrived.
-func (c *Caller) Ask(ctx context.Context, req *pleat.Request, own pleat.Model, stream bool, w Wire, sink func(pleat.Delta),
-	write func(*pleat.Request, pleat.Model) (Post, error),
-) (pleat.Reply, error) {
+func (c *Caller) Ask(ctx context.Context, req *model.Request, own model.Model, stream bool, w Wire, sink func(model.Delta),
+	write func(*model.Request, model.Model) (Post, error),
+) (model.Reply, error) {
 	r, facts, err := Fit(req, own)
 	if err != nil {
-		return pleat.Reply{}, fmt.Errorf("ask a model: %w", err)
+		return model.Reply{}, fmt.Errorf("ask a model: %w", err)
 	}
 	r.Stream = stream
 	post, err := write(r, facts)
 	if err != nil {
-		return pleat.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
+		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
 	}
 	post.Stream = stream
 	reply, err := c.Do(ctx, post, w, sink)
@@ -125,11 +125,11 @@ func Header(own http.Header) http.Header {
 }
 
 // watch notes whether the sink was given anything.
-func watch(sink func(pleat.Delta), shown *bool) func(pleat.Delta) {
+func watch(sink func(model.Delta), shown *bool) func(model.Delta) {
 	if sink == nil {
 		return nil
 	}
-	return func(d pleat.Delta) {
+	return func(d model.Delta) {
 		*shown = true
 		sink(d)
 	}
@@ -166,7 +166,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // once sends the request one time.
-func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(pleat.Delta)) (pleat.Reply, *failure) {
+func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, *failure) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := c.idle(p.Stream)
@@ -175,7 +175,7 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(pleat.Delta
 
 	req, err := http.NewRequestWithContext(watched, http.MethodPost, p.URL, bytes.NewReader(p.Body))
 	if err != nil {
-		return pleat.Reply{}, &failure{err: fmt.Errorf("make request: %w", err)}
+		return model.Reply{}, &failure{err: fmt.Errorf("make request: %w", err)}
 	}
 	if p.Header != nil {
 		req.Header = p.Header.Clone()
@@ -187,15 +187,15 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(pleat.Delta
 	}
 	resp, err := noRedirects(c.HTTP).Do(req)
 	if err != nil {
-		return pleat.Reply{}, c.unsent(ctx, watched, err)
+		return model.Reply{}, c.unsent(ctx, watched, err)
 	}
 	defer resp.Body.Close()
 	a := &answer{c: c, resp: resp, wire: w, body: bufio.NewReaderSize(pulse{resp.Body, timer, idle}, 32<<10)}
 	switch {
 	case resp.StatusCode >= 400:
-		return pleat.Reply{}, a.refusal()
+		return model.Reply{}, a.refusal()
 	case resp.StatusCode >= 300:
-		return pleat.Reply{}, a.redirect()
+		return model.Reply{}, a.redirect()
 	}
 	switch a.form(p.Stream) {
 	case streamed:
@@ -203,7 +203,7 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(pleat.Delta
 	case whole:
 		return a.whole(ctx, watched, sink)
 	}
-	return pleat.Reply{}, a.notAnAnswer()
+	return model.Reply{}, a.notAnAnswer()
 }
 
 // noRedirects is the client with redirects left to us.

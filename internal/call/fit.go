@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // Fit returns the request as its model takes it, and what is known of the model: own, if
 // the request names it or none and own has more than a name, else what the table has.
-func Fit(req *pleat.Request, own pleat.Model) (*pleat.Request, pleat.Model, error) {
+func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, error) {
 	r := *req
 	if r.Model == "" {
 		r.Model = own.ID
 	}
 	if r.Model == "" {
-		return nil, pleat.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
+		return nil, model.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
 	}
 	m := own
 	if bare := own.Provider == "" && own.Window == 0; bare || r.Model != own.ID {
-		m, _ = pleat.DefaultModels().Lookup(r.Model)
+		m, _ = model.DefaultModels().Lookup(r.Model)
 	}
 	if m.Refuses.Temperature {
 		r.Temperature = nil

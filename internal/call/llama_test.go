@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // llama returns the address of a real llama.cpp server: the one that PLEAT_LLAMA_SERVER
@@ -94,34 +95,34 @@ func TestLlama(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, ok := found.Find("")
-	if !ok || found.Kind != openai.ServerLlamaCpp || model.Window == 0 {
+	mdl, ok := found.Find("")
+	if !ok || found.Kind != openai.ServerLlamaCpp || mdl.Window == 0 {
 		t.Fatalf("found %+v", found)
 	}
-	t.Logf("%s with %s, window %d", found.Kind, model.ID, model.Window)
+	t.Logf("%s with %s, window %d", found.Kind, mdl.ID, mdl.Window)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	clients := map[string]pleat.Generator{
-		"chat":      &openai.ChatClient{BaseURL: found.BaseURL, Model: model, Logger: log},
-		"responses": &openai.ResponsesClient{BaseURL: found.BaseURL, Model: model, Logger: log},
-		"anthropic": &anthropic.Client{BaseURL: url, Model: model, Logger: log},
+	clients := map[string]model.Generator{
+		"chat":      &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl, Logger: log},
+		"responses": &openai.ResponsesClient{BaseURL: found.BaseURL, Model: mdl, Logger: log},
+		"anthropic": &anthropic.Client{BaseURL: url, Model: mdl, Logger: log},
 	}
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {
 			t.Run("streams", func(t *testing.T) { llamaStreams(t, client) })
-			t.Run("caches", func(t *testing.T) { llamaCaches(t, client, model) })
-			t.Run("refuses", func(t *testing.T) { llamaRefuses(t, client, model) })
+			t.Run("caches", func(t *testing.T) { llamaCaches(t, client, mdl) })
+			t.Run("refuses", func(t *testing.T) { llamaRefuses(t, client, mdl) })
 		})
 	}
 	t.Run("one piece", func(t *testing.T) {
-		llamaStreams(t, &openai.ChatClient{BaseURL: found.BaseURL, Model: model, Whole: true})
+		llamaStreams(t, &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl, Whole: true})
 	})
-	t.Run("reactive", func(t *testing.T) { reactive(t, clients["chat"], model) })
+	t.Run("reactive", func(t *testing.T) { reactive(t, clients["chat"], mdl) })
 }
 
-func llamaStreams(t *testing.T, client pleat.Generator) {
+func llamaStreams(t *testing.T, client model.Generator) {
 	var shown strings.Builder
-	req := &pleat.Request{Messages: []pleat.Message{pleat.User("Once upon a time")}, MaxTokens: 16}
-	reply, err := client.Generate(t.Context(), req, func(d pleat.Delta) { shown.WriteString(d.Text) })
+	req := &model.Request{Messages: []transcript.Message{transcript.User("Once upon a time")}, MaxTokens: 16}
+	reply, err := client.Generate(t.Context(), req, func(d model.Delta) { shown.WriteString(d.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +135,14 @@ func llamaStreams(t *testing.T, client pleat.Generator) {
 }
 
 // A prompt that goes on where the one before ended is read from the cache.
-func llamaCaches(t *testing.T, client pleat.Generator, model pleat.Model) {
-	msgs := []pleat.Message{pleat.User("A story about caches and " + story(model.Window/16))}
-	first, err := client.Generate(t.Context(), &pleat.Request{Messages: msgs, MaxTokens: 8}, nil)
+func llamaCaches(t *testing.T, client model.Generator, mdl model.Model) {
+	msgs := []transcript.Message{transcript.User("A story about caches and " + story(mdl.Window/16))}
+	first, err := client.Generate(t.Context(), &model.Request{Messages: msgs, MaxTokens: 8}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	msgs = append(append(msgs, first.Messages...), pleat.User("And then?"))
-	second, err := client.Generate(t.Context(), &pleat.Request{Messages: msgs, MaxTokens: 8}, nil)
+	msgs = append(append(msgs, first.Messages...), transcript.User("And then?"))
+	second, err := client.Generate(t.Context(), &model.Request{Messages: msgs, MaxTokens: 8}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +154,12 @@ func llamaCaches(t *testing.T, client pleat.Generator, model pleat.Model) {
 }
 
 // Too long a prompt is refused with both numbers, and not sent twice.
-func llamaRefuses(t *testing.T, client pleat.Generator, model pleat.Model) {
-	req := &pleat.Request{Messages: []pleat.Message{pleat.User(story(2 * model.Window))}}
+func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
+	req := &model.Request{Messages: []transcript.Message{transcript.User(story(2 * mdl.Window))}}
 	_, err := client.Generate(t.Context(), req, nil)
-	api, ok := errors.AsType[*pleat.APIError](err)
-	if !ok || api.Kind != pleat.ErrorTooLong || !api.Overflow() || api.Limit != model.Window || api.Used <= api.Limit {
-		t.Fatalf("got %v (%+v), want too long for %d tokens", err, api, model.Window)
+	api, ok := errors.AsType[*model.APIError](err)
+	if !ok || api.Kind != model.ErrorTooLong || !api.Overflow() || api.Limit != mdl.Window || api.Used <= api.Limit {
+		t.Fatalf("got %v (%+v), want too long for %d tokens", err, api, mdl.Window)
 	}
 	t.Log(err)
 }
@@ -173,7 +174,7 @@ func TestLlamaGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: found.Models[0]}
-	reply, err := client.Generate(ctx, &pleat.Request{Messages: []pleat.Message{pleat.User("Once upon a time")}, MaxTokens: 400}, func(pleat.Delta) { cancel() })
+	reply, err := client.Generate(ctx, &model.Request{Messages: []transcript.Message{transcript.User("Once upon a time")}, MaxTokens: 400}, func(model.Delta) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %q", err, textOf(reply))
 	}

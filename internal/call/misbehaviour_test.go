@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Every way in which servers misbehave, with every client. Time is that of the bubble: a
@@ -30,20 +31,20 @@ func TestMisbehaviour(t *testing.T) {
 			{name: "429 with retry-after", answers: list(status(429, "{}", "Retry-After", "7"), good), text: "Hello", shown: "Hello", takes: 7 * time.Second},
 			{name: "429 with a date", answers: list(retryDate(9*time.Second), good), text: "Hello", shown: "Hello", takes: 9 * time.Second},
 			{name: "429 with milliseconds", answers: list(status(429, "{}", "Retry-After-Ms", "250", "Retry-After", "1"), good), text: "Hello", shown: "Hello", takes: 250 * time.Millisecond},
-			{name: "429 for ten minutes", answers: list(status(429, "{}", "Retry-After", "600")), kind: pleat.ErrorRateLimited},
+			{name: "429 for ten minutes", answers: list(status(429, "{}", "Retry-After", "600")), kind: model.ErrorRateLimited},
 			{name: "529", answers: list(status(529, ""), good), text: "Hello", shown: "Hello", takes: time.Second},
 			{name: "500 twice", answers: list(status(500, "oops"), status(500, "oops"), good), text: "Hello", shown: "Hello", takes: 3 * time.Second},
-			{name: "500 for good", answers: list(status(500, "oops"), status(502, "<html>"), status(503, "oops")), kind: pleat.ErrorOverloaded, takes: 3 * time.Second},
-			{name: "500 that should not be retried", answers: list(status(500, "oops", "X-Should-Retry", "false")), kind: pleat.ErrorServer},
+			{name: "500 for good", answers: list(status(500, "oops"), status(502, "<html>"), status(503, "oops")), kind: model.ErrorOverloaded, takes: 3 * time.Second},
+			{name: "500 that should not be retried", answers: list(status(500, "oops", "X-Should-Retry", "false")), kind: model.ErrorServer},
 			{name: "400 that should be retried", answers: list(status(400, `{"error":{"message":"busy"}}`, "X-Should-Retry", "true"), good), text: "Hello", shown: "Hello", takes: time.Second},
-			{name: "no retries", tuning: tuning{retries: -1}, answers: list(status(500, "oops")), kind: pleat.ErrorServer},
+			{name: "no retries", tuning: tuning{retries: -1}, answers: list(status(500, "oops")), kind: model.ErrorServer},
 
-			{name: "too long", answers: list(status(400, w.tooLong, "X-Should-Retry", "true")), kind: pleat.ErrorTooLong},
-			{name: "413", answers: list(status(413, "<html>too large</html>")), kind: pleat.ErrorTooLarge},
-			{name: "401 that repeats the key", answers: list(status(401, `{"error":{"message":"bad key `+key+`"}}`)), kind: pleat.ErrorAuth},
-			{name: "403", answers: list(status(403, "{}")), kind: pleat.ErrorPermission},
-			{name: "404", answers: list(status(404, "{}")), kind: pleat.ErrorNotFound},
-			{name: "content filter", answers: list(status(400, `{"error":{"message":"no","code":"content_filter"}}`)), kind: pleat.ErrorRefused},
+			{name: "too long", answers: list(status(400, w.tooLong, "X-Should-Retry", "true")), kind: model.ErrorTooLong},
+			{name: "413", answers: list(status(413, "<html>too large</html>")), kind: model.ErrorTooLarge},
+			{name: "401 that repeats the key", answers: list(status(401, `{"error":{"message":"bad key `+key+`"}}`)), kind: model.ErrorAuth},
+			{name: "403", answers: list(status(403, "{}")), kind: model.ErrorPermission},
+			{name: "404", answers: list(status(404, "{}")), kind: model.ErrorNotFound},
+			{name: "content filter", answers: list(status(400, `{"error":{"message":"no","code":"content_filter"}}`)), kind: model.ErrorRefused},
 
 			{name: "hang before the answer", tuning: tuning{idle: 30 * time.Second, retries: 1}, answers: list(hang, hang), is: os.ErrDeadlineExceeded, takes: 61 * time.Second},
 			{name: "hang, then not", tuning: tuning{idle: 30 * time.Second}, answers: list(hang, good), text: "Hello", shown: "Hello", takes: 31 * time.Second},
@@ -59,8 +60,8 @@ func TestMisbehaviour(t *testing.T) {
 			{name: "broken connection at once", answers: list(cut, good), text: "Hello", shown: "Hello", takes: time.Second},
 
 			{name: "error in the stream, early", answers: list(events(w.stream[0], w.failed), good), text: "Hello", shown: "Hello", takes: time.Second},
-			{name: "error in the stream, late", answers: list(events(w.stream[0], w.stream[1], w.failed)), kind: pleat.ErrorOverloaded, text: "Hello", shown: "Hello"},
-			{name: "too long, said in the stream", answers: list(events("data: " + strings.Replace(w.tooLong, `{"error"`, `{"type":"error","error"`, 1) + "\n\n")), kind: pleat.ErrorTooLong},
+			{name: "error in the stream, late", answers: list(events(w.stream[0], w.stream[1], w.failed)), kind: model.ErrorOverloaded, text: "Hello", shown: "Hello"},
+			{name: "too long, said in the stream", answers: list(events("data: " + strings.Replace(w.tooLong, `{"error"`, `{"type":"error","error"`, 1) + "\n\n")), kind: model.ErrorTooLong},
 
 			{name: "malformed JSON", answers: list(status(200, w.badJSON)), says: "decode"},
 			{name: "malformed event", blind: true, tuning: tuning{retries: -1}, answers: list(events(w.stream[0], "data: {]\n\n", w.stream[1])), is: io.ErrUnexpectedEOF, text: "?"},
@@ -83,7 +84,7 @@ type misbehaviour struct {
 
 	text, shown string // of the reply, and what the sink got; "?": either
 	takes       time.Duration
-	kind        pleat.ErrorKind // of the APIError; 0: there is none
+	kind        model.ErrorKind // of the APIError; 0: there is none
 	is          error
 	says        string
 }
@@ -93,7 +94,7 @@ func list(h ...http.HandlerFunc) []http.HandlerFunc { return h }
 func (tt misbehaviour) run(t *testing.T, w wire) {
 	s, hc := start(t, tt.answers...)
 	var shown strings.Builder
-	sink := func(d pleat.Delta) { shown.WriteString(d.Text) }
+	sink := func(d model.Delta) { shown.WriteString(d.Text) }
 	if tt.blind {
 		sink = nil
 	}
@@ -112,7 +113,7 @@ func (tt misbehaviour) run(t *testing.T, w wire) {
 		t.Errorf("sink got %q, want %q", got, tt.shown)
 	}
 	tt.check(t, err)
-	if err == nil && (reply.Stop != pleat.StopEnd || reply.Usage != pleat.Usage{Input: 3, Output: 1}) {
+	if err == nil && (reply.Stop != model.StopEnd || reply.Usage != model.Usage{Input: 3, Output: 1}) {
 		t.Errorf("stop %s, usage %+v", reply.Stop, reply.Usage)
 	}
 }
@@ -132,21 +133,21 @@ func (tt misbehaviour) check(t *testing.T, err error) {
 	if tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 		t.Errorf("got %v, want %v %q", err, tt.is, tt.says)
 	}
-	api, ok := errors.AsType[*pleat.APIError](err)
+	api, ok := errors.AsType[*model.APIError](err)
 	switch {
 	case ok != (tt.kind != 0):
 		t.Errorf("an APIError: %t in %v", ok, err)
 	case ok && api.Kind != tt.kind:
 		t.Errorf("kind %s, want %s: %v", api.Kind, tt.kind, err)
-	case ok && api.Kind == pleat.ErrorTooLong && (api.Used != 213462 || api.Limit != 200000):
+	case ok && api.Kind == model.ErrorTooLong && (api.Used != 213462 || api.Limit != 200000):
 		t.Errorf("numbers %d and %d: %v", api.Used, api.Limit, err)
 	case ok && strings.Contains(string(api.Body), key):
 		t.Error("the key is in the error's body")
 	}
 }
 
-func request(model string) *pleat.Request {
-	return &pleat.Request{Model: model, Messages: []pleat.Message{pleat.User("Say hello.")}}
+func request(mdl string) *model.Request {
+	return &model.Request{Model: mdl, Messages: []transcript.Message{transcript.User("Say hello.")}}
 }
 
 // mistyped sends a stream that claims to be something else.
@@ -216,7 +217,7 @@ func TestDeadline(t *testing.T) {
 		defer cancel()
 		before := time.Now()
 		_, err := wires[0].client("http://model.test", hc, tuning{}).Generate(ctx, request("m"), nil)
-		api, ok := errors.AsType[*pleat.APIError](err)
+		api, ok := errors.AsType[*model.APIError](err)
 		if !ok || api.RetryAfter != time.Minute || time.Since(before) != 0 {
 			t.Errorf("got %v after %s", err, time.Since(before))
 		}

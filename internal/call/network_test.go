@@ -13,9 +13,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/internal/call"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // A redirect must not take the key and the conversation to another host.
@@ -114,19 +114,19 @@ func TestWithMembers(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	half := 0.5
-	req := &pleat.Request{Model: "claude-opus-5-5", Temperature: &half, MaxTokens: 1 << 30}
-	r, m, err := call.Fit(req, pleat.Model{})
+	req := &model.Request{Model: "claude-opus-5-5", Temperature: &half, MaxTokens: 1 << 30}
+	r, m, err := call.Fit(req, model.Model{})
 	if err != nil || r.Temperature != nil || r.MaxTokens != m.MaxOutput || m.Window != 1_000_000 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if req.Temperature == nil || req.MaxTokens != 1<<30 {
 		t.Error("the request was changed")
 	}
-	r, m, err = call.Fit(&pleat.Request{Temperature: &half}, pleat.Model{ID: "own", Window: 7})
+	r, m, err = call.Fit(&model.Request{Temperature: &half}, model.Model{ID: "own", Window: 7})
 	if err != nil || r.Model != "own" || r.Temperature == nil || m.Window != 7 {
 		t.Errorf("got %+v, %+v, %v", r, m, err)
 	}
-	if _, _, err := call.Fit(&pleat.Request{}, pleat.Model{}); err == nil {
+	if _, _, err := call.Fit(&model.Request{}, model.Model{}); err == nil {
 		t.Error("a request for no model was taken")
 	}
 }
@@ -140,7 +140,7 @@ func TestConcurrent(t *testing.T) {
 		for range 16 {
 			wg.Go(func() {
 				var shown strings.Builder
-				reply, err := client.Generate(t.Context(), request(w.model), func(d pleat.Delta) { shown.WriteString(d.Text) })
+				reply, err := client.Generate(t.Context(), request(w.model), func(d model.Delta) { shown.WriteString(d.Text) })
 				if err != nil || textOf(reply) != "Hello" || shown.String() != "Hello" {
 					t.Errorf("%s: %q, %q, %v", w.name, textOf(reply), shown.String(), err)
 				}

@@ -9,7 +9,10 @@ import (
 	"testing/synctest"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // The reactive path with every client, against a server that refuses as llama.cpp does.
@@ -28,7 +31,7 @@ func TestReactive(t *testing.T) {
 				}
 				s, hc := start(t, nil, nil)
 				s.answers = list(answer, answer)
-				reactive(t, w.client("http://model.test", hc, tuning{}), pleat.Model{ID: w.model, Provider: "test", Window: window})
+				reactive(t, w.client("http://model.test", hc, tuning{}), model.Model{ID: w.model, Provider: "test", Window: window})
 				if got := s.tries(); got != 2 {
 					t.Errorf("%d requests, want one that is refused and one that is not", got)
 				}
@@ -39,39 +42,39 @@ func TestReactive(t *testing.T) {
 
 // A session that believes in a larger window than there is: the server refuses, the
 // session folds harder by the server's numbers, the second try passes.
-func reactive(t *testing.T, client pleat.Generator, model pleat.Model) {
+func reactive(t *testing.T, client model.Generator, mdl model.Model) {
 	ctx := t.Context()
-	believed := model
-	believed.Window = 16 * model.Window
-	s, err := pleat.OpenSession(ctx, pleat.NewMemStore(), pleat.SessionKey{Session: "reactive"}, &pleat.Options{
-		Model: believed, Check: openai.ChatChecker(model),
-		Codecs: map[pleat.Format]pleat.Codec{pleat.FormatChat: openai.DecodeChatMessage},
+	believed := mdl
+	believed.Window = 16 * mdl.Window
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "reactive"}, &pleat.Options{
+		Model: believed, Check: openai.ChatChecker(mdl),
+		Codecs: map[transcript.Format]transcript.Codec{transcript.FormatChat: openai.DecodeChatMessage},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const goal = "Tell me of a dog. Never mention the cat."
-	msgs := []pleat.Message{pleat.User(goal)}
+	msgs := []transcript.Message{transcript.User(goal)}
 	for i := range 3 {
-		msgs = append(msgs, pleat.Assistant(pleat.Say(story(model.Window/2))), pleat.User(fmt.Sprintf("Go on, part %d.", i)))
+		msgs = append(msgs, transcript.Assistant(transcript.Say(story(mdl.Window/2))), transcript.User(fmt.Sprintf("Go on, part %d.", i)))
 	}
 	if err := s.Append(ctx, msgs...); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(v pleat.View) (pleat.Reply, error) {
+	ask := func(v transcript.View) (model.Reply, error) {
 		view, err := s.Resolve(t.Context(), v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return client.Generate(ctx, &pleat.Request{Model: model.ID, Messages: view, MaxTokens: 8}, nil)
+		return client.Generate(ctx, &model.Request{Model: mdl.ID, Messages: view, MaxTokens: 8}, nil)
 	}
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = ask(v)
-	api, ok := errors.AsType[*pleat.APIError](err)
-	if !ok || api.Kind != pleat.ErrorTooLong {
+	api, ok := errors.AsType[*model.APIError](err)
+	if !ok || api.Kind != model.ErrorTooLong {
 		t.Fatalf("the first view was not refused as too long: %v", err)
 	}
 	if v, err = s.Refused(ctx, api); err != nil {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // key is what must never be seen outside of a request's header.
@@ -22,7 +22,7 @@ const key = "sk-very-secret"
 type wire struct {
 	name    string
 	model   string
-	client  func(base string, hc *http.Client, o tuning) pleat.Generator
+	client  func(base string, hc *http.Client, o tuning) model.Generator
 	whole   string   // an answer in one piece that says "Hello"
 	stream  []string // the same as events: a beginning without text, text, the end
 	tooLong string   // a refusal: 213462 tokens where 200000 may be
@@ -41,7 +41,7 @@ type tuning struct {
 var wires = []wire{
 	{
 		name: "anthropic", model: "claude-opus-4-5",
-		client: func(base string, hc *http.Client, o tuning) pleat.Generator {
+		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &anthropic.Client{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
@@ -59,7 +59,7 @@ var wires = []wire{
 	},
 	{
 		name: "chat", model: "gpt-4o",
-		client: func(base string, hc *http.Client, o tuning) pleat.Generator {
+		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &openai.ChatClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
 		},
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
@@ -75,7 +75,7 @@ var wires = []wire{
 	},
 	{
 		name: "responses", model: "gpt-5.4",
-		client: func(base string, hc *http.Client, o tuning) pleat.Generator {
+		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &openai.ResponsesClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
 		},
 		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item + `],"usage":{"input_tokens":3,"output_tokens":1}}`,
@@ -199,7 +199,7 @@ func status(code int, body string, headers ...string) http.HandlerFunc {
 }
 
 // textOf is what the answer says.
-func textOf(r pleat.Reply) string {
+func textOf(r model.Reply) string {
 	var sb strings.Builder
 	for _, m := range r.Messages {
 		sb.WriteString(m.Text())

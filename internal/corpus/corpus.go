@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Folders lists the folders that PLEAT_CORPUS names, which are separated as in PATH. The
@@ -49,7 +49,7 @@ func Files(t testing.TB) []string {
 }
 
 // Read reads the first conversation of a session file.
-func Read(t testing.TB, path string) []pleat.Message {
+func Read(t testing.TB, path string) []transcript.Message {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func Read(t testing.TB, path string) []pleat.Message {
 		t.Fatalf("%s: %v", path, err)
 	}
 	defer log.Close()
-	var msgs []pleat.Message
+	var msgs []transcript.Message
 	for rec, err := range log.Records() {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

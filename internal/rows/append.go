@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Draft is an entry on its way into the store, hashed and compressed before anything is
@@ -17,14 +18,14 @@ type Draft struct {
 }
 
 // NewDraft does all that can be done without the database.
-func (b *Base) NewDraft(e pleat.Entry) Draft {
+func (b *Base) NewDraft(e store.Entry) Draft {
 	var d Draft
-	d.Entry = pleat.Entry{
+	d.Entry = store.Entry{
 		Kind: e.Kind, Label: e.Label, Time: time.UnixMilli(e.Time.UnixMilli()),
 		Data: e.Data, BodySize: len(e.Body),
 	}
 	if len(e.Body) > 0 {
-		d.BodyHash = pleat.HashOf(e.Body)
+		d.BodyHash = transcript.HashOf(e.Body)
 		if b.Quick {
 			d.Body = PackQuick(e.Body)
 		} else {
@@ -32,7 +33,7 @@ func (b *Base) NewDraft(e pleat.Entry) Draft {
 		}
 	}
 	if e.Text != "" {
-		d.TextHash = pleat.HashOf(e.Text)
+		d.TextHash = transcript.HashOf(e.Text)
 	}
 	if d.OwnText() {
 		if b.Quick {
@@ -48,7 +49,7 @@ func (b *Base) NewDraft(e pleat.Entry) Draft {
 func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
 
 // Append implements [pleat.Store].
-func (b *Base) Append(ctx context.Context, key pleat.SessionKey, last uint64, entries []pleat.Entry) (head uint64, err error) {
+func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, entries []store.Entry) (head uint64, err error) {
 	indexable := false
 	err = b.doWriting(ctx, func() error {
 		drafts := make([]Draft, len(entries))
@@ -74,7 +75,7 @@ func (b *Base) Append(ctx context.Context, key pleat.SessionKey, last uint64, en
 // After says that a session ends with another entry than the caller expects, if it does.
 func (x *Session) After(last uint64) error {
 	if x.Head != last {
-		return fmt.Errorf("after entry %d: its last entry is %d: %w", last, x.Head, pleat.ErrConflict)
+		return fmt.Errorf("after entry %d: its last entry is %d: %w", last, x.Head, store.ErrConflict)
 	}
 	return nil
 }

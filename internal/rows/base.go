@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Tables is what a store has of its own: its SQL, and what the errors of its driver mean.
@@ -24,24 +24,24 @@ type Tables interface {
 	Explain(err error) error
 
 	// Append adds drafts after entry number last.
-	Append(ctx context.Context, key pleat.SessionKey, last uint64, drafts []Draft) (head uint64, err error)
+	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft) (head uint64, err error)
 	// Session finds a session; nil if there is none.
-	Session(ctx context.Context, key pleat.SessionKey) (*Session, error)
+	Session(ctx context.Context, key store.SessionKey) (*Session, error)
 	// Sessions reads all sessions of a tenant, newest first.
 	Sessions(ctx context.Context, tenant string) ([]*Session, error)
 	// Page reads entries from a number on, in order, at most that many. Fewer come if
 	// there are no more or if they are large. Along with an error come the entries before it.
-	Page(ctx context.Context, x *Session, from uint64, most int, kinds []pleat.EntryKind) ([]*Record, error)
+	Page(ctx context.Context, x *Session, from uint64, most int, kinds []store.EntryKind) ([]*Record, error)
 	// Find finds the newest entry for each label. The labels are sorted.
-	Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels []string) ([]pleat.Found, error)
+	Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) ([]store.Found, error)
 	// Forget deletes a session.
-	Forget(ctx context.Context, key pleat.SessionKey) error
+	Forget(ctx context.Context, key store.SessionKey) error
 
 	// IndexSome indexes a batch of the texts that wait: those of x as it was read, or with
 	// nil any. It reports whether there may be more.
 	IndexSome(ctx context.Context, x *Session) (more bool, err error)
 	// Rank finds the best places for words, in any order.
-	Rank(ctx context.Context, x *Session, words []string, limit int) ([]pleat.Hit, error)
+	Rank(ctx context.Context, x *Session, words []string, limit int) ([]store.Hit, error)
 	// TakeClaim takes a claim unless somebody has it; DropClaim ends it.
 	TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error)
 	DropClaim(ctx context.Context, work, token []byte) error
@@ -89,7 +89,7 @@ func (b *Base) Enter(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return pleat.ErrClosed
+		return store.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (b *Base) Do(ctx context.Context, f func() error, format string, args ...an
 // doWriting is Do for a call that writes.
 func (b *Base) doWriting(ctx context.Context, f func() error, format string, args ...any) error {
 	if b.ReadOnly {
-		return b.Fail(ctx, pleat.ErrReadOnly, format, args...)
+		return b.Fail(ctx, store.ErrReadOnly, format, args...)
 	}
 	return b.Do(ctx, f, format, args...)
 }
@@ -141,7 +141,7 @@ func (b *Base) Explain(err error) error {
 		return nil
 	}
 	if _, ok := errors.AsType[damaged](err); ok || b.tables.Misfit(err) {
-		return fmt.Errorf("%s: %w: %v", b.Name, pleat.ErrCorrupt, err)
+		return fmt.Errorf("%s: %w: %v", b.Name, store.ErrCorrupt, err)
 	}
 	return b.tables.Explain(err)
 }
@@ -160,7 +160,7 @@ func (b *Base) Fail(ctx context.Context, err error, format string, args ...any) 
 
 // Corrupt describes damage in the store.
 func (b *Base) Corrupt(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", b.Name, fmt.Sprintf(format, args...), pleat.ErrCorrupt)
+	return fmt.Errorf("%s: %s: %w", b.Name, fmt.Sprintf(format, args...), store.ErrCorrupt)
 }
 
 // In says where the damage is that a row was found to have. Other errors stay as they are.

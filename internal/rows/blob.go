@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // How bytes are stored.
@@ -99,7 +99,7 @@ func packed(content []byte, codec int, compress func() []byte) Blob {
 
 // Unpack returns the content in a slice of its own, if it has the size and the hash
 // that it must have. The size must come from a checked record.
-func (p Blob) Unpack(size int, hash pleat.Hash) ([]byte, error) {
+func (p Blob) Unpack(size int, hash transcript.Hash) ([]byte, error) {
 	if p.Size != size {
 		return nil, fmt.Errorf("is recorded with %d bytes, want %d", p.Size, size)
 	}
@@ -130,11 +130,11 @@ func (p Blob) Unpack(size int, hash pleat.Hash) ([]byte, error) {
 }
 
 // checked returns content that is what it must be.
-func checked(content []byte, size int, hash pleat.Hash) ([]byte, error) {
+func checked(content []byte, size int, hash transcript.Hash) ([]byte, error) {
 	if len(content) != size {
 		return nil, fmt.Errorf("has %d bytes, want %d", len(content), size)
 	}
-	if got := pleat.HashOf(content); got != hash {
+	if got := transcript.HashOf(content); got != hash {
 		return nil, fmt.Errorf("has hash %v", got)
 	}
 	return content, nil

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestPack(t *testing.T) {
 	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000), "\x00\xff" + strings.Repeat("x", 90)} {
 		for _, b := range []rows.Blob{rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content))} {
-			got, err := b.Unpack(len(content), pleat.HashOf(content))
+			got, err := b.Unpack(len(content), transcript.HashOf(content))
 			if err != nil || string(got) != content {
 				t.Errorf("round trip of %d bytes: %v", len(content), err)
 			}
@@ -32,7 +32,7 @@ func TestUnpackRefuses(t *testing.T) {
 
 func refuses(t *testing.T, content []byte, good rows.Blob) {
 	t.Helper()
-	hash := pleat.HashOf(content)
+	hash := transcript.HashOf(content)
 	flipped := bytes.Clone(good.Data)
 	flipped[len(flipped)/2] ^= 1
 	for name, b := range map[string]rows.Blob{
@@ -46,7 +46,7 @@ func refuses(t *testing.T, content []byte, good rows.Blob) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := good.Unpack(len(content), pleat.HashOf("else")); err == nil {
+	if _, err := good.Unpack(len(content), transcript.HashOf("else")); err == nil {
 		t.Error("other hash: no error")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Due knows which entries a scan must meet. Without kinds they are numbered without
@@ -22,7 +22,7 @@ type Due struct {
 
 // NewDue begins a scan of a session at entry from: head is the session's newest entry,
 // newest that of each of its kinds.
-func NewDue(head uint64, newest map[pleat.EntryKind]uint64, from uint64, kinds []pleat.EntryKind) *Due {
+func NewDue(head uint64, newest map[store.EntryKind]uint64, from uint64, kinds []store.EntryKind) *Due {
 	d := &Due{From: max(from, 1), low: max(from, 1), all: len(kinds) == 0, head: head}
 	if !d.all {
 		d.tail, d.seen = make(map[string]uint64), make(map[string]uint64)
@@ -37,7 +37,7 @@ func NewDue(head uint64, newest map[pleat.EntryKind]uint64, from uint64, kinds [
 
 // Check says what is wrong with e being the next entry; prev is the number of the entry of
 // its kind before it.
-func (d *Due) Check(e *pleat.Entry, prev uint64) string {
+func (d *Due) Check(e *store.Entry, prev uint64) string {
 	if d.all {
 		if e.Seq != d.From {
 			return fmt.Sprintf("entry %d is missing", d.From)

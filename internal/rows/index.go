@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/search"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // WordPrefix goes before each word in the index: every session has its own words, so
@@ -26,7 +27,7 @@ type Job struct {
 
 // Place is a window as it is indexed.
 type Place struct {
-	pleat.Hit
+	store.Hit
 	Words string // as the store writes them
 	Count int    // of words, with repeats
 }
@@ -42,14 +43,14 @@ type LongText struct {
 	entry int64
 	seq   uint64
 	done  int // windows that were taken
-	next  func() (pleat.Window, bool)
+	next  func() (search.Window, bool)
 	stop  func()
 }
 
 // OpenText begins with the first window of a job's text that is not indexed.
 func OpenText(job *Job, seq uint64, text string) *LongText {
 	t := &LongText{entry: job.Entry, seq: seq}
-	t.next, t.stop = iter.Pull(pleat.Windows(text))
+	t.next, t.stop = iter.Pull(search.Windows(text))
 	for ; t.done < job.Done; t.done++ {
 		if _, ok := t.next(); !ok {
 			break
@@ -78,7 +79,7 @@ func (b *Base) Cut(ctx context.Context, jobs []Job, room int, open func(job *Job
 			return jobs[:i], nil
 		}
 		t, err := open(job)
-		if corrupt := errors.Is(err, pleat.ErrCorrupt); corrupt || errors.Is(err, sql.ErrNoRows) {
+		if corrupt := errors.Is(err, store.ErrCorrupt); corrupt || errors.Is(err, sql.ErrNoRows) {
 			if corrupt {
 				b.Log.Error("text cannot be indexed", "err", err)
 			}
@@ -96,7 +97,7 @@ func (b *Base) Cut(ctx context.Context, jobs []Job, room int, open func(job *Job
 				break
 			}
 			room -= len(w.Text)
-			p := Place{Hit: pleat.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
+			p := Place{Hit: store.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
 			p.Words, p.Count = words(prefix, w.Text)
 			job.Places = append(job.Places, p)
 		}
@@ -145,21 +146,21 @@ func (b *Base) index(ctx context.Context, x *Session) (err error) {
 }
 
 // Search implements [pleat.Searcher].
-func (b *Base) Search(ctx context.Context, key pleat.SessionKey, query string, limit int) (hits []pleat.Hit, err error) {
+func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
 	err = b.Do(ctx, func() error {
-		words := pleat.QueryWords(query)
+		words := search.QueryWords(query)
 		x, err := b.tables.Session(ctx, key)
 		if x == nil || err != nil || limit <= 0 {
 			return err
 		}
 		if b.ReadOnly {
-			return pleat.ErrReadOnly
+			return store.ErrReadOnly
 		}
 		if err := b.index(ctx, x); err != nil || len(words) == 0 {
 			return err
 		}
 		hits, err = b.tables.Rank(ctx, x, words, limit)
-		pleat.SortHits(hits)
+		store.SortHits(hits)
 		hits = hits[:min(limit, len(hits))]
 		return err
 	}, "search session %q", key)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // The text of a message is what its body says, without JSON around it. So it is kept as a
@@ -137,7 +137,7 @@ func (p Blob) InBody() bool { return p.Codec == codecPlaces }
 
 // UnpackFrom returns a text that was packed as places in body, if it has the size and the
 // hash that it must have.
-func (p Blob) UnpackFrom(body []byte, size int, hash pleat.Hash) ([]byte, error) {
+func (p Blob) UnpackFrom(body []byte, size int, hash transcript.Hash) ([]byte, error) {
 	if p.Size != size {
 		return nil, fmt.Errorf("is recorded with %d bytes, want %d", p.Size, size)
 	}

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestPlaces(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 		if !b.InBody() {
 			continue
 		}
-		if got, err := b.Unpack(len(c.text), pleat.HashOf(c.text)); err == nil {
+		if got, err := b.Unpack(len(c.text), transcript.HashOf(c.text)); err == nil {
 			t.Errorf("%s: unpacked without its body to %q", name, got)
 		}
 		for i := range b.Data {
@@ -54,9 +54,9 @@ func TestPlaces(t *testing.T) {
 
 func textOf(b rows.Blob, body, text string) ([]byte, error) {
 	if b.InBody() {
-		return b.UnpackFrom([]byte(body), len(text), pleat.HashOf(text))
+		return b.UnpackFrom([]byte(body), len(text), transcript.HashOf(text))
 	}
-	return b.Unpack(len(text), pleat.HashOf(text))
+	return b.Unpack(len(text), transcript.HashOf(text))
 }
 
 // Any text comes back from any body, and any list of places is text or an error.
@@ -69,7 +69,7 @@ func FuzzPlaces(f *testing.F) {
 			t.Errorf("%q, %v, want %q", got, err, text)
 		}
 		b = rows.Blob{Size: len(text), Codec: 3, Data: list}
-		if got, err := b.UnpackFrom(body, len(text), pleat.HashOf(text)); err == nil && string(got) != text {
+		if got, err := b.UnpackFrom(body, len(text), transcript.HashOf(text)); err == nil && string(got) != text {
 			t.Errorf("%v in %q: %q, want %q or an error", list, body, got, text)
 		}
 	})

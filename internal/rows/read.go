@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // A scan reads a page, lets go of the database, and only then yields: the loop's body may
@@ -21,11 +21,11 @@ const (
 )
 
 // Scan implements [pleat.Store].
-func (b *Base) Scan(ctx context.Context, key pleat.SessionKey, from uint64, kinds []pleat.EntryKind) iter.Seq2[pleat.Entry, error] {
-	return func(yield func(pleat.Entry, error) bool) {
+func (b *Base) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
 		for r, err := range b.Records(ctx, key, from, kinds) {
 			if err != nil {
-				yield(pleat.Entry{}, b.Fail(ctx, err, "scan session %q", key))
+				yield(store.Entry{}, b.Fail(ctx, err, "scan session %q", key))
 				return
 			}
 			if !yield(r.Entry, nil) {
@@ -36,7 +36,7 @@ func (b *Base) Scan(ctx context.Context, key pleat.SessionKey, from uint64, kind
 }
 
 // Records yields checked records up to the entry that is the newest when it begins.
-func (b *Base) Records(ctx context.Context, key pleat.SessionKey, from uint64, kinds []pleat.EntryKind) iter.Seq2[*Record, error] {
+func (b *Base) Records(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		x, err := b.tables.Session(ctx, key)
 		if err != nil {
@@ -88,7 +88,7 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 		return err
 	}
 	if now == nil || now.ID != x.ID {
-		return fmt.Errorf("session was forgotten: %w", pleat.ErrNotFound)
+		return fmt.Errorf("session was forgotten: %w", store.ErrNotFound)
 	}
 	return b.Corrupt("session %q: %s", x.Key, what)
 }
@@ -97,7 +97,7 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 const findBatch = 1000
 
 // Find implements [pleat.Store].
-func (b *Base) Find(ctx context.Context, tenant string, kind pleat.EntryKind, labels []string) (found []pleat.Found, err error) {
+func (b *Base) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) (found []store.Found, err error) {
 	err = b.Do(ctx, func() error {
 		for batch := range slices.Chunk(Distinct(labels), findBatch) {
 			some, err := b.tables.Find(ctx, tenant, kind, batch)
@@ -116,10 +116,10 @@ func (b *Base) Find(ctx context.Context, tenant string, kind pleat.EntryKind, la
 
 // ReadFound reads an ID, EntryColumns and the names of the session, and checks that the
 // entry is of that tenant and kind. Asked reports whether it has the right label.
-func (b *Base) ReadFound(row Scanner, tenant string, kind pleat.EntryKind, asked func(r *Record) bool) (found pleat.Found, err error) {
+func (b *Base) ReadFound(row Scanner, tenant string, kind store.EntryKind, asked func(r *Record) bool) (found store.Found, err error) {
 	var keyTenant, keyName []byte
 	r, err := b.scanEntry(row, &keyTenant, &keyName)
-	found.Key = pleat.SessionKey{Tenant: string(keyTenant), Session: string(keyName)}
+	found.Key = store.SessionKey{Tenant: string(keyTenant), Session: string(keyName)}
 	if err == nil {
 		err = r.check(found.Key)
 	}
@@ -134,19 +134,19 @@ func (b *Base) ReadFound(row Scanner, tenant string, kind pleat.EntryKind, asked
 }
 
 // Sessions implements [pleat.Keeper].
-func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.SessionInfo, error] {
-	return func(yield func(pleat.SessionInfo, error) bool) {
+func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
+	return func(yield func(store.SessionInfo, error) bool) {
 		var sessions []*Session
 		err := b.Do(ctx, func() (err error) {
 			sessions, err = b.tables.Sessions(ctx, tenant)
 			return b.In(err, "a session of tenant %q", tenant)
 		}, "list sessions")
 		if err != nil {
-			yield(pleat.SessionInfo{}, err)
+			yield(store.SessionInfo{}, err)
 			return
 		}
 		for _, x := range sessions {
-			info := pleat.SessionInfo{
+			info := store.SessionInfo{
 				Key: x.Key, Entries: x.Head, BodyBytes: x.Bytes,
 				First: time.UnixMilli(x.First).UTC(), Last: time.UnixMilli(x.Last).UTC(),
 			}
@@ -158,12 +158,12 @@ func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[pleat.Sess
 }
 
 // Forget implements [pleat.Keeper].
-func (b *Base) Forget(ctx context.Context, key pleat.SessionKey) error {
+func (b *Base) Forget(ctx context.Context, key store.SessionKey) error {
 	return b.doWriting(ctx, func() error { return b.tables.Forget(ctx, key) }, "forget session %q", key)
 }
 
 // Claim implements [pleat.Claimer].
-func (b *Base) Claim(ctx context.Context, key pleat.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
+func (b *Base) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q for %v: the time must be more than zero", what, key, ttl)
 	}

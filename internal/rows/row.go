@@ -8,15 +8,16 @@ import (
 	"iter"
 	"time"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Session is a row of the table of that name.
 type Session struct {
 	ID     int64
-	Key    pleat.SessionKey
+	Key    store.SessionKey
 	Head   uint64                     // number of the newest entry
-	Kinds  map[pleat.EntryKind]uint64 // and of the newest of each kind
+	Kinds  map[store.EntryKind]uint64 // and of the newest of each kind
 	Bytes  int64
 	First  int64
 	Last   int64
@@ -25,10 +26,10 @@ type Session struct {
 
 // Record is a row of the table entry: a [pleat.Entry] and what the store needs to know.
 type Record struct {
-	pleat.Entry
+	store.Entry
 	ID       int64  // grows with time; what it is depends on the store
 	Prev     uint64 // number of the entry of the same kind before this one, or 0
-	TextHash pleat.Hash
+	TextHash transcript.Hash
 	stored   []byte // the checksum in the row
 }
 
@@ -40,8 +41,8 @@ const (
 )
 
 // NewSession returns a session without entries.
-func NewSession(id int64, key pleat.SessionKey) *Session {
-	return &Session{ID: id, Key: key, Kinds: make(map[pleat.EntryKind]uint64)}
+func NewSession(id int64, key store.SessionKey) *Session {
+	return &Session{ID: id, Key: key, Kinds: make(map[store.EntryKind]uint64)}
 }
 
 // Values are the columns head, kinds, bytes, first, last, newest and sum, and then the id.
@@ -66,7 +67,7 @@ func (x *Session) sum() []byte {
 
 // Sum is the checksum of an entry row. It covers the session's name, so an entry that
 // turns up in another session does not check.
-func (r *Record) Sum(key pleat.SessionKey) []byte {
+func (r *Record) Sum(key store.SessionKey) []byte {
 	var s Summer
 	s.Grow(256 + len(r.Data))
 	s.Text("entry")
@@ -85,15 +86,15 @@ func (r *Record) Sum(key pleat.SessionKey) []byte {
 }
 
 // SessionHash finds a session whatever the length of its names.
-func SessionHash(key pleat.SessionKey) []byte { return KeyOf("key", key.Tenant, key.Session) }
+func SessionHash(key store.SessionKey) []byte { return KeyOf("key", key.Tenant, key.Session) }
 
 // FindKey finds an entry by its label.
-func FindKey(tenant string, kind pleat.EntryKind, label string) []byte {
+func FindKey(tenant string, kind store.EntryKind, label string) []byte {
 	return KeyOf("find", tenant, string(kind), label)[:16]
 }
 
 // HashColumn is a hash as it is stored: nil if there is none.
-func HashColumn(h pleat.Hash) []byte {
+func HashColumn(h transcript.Hash) []byte {
 	if h.IsZero() {
 		return nil
 	}
@@ -101,7 +102,7 @@ func HashColumn(h pleat.Hash) []byte {
 }
 
 // SetHash reads what HashColumn wrote, and reports whether it can be a hash.
-func SetHash(h *pleat.Hash, b []byte) bool {
+func SetHash(h *transcript.Hash, b []byte) bool {
 	return len(b) == 0 || len(b) == copy(h[:], b) && len(b) == len(h)
 }
 
@@ -189,7 +190,7 @@ func (b *Base) ReadSession(row Scanner) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Key = pleat.SessionKey{Tenant: string(tenant), Session: string(name)}
+	x.Key = store.SessionKey{Tenant: string(tenant), Session: string(name)}
 	if x.Kinds, err = DecodeKinds(kinds); err != nil {
 		return &x, damaged(err.Error())
 	}
@@ -201,7 +202,7 @@ func (b *Base) ReadSession(row Scanner) (*Session, error) {
 
 // ReadSessionOf is ReadSession for the row of the session with that key. Without a row
 // it returns nil.
-func (b *Base) ReadSessionOf(key pleat.SessionKey, row Scanner) (*Session, error) {
+func (b *Base) ReadSessionOf(key store.SessionKey, row Scanner) (*Session, error) {
 	x, err := b.ReadSession(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -217,7 +218,7 @@ func (b *Base) ReadSessionOf(key pleat.SessionKey, row Scanner) (*Session, error
 
 // ReadEntry reads an ID, EntryColumns, and more behind them, of a row of the session
 // with that key, and checks it.
-func (b *Base) ReadEntry(row Scanner, key pleat.SessionKey, more ...any) (*Record, error) {
+func (b *Base) ReadEntry(row Scanner, key store.SessionKey, more ...any) (*Record, error) {
 	r, err := b.scanEntry(row, more...)
 	if err == nil {
 		err = r.check(key)
@@ -234,7 +235,7 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	if err := b.scan(row, dest...); err != nil {
 		return nil, err
 	}
-	r.Kind, r.Label, r.Time = pleat.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
+	r.Kind, r.Label, r.Time = store.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
 	if len(r.Data) == 0 {
 		r.Data = nil
 	}
@@ -245,7 +246,7 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 }
 
 // check says whether the row has the checksum it must have in that session.
-func (r *Record) check(key pleat.SessionKey) error {
+func (r *Record) check(key store.SessionKey) error {
 	if !bytes.Equal(r.stored, r.Sum(key)) {
 		return damaged(fmt.Sprintf("checksum of entry %d does not fit", r.Seq))
 	}
@@ -254,11 +255,11 @@ func (r *Record) check(key pleat.SessionKey) error {
 
 // ReadBody reads an ID, EntryColumns, and size, codec and data of the entry's body, which
 // must be the one with that hash. It leaves the packed body in data.
-func ReadBody[D ~[]byte](b *Base, row Scanner, key pleat.SessionKey, hash pleat.Hash, data *D) ([]byte, error) {
+func ReadBody[D ~[]byte](b *Base, row Scanner, key store.SessionKey, hash transcript.Hash, data *D) ([]byte, error) {
 	var size, codec *int
 	r, err := b.ReadEntry(row, key, &size, &codec, data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, pleat.ErrNotFound
+		return nil, store.ErrNotFound
 	}
 	if err != nil {
 		return nil, b.In(err, "session %q", key)
@@ -293,7 +294,7 @@ func (b *Base) ReadText(row Scanner) (seq uint64, text string, err error) {
 	if err != nil {
 		return 0, "", b.In(err, "text of an entry")
 	}
-	key := pleat.SessionKey{Tenant: string(tenant), Session: string(name)}
+	key := store.SessionKey{Tenant: string(tenant), Session: string(name)}
 	if err := r.check(key); err != nil {
 		return 0, "", b.In(err, "session %q", key)
 	}

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // ReadTenantSize reads the columns tenant, sessions, entries, bytes, bodies and stored.
-func ReadTenantSize(row Scanner) (t pleat.TenantSize, err error) {
+func ReadTenantSize(row Scanner) (t store.TenantSize, err error) {
 	var name []byte
 	err = row.Scan(&name, &t.Sessions, &t.Entries, &t.BodyBytes, &t.Bodies, &t.Stored)
 	t.Tenant = string(name)
@@ -19,8 +19,8 @@ func ReadTenantSize(row Scanner) (t pleat.TenantSize, err error) {
 
 // ReadTables reads the columns name, rows, data and indexes of tables. Rows below zero are
 // not known: count counts them. The largest table comes first.
-func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner) ([]pleat.TableSize, error) {
-	tables, err := Collect(list, func(row Scanner) (t pleat.TableSize, err error) {
+func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner) ([]store.TableSize, error) {
+	tables, err := Collect(list, func(row Scanner) (t store.TableSize, err error) {
 		err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
 		return t, err
 	})
@@ -32,7 +32,7 @@ func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tables, func(a, b pleat.TableSize) int {
+	slices.SortFunc(tables, func(a, b store.TableSize) int {
 		return cmp.Or(cmp.Compare(b.Data+b.Indexes, a.Data+a.Indexes), strings.Compare(a.Name, b.Name))
 	})
 	return tables, nil

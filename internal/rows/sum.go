@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Summer makes checksums and keys of fields, so that no two different lists of fields
@@ -50,7 +50,7 @@ func KeyOf(texts ...string) []byte {
 }
 
 // EncodeKinds writes the newest number of each kind, sorted by kind.
-func EncodeKinds(kinds map[pleat.EntryKind]uint64) []byte {
+func EncodeKinds(kinds map[store.EntryKind]uint64) []byte {
 	s := Summer{buf: []byte{}}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		s.Text(string(kind))
@@ -60,15 +60,15 @@ func EncodeKinds(kinds map[pleat.EntryKind]uint64) []byte {
 }
 
 // DecodeKinds reads what EncodeKinds wrote.
-func DecodeKinds(b []byte) (map[pleat.EntryKind]uint64, error) {
-	kinds := make(map[pleat.EntryKind]uint64)
+func DecodeKinds(b []byte) (map[store.EntryKind]uint64, error) {
+	kinds := make(map[store.EntryKind]uint64)
 	for len(b) > 0 {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)) || uint64(len(b)) < uint64(k)+n+8 {
 			return nil, errors.New("list of kinds is cut short")
 		}
 		kind, rest := b[k:k+int(n)], b[k+int(n):]
-		kinds[pleat.EntryKind(kind)] = binary.BigEndian.Uint64(rest)
+		kinds[store.EntryKind(kind)] = binary.BigEndian.Uint64(rest)
 		b = rest[8:]
 	}
 	return kinds, nil

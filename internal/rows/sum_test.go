@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // What is stored depends on these bytes: they never change.
@@ -14,7 +14,7 @@ func TestSum(t *testing.T) {
 	if got, want := hex.EncodeToString(KeyOf("key", "t", "s")), "0cc105574a1c63f757fe78ed90a8ed5a51df7bdef90b07fc39fd476e169d1abd"; got != want {
 		t.Errorf("key %s, want %s", got, want)
 	}
-	kinds := map[pleat.EntryKind]uint64{"bb": 9, "a": 7}
+	kinds := map[store.EntryKind]uint64{"bb": 9, "a": 7}
 	got := EncodeKinds(kinds)
 	if want := "016100000000000000070262620000000000000009"; hex.EncodeToString(got) != want {
 		t.Errorf("kinds %x, want %s", got, want)
@@ -33,15 +33,15 @@ func TestSum(t *testing.T) {
 // A scan notices every entry that it does not meet.
 func TestDue(t *testing.T) {
 	// Kinds a b a b a, and for each the one of its kind before it.
-	entries := []pleat.Entry{{Seq: 1, Kind: "a"}, {Seq: 2, Kind: "b"}, {Seq: 3, Kind: "a"}, {Seq: 4, Kind: "b"}, {Seq: 5, Kind: "a"}}
+	entries := []store.Entry{{Seq: 1, Kind: "a"}, {Seq: 2, Kind: "b"}, {Seq: 3, Kind: "a"}, {Seq: 4, Kind: "b"}, {Seq: 5, Kind: "a"}}
 	prev := []uint64{0, 0, 1, 2, 3}
-	newest := map[pleat.EntryKind]uint64{"a": 5, "b": 4}
-	for _, kinds := range [][]pleat.EntryKind{nil, {"a"}, {"b"}, {"a", "b"}, {"c"}} {
+	newest := map[store.EntryKind]uint64{"a": 5, "b": 4}
+	for _, kinds := range [][]store.EntryKind{nil, {"a"}, {"b"}, {"a", "b"}, {"c"}} {
 		for from := range uint64(7) {
 			for lost := range uint64(6) { // 0: none
 				due, wanted, whole := NewDue(5, newest, from, kinds), false, true
 				for i, e := range entries {
-					ours := e.Seq >= from && (len(kinds) == 0 || cmp.Equal(kinds, []pleat.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
+					ours := e.Seq >= from && (len(kinds) == 0 || cmp.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
 					if e.Seq == lost {
 						wanted = ours
 					} else if ours && whole {

@@ -7,32 +7,33 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Verifier reads everything and reports what is damaged.
 type Verifier struct {
 	b       *Base
 	ctx     context.Context
-	yield   func(pleat.Damage, error) bool
+	yield   func(store.Damage, error) bool
 	stopped bool
 }
 
 // Verify implements [pleat.Keeper]. The store's own steps come first. An error that
 // ends only one step is reported as damage: the others may still find more.
-func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error) iter.Seq2[pleat.Damage, error] {
-	return func(yield func(pleat.Damage, error) bool) {
+func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error) iter.Seq2[store.Damage, error] {
+	return func(yield func(store.Damage, error) bool) {
 		v := &Verifier{b: b, ctx: ctx, yield: yield}
 		for _, step := range append(own, (*Verifier).sessions, (*Verifier).bodies, (*Verifier).orphans) {
 			err := step(v)
 			if err != nil && !v.stopped && onlyStep(err) {
-				err = v.Report(pleat.SessionKey{}, 0, "%v", b.Explain(err))
+				err = v.Report(store.SessionKey{}, 0, "%v", b.Explain(err))
 			}
 			if v.stopped {
 				return
 			}
 			if err != nil {
-				yield(pleat.Damage{}, b.Fail(ctx, err, "verify %s", b.Name))
+				yield(store.Damage{}, b.Fail(ctx, err, "verify %s", b.Name))
 				return
 			}
 		}
@@ -43,8 +44,8 @@ func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ..
 var errStopped = errors.New("stopped")
 
 // Report tells of damage. Its error ends the step.
-func (v *Verifier) Report(key pleat.SessionKey, seq uint64, format string, args ...any) error {
-	damage := pleat.Damage{Key: key, Seq: seq, What: fmt.Sprintf(format, args...)}
+func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args ...any) error {
+	damage := store.Damage{Key: key, Seq: seq, What: fmt.Sprintf(format, args...)}
 	if v.stopped || !v.yield(damage, nil) {
 		v.stopped = true
 		return errStopped
@@ -56,7 +57,7 @@ func (v *Verifier) Report(key pleat.SessionKey, seq uint64, format string, args 
 func (v *Verifier) sessions() error {
 	return v.b.tables.EachSession(v.ctx, func(x *Session, err error) error {
 		if what, ok := errors.AsType[damaged](err); ok {
-			var key pleat.SessionKey
+			var key store.SessionKey
 			if x != nil {
 				key = x.Key
 			}
@@ -105,7 +106,7 @@ func (v *Verifier) entries(x *Session) error {
 			return nil
 		}
 		err = v.b.tables.CheckText(v.ctx, x, r)
-		if errors.Is(err, pleat.ErrCorrupt) {
+		if errors.Is(err, store.ErrCorrupt) {
 			return v.missing(x, r.Seq, err.Error())
 		}
 		if errors.Is(err, sql.ErrNoRows) {
@@ -126,7 +127,7 @@ func (v *Verifier) entries(x *Session) error {
 // session was forgotten meanwhile: that is no damage.
 func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 	now, err := v.b.tables.Session(v.ctx, x.Key)
-	if err != nil && !errors.Is(err, pleat.ErrCorrupt) {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
 	if err == nil && (now == nil || now.ID != x.ID) {
@@ -138,14 +139,14 @@ func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 // bodies checks every body against its hash.
 func (v *Verifier) bodies() error {
 	return v.b.tables.EachBody(v.ctx, func(tenant string, hash []byte, body Blob, err error) error {
-		key := pleat.SessionKey{Tenant: tenant}
+		key := store.SessionKey{Tenant: tenant}
 		if err != nil && v.b.tables.Misfit(err) {
 			return v.Report(key, 0, "a body: %v", err)
 		}
 		if err != nil {
 			return err
 		}
-		var h pleat.Hash
+		var h transcript.Hash
 		if !SetHash(&h, hash) || body.Size < 0 || body.Size > maxSize {
 			return v.Report(key, 0, "body %x has a damaged record", hash)
 		}
@@ -159,6 +160,6 @@ func (v *Verifier) bodies() error {
 // orphans are entries whose session is gone.
 func (v *Verifier) orphans() error {
 	return v.b.tables.EachOrphan(v.ctx, func(session, entries int64) error {
-		return v.Report(pleat.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there", v.b.Name, entries, session)
+		return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there", v.b.Name, entries, session)
 	})
 }

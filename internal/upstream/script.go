@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // request is what the script needs to know of a request, whatever its wire.
@@ -17,8 +19,8 @@ type request struct {
 	stream     bool
 	thinks     bool // a Messages request that asks for thinking
 	usage      bool // a Chat request that asks for usage in the stream
-	tools      []pleat.Tool
-	messages   []pleat.Message
+	tools      []model.Tool
+	messages   []transcript.Message
 	body       string
 	tokens     int
 	violations []string
@@ -94,7 +96,7 @@ const recallID = "call_recall_1"
 
 // recall asks for line 13 of the first folded output.
 func (r *request) recall() (call, bool) {
-	offered := slices.ContainsFunc(r.tools, func(t pleat.Tool) bool { return t.Name == pleat.ToolUnfold })
+	offered := slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == recall.ToolUnfold })
 	if !offered {
 		return call{}, false
 	}
@@ -103,7 +105,7 @@ func (r *request) recall() (call, bool) {
 			continue
 		}
 		input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
-		return call{id: recallID, name: pleat.ToolUnfold, input: string(input)}, true
+		return call{id: recallID, name: recall.ToolUnfold, input: string(input)}, true
 	}
 	return call{}, false
 }
@@ -112,7 +114,7 @@ func (r *request) recall() (call, bool) {
 func (r *request) recalled() string {
 	for _, m := range r.messages {
 		for _, b := range m.Blocks().All() {
-			res, ok := b.(pleat.ToolResult)
+			res, ok := b.(transcript.ToolResult)
 			if !ok || res.CallID != recallID {
 				continue
 			}
@@ -138,14 +140,14 @@ func (r *request) shell(n, bytes int) (call, error) {
 	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
 	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command"} {
-		i := slices.IndexFunc(r.tools, func(t pleat.Tool) bool { return t.Name == name })
+		i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name })
 		if i < 0 {
 			continue
 		}
 		input, err := fill(r.tools[i].Schema, command)
 		return call{id: fmt.Sprintf("call_%03d", n), name: name, input: input}, err
 	}
-	if slices.ContainsFunc(r.tools, func(t pleat.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
+	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
 		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
 		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) + ");\ntext(r.output ?? r);"
 		return call{id: fmt.Sprintf("call_%03d", n), name: "exec", input: script, script: true}, err

@@ -20,7 +20,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // Options say what happens. The zero value asks for three small commands.
@@ -35,7 +36,7 @@ type Options struct {
 	Fail     string // how: "400", "413", "stream" (too long), "429", "500", "529"
 	Thinking bool   // answers begin with thinking, on the wires that have it
 
-	Model pleat.Model // whose rules requests are checked by
+	Model model.Model // whose rules requests are checked by
 }
 
 // showsFold finds a page, or a stub in the place of a result.
@@ -99,7 +100,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case strings.HasSuffix(path, "/count_tokens"):
 		body, _ := readBody(r)
-		reply(w, http.StatusOK, map[string]any{"input_tokens": pleat.O200k().Count(string(body))})
+		reply(w, http.StatusOK, map[string]any{"input_tokens": tokens.O200k().Count(string(body))})
 		return
 	}
 	if wire == nil || r.Method != http.MethodPost {
@@ -133,7 +134,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	if err != nil {
 		return err
 	}
-	req.tokens = pleat.O200k().Count(string(body))
+	req.tokens = tokens.O200k().Count(string(body))
 	a := s.next(req)
 	x := Exchange{
 		Wire: on.name, Side: len(req.tools) == 0, Step: req.step(), Messages: len(req.messages),

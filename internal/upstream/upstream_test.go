@@ -10,33 +10,34 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/internal/upstream"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 type client struct {
 	path   string
-	encode func(*pleat.Request) ([]byte, error)
-	whole  func([]byte) (pleat.Reply, error)
-	record func(stream []byte) (pleat.Reply, error)
+	encode func(*model.Request) ([]byte, error)
+	whole  func([]byte) (model.Reply, error)
+	record func(stream []byte) (model.Reply, error)
 }
 
 func recorded[R interface {
 	io.Writer
-	Reply() (pleat.Reply, error)
-}](r R, stream []byte) (pleat.Reply, error) {
+	Reply() (model.Reply, error)
+}](r R, stream []byte) (model.Reply, error) {
 	if _, err := r.Write(stream); err != nil {
-		return pleat.Reply{}, err
+		return model.Reply{}, err
 	}
 	return r.Reply()
 }
 
 var clients = map[string]client{
-	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (pleat.Reply, error) { return recorded(&anthropic.Recorder{}, b) }},
-	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (pleat.Reply, error) { return recorded(&openai.ChatRecorder{}, b) }},
-	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (pleat.Reply, error) {
+	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(&anthropic.Recorder{}, b) }},
+	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(&openai.ChatRecorder{}, b) }},
+	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (model.Reply, error) {
 		return recorded(&openai.ResponsesRecorder{}, b)
 	}},
 }
@@ -68,27 +69,27 @@ func TestConversation(t *testing.T) {
 }
 
 func converse(t *testing.T, url string, c client, stream bool) string {
-	req := &pleat.Request{
-		Model: "scripted", MaxTokens: 1000, Stream: stream, Messages: []pleat.Message{pleat.User("Work through the steps.")},
-		Tools: []pleat.Tool{{Name: "Bash", Description: "runs a command", Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`}},
+	req := &model.Request{
+		Model: "scripted", MaxTokens: 1000, Stream: stream, Messages: []transcript.Message{transcript.User("Work through the steps.")},
+		Tools: []model.Tool{{Name: "Bash", Description: "runs a command", Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`}},
 	}
 	for range 10 {
 		r := ask(t, url, c, req)
 		req.Messages = append(req.Messages, r.Messages...)
-		var results []pleat.ToolResult
+		var results []transcript.ToolResult
 		text := ""
 		for _, m := range r.Messages {
 			text += m.Text()
 			for _, b := range m.Blocks().All() {
-				if call, ok := b.(pleat.ToolCall); ok {
-					results = append(results, pleat.Result(call.ID, run(t, call.Input.String())))
+				if call, ok := b.(transcript.ToolCall); ok {
+					results = append(results, transcript.Result(call.ID, run(t, call.Input.String())))
 				}
 			}
 		}
 		if len(results) == 0 {
 			return text
 		}
-		req.Messages = append(req.Messages, pleat.Results(results...))
+		req.Messages = append(req.Messages, transcript.Results(results...))
 	}
 	return "never done"
 }
@@ -107,7 +108,7 @@ func run(t *testing.T, input string) string {
 	return string(out)
 }
 
-func ask(t *testing.T, url string, c client, req *pleat.Request) pleat.Reply {
+func ask(t *testing.T, url string, c client, req *model.Request) model.Reply {
 	t.Helper()
 	body, err := c.encode(req)
 	if err != nil {
@@ -136,14 +137,14 @@ func ask(t *testing.T, url string, c client, req *pleat.Request) pleat.Reply {
 // TestFailures checks that each way of failing happens once and is what it says.
 func TestFailures(t *testing.T) {
 	for name, c := range clients {
-		for fail, want := range map[string]pleat.ErrorKind{
-			"400": pleat.ErrorTooLong, "413": pleat.ErrorTooLarge, "429": pleat.ErrorRateLimited, "529": pleat.ErrorOverloaded,
+		for fail, want := range map[string]model.ErrorKind{
+			"400": model.ErrorTooLong, "413": model.ErrorTooLarge, "429": model.ErrorRateLimited, "529": model.ErrorOverloaded,
 		} {
 			s := upstream.New(upstream.Options{FailAt: 1, Fail: fail})
 			server := httptest.NewServer(s)
-			body, _ := c.encode(&pleat.Request{
-				Model: "m", MaxTokens: 10, Messages: []pleat.Message{pleat.User("step-1-done")},
-				Tools: []pleat.Tool{{Name: "bash", Schema: `{"type":"object"}`}},
+			body, _ := c.encode(&model.Request{
+				Model: "m", MaxTokens: 10, Messages: []transcript.Message{transcript.User("step-1-done")},
+				Tools: []model.Tool{{Name: "bash", Schema: `{"type":"object"}`}},
 			})
 			for i, status := range []string{fail, "200"} {
 				resp, err := http.Post(server.URL+c.path, "application/json", bytes.NewReader(body))
@@ -155,7 +156,7 @@ func TestFailures(t *testing.T) {
 				if fmt.Sprint(resp.StatusCode) != status {
 					t.Errorf("%s %s, request %d: status %d: %s", name, fail, i, resp.StatusCode, got)
 				}
-				if e := pleat.ClassifyError(resp.StatusCode, "", got); i == 0 && e.Kind != want {
+				if e := model.ClassifyError(resp.StatusCode, "", got); i == 0 && e.Kind != want {
 					t.Errorf("%s %s: %v, want %v", name, fail, e.Kind, want)
 				}
 			}

@@ -4,17 +4,18 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/anthropic"
 	"github.com/pleat-dev/pleat/internal/sse"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // wire is one of the three formats.
 type wire struct {
 	name     string
 	prefix   string // of reply ids
-	decode   func(body []byte, m pleat.Model) (*request, error)
+	decode   func(body []byte, m model.Model) (*request, error)
 	whole    func(a answer) any
 	stream   func(out *stream, a answer, r *request)
 	breakOff func(out *stream, a answer, text string)
@@ -51,7 +52,7 @@ func (s *stream) send(typ string, v any) {
 	_ = http.NewResponseController(s.w).Flush()
 }
 
-func texts(vs []pleat.Violation) []string {
+func texts(vs []transcript.Violation) []string {
 	var out []string
 	for _, v := range vs {
 		out = append(out, v.Rule+" at "+v.String())
@@ -67,7 +68,7 @@ func output(a answer) int {
 	return n/4 + 1
 }
 
-func decodeMessages(body []byte, m pleat.Model) (*request, error) {
+func decodeMessages(body []byte, m model.Model) (*request, error) {
 	r, err := anthropic.Decode(body)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func breakMessage(s *stream, _ answer, text string) {
 	s.send("error", messageFailure("invalid_request_error", text))
 }
 
-func decodeChat(body []byte, m pleat.Model) (*request, error) {
+func decodeChat(body []byte, m model.Model) (*request, error) {
 	r, err := openai.DecodeChat(body)
 	if err != nil {
 		return nil, err

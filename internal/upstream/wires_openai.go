@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/openai"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 func chatStop(a answer) string {
@@ -67,7 +67,7 @@ func breakChat(s *stream, _ answer, text string) {
 	s.send("", openaiFailure("context_length_exceeded", text))
 }
 
-func decodeResponses(body []byte, m pleat.Model) (*request, error) {
+func decodeResponses(body []byte, m model.Model) (*request, error) {
 	r, err := openai.DecodeResponses(body)
 	if err != nil {
 		return nil, err

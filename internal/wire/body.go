@@ -3,8 +3,8 @@ package wire
 import (
 	"fmt"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Body is a request's bytes with the places of its messages and blocks.
@@ -38,7 +38,7 @@ type Place struct {
 // Splice applies a view to the body. Everything that the view does not change stays
 // byte for byte. made encodes pleat's own messages for the format; more are edits outside
 // of the message array.
-func (b *Body) Splice(v pleat.View, made func(pleat.Message) ([]byte, error), more ...jsonspan.Edit) ([]byte, error) {
+func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, error), more ...jsonspan.Edit) ([]byte, error) {
 	var edits []jsonspan.Edit
 	if !v.IsWhole(len(b.Elements)) {
 		var err error
@@ -54,7 +54,7 @@ func (b *Body) Splice(v pleat.View, made func(pleat.Message) ([]byte, error), mo
 	return out, nil
 }
 
-func (b *Body) edits(v pleat.View, made func(pleat.Message) ([]byte, error)) ([]jsonspan.Edit, error) {
+func (b *Body) edits(v transcript.View, made func(transcript.Message) ([]byte, error)) ([]jsonspan.Edit, error) {
 	var edits []jsonspan.Edit
 	var pending [][]byte // pleat's own messages since the last kept element
 	last := -1           // last kept element
@@ -69,7 +69,7 @@ func (b *Body) edits(v pleat.View, made func(pleat.Message) ([]byte, error)) ([]
 		}
 		if m.Source <= last || m.Source >= len(b.Elements) {
 			return nil, fmt.Errorf("view message %d shows message %d of %d after message %d: %w",
-				i, m.Source, len(b.Elements), last, pleat.ErrBadView)
+				i, m.Source, len(b.Elements), last, transcript.ErrBadView)
 		}
 		edits = b.between(edits, last, m.Source, pending)
 		pending, last = pending[:0], m.Source
@@ -116,28 +116,28 @@ func (b *Body) between(edits []jsonspan.Edit, last, next int, made [][]byte) []j
 	return append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, With: with})
 }
 
-func (e *Element) edits(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jsonspan.Edit, error) {
+func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) ([]jsonspan.Edit, error) {
 	dropped := false
 	last := -1
 	for _, c := range changes {
 		if c.Block <= last || c.Block >= len(e.Places) {
-			return nil, fmt.Errorf("block %d: %w", c.Block, pleat.ErrNoSuchBlock)
+			return nil, fmt.Errorf("block %d: %w", c.Block, transcript.ErrNoSuchBlock)
 		}
 		last = c.Block
 		p := e.Places[c.Block]
 		if c.Drop {
 			if p.Whole.IsZero() {
-				return nil, fmt.Errorf("drop block %d: %w", c.Block, pleat.ErrNotEditable)
+				return nil, fmt.Errorf("drop block %d: %w", c.Block, transcript.ErrNotEditable)
 			}
 			dropped = true
 			continue
 		}
 		if p.Content.IsZero() {
-			return nil, fmt.Errorf("replace block %d: %w", c.Block, pleat.ErrNotEditable)
+			return nil, fmt.Errorf("replace block %d: %w", c.Block, transcript.ErrNotEditable)
 		}
 		with := []byte(c.Text)
 		if p.JSON && jsonspan.Value(with).Valid(jsonspan.Invalid) != nil {
-			return nil, fmt.Errorf("replace block %d: the text is not JSON: %w", c.Block, pleat.ErrBadView)
+			return nil, fmt.Errorf("replace block %d: the text is not JSON: %w", c.Block, transcript.ErrBadView)
 		}
 		if !p.JSON {
 			with = jsonspan.AppendQuote(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), c.Text)
@@ -151,7 +151,7 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jso
 }
 
 // drops removes elements from their lists, each with one of the commas beside it.
-func (e *Element) drops(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jsonspan.Edit, error) {
+func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) ([]jsonspan.Edit, error) {
 	drop := make([]bool, len(e.Places))
 	for _, c := range changes {
 		drop[c.Block] = c.Drop
@@ -177,7 +177,7 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []pleat.BlockEdit) ([]jso
 	}
 	for i, p := range e.Places {
 		if _, any := kept[p.List]; drop[i] && !any {
-			return nil, fmt.Errorf("drop block %d, the last of its list: %w", i, pleat.ErrBadView)
+			return nil, fmt.Errorf("drop block %d, the last of its list: %w", i, transcript.ErrBadView)
 		}
 	}
 	return edits, nil

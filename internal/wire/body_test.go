@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // build makes a body whose messages have blocks in two lists, a text of its own, and
@@ -82,13 +82,13 @@ func block(data *bytes.Buffer, list uint8, i, j int) Place {
 }
 
 // choose makes a view, and what the array should say once it is applied.
-func choose(rng *rand.Rand, b *Body) (pleat.View, []string) {
-	var v pleat.View
+func choose(rng *rand.Rand, b *Body) (transcript.View, []string) {
+	var v transcript.View
 	var want []string
 	made := func() {
 		for rng.IntN(5) == 0 {
 			text := fmt.Sprintf("made %d", rng.IntN(100))
-			v.Messages = append(v.Messages, pleat.ViewMessage{Source: -1, Made: pleat.User(text)})
+			v.Messages = append(v.Messages, transcript.ViewMessage{Source: -1, Made: transcript.User(text)})
 			want = append(want, `{"made":"`+text+`"}`)
 		}
 	}
@@ -104,8 +104,8 @@ func choose(rng *rand.Rand, b *Body) (pleat.View, []string) {
 	return v, want
 }
 
-func chooseEdits(rng *rand.Rand, b *Body, i int) (pleat.ViewMessage, string) {
-	e, vm := b.Elements[i], pleat.ViewMessage{Source: i}
+func chooseEdits(rng *rand.Rand, b *Body, i int) (transcript.ViewMessage, string) {
+	e, vm := b.Elements[i], transcript.ViewMessage{Source: i}
 	left, lists := map[uint8]int{}, map[uint8][]string{}
 	for _, p := range e.Places {
 		left[p.List]++
@@ -119,14 +119,14 @@ func chooseEdits(rng *rand.Rand, b *Body, i int) (pleat.ViewMessage, string) {
 		switch n := rng.IntN(4); {
 		case n == 0 && !p.Whole.IsZero() && left[p.List] > 1:
 			left[p.List]--
-			vm.Edits = append(vm.Edits, pleat.BlockEdit{Block: j, Drop: true})
+			vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: j, Drop: true})
 			continue
 		case n == 1 && !p.Content.IsZero():
 			text, lit := "new \"x\"", `"new \"x\""`
 			if p.JSON {
 				text, lit = `{"new": 1}`, `{"new": 1}`
 			}
-			vm.Edits = append(vm.Edits, pleat.BlockEdit{Block: j, Text: text})
+			vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: j, Text: text})
 			says = strings.Replace(says, `"old"`, lit, 1)
 			if p.Whole.IsZero() {
 				return vm, `{"t":` + lit + `}`
@@ -140,7 +140,7 @@ func chooseEdits(rng *rand.Rand, b *Body, i int) (pleat.ViewMessage, string) {
 	return vm, `{"a":[` + strings.Join(lists[0], ",") + `],"b":[` + strings.Join(lists[1], ",") + `]}`
 }
 
-func encodeMade(m pleat.Message) ([]byte, error) {
+func encodeMade(m transcript.Message) ([]byte, error) {
 	return []byte(`{"made":"` + m.Text() + `"}`), nil
 }
 
@@ -203,7 +203,7 @@ func FuzzSplice(f *testing.F) {
 
 func TestSpliceWhole(t *testing.T) {
 	b := build(rand.New(rand.NewPCG(1, 1)), []uint8{0, 7, 3})
-	out, err := b.Splice(pleat.Whole(3), nil)
+	out, err := b.Splice(transcript.Whole(3), nil)
 	if err != nil || &out[0] != &b.Data[0] || len(out) != len(b.Data) {
 		t.Errorf("whole view gives %v, want the same bytes", err)
 	}
@@ -217,23 +217,23 @@ func TestSpliceSeparators(t *testing.T) {
 		at := strings.IndexRune(body, digit)
 		b.Elements = append(b.Elements, Element{Span: jsonspan.Span{Start: at, End: at + 1}})
 	}
-	m := func(i int) pleat.ViewMessage { return pleat.ViewMessage{Source: i} }
-	made := pleat.ViewMessage{Source: -1, Made: pleat.User("x")}
+	m := func(i int) transcript.ViewMessage { return transcript.ViewMessage{Source: i} }
+	made := transcript.ViewMessage{Source: -1, Made: transcript.User("x")}
 	tests := []struct {
-		view []pleat.ViewMessage
+		view []transcript.ViewMessage
 		want string
 	}{
-		{[]pleat.ViewMessage{m(0), m(2)}, "[\n  1,\n  3\n]"},
-		{[]pleat.ViewMessage{m(1), m(2)}, "[\n  2,\n  3\n]"},
-		{[]pleat.ViewMessage{m(0), m(1)}, "[\n  1,\n  2\n]"},
-		{[]pleat.ViewMessage{m(0), made, m(1), m(2)}, "[\n  1,\n  {\"made\":\"x\"},\n  2,\n  3\n]"},
-		{[]pleat.ViewMessage{m(0), made, m(2)}, "[\n  1,\n  {\"made\":\"x\"},\n  3\n]"},
-		{[]pleat.ViewMessage{made, m(2)}, "[\n  {\"made\":\"x\"},\n  3\n]"},
-		{[]pleat.ViewMessage{m(0), m(1), m(2), made}, "[\n  1,\n  2,\n  3,{\"made\":\"x\"}\n]"},
-		{[]pleat.ViewMessage{}, "[\n  \n]"},
+		{[]transcript.ViewMessage{m(0), m(2)}, "[\n  1,\n  3\n]"},
+		{[]transcript.ViewMessage{m(1), m(2)}, "[\n  2,\n  3\n]"},
+		{[]transcript.ViewMessage{m(0), m(1)}, "[\n  1,\n  2\n]"},
+		{[]transcript.ViewMessage{m(0), made, m(1), m(2)}, "[\n  1,\n  {\"made\":\"x\"},\n  2,\n  3\n]"},
+		{[]transcript.ViewMessage{m(0), made, m(2)}, "[\n  1,\n  {\"made\":\"x\"},\n  3\n]"},
+		{[]transcript.ViewMessage{made, m(2)}, "[\n  {\"made\":\"x\"},\n  3\n]"},
+		{[]transcript.ViewMessage{m(0), m(1), m(2), made}, "[\n  1,\n  2,\n  3,{\"made\":\"x\"}\n]"},
+		{[]transcript.ViewMessage{}, "[\n  \n]"},
 	}
 	for _, tt := range tests {
-		out, err := b.Splice(pleat.View{Messages: tt.view}, encodeMade)
+		out, err := b.Splice(transcript.View{Messages: tt.view}, encodeMade)
 		if err != nil || string(out) != tt.want {
 			t.Errorf("got %q, %v; want %q", out, err, tt.want)
 		}
@@ -242,29 +242,29 @@ func TestSpliceSeparators(t *testing.T) {
 
 func TestSpliceErrors(t *testing.T) {
 	b := build(rand.New(rand.NewPCG(1, 1)), []uint8{0, 4, 1})
-	one := func(source int, edits ...pleat.BlockEdit) pleat.View {
-		return pleat.View{Messages: []pleat.ViewMessage{{Source: source, Edits: edits}}}
+	one := func(source int, edits ...transcript.BlockEdit) transcript.View {
+		return transcript.View{Messages: []transcript.ViewMessage{{Source: source, Edits: edits}}}
 	}
 	bad := errors.New("bad message")
 	tests := []struct {
 		name string
-		view pleat.View
+		view transcript.View
 		want error
 	}{
-		{"source behind the end", one(3), pleat.ErrBadView},
-		{"source twice", pleat.View{Messages: []pleat.ViewMessage{{Source: 1}, {Source: 1}}}, pleat.ErrBadView},
-		{"no such block", one(1, pleat.BlockEdit{Block: 4, Text: "x"}), pleat.ErrNoSuchBlock},
-		{"negative block", one(1, pleat.BlockEdit{Block: -1, Text: "x"}), pleat.ErrNoSuchBlock},
-		{"edits out of order", one(1, pleat.BlockEdit{Block: 1, Text: "x"}, pleat.BlockEdit{Block: 0, Text: "x"}), pleat.ErrNoSuchBlock},
-		{"drop of a block that is in no list", one(0, pleat.BlockEdit{Block: 0, Drop: true}), pleat.ErrNotEditable},
-		{"edit of a block that may only be kept", one(1, pleat.BlockEdit{Block: 3, Text: "x"}), pleat.ErrNotEditable},
-		{"drop of the last block", one(2, pleat.BlockEdit{Block: 0, Drop: true}), pleat.ErrBadView},
-		{"text that is not JSON", one(1, pleat.BlockEdit{Block: 2, Text: "{]"}), pleat.ErrBadView},
+		{"source behind the end", one(3), transcript.ErrBadView},
+		{"source twice", transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 1}}}, transcript.ErrBadView},
+		{"no such block", one(1, transcript.BlockEdit{Block: 4, Text: "x"}), transcript.ErrNoSuchBlock},
+		{"negative block", one(1, transcript.BlockEdit{Block: -1, Text: "x"}), transcript.ErrNoSuchBlock},
+		{"edits out of order", one(1, transcript.BlockEdit{Block: 1, Text: "x"}, transcript.BlockEdit{Block: 0, Text: "x"}), transcript.ErrNoSuchBlock},
+		{"drop of a block that is in no list", one(0, transcript.BlockEdit{Block: 0, Drop: true}), transcript.ErrNotEditable},
+		{"edit of a block that may only be kept", one(1, transcript.BlockEdit{Block: 3, Text: "x"}), transcript.ErrNotEditable},
+		{"drop of the last block", one(2, transcript.BlockEdit{Block: 0, Drop: true}), transcript.ErrBadView},
+		{"text that is not JSON", one(1, transcript.BlockEdit{Block: 2, Text: "{]"}), transcript.ErrBadView},
 		{"made message that cannot be encoded", one(-1), bad},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := b.Splice(tt.view, func(pleat.Message) ([]byte, error) { return nil, bad })
+			_, err := b.Splice(tt.view, func(transcript.Message) ([]byte, error) { return nil, bad })
 			if !errors.Is(err, tt.want) {
 				t.Errorf("error is %v, want %v", err, tt.want)
 			}

@@ -3,7 +3,8 @@ package wire
 import (
 	"fmt"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Checker makes the check that a session runs on views before they count: the view is
@@ -12,36 +13,36 @@ import (
 // cannot be written at all has no rules left to break. The transcript may be far larger
 // than the view, so it is read only if the view breaks a rule.
 func Checker[R interface {
-	Check(pleat.Model) []pleat.Violation
-}](m pleat.Model, encode func(*pleat.Request) ([]byte, error), decode func(body []byte) (R, error)) func(pleat.View, *pleat.Transcript) error {
-	run := func(v pleat.View, t *pleat.Transcript) ([]pleat.Violation, error) {
+	Check(model.Model) []transcript.Violation
+}](m model.Model, encode func(*model.Request) ([]byte, error), decode func(body []byte) (R, error)) func(transcript.View, *transcript.Transcript) error {
+	run := func(v transcript.View, t *transcript.Transcript) ([]transcript.Violation, error) {
 		msgs, err := v.Resolve(t.At)
 		if err != nil {
 			return nil, err
 		}
-		body, err := encode(&pleat.Request{Model: "checked", Messages: msgs, MaxTokens: 1})
+		body, err := encode(&model.Request{Model: "checked", Messages: msgs, MaxTokens: 1})
 		if err == nil {
 			var r R
 			if r, err = decode(body); err == nil {
 				return r.Check(m), nil
 			}
 		}
-		return nil, fmt.Errorf("write view: %w: %w", pleat.ErrIllegal, err)
+		return nil, fmt.Errorf("write view: %w: %w", transcript.ErrIllegal, err)
 	}
-	return func(v pleat.View, t *pleat.Transcript) error {
+	return func(v transcript.View, t *transcript.Transcript) error {
 		after, err := run(v, t)
 		if err == nil && len(after) == 0 {
 			return nil
 		}
-		before, wrong := run(pleat.Whole(t.Len()), t)
+		before, wrong := run(transcript.Whole(t.Len()), t)
 		if wrong != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if added := pleat.NewViolations(before, after); len(added) > 0 {
-			return fmt.Errorf("%s: %w", added[0], pleat.ErrIllegal)
+		if added := transcript.NewViolations(before, after); len(added) > 0 {
+			return fmt.Errorf("%s: %w", added[0], transcript.ErrIllegal)
 		}
 		return nil
 	}
@@ -49,14 +50,14 @@ func Checker[R interface {
 
 // DecodeOne reads one element of a message array with a format's way to decode a body: open
 // is what a body begins with. It keeps nothing of raw.
-func DecodeOne(open string, raw []byte, decode func(body []byte) ([]pleat.Message, error)) (pleat.Message, error) {
+func DecodeOne(open string, raw []byte, decode func(body []byte) ([]transcript.Message, error)) (transcript.Message, error) {
 	body := append(make([]byte, 0, len(open)+len(raw)+2), open...)
 	msgs, err := decode(append(append(body, raw...), `]}`...))
 	if err == nil && len(msgs) != 1 {
 		err = fmt.Errorf("%d elements, want one", len(msgs))
 	}
 	if err != nil {
-		return pleat.Message{}, fmt.Errorf("decode message: %w", err)
+		return transcript.Message{}, fmt.Errorf("decode message: %w", err)
 	}
 	return msgs[0], nil
 }

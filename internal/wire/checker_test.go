@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // ruled is a body that breaks a rule with every "bad".
 type ruled string
 
-func (r ruled) Check(pleat.Model) (out []pleat.Violation) {
+func (r ruled) Check(model.Model) (out []transcript.Violation) {
 	for range strings.Count(string(r), "bad") {
-		out = append(out, pleat.Violation{Rule: "bad"})
+		out = append(out, transcript.Violation{Rule: "bad"})
 	}
 	return out
 }
@@ -22,7 +23,7 @@ func (r ruled) Check(pleat.Model) (out []pleat.Violation) {
 // Words stand for the rules here: every "bad" breaks one, and "unwritable" cannot be written.
 func TestChecker(t *testing.T) {
 	most := 0
-	check := wire.Checker(pleat.Model{}, func(r *pleat.Request) ([]byte, error) {
+	check := wire.Checker(model.Model{}, func(r *model.Request) ([]byte, error) {
 		most = max(most, len(r.Messages))
 		var b strings.Builder
 		for _, m := range r.Messages {
@@ -33,8 +34,8 @@ func TestChecker(t *testing.T) {
 		}
 		return []byte(b.String()), nil
 	}, func(body []byte) (ruled, error) { return ruled(body), nil })
-	page := func(text string, last int) pleat.View {
-		return pleat.View{Messages: []pleat.ViewMessage{{Source: -1, Made: pleat.User(text)}, {Source: last}}}
+	page := func(text string, last int) transcript.View {
+		return transcript.View{Messages: []transcript.ViewMessage{{Source: -1, Made: transcript.User(text)}, {Source: last}}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -52,13 +53,13 @@ func TestChecker(t *testing.T) {
 		{"the transcript cannot be written", []string{"unwritable", "b", "c", "d"}, "bad", true, 4},
 		{"neither can be written", []string{"a", "b", "c", "unwritable"}, "page", true, 4},
 	} {
-		tr := pleat.NewTranscript()
+		tr := transcript.NewTranscript()
 		for _, text := range c.said {
-			tr.Append(pleat.User(text))
+			tr.Append(transcript.User(text))
 		}
 		most = 0
 		err := check(page(c.page, len(c.said)-1), tr)
-		if c.legal != (err == nil) || err != nil && !errors.Is(err, pleat.ErrIllegal) {
+		if c.legal != (err == nil) || err != nil && !errors.Is(err, transcript.ErrIllegal) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if most != c.most {

@@ -3,13 +3,13 @@ package wire
 import (
 	"crypto/sha256"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Hashes returns the hash of every element's normal form: see [AppendNormal].
-func (b *Body) Hashes() []pleat.Hash {
-	out := make([]pleat.Hash, len(b.Elements))
+func (b *Body) Hashes() []transcript.Hash {
+	out := make([]transcript.Hash, len(b.Elements))
 	var buf []byte
 	for i, e := range b.Elements {
 		buf = AppendNormal(buf[:0], e.Span.Of(b.Data))
@@ -19,7 +19,7 @@ func (b *Body) Hashes() []pleat.Hash {
 }
 
 // Hash is the hash of one element's normal form.
-func Hash(element []byte) pleat.Hash { return sha256.Sum256(AppendNormal(nil, element)) }
+func Hash(element []byte) transcript.Hash { return sha256.Sum256(AppendNormal(nil, element)) }
 
 // AppendNormal appends the form under which a message is known again when its client
 // sends it the next time: space between tokens goes, cache markers go, and content that

@@ -1,0 +1,29 @@
+package digest
+
+import (
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// CheckDigest passes a text through the gate as the digest of a conversation.
+func CheckDigest(msgs []transcript.Message, text string) (clean string, findings []Finding, ok bool) {
+	var words userwords.Words
+	src := &Source{Need: Need{End: len(msgs)}}
+	for i, m := range msgs {
+		words.Add(i, m)
+		src.Msgs = append(src.Msgs, SourceMessage{Message: m, Handles: make([]string, m.Blocks().Len())})
+	}
+	src.Said = words.Said()
+	count := func(s string) int { return (len(s) + 3) / 4 }
+	r := newGateSource(src, Options{}).check(text, gateWants{room: 1 << 30, replaces: 1 << 30, count: count})
+	return r.text, r.findings, r.ok
+}
+
+// DigestNames are the names of a text that have to occur in the conversation.
+func DigestNames(text string) []string {
+	var out []string
+	for _, n := range namesIn(text) {
+		out = append(out, n.text)
+	}
+	return out
+}

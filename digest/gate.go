@@ -1,0 +1,282 @@
+package digest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// The gate stands between a model's digest and the page. It is a pure function of the
+// conversation and the text. What the conversation does not bear out is struck, sentence
+// by sentence; what makes a text useless makes it refused.
+
+// gateSource is what a digest is checked against.
+type gateSource struct {
+	names *sourceNames
+	said  []spoken
+}
+
+// newGateSource reads the conversation: everything before the end of the digest, what the
+// summarizer was given beside it, and what people said.
+func newGateSource(src *Source, o Options) *gateSource {
+	n := newSourceNames(src.Need.End)
+	n.add(src.System)
+	n.add(src.Need.Focus)
+	n.add(o.Rules)
+	for _, t := range src.Tools {
+		n.add(t.Name)
+	}
+	for _, p := range src.Pins {
+		n.add(p)
+	}
+	for _, note := range src.Notes {
+		n.add(note.Key)
+		n.add(note.Text)
+	}
+	for _, m := range src.View {
+		for _, b := range m.Blocks().All() {
+			n.add(transcript.BlockText(b))
+		}
+	}
+	for i := range src.Msgs {
+		m := &src.Msgs[i]
+		for k, b := range m.Blocks().All() {
+			n.add(transcript.BlockText(b))
+			if c, ok := b.(transcript.ToolCall); ok {
+				n.add(c.Name)
+				n.add(unescaped(c.Input.String()))
+			}
+			if m.Handles[k] != "" {
+				n.add(m.Handles[k])
+			}
+		}
+	}
+	if src.Prev != "" {
+		n.add(src.Prev) // checked when it was made
+	}
+	g := &gateSource{names: n}
+	for _, s := range src.Said {
+		if s.Message < src.Need.End {
+			g.said = append(g.said, newSpoken(s))
+		}
+	}
+	return g
+}
+
+// unescaped undoes the commonest escapes of JSON strings, so that what a call wrote into a
+// file is found as it stands in the file.
+func unescaped(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(s)
+}
+
+// gateWants is what a digest must be like.
+type gateWants struct {
+	room     int    // tokens
+	words    int    // 0: no limit
+	replaces int    // tokens of what it stands for
+	prev     string // the earlier digest that it takes the place of
+	count    func(string) int
+}
+
+// gateResult is the gate's answer.
+type gateResult struct {
+	text     string
+	findings []Finding
+	ok       bool
+}
+
+// The gate's measures.
+const (
+	gateSlack    = 5 // a text may be longer than its room by one part in so many
+	mostStruck   = 4 // refused if more than one part in so many was struck
+	mostInvented = 8 // or so many names were invented
+)
+
+// check passes a digest through the gate.
+func (g *gateSource) check(txt string, w gateWants) gateResult {
+	tokens := w.count(txt)
+	switch {
+	case strings.TrimSpace(txt) == "":
+		return gateResult{findings: []Finding{{FoundEmpty, ""}}}
+	case tokens > w.room+w.room/gateSlack:
+		return gateResult{findings: []Finding{{FoundTooLong, text.Thousands(tokens) + " tokens, " + text.Thousands(w.room) + " are allowed"}}}
+	case w.words > 0 && len(strings.Fields(txt)) > w.words+w.words/gateSlack:
+		return gateResult{findings: []Finding{{FoundTooLong, text.Thousands(len(strings.Fields(txt))) + " words, " + text.Thousands(w.words) + " are allowed"}}}
+	case tokens >= w.replaces:
+		return gateResult{findings: []Finding{{FoundTooLong, "it is longer than the turns it stands for"}}}
+	}
+	var r gateResult
+	var out strings.Builder
+	fenced := false
+	for line := range strings.Lines(txt) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		clean, found := g.line(line, fenced)
+		r.findings = append(r.findings, found...)
+		if clean != "" || strings.TrimSpace(line) == "" {
+			out.WriteString(clean + "\n")
+		}
+	}
+	r.text = withoutEmptySections(out.String())
+	invented := 0
+	for _, f := range r.findings {
+		if f.Kind == FoundInvented || f.Kind == FoundNotSaid {
+			invented++
+		}
+	}
+	left := w.count(r.text)
+	switch {
+	case left == 0 || !strings.ContainsFunc(r.text, text.IsLetterRune):
+		r.findings = append(r.findings, Finding{FoundEmpty, "nothing is left of it"})
+		return r
+	case invented > mostInvented || (tokens-left)*mostStruck > tokens && invented > 1:
+		return r
+	}
+	r.ok = true
+	if w.prev != "" {
+		r.carry(w)
+	}
+	return r
+}
+
+// line checks one line of a digest, sentence by sentence.
+func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
+	trimmed := strings.TrimSpace(line)
+	if trimmed == "" {
+		return "", nil
+	}
+	if forged(trimmed) {
+		return "", []Finding{{FoundForged, text.Clip(trimmed, 80)}}
+	}
+	if strings.HasPrefix(trimmed, "#") { // a heading: ours are of the second level
+		return "### " + strings.TrimSpace(strings.TrimLeft(trimmed, "#")), nil
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	mark := text.ListMark(trimmed)
+	body := trimmed[mark:]
+	var kept strings.Builder
+	var found []Finding
+	for body != "" {
+		n := len(body)
+		if !fenced {
+			n = text.SentenceEnd(body)
+		}
+		s, f := g.sentence(body[:n])
+		found = append(found, f...)
+		if s != "" {
+			kept.WriteString(s)
+		}
+		body = body[n:]
+	}
+	txt := strings.TrimSpace(kept.String())
+	if txt == "" || !strings.ContainsFunc(txt, func(r rune) bool { return text.IsLetterRune(r) || r >= '0' && r <= '9' }) && len(found) > 0 {
+		return "", found
+	}
+	return indent + trimmed[:mark] + txt, found
+}
+
+// forged reports whether a line looks like one that only pleat writes.
+func forged(line string) bool {
+	for _, p := range []string{"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest", "<system-reminder", "</system-reminder"} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence checks one sentence. With one invented name among several true ones the name
+// is struck and the sentence stays; otherwise the sentence goes, because what it says is
+// about something that is not there.
+func (g *gateSource) sentence(s string) (string, []Finding) {
+	if f, ok := g.putInMouth(s); ok {
+		return "", []Finding{f}
+	}
+	s, found := g.quotes(s)
+	if slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == FoundNotSaid }) {
+		return "", found
+	}
+	var bad []gateName
+	good := 0
+	for _, n := range namesIn(s) {
+		switch g.names.has(n) {
+		case nameKnown:
+			good++
+		case nameMissing:
+			bad = append(bad, n)
+		}
+	}
+	if len(bad) == 0 {
+		return s, found
+	}
+	for _, n := range bad {
+		found = append(found, Finding{FoundInvented, text.Clip(n.text, 100)})
+	}
+	if len(bad) > 1 || good < 3 {
+		return "", found
+	}
+	n := bad[0]
+	return s[:n.start] + "[struck: not in the conversation]" + s[n.end:], found
+}
+
+// withoutEmptySections removes headings that nothing stands under any more.
+func withoutEmptySections(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	var out []string
+	for i, l := range lines {
+		if strings.HasPrefix(l, "### ") {
+			next := i + 1
+			for next < len(lines) && strings.TrimSpace(lines[next]) == "" {
+				next++
+			}
+			if next == len(lines) || strings.HasPrefix(lines[next], "### ") {
+				continue
+			}
+		}
+		out = append(out, l)
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
+}
+
+// carry puts back facts of the earlier digest whose names the new one dropped: whoever
+// merges digests is to keep what still holds. They get what room is left, and no more
+// than a quarter.
+func (r *gateResult) carry(w gateWants) {
+	const title = "### From the earlier digest\n"
+	room := min(w.room+w.room/gateSlack-w.count(r.text), w.room/4) - w.count(title)
+	has := make(map[uint64]bool)
+	for _, a := range text.AppendAnchors(nil, r.text) {
+		has[a.Hash] = true
+	}
+	var back []string
+	for line := range strings.Lines(w.prev) {
+		line = strings.TrimRight(line, "\r\n")
+		names := text.AppendAnchors(nil, line)
+		gone := 0
+		for _, a := range names {
+			if !has[a.Hash] {
+				gone++
+			}
+		}
+		if strings.HasPrefix(line, "#") || gone == 0 || gone*2 < len(names) {
+			continue
+		}
+		n := w.count(line) + 1
+		if n > room {
+			continue
+		}
+		room -= n
+		for _, a := range names {
+			has[a.Hash] = true
+		}
+		back = append(back, line)
+		r.findings = append(r.findings, Finding{FoundCarried, text.Clip(strings.TrimSpace(line), 100)})
+	}
+	if len(back) > 0 {
+		r.text += "\n" + title + strings.Join(back, "\n")
+	}
+}

@@ -1,0 +1,440 @@
+package digest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// nameKind is what a name in a digest is.
+type nameKind uint8
+
+const (
+	nameWord   nameKind = iota // an identifier, or a file without its directory
+	namePath                   // with its directories
+	nameURL                    // with its scheme
+	nameHex                    // a hash or its beginning
+	nameNumber                 // in its normal form
+)
+
+// gateName is a name in a text.
+type gateName struct {
+	kind       nameKind
+	text       string
+	start, end int
+	ref        bool // the number of a message or call
+}
+
+// gateState is what the conversation says about a name.
+type gateState uint8
+
+const (
+	nameKnown gateState = iota
+	nameMissing
+)
+
+// namesIn finds the names of a text that have to occur in the conversation: paths, files,
+// URLs, hashes, identifiers of a shape that prose does not have, and numbers that are
+// exact values: of three digits and more, with a fraction, with a unit.
+func namesIn(text string) []gateName {
+	var list []gateName
+	code := false
+	for i := 0; i < len(text); {
+		switch {
+		case text[i] == '`':
+			code = !code
+			i++
+		case !inName1(text[i]):
+			i++
+		default:
+			end := i
+			for end < len(text) && (inName1(text[end]) || inJoin(text, end)) {
+				end++
+			}
+			list = appendToken(list, text, i, end, code)
+			i = end
+		}
+	}
+	return list
+}
+
+// inName1 reports whether a byte can begin a token: letters, digits, and what paths and
+// ids begin with. Everything beyond ASCII but punctuation is a letter.
+func inName1(c byte) bool {
+	return text.ByteClass[c]&text.ByteWord != 0 || c == '/' || c == '~' || c == '.'
+}
+
+// inJoin reports whether the byte at i joins parts of a token.
+func inJoin(txt string, i int) bool {
+	switch txt[i] {
+	case '-', ':', '@', '+', '\\', '=', '?', '&', '%':
+		return i+1 < len(txt) && (text.ByteClass[txt[i+1]]&text.ByteWord != 0 || txt[i+1] == '/' || txt[i+1] == '\\') ||
+			txt[i] == '%' && i > 0 && text.ByteClass[txt[i-1]] == text.ByteDigit
+	case ',':
+		return i > 0 && i+3 < len(txt) && text.ByteClass[txt[i-1]] == text.ByteDigit &&
+			text.ByteClass[txt[i+1]]&text.ByteClass[txt[i+2]]&text.ByteClass[txt[i+3]] == text.ByteDigit
+	}
+	return false
+}
+
+// appendToken appends the names of one token.
+func appendToken(list []gateName, text string, start, end int, code bool) []gateName {
+	for end > start && strings.IndexByte(".:-+=?&", text[end-1]) >= 0 {
+		end--
+	}
+	t := text[start:end]
+	switch {
+	case t == "" || strings.Trim(t, "./~") == "":
+		return list
+	case strings.Contains(t, "://"):
+		return append(list, gateName{kind: nameURL, text: strings.TrimRight(t, "/"), start: start, end: end})
+	case strings.Contains(t, "/") && isPathText(t, code):
+		at := len(t)
+		if i := strings.IndexByte(t, ':'); i > 0 {
+			at = i
+			list = appendAtoms(list, text, start+i+1, end, code)
+		}
+		return append(list, gateName{kind: namePath, text: t[:at], start: start, end: start + at})
+	}
+	return appendAtoms(list, text, start, end, code)
+}
+
+// isPathText tells paths from alternatives such as and/or: a path begins like one, or one
+// of its elements has a dot, a digit, an underscore or a dash, or it stands in code.
+func isPathText(t string, code bool) bool {
+	if i := strings.IndexByte(t, ':'); i > 0 {
+		t = t[:i]
+	}
+	if !strings.ContainsFunc(t, text.IsLetterRune) {
+		return false // 1/2, 24/7
+	}
+	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "../") || strings.HasPrefix(t, "~/") {
+		return strings.Count(t, "/") > 1 || code || strings.ContainsAny(t, "._-0123456789")
+	}
+	if code {
+		return true
+	}
+	for el := range strings.SplitSeq(t, "/") {
+		if el == "" {
+			return strings.HasSuffix(t, "/") && strings.Count(t, "/") > 1
+		}
+		if strings.ContainsAny(el, "._") && len(el) > 2 {
+			return true
+		}
+	}
+	return strings.Count(t, "/") > 2
+}
+
+// appendAtoms appends the names of a token that is neither path nor URL.
+func appendAtoms(list []gateName, txt string, start, end int, code bool) []gateName {
+	for i := start; i < end; {
+		if text.ByteClass[txt[i]]&text.ByteWord == 0 {
+			i++
+			continue
+		}
+		at := i
+		for i < end && (text.ByteClass[txt[i]]&text.ByteWord != 0 || (txt[i] == '.' || txt[i] == '-' || txt[i] == ',') && i+1 < end && text.ByteClass[txt[i+1]]&text.ByteWord != 0) {
+			i++
+		}
+		stop := i
+		if i < end && txt[i] == '%' {
+			stop++
+		}
+		list = appendAtom(list, txt, at, i, stop, code)
+	}
+	return list
+}
+
+func appendAtom(list []gateName, txt string, start, end, stop int, code bool) []gateName {
+	t := txt[start:end]
+	if text.ByteClass[t[0]] == text.ByteDigit && leadsNumber(t) {
+		return appendNumbers(list, txt, start, end, stop)
+	}
+	if len(t) >= 7 && text.IsHex(t) && strings.ContainsFunc(t, text.IsLetterRune) {
+		return append(list, gateName{kind: nameHex, text: t, start: start, end: end})
+	}
+	if (t[0] == 'v' || t[0] == 'V') && len(t) > 1 && text.ByteClass[t[1]] == text.ByteDigit && strings.Contains(t, ".") {
+		return append(list, gateName{kind: nameWord, text: t[1:], start: start, end: end})
+	}
+	if isFileName(t) || isIdentifier(t, code || end < len(txt) && txt[end] == '(') {
+		return append(list, gateName{kind: nameWord, text: t, start: start, end: end})
+	}
+	return list
+}
+
+// leadsNumber reports whether a token is a number, perhaps with a unit, a version, a date
+// or a range: not an id that begins with a digit.
+func leadsNumber(t string) bool {
+	i := 0
+	for i < len(t) && (text.ByteClass[t[i]] == text.ByteDigit || strings.IndexByte(".,-_", t[i]) >= 0) {
+		i++
+	}
+	unit := t[i:]
+	if len(unit) > 3 {
+		return strings.HasPrefix(unit, "token") || strings.HasPrefix(unit, "byte") || strings.HasPrefix(unit, "line")
+	}
+	return !strings.ContainsAny(unit, "0123456789._-")
+}
+
+// appendNumbers appends the numbers of a token that have to be exact.
+func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName {
+	t := txt[start:end]
+	digits := len(t)
+	for digits > 0 && text.ByteClass[t[digits-1]] != text.ByteDigit {
+		digits--
+	}
+	unit := t[digits:]
+	if stop > end {
+		unit = "%"
+	}
+	ref := isRefWord(txt[:start])
+	for part := range strings.FieldsFuncSeq(t[:digits], func(r rune) bool { return r == '-' }) {
+		n := normalNumber(part)
+		exact := strings.Contains(n, ".") || len(n) >= 3 || unit != "" && !isOrdinal(unit)
+		if n == "" || !exact {
+			continue
+		}
+		if strings.EqualFold(unit, "k") {
+			n += "k"
+		}
+		list = append(list, gateName{kind: nameNumber, text: n, start: start, end: stop, ref: ref})
+	}
+	return list
+}
+
+func isOrdinal(unit string) bool {
+	switch unit {
+	case "st", "nd", "rd", "th", "x", "s", "D", "d":
+		return true
+	}
+	return false
+}
+
+// isRefWord reports whether a text ends with a word after which the number of a message
+// or call comes.
+func isRefWord(before string) bool {
+	before = strings.ToLower(strings.TrimRight(before, " #("))
+	for _, w := range []string{"message", "messages", "call", "calls", "msg", "msgs", "turn", "turns", "to", "and", "–", ","} {
+		if strings.HasSuffix(before, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// normalNumber drops what separates thousands. A version keeps its dots.
+func normalNumber(s string) string {
+	s = strings.Trim(s, ".,_-")
+	if strings.ContainsAny(s, ",_") {
+		s = strings.NewReplacer(",", "", "_", "").Replace(s)
+	}
+	return s
+}
+
+// isFileName reports whether a word is a file by its ending.
+func isFileName(t string) bool {
+	i := strings.LastIndexByte(t, '.')
+	if i <= 0 || i+1 == len(t) || len(t)-i > 6 {
+		return false
+	}
+	for _, c := range []byte(t[i+1:]) {
+		if text.ByteClass[c]&(text.ByteLower|text.ByteDigit) == 0 {
+			return false
+		}
+	}
+	switch strings.ToLower(t) {
+	case "e.g", "i.e", "a.k.a", "etc", "vs", "node.js", "next.js", "vue.js", "asp.net":
+		return false
+	}
+	return !text.IsNumber(t) && i > 1
+}
+
+// isIdentifier reports whether a word is a name of the work: by an underscore, by digits
+// among letters, or, where it stands in code, by its capitals.
+func isIdentifier(t string, code bool) bool {
+	var seen, last uint8
+	camel := false
+	for i := range len(t) {
+		c := text.ByteClass[t[i]]
+		if t[i] >= 0x80 {
+			return false
+		}
+		camel = camel || c == text.ByteUpper && last&(text.ByteLower|text.ByteDigit) != 0
+		seen |= c
+		last = c
+	}
+	letters := seen&(text.ByteLower|text.ByteUpper) != 0
+	switch {
+	case len(t) < 4 || len(t) > text.MaxAnchor || !letters:
+		return false
+	case strings.Contains(strings.Trim(t, "_"), "_"):
+		return true
+	case seen&text.ByteDigit != 0:
+		return !commonTerm[strings.ToLower(t)]
+	}
+	return code && camel
+}
+
+// commonTerm has words with digits in them that anybody may use.
+var commonTerm = map[string]bool{
+	"utf8": true, "utf-8": true, "utf16": true, "utf-16": true, "sha1": true, "sha-1": true, "sha256": true, "sha-256": true, "sha512": true, "md5sum": true,
+	"base64": true, "http2": true, "http1": true, "oauth2": true, "ipv4": true, "ipv6": true, "int32": true, "int64": true, "uint8": true,
+	"uint32": true, "uint64": true, "float32": true, "float64": true, "x86_64": true, "amd64": true, "arm64": true, "es6": true, "h264": true,
+	"python3": true, "iso8601": true, "rfc3339": true, "win32": true, "log4j": true, "i18n": true, "l10n": true, "a11y": true, "off-by-1": true,
+}
+
+// sourceNames is the text of a conversation, made for finding names in it.
+type sourceNames struct {
+	text    strings.Builder
+	lower   string // what was added, in lower case; made when first needed
+	flat    string // the same with spaces in place of line ends, for quotations
+	numbers map[string]bool
+	refs    int // messages and calls are numbered up to this
+}
+
+func newSourceNames(refs int) *sourceNames {
+	return &sourceNames{numbers: make(map[string]bool), refs: refs}
+}
+
+func (n *sourceNames) add(txt string) {
+	if txt == "" {
+		return
+	}
+	n.text.WriteString(txt)
+	n.text.WriteByte('\n')
+	n.lower = ""
+	for i := 0; i < len(txt); {
+		if text.ByteClass[txt[i]] != text.ByteDigit {
+			i++
+			continue
+		}
+		from := i
+		for i < len(txt) && (text.ByteClass[txt[i]] == text.ByteDigit || strings.IndexByte(".,_", txt[i]) >= 0 && i+1 < len(txt) && text.ByteClass[txt[i+1]] == text.ByteDigit) {
+			i++
+		}
+		n.number(txt[from:i])
+	}
+}
+
+// number notes a number in all the ways in which it may be written again.
+func (n *sourceNames) number(s string) {
+	whole := normalNumber(s)
+	n.numbers[whole] = true
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '.' || r == ',' || r == '_' }) {
+		n.numbers[part] = true
+		n.numbers[strings.TrimLeft(part, "0")] = true
+	}
+	for i := strings.LastIndexByte(whole, '.'); i > 0; i = strings.LastIndexByte(whole[:i], '.') {
+		n.numbers[whole[:i]] = true // 1.26 of 1.26.3
+	}
+}
+
+// has says whether the conversation has a name.
+func (n *sourceNames) has(a gateName) gateState {
+	if n.lower == "" {
+		n.lower = strings.ToLower(n.text.String())
+	}
+	ok := false
+	switch a.kind {
+	case nameNumber:
+		ok = n.hasNumber(a)
+	case nameURL:
+		ok = strings.Contains(n.lower, strings.ToLower(a.text))
+	case nameHex:
+		ok = n.word(strings.ToLower(a.text), true)
+	case namePath:
+		ok = n.path(strings.ToLower(a.text))
+	default:
+		ok = n.name(strings.ToLower(a.text))
+	}
+	if ok {
+		return nameKnown
+	}
+	return nameMissing
+}
+
+func (n *sourceNames) hasNumber(a gateName) bool {
+	t := a.text
+	if k, cut := strings.CutSuffix(t, "k"); cut {
+		t = k
+		if f, err := strconv.ParseFloat(k, 64); err == nil && n.numbers[strconv.FormatFloat(f*1000, 'f', -1, 64)] {
+			return true
+		}
+	}
+	if n.numbers[t] {
+		return true
+	}
+	f, err := strconv.ParseFloat(t, 64)
+	if err != nil {
+		return false
+	}
+	if a.ref && f <= float64(n.refs) {
+		return true
+	}
+	for _, v := range []float64{f, f / 100, f * 100} { // 0.80, 80 %, 0.8
+		if n.numbers[strconv.FormatFloat(v, 'f', -1, 64)] {
+			return true
+		}
+	}
+	return n.numbers[strconv.FormatFloat(f, 'f', 2, 64)]
+}
+
+// word reports whether a word occurs with no letter or digit before it, nor, unless it may
+// be a beginning, after it.
+func (n *sourceNames) word(t string, beginning bool) bool {
+	if t == "" { // between two slashes, behind the last: nothing to be invented
+		return true
+	}
+	for from := 0; ; {
+		i := strings.Index(n.lower[from:], t)
+		if i < 0 {
+			return false
+		}
+		at := from + i
+		end := at + len(t)
+		if (at == 0 || t[0] == '_' || text.ByteClass[n.lower[at-1]]&text.ByteWord == 0) && (beginning || end == len(n.lower) || text.ByteClass[n.lower[end]]&text.ByteWord == 0) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+// name reports whether a name occurs, whole or, joined by dots and dashes, in its parts.
+func (n *sourceNames) name(t string) bool {
+	if n.word(t, false) || isFileName(t) && n.word("_"+t, false) { // the end of a long name is enough to know a file
+		return true
+	}
+	parts := strings.FieldsFunc(t, func(r rune) bool { return r == '.' || r == '-' })
+	if len(parts) < 2 || isFileName(t) {
+		return false
+	}
+	if text.IsNumber(t) {
+		return n.word("v"+t, false)
+	}
+	for _, p := range parts {
+		if len(p) > 2 && !n.word(p, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// path reports whether a path occurs: as it is, or as a directory and what lies in it.
+// Braces and stars stand for what they mean.
+func (n *sourceNames) path(t string) bool {
+	t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/")
+	t = strings.TrimSuffix(t, "/...")
+	if t == "" || strings.ContainsAny(t, "*{") {
+		return true
+	}
+	if n.word(t, false) || n.word(strings.TrimLeft(t, "~/."), false) {
+		return true
+	}
+	for i := len(t) - 1; i > 0; i-- {
+		if t[i] == '/' && n.word(t[i+1:], false) && (n.word(t[:i], false) || n.word(strings.TrimLeft(t[:i], "~/."), false)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package digest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// The prompt. docs/digest.md has the reason for each of its sentences.
+
+const digestSystem = `You write digests of conversations between a user and an AI agent that works with tools. A digest stands for turns that the agent will no longer see; it goes on working from the digest and from the newest turns alone. You do not go on with the work yourself, and you do not answer the user. You answer with text only and call no tools.`
+
+const digestTask = `TEXT ONLY. Do not call any tool: a tool call is rejected and the digest is lost.
+
+%s Write the digest that the agent will go on from. It reads nothing else about these turns, so what you leave out it does not know, and what you get wrong it will do wrong.
+
+A program keeps these beside your digest, word for word: the user's messages, their standing rules, pinned texts, the task list, every tool call and every file it changed. Do not retell them. What only you can give is what the turns mean: what was found out, what was decided and why, how things stand.
+
+- Say only what the conversation says. Copy every path, identifier, number, version, hash, URL and error text exactly as it stands there. No rounding, no totals of your own, no guesses; what you are not sure of you leave out.
+- Never write that the user said, wanted, approved or agreed to something unless a message of role user has it. Quote the user in double quotes, word for word, or do not quote. What the agent or a tool suggested is the agent's, also where nobody objected.
+- Give decisions with what was rejected and the reason. Say what was tried and did not work, and why, so that it is not tried again.
+- Say how things stand now, not how they came about. What later turns made untrue you leave out.
+- Write dense bullets, each a whole fact with its exact names. No praise, no remarks about the digest.
+%s
+First think inside <analysis> tags, briefly: walk through the conversation in order and note decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then write the digest inside <digest> tags, at most %s, with these sections; leave out those that would be empty:
+
+### Goal and constraints
+What the user wants now. Constraints only as quotes, with the number of the message.
+### Decisions and reasons
+### Findings
+How the code, system or subject works, as far as the work depends on it.
+### Files
+What each file that matters is for and what changed in it.
+### Errors and fixes
+### State
+What works, what does not, what was verified and how.
+### Pending
+### Exact values
+Names, settings, commands, ports, versions, numbers that will be needed again and stand nowhere above.
+### Next step
+### Unfold for details about
+%s
+
+Again: text only, no tool calls. <analysis>…</analysis>, then <digest>…</digest>.`
+
+// digestText is the instruction. With a part it is about turns written out above it.
+func (j *Job) digestText(w wanted) string {
+	about := "The conversation above is about to be folded away."
+	var rules strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&rules, "- "+format+"\n", args...) }
+	if w.prev {
+		about = "The turns above are about to be folded away. They go on from an earlier digest, which is given before them and will be replaced by yours."
+		if j.forked {
+			about = "The conversation above is about to be folded away. Its first part was folded before: the page that stands for it has an earlier digest, which will be replaced by yours."
+		}
+		line("The earlier digest is the base. A fact of it that still holds keeps its wording, word for word: do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or proved wrong; put what is new beside it.")
+	}
+	if w.parts > 1 {
+		about += fmt.Sprintf(" This is part %d of %d; the rest comes later.", w.part+1, w.parts)
+	}
+	if w.rung == rungShorter {
+		line("Be shorter than usual: only what the next steps cannot do without.")
+	}
+	if f := strings.TrimSpace(j.Src.Need.Focus); f != "" {
+		line("The user asks that this matters most, and gets the most room: %s", f)
+	}
+	if r := strings.TrimSpace(j.O.Rules); r != "" {
+		line("The user's own rules for digests: %s", r)
+	}
+	if p := strings.TrimSpace(j.How.Prompt); p != "" {
+		line("%s", p)
+	}
+	if len(w.wrong) > 0 {
+		line("Your last digest was not used. What was wrong with it:")
+		for _, f := range w.wrong[:min(len(w.wrong), 12)] {
+			fmt.Fprintf(&rules, "  - %s\n", text.Clip(f.String(), 200))
+		}
+	}
+	handles := "Topics that may have to be looked up, each with the handle in brackets of the result that has it: topic [handle]."
+	if j.forked {
+		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
+	}
+	return fmt.Sprintf(digestTask, about, rules.String(), j.limitText(w), handles)
+}
+
+func (j *Job) limitText(w wanted) string {
+	words := w.room * 3 / 4
+	if n := j.O.Words; n > 0 {
+		words = min(words, n)
+	}
+	return fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
+}
+
+// wanted is what one request asks for.
+type wanted struct {
+	rung        rung
+	room        int       // tokens
+	prev        bool      // an earlier digest is merged
+	part, parts int       // of the turns, if they do not fit one request
+	wrong       []Finding // with the digest before
+}
+
+// rung is a step of the ladder.
+type rung uint8
+
+const (
+	rungNormal rung = iota
+	rungAgain
+	rungShorter
+)
+
+func (r rung) String() string { return [...]string{"normal", "again", "shorter"}[r] }
+
+// request asks for a digest of a group of turns, or of what the live request shows.
+func (j *Job) request(w wanted, prev, turns string) *model.Request {
+	req := &model.Request{Model: j.O.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.Key}
+	if j.How.ZeroTemp && !j.O.Model.Refuses.Temperature {
+		req.Temperature = new(float64)
+	}
+	switch {
+	case j.How.Trust:
+		return j.plainRequest(req, turns)
+	case j.forked:
+		req.System, req.Tools, req.NoTools = j.Src.System, j.Src.Tools, true
+		req.Messages = append(append([]transcript.Message(nil), j.Src.View...), transcript.User(j.digestText(w)))
+		return req
+	}
+	req.System = digestSystem
+	var b strings.Builder
+	if prev != "" {
+		fmt.Fprintf(&b, "<earlier-digest>\n%s\n</earlier-digest>\n\n", prev)
+	}
+	if len(j.Src.Rules) > 0 {
+		fmt.Fprintf(&b, "<rules-of-the-user>\n%s\n</rules-of-the-user>\n\n", strings.Join(j.Src.Rules, "\n"))
+	}
+	if notes := j.notesText(); notes != "" {
+		fmt.Fprintf(&b, "<notes-of-the-agent>\n%s</notes-of-the-agent>\n\n", notes)
+	}
+	fmt.Fprintf(&b, "<turns>\n%s</turns>\n\n%s", turns, j.digestText(w))
+	req.Messages = []transcript.Message{transcript.User(b.String())}
+	return req
+}
+
+func (j *Job) notesText() string {
+	var b strings.Builder
+	for _, n := range j.Src.Notes {
+		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
+	}
+	return b.String()
+}
+
+// plainRequest is the request of policies that take a summary as it comes.
+func (j *Job) plainRequest(req *model.Request, turns string) *model.Request {
+	req.System = "Summarize this conversation for an agent that will continue it. Text only: call no tools."
+	if p := j.How.Prompt; p != "" {
+		req.System += "\n" + p
+	}
+	if f := strings.TrimSpace(j.Src.Need.Focus); f != "" {
+		req.System += "\nWhat matters most: " + f
+	}
+	if n := j.How.Source; n > 0 {
+		turns = text.ClipRunes(turns, n)
+	}
+	req.Messages = []transcript.Message{transcript.User(turns + "\n\nNow produce the summary of everything above.")}
+	return req
+}
+
+// answerTokens is the room for an answer: the digest, the analysis before it, and what the
+// model thinks besides.
+func (j *Job) answerTokens(room int) int {
+	n := 2*room + 4_000
+	if j.How.Trust {
+		n = room
+	}
+	if m := j.O.Model.MaxOutput; m > 0 {
+		n = min(n, m)
+	}
+	if w := j.O.Model.Window; w > 0 && !j.How.Trust {
+		n = min(n, max(w/3, room)) // a small window must hold the turns as well
+	}
+	return n
+}

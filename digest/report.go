@@ -1,0 +1,90 @@
+package digest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+)
+
+// DigestReport tells how a digest came to be, or why there is none.
+type Report struct {
+	Start int    `json:"start"` // it tells of messages start ≤ i < end, counted from 0
+	End   int    `json:"end"`
+	By    string `json:"by"`              // "model"; "code": a model was asked, or would have been, and its digest is not used
+	Model string `json:"model,omitempty"` // the summarizer
+	Why   string `json:"why,omitempty"`   // by code: why
+	Focus string `json:"focus,omitempty"` // what it was asked to favour
+	Tries []Try  `json:"tries,omitempty"` // in order
+	Calls int    `json:"calls,omitempty"` // requests to the model
+	// Forked: it was asked for with the live request's prefix. Background: while the agent
+	// went on.
+	Forked     bool `json:"forked,omitempty"`
+	Background bool `json:"background,omitempty"`
+	// Findings are what the gate struck, mended or added in the text that is used.
+	Findings []Finding   `json:"findings,omitempty"`
+	Tokens   int         `json:"tokens,omitempty"` // of the text that is used
+	Usage    model.Usage `json:"usage"`            // of all calls together
+	USD      float64     `json:"usd,omitempty"`    // by the price table; 0: not known
+}
+
+// Try is one rung of the ladder: a normal request, one more that says what was wrong, one
+// for a shorter digest.
+type Try struct {
+	Kind  string `json:"kind"`            // "normal", "again", "shorter"
+	Wrong string `json:"wrong,omitempty"` // why it was not used; empty: it was
+}
+
+// FindingKind says what the gate found.
+type FindingKind string
+
+// What the gate finds in a digest. The first five make it unusable; the others are
+// mended in place.
+const (
+	FoundEmpty     FindingKind = "empty"     // no text, or nothing but analysis
+	FoundTruncated FindingKind = "truncated" // the answer broke off
+	FoundTooLong   FindingKind = "too long"  // longer than its room, or than what it replaces
+	FoundToolCall  FindingKind = "tool call" // it calls a tool
+	FoundRefused   FindingKind = "refused"   // the model refuses to write it
+	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck
+	FoundNotSaid   FindingKind = "not said"  // words or wishes put into the user's mouth: struck
+	FoundQuote     FindingKind = "quote"     // a quotation that is none: no longer marked as one
+	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: defused
+	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back
+)
+
+// Finding is one thing that the gate found.
+type Finding struct {
+	Kind FindingKind `json:"kind"`
+	What string      `json:"what"` // the name, number or words
+}
+
+// String gives the finding for people, and for the summarizer that is to do better.
+func (f Finding) String() string {
+	if f.What == "" {
+		return string(f.Kind)
+	}
+	return fmt.Sprintf("%s: %s", f.Kind, f.What)
+}
+
+// String tells the report to a person, in one line.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digest of messages %d–%d by %s", r.Start+1, r.End, r.By)
+	if r.By == "model" {
+		fmt.Fprintf(&b, ", %s tokens", text.Thousands(r.Tokens))
+	}
+	if r.Why != "" {
+		fmt.Fprintf(&b, " (%s)", r.Why)
+	}
+	for _, t := range r.Tries {
+		if t.Wrong != "" {
+			fmt.Fprintf(&b, "; %s: %s", t.Kind, t.Wrong)
+		}
+	}
+	if n := len(r.Findings); n > 0 {
+		fmt.Fprintf(&b, "; %s", text.Plural(n, "finding"))
+	}
+	return b.String()
+}

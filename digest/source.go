@@ -1,0 +1,168 @@
+package digest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// digestNeed is a digest that is wanted.
+type Need struct {
+	Start, End int // messages it shall tell of
+	Room       int // tokens
+	Focus      string
+}
+
+// digestAsk is how a policy wants a digest asked for.
+type Ask struct {
+	Prompt   string // what the summarizer is told beyond the usual
+	Source   int    // characters of the conversation that it reads; 0: all
+	Retries  int    // further tries when its stream breaks
+	ZeroTemp bool   // temperature 0, where the model takes one
+	Trust    bool   // its text is taken as it came, with neither gate nor ladder
+}
+
+// digestSource is everything that a digest is written from and checked against: a copy,
+// so that the session can go on while the model writes.
+type Source struct {
+	Need   Need
+	Hash   transcript.Hash
+	First  int             // message that msgs begins with
+	Msgs   []SourceMessage // messages that the summarizer has to read, up to need.end
+	Prev   string          // the earlier digest, which tells of messages before first; empty: none
+	Said   []userwords.Said
+	Rules  []string // in force
+	Pins   []string
+	Notes  []transcript.Note
+	System string
+	Tools  []model.Tool
+	View   []transcript.Message // what the live request shows of them
+	cold   bool                 // the provider's cache of the live request is gone
+
+	ViewTokens int
+	ViewHead   int // messages of the view that stay as they are
+	Replaces   int // tokens that the view spends on them now
+}
+
+// sourceMessage is a message with what is known of its blocks.
+type SourceMessage struct {
+	transcript.Message
+	Handles []string
+	Stale   []int // number of the call that made the block stale, 0: none
+	Cut     bool  // a new group may begin here: no round is split
+}
+
+// shown writes what the live request shows of the turns to be folded: the source of
+// policies that summarize what they sent.
+func (s *Source) shown() string {
+	var b strings.Builder
+	for _, m := range s.View[min(s.ViewHead, len(s.View)):] {
+		fmt.Fprintf(&b, "--- %s\n", m.Role())
+		for _, blk := range m.Blocks().All() {
+			transcript.RenderBlock(&b, blk)
+		}
+	}
+	return b.String()
+}
+
+// Characters of a block that the summarizer is shown, from generous to tight.
+var sourceCuts = []int{6_000, 1_500, 400}
+
+// write writes messages start ≤ i < end for the summarizer. Blocks of more than cut
+// characters lose their middle. A result that a later call made stale is only named.
+func (s *Source) write(start, end, cut int) string {
+	var b strings.Builder
+	for i := start; i < end; i++ {
+		m := &s.Msgs[i-s.First]
+		who := string(m.Role())
+		if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
+			who = "program" // whatever the wire calls it, no person typed it
+		}
+		fmt.Fprintf(&b, "--- message %d, %s\n", i+1, who)
+		for k, blk := range m.Blocks().All() {
+			s.writeBlock(&b, m, k, blk, cut)
+		}
+	}
+	return b.String()
+}
+
+func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk transcript.Block, cut int) {
+	switch blk := blk.(type) {
+	case transcript.Text:
+		b.WriteString(text.ShortMiddle(blk.Text.String(), 4*cut))
+	case transcript.Thinking:
+		if blk.Text.IsEmpty() {
+			return
+		}
+		b.WriteString("(thinking) " + text.ShortMiddle(blk.Text.String(), cut/2))
+	case transcript.ToolCall:
+		fmt.Fprintf(b, "(call) %s %s", blk.Name, text.ShortMiddle(blk.Input.String(), cut))
+	case transcript.ToolResult:
+		word := "result"
+		if blk.Error {
+			word = "error"
+		}
+		fmt.Fprintf(b, "(%s [%s]) ", word, m.Handles[k])
+		if m.Stale[k] > 0 {
+			fmt.Fprintf(b, "left out: call %d made it stale", m.Stale[k])
+		} else {
+			b.WriteString(text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut))
+		}
+	case transcript.Image:
+		b.WriteString("(image)")
+	case transcript.Opaque:
+		fmt.Fprintf(b, "(%s)", blk.Type)
+	}
+	b.WriteString("\n")
+}
+
+// group is messages that the summarizer reads in one request.
+type group struct {
+	start, end int
+	text       string
+}
+
+// groups divides what has to be read into as few groups as fit into room tokens each, from
+// the head on and never through a round. Long blocks are cut first; a group that does not
+// fit by itself is cut harder.
+func (s *Source) groups(from, room int, count func(string) int) []group {
+	cut := sourceCuts[0]
+	for _, cut = range sourceCuts[:2] {
+		if text := s.write(from, s.Need.End, cut); count(text) <= room {
+			return []group{{from, s.Need.End, text}}
+		}
+	}
+	var out []group
+	open := group{start: from}
+	tokens := 0
+	for i := from; i < s.Need.End; {
+		next := i + 1
+		for next < s.Need.End && !s.Msgs[next-s.First].Cut {
+			next++
+		}
+		txt := s.write(i, next, cut)
+		n := count(txt)
+		for _, harder := range []int{sourceCuts[2], sourceCuts[2] / 4} {
+			if n > room {
+				txt = s.write(i, next, harder)
+				n = count(txt)
+			}
+		}
+		if n > room { // one round of very many calls: its beginning and end
+			txt = text.ShortMiddle(txt, len(txt)*room/n)
+			n = count(txt)
+		}
+		if tokens+n > room && tokens > 0 {
+			out = append(out, open)
+			open, tokens = group{start: i}, 0
+		}
+		open.end, open.text = next, open.text+txt
+		tokens += n
+		i = next
+	}
+	return append(out, open)
+}

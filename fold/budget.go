@@ -1,0 +1,214 @@
+package fold
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+)
+
+// Level is an amount of tokens, given outright or as a share of the window. The zero
+// value means "the default".
+type Level struct {
+	share  float64
+	tokens int
+}
+
+// Tokens is a level given outright.
+func Tokens(n int) Level { return Level{tokens: n} }
+
+// Share is a level given as a share of the window, such as 0.8.
+func Share(f float64) Level { return Level{share: f} }
+
+// IsZero reports whether the level was left at its default.
+func (l Level) IsZero() bool { return l == Level{} }
+
+func (l Level) of(window int) int {
+	if l.share > 0 {
+		return int(l.share * float64(window))
+	}
+	return l.tokens
+}
+
+// String writes the level as people do: "80%" or "13000".
+func (l Level) String() string {
+	if l.share > 0 {
+		return strconv.FormatFloat(l.share*100, 'g', 6, 64) + "%"
+	}
+	return strconv.Itoa(l.tokens)
+}
+
+// ParseLevel reads "80%", "0.8" (a share) or "13000" (tokens).
+func ParseLevel(s string) (Level, error) {
+	num, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.ReplaceAll(num, "_", ""), 64)
+	switch {
+	case err != nil:
+		return Level{}, fmt.Errorf("parse level %q: want a share such as 80%% or 0.8, or a number of tokens", s)
+	case f < 0, percent && f > 100:
+		return Level{}, fmt.Errorf("parse level %q: out of range", s)
+	case percent:
+		return Share(f / 100), nil
+	case f > 0 && f <= 1:
+		return Share(f), nil
+	}
+	return Tokens(int(f)), nil
+}
+
+// MarshalJSON writes what [ParseLevel] reads.
+func (l Level) MarshalJSON() ([]byte, error) { return json.Marshal(l.String()) }
+
+// UnmarshalJSON reads a string as [ParseLevel] does, or a number of tokens.
+func (l *Level) UnmarshalJSON(data []byte) error {
+	s := string(data)
+	if len(s) > 1 && s[0] == '"' {
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
+	}
+	if s == "null" || s == "0" {
+		*l = Level{}
+		return nil
+	}
+	parsed, err := ParseLevel(s)
+	if err == nil {
+		*l = parsed
+	}
+	return err
+}
+
+// Budget says how much of a model's window a session may fill, and when to act. The
+// zero value of every field but Window works.
+type Budget struct {
+	Window int   `json:"window"` // the model's context window in tokens; 0: [DefaultWindow]
+	Output Level `json:"output"` // kept free for the answer; 0: an eighth of the window, at most 20,000
+	Buffer Level `json:"buffer"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
+	Yellow Level `json:"yellow"` // from here on prepare; 0: 60 %
+	Red    Level `json:"red"`    // from here on fold; 0: 80 %, and never into output reserve and buffer
+	Target Level `json:"target"` // where folding stops; 0: 50 %, and never more than three quarters of red
+}
+
+// Limits is a budget worked out in tokens, in ascending order but for Window.
+type Limits struct {
+	Target int `json:"target"`
+	Yellow int `json:"yellow"`
+	Red    int `json:"red"`
+	Max    int `json:"max"` // no view is ever larger: window less output reserve
+	Window int `json:"window"`
+}
+
+// Limits works the budget out.
+func (b Budget) Limits() Limits {
+	w := b.Window
+	if w <= 0 {
+		w = model.DefaultWindow
+	}
+	or := func(l Level, def int) int {
+		if l.IsZero() {
+			return def
+		}
+		return min(max(l.of(w), 0), w)
+	}
+	output := or(b.Output, min(20_000, w/8))
+	buffer := or(b.Buffer, min(13_000, w/10))
+	l := Limits{Window: w, Max: max(w-output, 1)}
+	l.Red = min(or(b.Red, min(w*8/10, w-output-buffer)), l.Max)
+	l.Red = max(l.Red, 1)
+	l.Yellow = min(or(b.Yellow, w*6/10), l.Red)
+	l.Target = min(or(b.Target, min(w/2, l.Red*3/4)), l.Red)
+	return l
+}
+
+// State is how full a window is.
+type State uint8
+
+// The states.
+const (
+	Green  State = iota // nothing to do
+	Yellow              // prepare: red is near
+	Red                 // fold now
+)
+
+// String returns "green", "yellow" or "red".
+func (s State) String() string { return [...]string{"green", "yellow", "red"}[min(s, Red)] }
+
+// MarshalText writes the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *State) UnmarshalText(text []byte) error {
+	for _, state := range []State{Green, Yellow, Red} {
+		if state.String() == string(text) {
+			*s = state
+			return nil
+		}
+	}
+	return fmt.Errorf("parse state %q: want green, yellow or red", text)
+}
+
+// Parts is what a view's tokens are made of.
+type Parts struct {
+	System    int `json:"system"`
+	Tools     int `json:"tools"`
+	User      int `json:"user"`
+	Assistant int `json:"assistant"`
+	Thinking  int `json:"thinking"`
+	Calls     int `json:"calls"`
+	Results   int `json:"results"`
+	Other     int `json:"other"`  // images, documents, what the core does not know
+	Stubs     int `json:"stubs"`  // what stands in for folded blocks and stretches
+	Pins      int `json:"pins"`   // on the digest's page: goal, rules, the user's words
+	Ledger    int `json:"ledger"` // on the digest's page: what was done
+	Digest    int `json:"digest"` // the rest of the digest's page
+}
+
+// Total adds the parts up.
+func (p Parts) Total() int {
+	return p.System + p.Tools + p.User + p.Assistant + p.Thinking + p.Calls + p.Results +
+		p.Other + p.Stubs + p.Pins + p.Ledger + p.Digest
+}
+
+// Sub returns what p has more than q, part by part.
+func (p Parts) Sub(q Parts) Parts {
+	p.add(q, -1)
+	return p
+}
+
+func (p *Parts) add(q Parts, sign int) {
+	p.System += sign * q.System
+	p.Tools += sign * q.Tools
+	p.User += sign * q.User
+	p.Assistant += sign * q.Assistant
+	p.Thinking += sign * q.Thinking
+	p.Calls += sign * q.Calls
+	p.Results += sign * q.Results
+	p.Other += sign * q.Other
+	p.Stubs += sign * q.Stubs
+	p.Pins += sign * q.Pins
+	p.Ledger += sign * q.Ledger
+	p.Digest += sign * q.Digest
+}
+
+// Snapshot is the meter: how full the window is and with what.
+type Snapshot struct {
+	Parts       Parts   `json:"parts"`
+	Tokens      int     `json:"tokens"` // the parts' sum, corrected by what the provider reported so far
+	Whole       int     `json:"whole"`  // what the whole transcript would take, likewise
+	Limits      Limits  `json:"limits"`
+	Utilization float64 `json:"utilization"` // Tokens over the window
+	State       State   `json:"state"`
+	Messages    int     `json:"messages"` // in the view
+	Epoch       int     `json:"epoch"`    // number of the epoch in force, an older one after an undo; 0: none
+}
+
+func (l Limits) State(tokens int) State {
+	switch {
+	case tokens >= l.Red:
+		return Red
+	case tokens >= l.Yellow:
+		return Yellow
+	}
+	return Green
+}

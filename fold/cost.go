@@ -1,0 +1,149 @@
+package fold
+
+import (
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// CacheCost is what opening an epoch does to the provider's prompt cache.
+type CacheCost struct {
+	Removed   int     `json:"removed"`    // tokens that each later request no longer carries
+	Rewritten int     `json:"rewritten"`  // tokens after the earliest change: written to the cache again
+	PaysAfter float64 `json:"pays_after"` // further requests after which it has paid for itself
+	Gain      float64 `json:"gain"`       // expected, in input tokens at full price; negative: a loss
+	USD       float64 `json:"usd,omitempty"`
+}
+
+// expected is how many more requests a session is expected to make: half as many again as
+// it has made, and at most 100. Nobody knows; the longer a session has been going on, the
+// longer it still will, and a bet on that is limited by affordable.
+func (s *Folding) expected() float64 {
+	return min(1.5*float64(s.answers), 100)
+}
+
+// spending is what the answered requests of a session came to, in tokens.
+type spending struct {
+	sent      int // of the whole transcript, in the newest request
+	again     int // what would have been sent again without folds, all requests together
+	saved     int // what was not sent because of folds, all requests together
+	rewritten int // what epochs had written to the cache again
+}
+
+// answered takes down the request that the next message answers: the view as it is now.
+func (s *Folding) answered() {
+	if s.answers > 0 {
+		s.spent.again += s.Head.Total() + s.spent.sent
+	}
+	s.answers++
+	s.asked = s.Transcript.Len()
+	s.spent.sent = s.Whole
+	s.spent.saved += s.Head.Total() + s.Whole - s.Parts.Total()
+}
+
+// Most sessions are short, and an epoch that nothing forces is paid for by requests that
+// such a session does not make. Until it has made so many, it may not cost more, were this
+// request its last, than this share above what it would have cost without folds.
+const (
+	youngRequests = 40
+	youngLoss     = 0.02
+)
+
+// affordable reports whether the session may take on what an epoch costs.
+func (s *Folding) affordable(r model.Rates, c CacheCost) bool {
+	if s.answers >= youngRequests {
+		return true
+	}
+	head := s.Head.Total()
+	without := r.Write*float64(head+s.Whole) + r.Read*float64(s.spent.again+head+s.spent.sent)
+	paid := (r.Write - r.Read) * float64(s.spent.rewritten+c.Rewritten)
+	saved := r.Read * float64(s.spent.saved+head+s.Whole-s.Parts.Total()+c.Removed)
+	return paid-saved <= youngLoss*without
+}
+
+// cacheCost weighs removing tokens from a view of which rewritten tokens follow the earliest
+// change. With a warm cache those are paid for at the writing price once instead of the
+// reading price; with a cold one they are written anyway.
+func cacheCost(r model.Rates, removed, rewritten int, ahead float64, cold bool) CacheCost {
+	c := CacheCost{Removed: removed, Rewritten: rewritten}
+	save := r.Read * float64(removed) // for each further request
+	pay := (r.Write - r.Read) * float64(rewritten)
+	if cold {
+		pay = -r.Write * float64(removed) // what is gone need not be written
+	}
+	c.Gain = save*ahead - pay
+	if save > 0 {
+		c.PaysAfter = max(pay/save, 0)
+	}
+	return c
+}
+
+// walkBack bounds how far back a turn looks for results worth folding: the cost of a turn
+// must not grow with the history, and further back the rewriting only gets dearer.
+const walkBack = 1024
+
+// patience is how many requests long an epoch waits for the newest results. Those that are
+// kept now will be folded soon: an epoch that comes before that has them written to the
+// cache again for nothing.
+const patience = 2
+
+// payingFrom finds the place from which folding old results pays best: walking from the
+// newest message to the oldest, every starting point has a gain, and the best one wins if
+// it is positive and waiting is not cheaper. It returns the first message to fold results
+// in.
+//
+// Only what was sent before can be in the cache: what came after the newest answered
+// request is written in any case.
+func (s *Folding) PayingFrom(p *Policy, r model.Rates, cold bool) (int, CacheCost) {
+	best, at := CacheCost{}, -1
+	keep, suffix, removed, soon := p.Mask.Keep, 0, 0, 0
+	for i := s.Transcript.Len() - 1; i >= max(s.Transcript.Len()-walkBack, 0); i-- {
+		if s.InUse.covered(i) {
+			break // what is folded as a stretch has no results left to fold
+		}
+		found := false
+		for b := len(s.Facts[i].Blocks) - 1; b >= 0; b-- {
+			if s.Facts[i].Blocks[b].Kind != transcript.KindToolResult {
+				continue
+			}
+			keep--
+			saves := s.maskSaves(transcript.BlockRef{Message: i, Block: b}, p)
+			switch {
+			case i >= s.asked || saves == 0:
+			case keep >= 0:
+				soon += saves
+			default:
+				removed += saves
+				found = true
+			}
+		}
+		if i < s.asked {
+			parts, _ := s.PartsShown(i, s.InUse)
+			suffix += parts.Total()
+		}
+		if !found {
+			continue
+		}
+		c := cacheCost(r, removed, max(suffix-removed, 0), s.expected(), cold)
+		if c.Gain > best.Gain && (cold || s.affordable(r, c)) {
+			best, at = c, i
+		}
+	}
+	if wait := patience * r.Read * float64(best.Removed); !cold && wait < (r.Write-r.Read)*float64(soon) {
+		return -1, CacheCost{}
+	}
+	return at, best
+}
+
+// maskSaves is how many tokens masking a result takes out of the view; 0: it may not be
+// masked, or is as good as.
+func (s *Folding) maskSaves(ref transcript.BlockRef, p *Policy) int {
+	f := &s.Facts[ref.Message].Blocks[ref.Block]
+	if int(f.Chars) < p.Mask.Min || !s.maskable(ref, p, s.InUse) {
+		return 0
+	}
+	tokens := int(f.Tokens)
+	if old := s.InUse.blocks[ref]; old != nil {
+		tokens = old.After
+	}
+	return max(tokens-stubTokens, 0)
+}

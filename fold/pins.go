@@ -1,0 +1,59 @@
+package fold
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// showPins makes sure that the view holds every pin word for word. A page has them; where
+// the folds of an epoch need no page, or an older page lacks a newer pin, a message of
+// their own goes before the first of the new folds: an empty stretch with a stub.
+func (d *Draft) showPins() {
+	stripped := d.in.Bare > d.s.InUse.Bare
+	if len(d.added) == 0 && !stripped {
+		return
+	}
+	missing := slices.DeleteFunc(slices.Clone(d.s.Pins()), d.shows)
+	if len(missing) == 0 {
+		return
+	}
+	at := d.s.Transcript.Len()
+	if stripped { // the view changes from there on
+		at = d.s.InUse.Bare
+	}
+	live := make(map[*Fold]bool, len(d.in.spans))
+	for _, f := range d.in.spans {
+		live[f] = true
+	}
+	for _, f := range d.added {
+		if live[f] || d.in.blocks[f.ref()] == f {
+			at = min(at, f.Start)
+		}
+	}
+	at = d.back(min(max(at, d.head()), d.s.Transcript.Len()-1)) // behind the head where there is more
+	f := d.span(at, at, LeverPin, "pinned, and not on a page")
+	f.Stub = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n" + strings.Join(missing, "\n")
+	f.Parts = Parts{Pins: d.count(f.Stub), Stubs: d.s.Count.CountMessage(transcript.User(""))}
+	f.After = f.Parts.Total()
+	if d.total+f.After > d.lim.Max {
+		return
+	}
+	d.in.spans = append(d.in.spans, d.add(f))
+	slices.SortFunc(d.in.spans, byPlace)
+	d.total += f.After
+}
+
+// shows reports whether a stub of the view holds a text.
+func (d *Draft) shows(text string) bool {
+	return slices.ContainsFunc(d.in.spans, func(f *Fold) bool { return strings.Contains(f.Stub, text) })
+}
+
+// byPlace orders stretches; an empty one comes before what begins at its place.
+func byPlace(a, b *Fold) int {
+	if a.Start != b.Start {
+		return a.Start - b.Start
+	}
+	return a.End - b.End
+}

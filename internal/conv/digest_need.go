@@ -1,0 +1,37 @@
+package conv
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// narrative is a model's digest, checked: what the state knows of one.
+type Narrative struct {
+	Start, End int    // messages it tells of
+	Focus      string // what it was written for; empty: nothing in particular
+	Text       string
+	Tokens     int
+	Source     transcript.Hash // of the messages it tells of
+	Seq        uint64          // number of its entry
+}
+
+// sourceHash stands for messages start ≤ i < end: a digest is used only for the messages
+// it was written for, whoever wrote it and whenever.
+func (c *Conversation) SourceHash(start, end int) transcript.Hash {
+	h := sha256.New()
+	var n [8]byte
+	for i := start; i < end; i++ {
+		f := &c.Facts[i]
+		binary.LittleEndian.PutUint32(n[:4], uint32(len(f.Blocks)))
+		binary.LittleEndian.PutUint32(n[4:], uint32(len(f.Role)))
+		h.Write(n[:])
+		h.Write([]byte(f.Role))
+		for b := range f.Blocks {
+			h.Write([]byte{byte(f.Blocks[b].Kind)})
+			h.Write(f.Blocks[b].Hash[:])
+		}
+	}
+	return transcript.Hash(h.Sum(nil))
+}

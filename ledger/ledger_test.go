@@ -1,0 +1,183 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func ExampleOf() {
+	t := transcript.NewTranscript(
+		transcript.Assistant(transcript.Call("1", "read_file", `{"path":"main.go"}`)),
+		transcript.Results(transcript.Result("1", "package main\n")),
+		transcript.Assistant(transcript.Call("2", "edit_file", `{"path":"main.go","old":"a","new":"b"}`)),
+		transcript.Results(transcript.Result("2", "ok")),
+		transcript.Assistant(transcript.Call("3", "bash", `{"command":"go test ./... 2>&1 | tail -5"}`)),
+		transcript.Results(transcript.Result("3", "--- FAIL: TestMain (0.00s)\nFAIL\n")),
+	)
+	l := ledger.Of(t)
+	fmt.Print(l.Render(t.Len(), 1000, nil))
+	fmt.Println(l.Entry(1).SupersededBy, l.Changed()[0].Path)
+	// Output:
+	// 3 tool calls: 1 edit, 1 read, 1 run; 1 failed.
+	// #1 read main.go: 1 line, stale since #2
+	// #2 edit main.go: ok
+	// #3 run go test ./... 2>&1 | tail -5: failed: --- FAIL: TestMain (0.00s)
+	// 2 main.go
+}
+
+// callStep is a call with its answer; "!" before the answer marks a failure, "?" alone none.
+type callStep struct{ tool, input, answer string }
+
+func bashCall(command, answer string) callStep {
+	in, _ := json.Marshal(map[string]string{"command": command})
+	return callStep{"bash", string(in), answer}
+}
+
+func readCall(path, rest string) callStep {
+	return callStep{"read_file", `{"path":"` + path + `"` + rest + `}`, "text"}
+}
+
+func editCall(path string) callStep { return callStep{"edit_file", `{"path":"` + path + `"}`, "ok"} }
+
+func writeCall(path string) callStep { return callStep{"write_file", `{"path":"` + path + `"}`, "ok"} }
+
+func ledgerOf(steps ...callStep) *ledger.Ledger {
+	t := transcript.NewTranscript()
+	for i, s := range steps {
+		id := fmt.Sprint(i)
+		t.Append(transcript.Assistant(transcript.Call(id, s.tool, s.input)))
+		switch {
+		case s.answer == "?":
+		case strings.HasPrefix(s.answer, "!"):
+			t.Append(transcript.Results(transcript.ErrorResult(id, s.answer[1:])))
+		default:
+			t.Append(transcript.Results(transcript.Result(id, s.answer)))
+		}
+	}
+	return ledger.Of(t)
+}
+
+func TestLedgerSupersede(t *testing.T) {
+	part := func(first, limit int) string { return fmt.Sprintf(`,"offset":%d,"limit":%d`, first, limit) }
+	tests := []struct {
+		name  string
+		steps []callStep
+		want  string // superseded_by of each call
+	}{
+		{"read again", []callStep{readCall("a", ""), readCall("a", "")}, "2 0"},
+		{"read again, unchanged", []callStep{readCall("a", ""), {"read_file", `{"path":"a"}`, "[unchanged a: it is as you read it]"}}, "0 0"},
+		{"unchanged, then edited", []callStep{readCall("a", ""), {"Read", `{"file_path":"a"}`, "File unchanged since last read. The content is still current."}, editCall("a")}, "3 0 0"},
+		{"edited after", []callStep{readCall("a", ""), editCall("a")}, "2 0"},
+		{"deleted after", []callStep{readCall("a", ""), bashCall("rm a", "")}, "2 0"},
+		{"overwritten after", []callStep{readCall("a", part(5, 5)), writeCall("a")}, "2 0"},
+		{"failed edit changes nothing", []callStep{readCall("a", ""), {"edit_file", `{"path":"a"}`, "!no match"}}, "0 0"},
+		{"unanswered edit changes nothing yet", []callStep{readCall("a", ""), {"edit_file", `{"path":"a"}`, "?"}}, "0 0"},
+		{"other file", []callStep{readCall("a", ""), editCall("b/a")}, "0 0"},
+		{"part stays when edited", []callStep{readCall("a", part(5, 5)), editCall("a")}, "0 0"},
+		{"part covered by part", []callStep{readCall("a", part(5, 5)), readCall("a", part(1, 20))}, "2 0"},
+		{"part not covered", []callStep{readCall("a", part(5, 50)), readCall("a", part(1, 20))}, "0 0"},
+		{"whole not covered by part", []callStep{readCall("a", ""), readCall("a", part(1, 20))}, "0 0"},
+		{"part covered by whole", []callStep{readCall("a", part(5, 5)), readCall("a", "")}, "2 0"},
+		{"failed read does not cover", []callStep{readCall("a", ""), {"read_file", `{"path":"a","offset":0}`, "!gone"}}, "0 0"},
+		{"sed parts", []callStep{bashCall("sed -n '10,20p' a", "x"), bashCall("nl -ba a | sed -n '5,40p'", "x")}, "2 0"},
+		{"two files, one read again", []callStep{bashCall("cat a b", "x"), readCall("a", "")}, "0 0"},
+		{"two files, both read again", []callStep{bashCall("cat a b", "x"), readCall("a", ""), readCall("b", "")}, "3 0 0"},
+		{"equal looks", []callStep{bashCall("git status", "x"), bashCall("git status", "y")}, "2 0"},
+		{"equal looks, other order of members", []callStep{
+			{"grep", `{"pattern":"x","path":"src"}`, "1"},
+			{"grep", `{"path":"src","pattern":"x"}`, "2"},
+		}, "2 0"},
+		{"equal runs", []callStep{bashCall("go test", "ok"), bashCall("go test", "ok")}, "2 0"},
+		{"failure mended", []callStep{bashCall("go test 2>&1 | tail -5", "!Exit code 1\nx"), bashCall("go test", "ok")}, "2 0"},
+		{"success then failure of a filtered run", []callStep{bashCall("go test", "ok"), bashCall("go test | tail", "!Exit code 1\nx")}, "0 0"},
+		{"failure elsewhere is not mended", []callStep{bashCall("cd a && npm test", "!Exit code 1"), bashCall("cd b && npm test", "ok")}, "0 0"},
+		{"edits are never stale", []callStep{editCall("a"), editCall("a")}, "0 0"},
+		{"runs that write files are never stale", []callStep{bashCall("gen > a", ""), bashCall("gen > a", "")}, "0 0"},
+		{"posts are never stale", []callStep{bashCall("git push", ""), bashCall("git push", "")}, "0 0"},
+		{"failed edit, then one that worked", []callStep{{"edit_file", `{"path":"a"}`, "!no match"}, editCall("a")}, "2 0"},
+		{"absolute and relative", []callStep{readCall("/w/app/x/a.go", ""), bashCall("rm x/a.go", "")}, "2 0"},
+		{"ambiguous end", []callStep{readCall("/w/x/a.go", ""), readCall("/w/y/a.go", ""), bashCall("rm a.go", "")}, "0 0 0"},
+		{"a sibling project's file", []callStep{readCall("../cli/mise.toml", ""), writeCall("mise.toml")}, "0 0"},
+		{"dot slash", []callStep{readCall("./a", ""), editCall("a")}, "2 0"},
+		{"directory of the call", []callStep{
+			readCall("/w/app/a.go", ""), {"exec_command", `{"cmd":"rm a.go","workdir":"/w/app"}`, ""},
+		}, "2 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, e := range ledgerOf(tt.steps...).Select(ledger.Filter{}) {
+				got = append(got, fmt.Sprint(e.SupersededBy))
+			}
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("superseded_by = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// The ledger must bind results to the same calls as the transcript.
+func TestLedgerBinding(t *testing.T) {
+	a := transcript.Assistant
+	call := func(id string) transcript.Block { return transcript.Call(id, "bash", `{"command":"ls"}`) }
+	res := func(id, text string) transcript.Message { return transcript.Results(transcript.Result(id, text)) }
+	for name, msgs := range map[string][]transcript.Message{
+		"late":         {a(call("1")), transcript.User("wait"), a(call("2")), res("2", "b"), res("1", "a")},
+		"orphan":       {transcript.User("x"), res("9", "x"), a(call("1")), res("1", "a"), res("1", "b")},
+		"abandoned":    {a(call("1")), transcript.User("again"), a(call("1")), res("1", "a")},
+		"same id":      {a(call("1"), call("1")), res("1", "a"), res("1", "bb")},
+		"two elements": {a(call("1")), a(call("1")), res("1", "a"), res("1", "bb")},
+		"reused id":    {a(call("1")), res("1", "a"), a(call("1")), res("1", "bb")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := transcript.NewTranscript(msgs...)
+			l := ledger.Of(tr)
+			i := 0
+			for r := range tr.Rounds() {
+				for _, c := range tr.Round(r).Calls {
+					i++
+					e := l.Entry(i)
+					if e.Call != c.Call || (e.Outcome != toolcall.Unanswered) != c.Answered || e.Result != c.Result {
+						t.Errorf("call %d: ledger has %v = %v (%v), transcript %+v", i, e.Call, e.Result, e.Outcome, c)
+					}
+				}
+			}
+			if i != l.Len() {
+				t.Errorf("ledger has %d calls, transcript %d", l.Len(), i)
+			}
+		})
+	}
+}
+
+func TestLedgerEntryJSON(t *testing.T) {
+	l := ledgerOf(bashCall("go vet ./...", "!Exit code 2\nmain.go:3:1: undefined: x"))
+	l.SetHandle(1, "h1")
+	got, err := json.Marshal(l.Entry(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(got, &m); err != nil {
+		t.Fatal(err)
+	}
+	delete(m, "signature")
+	want := map[string]any{
+		"seq": 1.0, "tool": "bash", "args": "go vet ./...", "kind": "run", "command": "go vet ./...",
+		"outcome": "error", "error": "main.go:3:1: undefined: x", "exit_code": 2.0, "lines": 2.0, "bytes": 37.0, "handle": "h1",
+	}
+	if d := cmp.Diff(want, m); d != "" {
+		t.Error(d)
+	}
+	var back ledger.Entry
+	if err := json.Unmarshal(got, &back); err != nil || back.Kind != toolcall.CallRun || back.Outcome != toolcall.Failed {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+}

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+)
+
+// pathTable tells which spellings mean the same file: an agent writes /home/me/app/x.go
+// in one call and x.go or ./x.go in the next. Relative paths are resolved against the
+// directory of the call or, where that is not said, against the root that earlier calls
+// gave away; failing that, a relative spelling that ends an absolute one is taken for the
+// same file if there is only one such.
+type PathTable struct {
+	ids   map[string]int   // cleaned spelling to file
+	bases map[string][]int // last element to files
+	clean []string         // the longest cleaned spelling of each file
+	root  string
+}
+
+// maxNamesakes bounds the search among files with equal last elements.
+const maxNamesakes = 128
+
+// file returns the number of the file that a call in dir means by a spelling.
+func (t *PathTable) File(dir, spelling string) int {
+	p := toolcall.CleanPath(spelling)
+	if !toolcall.IsAbs(p) {
+		if dir = toolcall.CleanPath(dir); dir != "." && toolcall.IsAbs(dir) {
+			p, t.root = path.Join(dir, p), dir
+		} else if p = path.Join(dir, p); t.root != "" {
+			p = path.Join(t.root, p)
+		}
+	}
+	if id, ok := t.ids[p]; ok {
+		return id
+	}
+	if t.ids == nil {
+		t.ids, t.bases = make(map[string]int), make(map[string][]int)
+	}
+	id, ok := t.namesake(p)
+	if !ok {
+		id = len(t.clean)
+		t.clean = append(t.clean, p)
+		t.bases[path.Base(p)] = append(t.bases[path.Base(p)], id)
+	}
+	t.ids[p] = id
+	return id
+}
+
+// namesake finds the one file that the path can mean by its end.
+func (t *PathTable) namesake(p string) (id int, ok bool) {
+	same := t.bases[path.Base(p)]
+	for _, i := range same[max(0, len(same)-maxNamesakes):] {
+		if !toolcall.SameFile(t.clean[i], p) {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		id, ok = i, true
+	}
+	if !ok {
+		return 0, false
+	}
+	long, short := t.clean[id], p
+	if len(long) < len(short) {
+		long, short = short, long
+		t.clean[id] = long
+	}
+	if t.root == "" && toolcall.IsAbs(long) && strings.Contains(short, "/") {
+		t.root = strings.TrimSuffix(long, "/"+short)
+	}
+	return id, true
+}
+
+// resolved are the paths of all files as far as they are known in the end.
+func (t *PathTable) resolved() []string {
+	out := slices.Clone(t.clean)
+	for i, p := range out {
+		if t.root != "" && !toolcall.IsAbs(p) {
+			out[i] = path.Join(t.root, p)
+		}
+	}
+	return out
+}
+
+// below returns those of the files whose paths are below a directory. A relative one, if
+// the root never came to be known, is taken for a part of absolute paths where only one
+// place can be meant.
+func below(dir string, files []int, paths []string) []int {
+	dir = strings.TrimSuffix(dir, "/*")
+	var out, part []int
+	above := ""
+	for _, id := range files {
+		p := paths[id]
+		if strings.HasPrefix(p, dir) && strings.HasPrefix(p[len(dir):], "/") {
+			out = append(out, id)
+		} else if toolcall.IsAbs(p) && !toolcall.IsAbs(dir) {
+			before, _, ok := strings.Cut(p, "/"+dir+"/")
+			if !ok {
+				continue
+			}
+			if len(part) > 0 && before != above {
+				return out
+			}
+			part, above = append(part, id), before
+		}
+	}
+	return append(out, part...)
+}

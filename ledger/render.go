@@ -1,0 +1,472 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+)
+
+// A ledgerDetail says how much a rendering of the ledger shows.
+type ledgerDetail struct {
+	reads    readDetail
+	repeats  bool // each run of a command on its own line, not only the last
+	changes  bool // each change on its own line, not one entry for each file
+	commands int  // most lines for commands and failures
+	width    int  // most bytes of a line's arguments and of its error
+	compact  bool // files with common directories in one line
+	paths    int  // most changed files to name
+}
+
+// A readDetail says how calls that only look are shown.
+type readDetail uint8
+
+const (
+	readsCounted readDetail = iota
+	readsNamed              // the files, once each, in one line
+	readsInPlace            // neighbours in one line
+	readsEach
+)
+
+const unlimited = 1 << 30
+
+// ledgerDetails are the steps by which the ledger becomes shorter. What matters least goes
+// first: reads, then all but the latest outcome of a command, then all but one entry for
+// each changed file, then old commands. Which files were changed is said to the last.
+var ledgerDetails = []ledgerDetail{
+	{readsEach, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
+	{readsInPlace, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
+	{readsNamed, true, true, unlimited, 160, false, unlimited},
+	{readsNamed, false, true, unlimited, 120, false, unlimited},
+	{readsNamed, false, false, unlimited, 120, false, unlimited},
+	{readsNamed, false, false, unlimited, 120, true, unlimited},
+	{readsCounted, false, false, unlimited, 100, true, unlimited},
+}
+
+// Render writes the record of the calls in messages before upTo for a model to read, in
+// at most budget tokens by count (nil: four bytes a token). Everything that may have
+// changed something and every failure has its line as long as there is room; see
+// [Ledger] for what is complete by query. Every changed file is named, even where there
+// is no room for more; only if the names alone are too many are the oldest counted.
+//
+// The text is a pure function of the ledger, upTo and budget. It is empty if there is no
+// call.
+func (l *Ledger) Render(upTo, budget int, count func(string) int) string {
+	return l.RenderWith(RenderOptions{UpTo: upTo, Budget: budget, Count: count})
+}
+
+// ledgerRender says what of the ledger is written, and how.
+type RenderOptions struct {
+	UpTo, Budget int
+	Count        func(string) int
+	// answer returns what a call got back by which others see the work; nil: not told.
+	Answer func(e *Entry) string
+	Brief  bool // no line for each change and no full paths: the page tells them elsewhere
+}
+
+// briefDetail is the first of the details that has one entry for each changed file and
+// takes common directories together.
+const briefDetail = 5
+
+func (l *Ledger) RenderWith(o RenderOptions) string {
+	part := l.Between(0, o.UpTo)
+	if part.Len() == 0 {
+		return ""
+	}
+	count, budget := o.Count, o.Budget
+	if count == nil {
+		count = func(s string) int { return (len(s) + 3) / 4 }
+	}
+	w := newLedgerWriter(part, o.Brief)
+	w.answer = o.Answer
+	w.limit = 16 * budget // bytes: no text of that length can fit
+	fits := func(s string) bool { return len(s) <= w.limit && count(s) <= budget }
+	details := ledgerDetails
+	if o.Brief {
+		details = details[briefDetail:]
+	}
+	for _, d := range details {
+		if s := w.text(d); fits(s) {
+			return s
+		}
+	}
+	d := ledgerDetail{width: 80, compact: true, paths: unlimited}
+	if s := w.largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
+		return s
+	}
+	d.commands = 0
+	if s := w.largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
+		return s
+	}
+	d.paths = 0
+	return w.text(d)
+}
+
+// ledgerWriter holds what all renderings of one ledger share.
+type ledgerWriter struct {
+	entries []Entry
+	changed []PathState
+	read    []PathState
+	groups  []callGroup
+	counts  Counts
+	order   []int // groups, what is told first when there is no room for all
+	answer  func(e *Entry) string
+	brief   bool
+	limit   int
+}
+
+// A callGroup is a command, or a failed call, with its repeats.
+type callGroup struct {
+	last          int // index of the newest whose end was seen, or else of the first
+	calls, failed int
+}
+
+func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
+	w := &ledgerWriter{brief: brief, entries: l.Entries, counts: l.Counts(Filter{})}
+	w.changed, w.read = l.trail()
+	at := map[string]int{}
+	for i := range w.entries {
+		e := &w.entries[i]
+		if !w.hasLine(e) {
+			continue
+		}
+		key := e.Signature
+		if e.Command != "" {
+			key = e.Dir + "\x00" + e.Command
+		}
+		g, seen := at[key]
+		if !seen {
+			g = len(w.groups)
+			at[key] = g
+			w.groups = append(w.groups, callGroup{})
+		}
+		if w.groups[g].calls == 0 || e.Outcome == toolcall.Failed || !e.cutOff() {
+			w.groups[g].last = i
+		}
+		w.groups[g].calls++
+		if e.Outcome == toolcall.Failed {
+			w.groups[g].failed++
+		}
+	}
+	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
+	w.order = w.byWeight()
+	return w
+}
+
+// alwaysShown is the number of newest commands that come before everything else: they say
+// how things stand.
+const alwaysShown = 3
+
+// byWeight orders the groups by what to tell first: the newest, then those by which others
+// see the work, then the rest, each from the newest to the oldest.
+func (w *ledgerWriter) byWeight() []int {
+	var first, told, rest []int
+	for i := len(w.groups) - 1; i >= 0; i-- {
+		switch e := &w.entries[w.groups[i].last]; {
+		case len(first) < alwaysShown:
+			first = append(first, i)
+		case Publishes(e):
+			told = append(told, i)
+		default:
+			rest = append(rest, i)
+		}
+	}
+	return slices.Concat(first, told, rest)
+}
+
+// hasLine reports whether a call is shown besides what the list of files says: commands,
+// messages to others, unknown tools, and failures.
+func (w *ledgerWriter) hasLine(e *Entry) bool {
+	if e.Outcome == toolcall.Failed && (e.Harmless || IsFileCall(e)) {
+		return e.SupersededBy == 0 && !(w.brief && e.Harmless)
+	}
+	return !e.Harmless && !IsFileCall(e)
+}
+
+// isFileCall reports whether the list of files tells all that the call did.
+func IsFileCall(e *Entry) bool {
+	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes)
+}
+
+// largest finds the greatest n up to limit for which text(n) fits, empty if none does.
+func (w *ledgerWriter) largest(limit int, text func(n int) string, fits func(string) bool) string {
+	best := ""
+	for low, high := 0, limit; low <= high; {
+		mid := (low + high) / 2
+		if s := text(mid); fits(s) {
+			best, low = s, mid+1
+		} else {
+			high = mid - 1
+		}
+	}
+	return best
+}
+
+// text writes the ledger in one degree of detail.
+func (w *ledgerWriter) text(d ledgerDetail) string {
+	var b strings.Builder
+	b.WriteString(w.heading())
+	hidden := 0
+	if d.changes {
+		hidden += w.timeline(&b, d)
+	} else {
+		w.files(&b, d)
+		hidden += w.commands(&b, d)
+	}
+	w.reads(&b, d)
+	if hidden > 0 {
+		fmt.Fprintf(&b, "%d calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.\n", hidden)
+	}
+	return b.String()
+}
+
+// heading counts the calls.
+func (w *ledgerWriter) heading() string {
+	var kinds, ends []string
+	for _, k := range w.counts.Kinds {
+		kinds = append(kinds, fmt.Sprintf("%d %s", k.Count, k.Name))
+	}
+	for _, o := range w.counts.Outcomes {
+		switch o.Name {
+		case toolcall.Failed.String():
+			ends = append(ends, fmt.Sprintf("; %d failed", o.Count))
+		case toolcall.Unanswered.String():
+			ends = append(ends, fmt.Sprintf("; %d without a result", o.Count))
+		}
+	}
+	return fmt.Sprintf("%d tool calls: %s%s.\n", w.counts.Calls, strings.Join(kinds, ", "), strings.Join(ends, ""))
+}
+
+// timeline writes the calls in their order. It returns how many have no line.
+func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int) {
+	latest := map[int]callGroup{}
+	for _, g := range w.groups {
+		latest[g.last] = g
+	}
+	for i := 0; i < len(w.entries) && b.Len() <= w.limit; i++ {
+		e := &w.entries[i]
+		switch {
+		case w.hasLine(e):
+			g, isLast := latest[i]
+			if d.repeats {
+				g = callGroup{last: i, calls: 1}
+			} else if !isLast {
+				hidden++
+				continue
+			}
+			w.line(b, g, d.width)
+		case IsFileCall(e) && (d.repeats || e.Outcome != toolcall.Failed) || d.reads == readsEach:
+			w.line(b, callGroup{last: i, calls: 1}, d.width)
+		case d.reads == readsInPlace:
+			end := i + 1
+			for end < len(w.entries) && !w.hasLine(&w.entries[end]) && !IsFileCall(&w.entries[end]) {
+				end++
+			}
+			w.stretch(b, i, end, d.width)
+			i = end - 1
+		default:
+			hidden++
+		}
+	}
+	return hidden
+}
+
+// line writes one call, or the newest of several that are the same.
+func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
+	e := &w.entries[g.last]
+	fmt.Fprintf(b, "#%d %s", e.Seq, CallLabel(e))
+	args := e.Args
+	if e.Command != "" && g.calls > 1 {
+		args = e.Command
+	}
+	if w.answer != nil && Publishes(e) {
+		width *= 2 // what was said to others
+		if strings.Contains(e.Command, "git ") {
+			width /= 4 // the answer says it
+		}
+	}
+	args = text.OneLine(args, width)
+	if args != "" {
+		b.WriteString(" " + args)
+	}
+	if names := e.unnamed(args); len(names) > 0 { // cut off the line, but a change must be named
+		fmt.Fprintf(b, " (changes %s)", joinPaths(names))
+	}
+	if g.calls > 1 {
+		fmt.Fprintf(b, " (%d times", g.calls)
+		if g.failed > 0 && g.failed < g.calls {
+			fmt.Fprintf(b, ", %d failed", g.failed)
+		}
+		b.WriteString(")")
+	}
+	switch {
+	case e.Outcome == toolcall.Unanswered:
+		b.WriteString(": no result")
+	case e.Outcome == toolcall.Failed:
+		b.WriteString(": failed")
+		if e.ExitCode != nil && *e.ExitCode != 0 {
+			fmt.Fprintf(b, " (exit %d)", *e.ExitCode)
+		}
+		if e.ErrorLine != "" {
+			b.WriteString(": " + text.OneLine(e.ErrorLine, width))
+		}
+	case e.Kind == toolcall.CallRead && e.Lines == 1:
+		b.WriteString(": 1 line")
+	case e.Kind == toolcall.CallRead && e.Lines > 0:
+		fmt.Fprintf(b, ": %d lines", e.Lines)
+	case e.cutOff():
+		b.WriteString(": its end was cut off")
+	case !e.Harmless:
+		b.WriteString(": ok")
+		if w.answer != nil && Publishes(e) {
+			if a := w.answer(e); a != "" {
+				b.WriteString(": " + a)
+			}
+		}
+	}
+	if e.SupersededBy > 0 {
+		fmt.Fprintf(b, ", stale since #%d", e.SupersededBy)
+	}
+	if e.Handle != "" {
+		b.WriteString(" [" + e.Handle + "]")
+	}
+	b.WriteByte('\n')
+}
+
+// cutOff reports whether the call asked for the beginning of a run's output alone: how it
+// ended nobody saw.
+func (e *Entry) cutOff() bool {
+	return e.Kind == toolcall.CallRun && e.Filtered && strings.Contains(e.Args, "| head")
+}
+
+// unnamed lists the paths that a call changed and a text does not have.
+func (e *Entry) unnamed(text string) []string {
+	var names []string
+	for _, p := range e.Paths {
+		if p.Changes() && !strings.Contains(text, p.Path) && !slices.Contains(names, p.Path) {
+			names = append(names, p.Path)
+		}
+	}
+	return names
+}
+
+// callLabel names what a call does: its kind, where that says enough, else its tool.
+func CallLabel(e *Entry) string {
+	if e.Kind == toolcall.CallOther || e.Kind == toolcall.CallNet && e.Command == "" {
+		return e.Tool
+	}
+	return e.Kind.String()
+}
+
+// stretch writes neighbouring calls that only look, in one line.
+func (w *ledgerWriter) stretch(b *strings.Builder, from, to, width int) {
+	if to-from == 1 {
+		w.line(b, callGroup{last: from, calls: 1}, width)
+		return
+	}
+	var names []string
+	for i := from; i < to; i++ {
+		e := &w.entries[i]
+		name := CallLabel(e)
+		if e.Kind == toolcall.CallRead && len(e.Paths) > 0 {
+			name = e.Paths[0].Path
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	fmt.Fprintf(b, "#%d-#%d %d calls that only look: %s\n", w.entries[from].Seq, w.entries[to-1].Seq, to-from, text.OneLine(joinPaths(names), 2*width))
+}
+
+// files writes what became of each changed file.
+func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
+	list := w.changed
+	if extra := len(list) - d.paths; extra > 0 {
+		list = list[extra:]
+		fmt.Fprintf(b, "%d more files changed before these.\n", extra)
+	}
+	if !d.compact {
+		for _, s := range list {
+			fmt.Fprintf(b, "%s: %s", stateLabels[s.label()], s.Path)
+			if s.Source != "" {
+				b.WriteString(" from " + s.Source)
+			}
+			if s.Count > 1 {
+				fmt.Fprintf(b, " (%d times)", s.Count)
+			}
+			fmt.Fprintf(b, " #%d\n", s.Last)
+		}
+		return
+	}
+	for label, text := range stateLabels {
+		var names []string
+		for _, s := range list {
+			if s.label() == label {
+				names = append(names, s.Path)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(b, "%s: %s\n", text, joinPaths(names))
+		}
+	}
+}
+
+var stateLabels = []string{"Created", "Edited", "Deleted", "Created and deleted again", "Touched by unknown tools"}
+
+// label chooses the words for what became of a file.
+func (s PathState) label() int {
+	switch {
+	case s.State == toolcall.CallCreate:
+		return 0
+	case s.State == toolcall.CallEdit:
+		return 1
+	case s.State == toolcall.CallDelete && s.Created:
+		return 3
+	case s.State == toolcall.CallDelete:
+		return 2
+	}
+	return 4
+}
+
+// commands writes the newest groups that there is room for. It returns how many calls
+// have no line of their own.
+func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
+	shown := slices.Clone(w.order[:min(len(w.order), d.commands)])
+	slices.Sort(shown)
+	own := 0
+	for _, i := range shown {
+		w.line(b, w.groups[i], d.width)
+		own++
+	}
+	for i := range w.entries {
+		if e := &w.entries[i]; w.hasLine(e) || IsFileCall(e) || d.reads == readsCounted {
+			hidden++
+		}
+	}
+	return hidden - own
+}
+
+// reads names the files that were only looked at.
+func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) {
+	if d.reads != readsNamed || len(w.read) == 0 {
+		return
+	}
+	names := make([]string, len(w.read))
+	for i, s := range w.read {
+		names[i] = s.Path
+	}
+	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
+}
+
+// listing is how a list of calls that the filter selected is shown: what it begins with, and
+// the line of each.
+func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i int) string) {
+	w := &ledgerWriter{entries: list, counts: l.Counts(f)}
+	return w.heading(), func(i int) string {
+		var b strings.Builder
+		w.line(&b, callGroup{last: i, calls: 1}, toolcall.MaxArgs)
+		return b.String()
+	}
+}

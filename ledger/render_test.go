@@ -1,0 +1,373 @@
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ledgerSession is a small piece of work with everything in it.
+func ledgerSession() *ledger.Ledger {
+	return ledgerOf(
+		readCall("src/a.go", ""), readCall("src/b.go", ""), callStep{"grep", `{"pattern":"x","path":"src"}`, "hit"},
+		editCall("src/a.go"), writeCall("src/new.go"),
+		bashCall("go test ./... 2>&1 | tail -3", "--- FAIL: TestA (0.00s)\nFAIL\n"),
+		editCall("src/a.go"), bashCall("go test ./...", "ok"), bashCall("go test ./...", "ok"),
+		bashCall("rm src/old.go", ""), bashCall("mv src/b.go src/c.go", ""),
+		callStep{"edit_file", `{"path":"src/z.go"}`, "!no match"},
+		callStep{"mcp__mail__send", `{"to":"me"}`, "sent"},
+		bashCall("git push", "?"),
+	)
+}
+
+// Of a run whose output was cut after its first lines nobody knows how it ended.
+func TestLedgerRunCutOff(t *testing.T) {
+	one := ledgerOf(bashCall("make test | head -5", "started")).Render(9, 500, count)
+	if !strings.Contains(one, "make test | head -5: its end was cut off") {
+		t.Errorf("alone:\n%s", one)
+	}
+	l := ledgerOf(bashCall("make test", "!Exit code 2"), bashCall("make test | head -5", "started"), editCall("a.go"))
+	for _, budget := range []int{500, 40} {
+		if got := l.Render(9, budget, count); strings.Contains(got, "make test | head -5: ok") || strings.Contains(got, "(2 times, 1 failed): ok") {
+			t.Errorf("%d tokens:\n%s", budget, got)
+		}
+	}
+}
+
+func TestLedgerRender(t *testing.T) {
+	tests := []struct {
+		budget int
+		want   string
+	}{
+		{
+			1000, `14 tool calls: 4 edit, 3 read, 3 run, 1 create, 1 delete, 1 net, 1 other; 2 failed; 1 without a result.
+#1 read src/a.go: 1 line, stale since #4
+#2 read src/b.go: 1 line, stale since #11
+#3 read x in src: 1 line
+#4 edit src/a.go: ok
+#5 create src/new.go: ok
+#6 run go test ./... 2>&1 | tail -3: failed: --- FAIL: TestA (0.00s), stale since #8
+#7 edit src/a.go: ok
+#8 run go test ./...: ok, stale since #9
+#9 run go test ./...: ok
+#10 delete rm src/old.go: ok
+#11 edit mv src/b.go src/c.go: ok
+#12 edit src/z.go: failed: no match
+#13 mcp__mail__send to=me: ok
+#14 net git push: no result
+`,
+		},
+		{
+			120, `14 tool calls: 4 edit, 3 read, 3 run, 1 create, 1 delete, 1 net, 1 other; 2 failed; 1 without a result.
+Created: src/{c.go,new.go}
+Edited: src/a.go
+Deleted: src/{b.go,old.go}
+#9 run go test ./... (3 times, 1 failed): ok
+#12 edit src/z.go: failed: no match
+#13 mcp__mail__send to=me: ok
+#14 net git push: no result
+Only looked at: src
+7 calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.
+`,
+		},
+		{
+			90, `14 tool calls: 4 edit, 3 read, 3 run, 1 create, 1 delete, 1 net, 1 other; 2 failed; 1 without a result.
+Created: src/{c.go,new.go}
+Edited: src/a.go
+Deleted: src/{b.go,old.go}
+#13 mcp__mail__send to=me: ok
+#14 net git push: no result
+12 calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.
+`,
+		},
+	}
+	for _, tt := range tests {
+		got := ledgerSession().Render(1000, tt.budget, nil)
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("budget %d (-want +got):\n%s", tt.budget, d)
+		}
+	}
+	if got := ledgerSession().Render(0, 100, nil); got != "" {
+		t.Errorf("a ledger without calls renders as %q", got)
+	}
+}
+
+// expandBraces takes braces apart: what joinPaths wrote names these paths and no others.
+func expandBraces(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i == len(s) || s[i] == ',' && depth == 0 {
+			out = append(out, expandBrace(strings.TrimPrefix(s[start:i], " "))...)
+			start = i + 1
+			continue
+		}
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+	}
+	return out
+}
+
+func expandBrace(s string) []string {
+	open := strings.IndexByte(s, '{')
+	if open < 0 {
+		return []string{s}
+	}
+	var out []string
+	for _, inner := range expandBraces(s[open+1 : len(s)-1]) {
+		out = append(out, s[:open]+inner)
+	}
+	return out
+}
+
+// Whatever the session and the budget: the text fits, is the same each time, and names
+// every changed path and no other, as long as the names fit.
+func TestLedgerRenderNamesEveryChange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	dirs := []string{"", "src/", "src/app/", "/abs/tree/", "/abs/tree/deep/er/", "../up/", "docs/"}
+	for range 60 {
+		var steps []callStep
+		want := map[string]bool{}
+		for range rng.IntN(80) {
+			p := fmt.Sprintf("%sf%d.go", dirs[rng.IntN(len(dirs))], rng.IntN(30))
+			switch rng.IntN(6) {
+			case 0, 1:
+				steps = append(steps, readCall(p, ""))
+			case 2:
+				steps = append(steps, editCall(p))
+				want[p] = true
+			case 3:
+				steps = append(steps, bashCall("rm "+p, ""))
+				want[p] = true
+			case 4:
+				steps = append(steps, writeCall(p))
+				want[p] = true
+			case 5:
+				steps = append(steps, bashCall("go test ./"+p, "!Exit code 1\nboom"))
+			}
+		}
+		l := ledgerOf(steps...)
+		for _, budget := range []int{40, 150, 400, 1000, 4000} {
+			got := l.Render(1<<20, budget, nil)
+			if got != l.Render(1<<20, budget, nil) {
+				t.Fatal("two renderings differ")
+			}
+			if len(steps) > 0 && (len(got)+3)/4 > budget && budget > 60 {
+				t.Errorf("%d tokens for a budget of %d", len(got)/4, budget)
+			}
+			if strings.Contains(got, " more files changed") || budget == 40 {
+				continue
+			}
+			named := namedPaths(got)
+			for p := range want {
+				if !slices.ContainsFunc(named, func(n string) bool { return samePath(n, p) }) {
+					t.Fatalf("budget %d: %s is not named in\n%s", budget, p, got)
+				}
+			}
+		}
+	}
+}
+
+// samePath mirrors that a relative path and an absolute one may be one file.
+func samePath(a, b string) bool {
+	return a == b || strings.HasPrefix(a, "/") && strings.HasSuffix(a, "/"+b) || strings.HasPrefix(b, "/") && strings.HasSuffix(b, "/"+a)
+}
+
+func namedPaths(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, label := range []string{"Created: ", "Edited: ", "Deleted: ", "Created and deleted again: "} {
+			if list, ok := strings.CutPrefix(line, label); ok {
+				if i := strings.IndexAny(list, "(#"); i >= 0 {
+					list = strings.TrimSpace(list[:i])
+				}
+				out = append(out, expandBraces(list)...)
+			}
+		}
+		for _, w := range strings.Fields(line) {
+			out = append(out, strings.TrimSuffix(w, ":"))
+		}
+	}
+	return out
+}
+
+func TestLedgerSelect(t *testing.T) {
+	l := ledgerSession()
+	tests := []struct {
+		name string
+		f    ledger.Filter
+		want []int
+	}{
+		{"file", ledger.Filter{Path: "src/a.go"}, []int{1, 4, 7}},
+		{"name", ledger.Filter{Path: "a.go"}, []int{1, 4, 7}},
+		{"absolute", ledger.Filter{Path: "/w/src/a.go"}, []int{1, 4, 7}},
+		{"directory", ledger.Filter{Path: "src", Kinds: []toolcall.CallKind{toolcall.CallRead}}, []int{1, 2, 3}},
+		{"pattern", ledger.Filter{Path: "*.go", From: 10}, []int{10, 11, 12}},
+		{"tool", ledger.Filter{Tool: "GREP"}, []int{3}},
+		{"kind", ledger.Filter{Kinds: []toolcall.CallKind{toolcall.CallRun, toolcall.CallNet}}, []int{6, 8, 9, 14}},
+		{"outcome", ledger.Filter{Outcomes: []toolcall.Outcome{toolcall.Failed, toolcall.Unanswered}}, []int{6, 12, 14}},
+		{"range", ledger.Filter{From: 3, To: 5}, []int{3, 4, 5}},
+		{"text", ledger.Filter{Text: "testa"}, []int{6}},
+		{"effects", ledger.Filter{Effects: true, To: 6}, []int{4, 5, 6}},
+		{"messages", ledger.Filter{FromMessage: 2, ToMessage: 6}, []int{2, 3}},
+		{"nothing", ledger.Filter{Path: "nowhere.go"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []int
+			for _, e := range l.Select(tt.f) {
+				got = append(got, e.Seq)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+			if n := l.Counts(tt.f).Calls; n != len(tt.want) {
+				t.Errorf("counts %d, want %d", n, len(tt.want))
+			}
+		})
+	}
+	part := l.Between(2, 6)
+	if part.Len() != 2 || part.Entry(2).Seq != 2 {
+		t.Errorf("between: %d entries, first %d", part.Len(), part.Entry(2).Seq)
+	}
+	want := ledger.Counts{
+		Calls: 3, Superseded: 2, Bytes: 11,
+		Tools:    []ledger.NameCount{{Name: "read_file", Count: 2}, {Name: "grep", Count: 1}},
+		Kinds:    []ledger.NameCount{{Name: "read", Count: 3}},
+		Outcomes: []ledger.NameCount{{Name: "ok", Count: 3}},
+	}
+	if d := cmp.Diff(want, l.Counts(ledger.Filter{To: 3})); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestLedgerChanged(t *testing.T) {
+	l := ledgerOf(
+		readCall("/w/a.go", ""), editCall("a.go"), editCall("/w/a.go"), // one file, two spellings
+		writeCall("new.go"), bashCall("rm tmp.txt", ""), writeCall("tmp2.txt"), bashCall("rm -rf gen", ""),
+		writeCall("gen/x.go"), bashCall("rm -rf gen tmp2.txt", ""),
+		readCall("known.go", ""), writeCall("known.go"), // overwritten, not created
+		bashCall("git mv old.go renamed.go", ""),
+		callStep{"edit_file", `{"path":"failed.go"}`, "!no match"},
+		bashCall("echo x > made.txt && false", "!Exit code 1"),
+		callStep{"mcp__x__y", `{"path":"who.knows"}`, "ok"},
+		callStep{"apply_patch", "*** Begin Patch\n*** Add File: p.go\n+x\n*** End Patch", "Success. Updated the following files:\nM p.go"},
+	)
+	var got []string
+	for _, s := range l.Changed() {
+		got = append(got, fmt.Sprintf("%s %s %d #%d", s.State, s.Path, s.Count, s.Last))
+	}
+	want := []string{
+		"edit /w/a.go 2 #3", "create new.go 1 #4", "delete tmp.txt 1 #5", "delete tmp2.txt 2 #9", "delete gen 2 #9",
+		"delete gen/x.go 1 #9", "edit known.go 1 #11", "delete old.go 1 #12", "create renamed.go 1 #12",
+		"create made.txt 1 #14", "other who.knows 1 #15", "edit p.go 1 #16",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if r := ledgerSession().ReadOnly(); len(r) != 1 || r[0].Path != "src" {
+		t.Errorf("only read: %+v", r)
+	}
+}
+
+// Files go with their directory, however the two are spelled.
+func TestLedgerRemovedDirs(t *testing.T) {
+	in := func(dir, command string) callStep {
+		return callStep{"exec_command", fmt.Sprintf(`{"cmd":%q,"workdir":%q}`, command, dir), ""}
+	}
+	tests := []struct {
+		name  string
+		steps []callStep
+		want  string
+	}{
+		{"relative", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "")}, "delete d/a.go, delete d"},
+		{"a slash at the end", []callStep{writeCall("./d/a.go"), bashCall("rm -r ./d/", "")}, "delete ./d/a.go, delete ./d/"},
+		{"all in it", []callStep{writeCall("d/a.go"), bashCall("rm -rf d/*", "")}, "delete d/a.go, delete d/*"},
+		{"deep", []callStep{writeCall("d/e/f/a.go"), bashCall("rm -rf d", "")}, "delete d/e/f/a.go, delete d"},
+		{"absolute file, relative directory", []callStep{writeCall("/w/app/d/a.go"), writeCall("/w/app/d/e/b.go"), bashCall("rm -rf d", "")}, "delete /w/app/d/a.go, delete /w/app/d/e/b.go, delete d"},
+		{"absolute file, directory of the call", []callStep{writeCall("/w/app/d/a.go"), in("/w/app", "rm -rf d")}, "delete /w/app/d/a.go, delete d"},
+		{"absolute file, after cd", []callStep{writeCall("/w/app/d/a.go"), bashCall("cd /w/app && rm -rf d", "")}, "delete /w/app/d/a.go, delete d"},
+		{"both absolute", []callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /w/app/d", "")}, "delete /w/app/d/a.go, delete /w/app/d"},
+		{"absolute directory, root known", []callStep{in("/w/app", "cat x.go"), writeCall("d/a.go"), bashCall("rm -rf /w/app/d", "")}, "delete d/a.go, delete /w/app/d"},
+		{"two places could be meant", []callStep{writeCall("/w/one/d/a.go"), writeCall("/w/two/d/b.go"), bashCall("rm -rf d", "")}, "create /w/one/d/a.go, create /w/two/d/b.go, delete d"},
+		{"elsewhere", []callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /tmp/d", "")}, "create /w/app/d/a.go, delete /tmp/d"},
+		{"a longer name", []callStep{writeCall("/w/dd/a.go"), writeCall("dist2/b.go"), bashCall("rm -rf d dist", "")}, "create /w/dd/a.go, create dist2/b.go, delete d, delete dist"},
+		{"the directory is made anew", []callStep{writeCall("d/a.go"), bashCall("rm -rf d && mkdir d", "")}, "delete d/a.go, edit d"},
+		{"the file is made anew", []callStep{writeCall("/w/d/a.go"), bashCall("rm -rf d", ""), writeCall("/w/d/a.go")}, "create /w/d/a.go, delete d"},
+		{"made and removed by one call", []callStep{bashCall("mkdir d && touch d/a.go && rm -rf d", "")}, "delete d, delete d/a.go"},
+		{"removed, then made by one call", []callStep{writeCall("d/a.go"), bashCall("rm -rf d && touch d/a.go", "")}, "create d/a.go, delete d"},
+		{"the removal failed", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "!Exit code 1\nrm: d: Permission denied")}, "create d/a.go"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, s := range ledgerOf(tt.steps...).Changed() {
+				got = append(got, s.State.String()+" "+s.Path)
+			}
+			if got := strings.Join(got, ", "); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A million tokens of calls must cost well under 50 ms to describe and record.
+func BenchmarkLedger(b *testing.B) {
+	line := "\t\tif err := l.supersede(\"path\", i); err != nil { return err }\n"
+	t := transcript.NewTranscript()
+	size := 0
+	for i := 0; size < 4<<20; i++ {
+		id := fmt.Sprint(i)
+		var c callStep
+		switch i % 4 {
+		case 0:
+			c = readCall(fmt.Sprintf("/w/src/f%d.go", i%50), "")
+			c.answer = strings.Repeat(line, 150)
+		case 1:
+			c = callStep{"write_file", fmt.Sprintf(`{"path":"/w/src/f%d.go","content":%s}`, i%50, transcript.Plain(strings.Repeat(line, 100)).Literal()), "ok"}
+		case 2:
+			c = bashCall("cd /w && go test ./... 2>&1 | tail -50", strings.Repeat(line, 50)+"FAIL\n")
+		case 3:
+			c = bashCall("sed -n '1,200p' src/x.go | grep -n err", strings.Repeat(line, 80))
+		}
+		size += len(c.input) + len(c.answer)
+		t.Append(transcript.Assistant(transcript.Call(id, c.tool, c.input)))
+		r := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: transcript.Literal(transcript.Plain(c.answer).Literal())})}
+		t.Append(transcript.Results(r))
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		ledger.Of(t)
+	}
+}
+
+func BenchmarkLedgerRender(b *testing.B) {
+	var steps []callStep
+	for i := range 5000 {
+		p := fmt.Sprintf("src/pkg%d/file%d.go", i%40, i%700)
+		steps = append(steps, readCall(p, ""), editCall(p), bashCall(fmt.Sprintf("go test ./pkg%d", i%90), "ok"))
+	}
+	l := ledgerOf(steps...)
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Render(1<<30, 2000, nil)
+	}
+}
+
+func count(text string) int { return tokens.NewTokenizer(model.Model{}, nil).CountText(text) }

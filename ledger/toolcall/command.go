@@ -1,0 +1,323 @@
+package toolcall
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// shellEffect is what a script, or one command of it, does.
+type shellEffect struct {
+	kind     CallKind
+	harmless bool
+	paths    []PathChange
+}
+
+// weight orders effects by gravity. Looking something up on the net is graver than
+// reading, and less grave than any change.
+func (e shellEffect) weight() int {
+	if e.kind == CallNet && e.harmless {
+		return int(CallRead)*2 + 1
+	}
+	return int(e.kind) * 2
+}
+
+// describeShell fills in the facts of a call that runs a script.
+func describeShell(f *CallFacts, script string, literal bool) {
+	parsed := shell.Parse(script, literal)
+	total := scriptEffect(parsed, 0)
+	f.Kind, f.Harmless = total.kind, total.harmless
+	f.Paths = append(f.Paths, total.paths...)
+	top := topCommands(parsed)
+	if len(top) > 1 && top[0].Name() == "cd" && len(top[0].Words) > 1 {
+		if dir := top[0].Words[1]; !dir.Open && f.Dir == "" {
+			f.Dir = dir.Text
+		}
+		top = top[1:]
+	}
+	f.Steps = len(top) > 1
+	f.Filtered = isFiltered(top)
+	f.Command = text.OneLine(hideSecrets(strings.TrimSpace(script)), maxCommand)
+	if !parsed.Flow && !parsed.Cut {
+		if c := commandText(top); c != "" {
+			f.Command = text.OneLine(hideSecrets(c), maxCommand)
+		}
+	}
+}
+
+func topCommands(s shell.Script) []shell.Command {
+	var top []shell.Command
+	for _, c := range s.Cmds {
+		if !c.Nested {
+			top = append(top, c)
+		}
+	}
+	return top
+}
+
+// scriptEffect joins the effects of a script's commands.
+func scriptEffect(s shell.Script, depth int) shellEffect {
+	total := shellEffect{kind: CallRead, harmless: true}
+	pipe := 0 // where the paths of the current pipeline begin
+	for i := range s.Cmds {
+		c := &s.Cmds[i]
+		if c.Sep != "|" {
+			pipe = len(total.paths)
+		} else {
+			narrow(total.paths[pipe:], c)
+		}
+		e := commandEffect(c, depth)
+		total.harmless = total.harmless && e.harmless
+		if e.weight() > total.weight() {
+			total.kind = e.kind
+		}
+		for _, p := range e.paths {
+			if len(total.paths) < shell.MaxCommands && !slices.Contains(total.paths, p) {
+				total.paths = append(total.paths, p)
+			}
+		}
+	}
+	if s.Cut {
+		total.harmless, total.kind = false, max(total.kind, CallRun)
+	}
+	return total
+}
+
+// narrow notes that a filter lets only a part of what was read through.
+func narrow(paths []PathChange, filter *shell.Command) {
+	first, last, some := filterRange(filter)
+	for i := range paths {
+		switch p := &paths[i]; {
+		case p.Change != CallRead:
+		case !some && p.Whole():
+			p.First, p.Last = first, last
+		case first != 0 || last != 0 || some:
+			p.First, p.Last, p.Some = 0, 0, true
+		}
+	}
+}
+
+// filterRange says which lines of its input a filter shows: all of them, a range, or
+// some that cannot be told.
+func filterRange(c *shell.Command) (first, last int, some bool) {
+	args := c.Args()
+	switch c.Name() {
+	case "cat", "nl", "less", "more", "bat":
+		return 0, 0, false
+	case "head":
+		if n := countOption(args, 10); n > 0 {
+			return 1, n, false
+		}
+	case "tail":
+		if n := tailFrom(args); n > 0 {
+			return n, 0, false
+		}
+	case "sed":
+		if ops := operands(args, "ef", ""); len(ops) > 0 && slices.Contains(args, "-n") {
+			if first, last, ok := shell.LineRange(ops[0]); ok {
+				return first, last, false
+			}
+		}
+	}
+	return 0, 0, true
+}
+
+// countOption reads the number of lines of head: -n 20, -n20, -20 or the default.
+func countOption(args []string, def int) int {
+	for i, a := range args {
+		digits, short := strings.CutPrefix(a, "-")
+		if !short || digits == "" {
+			continue
+		}
+		digits = strings.TrimPrefix(strings.TrimPrefix(digits, "-lines="), "n")
+		if digits == "" && i+1 < len(args) {
+			digits = args[i+1]
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return def
+}
+
+// tailFrom reads the line that tail -n +K begins at.
+func tailFrom(args []string) int {
+	for i, a := range args {
+		rest, ok := strings.CutPrefix(a, "-n")
+		if ok && rest == "" && i+1 < len(args) {
+			rest = args[i+1]
+		}
+		if n, err := strconv.Atoi(rest); ok && err == nil && strings.HasPrefix(rest, "+") {
+			return n
+		}
+	}
+	return 0
+}
+
+// operands returns the arguments that are neither options nor values of options. values
+// has the letters of short options that take a value, longs the names of long ones that
+// do so without an equals sign.
+func operands(args []string, values, longs string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			return append(out, args[i+1:]...)
+		case strings.HasPrefix(a, "--"):
+			if slices.Contains(strings.Fields(longs), a[2:]) {
+				i++
+			}
+		case len(a) > 1 && a[0] == '-':
+			if at := strings.IndexAny(a[1:], values); at >= 0 && at == len(a)-2 {
+				i++
+			}
+		case a != "":
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// pathOperands turns operands into changes, leaving out what is no path as written.
+func pathOperands(c *shell.Command, ops []string, change CallKind) []PathChange {
+	var out []PathChange
+	for _, op := range ops {
+		if isPath(c, op) {
+			out = append(out, PathChange{Path: op, Change: change})
+		}
+	}
+	return out
+}
+
+// isPath reports whether a word of the command can be taken for a path as it stands.
+func isPath(c *shell.Command, s string) bool {
+	if s == "" || s == "-" || strings.HasPrefix(s, "/dev/") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
+		return false
+	}
+	if strings.Contains(s, " ") && strings.ContainsAny(s, "|(){}[]") {
+		return false // a script or a pattern that was taken for a file
+	}
+	for _, w := range c.Words {
+		if w.Text == s {
+			return !w.Open
+		}
+	}
+	return true
+}
+
+// redirEffect is what the redirections of a command do.
+func redirEffect(c *shell.Command) (paths []PathChange) {
+	for _, r := range c.Redirs {
+		t := r.Target.Text
+		if r.Target.Open || !isPath(c, t) {
+			continue
+		}
+		switch r.Op {
+		case ">", ">|", "&>":
+			paths = append(paths, PathChange{Path: t, Change: CallCreate})
+		case ">>", "&>>":
+			paths = append(paths, PathChange{Path: t, Change: CallEdit})
+		case ">&":
+			if strings.Trim(t, "0123456789-") != "" {
+				paths = append(paths, PathChange{Path: t, Change: CallCreate})
+			}
+		case "<":
+			paths = append(paths, PathChange{Path: t, Change: CallRead})
+		}
+	}
+	return paths
+}
+
+// writesStream reports whether a redirection of the command writes a file, named or not.
+func writesStream(c *shell.Command) bool {
+	for _, r := range c.Redirs {
+		if strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|" {
+			if !strings.HasPrefix(r.Target.Text, "/dev/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// commandEffect is what one command does, redirections included.
+func commandEffect(c *shell.Command, depth int) shellEffect {
+	e := shellEffect{kind: CallRead, harmless: true}
+	if len(c.Words) > 0 {
+		e = programEffect(c, depth)
+	}
+	if writesStream(c) {
+		e.harmless = false
+		e.kind = max(e.kind, CallCreate)
+	}
+	for _, p := range redirEffect(c) {
+		if p.Change == CallEdit && e.kind == CallCreate && len(e.paths) == 0 {
+			e.kind = CallEdit
+		}
+		e.paths = append(e.paths, p)
+	}
+	return e
+}
+
+// isFiltered reports whether the exit code of the script is that of a mere filter.
+func isFiltered(top []shell.Command) bool {
+	if len(top) < 2 {
+		return false
+	}
+	last := &top[len(top)-1]
+	if last.Sep == "||" { // cmd || true
+		return slices.Contains([]string{"true", "echo", ":", "exit"}, last.Name())
+	}
+	if last.Sep == ";" {
+		return last.Name() == "echo"
+	}
+	return last.Sep == "|"
+}
+
+// commandText writes the commands in one way: no redirections, no filters that only trim
+// output, one space between words.
+func commandText(top []shell.Command) string {
+	var b strings.Builder
+	for i := range top {
+		c := &top[i]
+		if b.Len() > 0 {
+			if c.Sep == "|" && isFilter(c) {
+				continue
+			}
+			if c.Sep != ";" && c.Sep != "&" {
+				b.WriteByte(' ')
+			}
+			b.WriteString(c.Sep)
+			b.WriteByte(' ')
+		}
+		words := slices.Clone(c.Assigns)
+		for _, w := range c.Words {
+			words = append(words, strings.Join(strings.Fields(w.Raw), " "))
+		}
+		b.WriteString(strings.Join(words, " "))
+		if c.Heredoc != "" {
+			h := fnv.New32a()
+			h.Write([]byte(c.Heredoc))
+			b.WriteString(" <<" + strconv.FormatUint(uint64(h.Sum32()), 16))
+		}
+		if b.Len() > 4*maxCommand {
+			break
+		}
+	}
+	return b.String()
+}
+
+func isFilter(c *shell.Command) bool {
+	switch c.Name() {
+	case "head", "tail", "grep", "egrep", "rg", "sed", "awk", "cut", "sort", "uniq", "wc", "cat", "tr", "less", "column", "jq", "tee", "nl":
+		return true
+	}
+	return false
+}

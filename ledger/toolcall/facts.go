@@ -1,0 +1,177 @@
+package toolcall
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CallKind says what a tool call does, or what it does to one path.
+type CallKind uint8
+
+// The kinds of call, gravest last except for CallOther: a call that does several things
+// has the gravest of their kinds. CallOther is what nobody knows, or what concerns only
+// the agent itself.
+const (
+	CallOther  CallKind = iota
+	CallRead            // looks at files or at the system
+	CallCreate          // writes whole files
+	CallEdit            // changes files
+	CallDelete          // removes files
+	CallRun             // runs a program: tests, builds, version control
+	CallNet             // talks to other machines
+)
+
+var callKindNames = []string{"other", "read", "create", "edit", "delete", "run", "net"}
+
+// String returns the kind's name as it appears in JSON output and queries.
+func (k CallKind) String() string { return nameAt(callKindNames, int(k)) }
+
+// MarshalText writes the kind's name.
+func (k CallKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the kind's name.
+func (k *CallKind) UnmarshalText(text []byte) error {
+	i := slices.Index(callKindNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("parse call kind %q: want one of %q", text, callKindNames)
+	}
+	*k = CallKind(i)
+	return nil
+}
+
+// Outcome says how a call ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Unanswered Outcome = iota // no result, or none yet
+	Succeeded
+	Failed
+)
+
+var outcomeNames = []string{"unanswered", "ok", "error"}
+
+// String returns the outcome's name as it appears in JSON output and queries.
+func (o Outcome) String() string { return nameAt(outcomeNames, int(o)) }
+
+// MarshalText writes the outcome's name.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads the outcome's name.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	i := slices.Index(outcomeNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("parse outcome %q: want one of %q", text, outcomeNames)
+	}
+	*o = Outcome(i)
+	return nil
+}
+
+func nameAt(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}
+
+// PathChange is what a call does to one path. The path is spelled as the agent spelled
+// it. CallOther means that the call names the path and nobody knows what it does there.
+// A rename is two of them: the old path deleted, the new one created.
+type PathChange struct {
+	Path   string   `json:"path"`
+	Change CallKind `json:"change"`
+	Source string   `json:"source,omitempty"` // copied or renamed from there
+
+	// What of the file was read: lines First to Last, counted from 1, both included;
+	// 0 leaves that end open. Some: parts that cannot be told, such as what a search
+	// found.
+	First int  `json:"first,omitempty"`
+	Last  int  `json:"last,omitempty"`
+	Some  bool `json:"some,omitempty"`
+}
+
+// whole reports whether the path was read from beginning to end.
+func (p PathChange) Whole() bool { return !p.Some && p.First <= 1 && p.Last == 0 }
+
+// covers reports whether a read shows all that an earlier read of the same path showed.
+func (p PathChange) Covers(old PathChange) bool {
+	switch {
+	case p.Whole():
+		return true
+	case p.Some || old.Some:
+		return false
+	}
+	return p.First <= max(old.First, 1) && (p.Last == 0 || old.Last != 0 && old.Last <= p.Last)
+}
+
+// changes reports whether the path is different afterwards, as far as anybody knows.
+func (p PathChange) Changes() bool { return p.Change != CallRead }
+
+// CallFacts is what a tool call says by itself, before it is answered. It is small
+// whatever the size of the call. It is not stored: it is found again from the call's message.
+type CallFacts struct {
+	Tool string   `json:"tool"`
+	Args string   `json:"args,omitempty"` // the arguments that matter, on one line, without secrets
+	Kind CallKind `json:"kind"`
+
+	// Harmless: the call changes nothing outside the conversation. Tools and commands
+	// that are not known are not harmless.
+	Harmless bool `json:"harmless,omitempty"`
+
+	Paths []PathChange `json:"paths,omitempty"`
+
+	// Command is a shell command without what does not matter to it (the directory,
+	// redirected streams, filters of its output): equal commands do the same thing. Dir
+	// is where it runs, if the call says so.
+	Command string `json:"command,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+
+	// Steps: several commands, so that some may have been done although the call failed.
+	// Filtered: another program had the last word, so that the exit code may not be the
+	// command's own.
+	Steps    bool `json:"steps,omitempty"`
+	Filtered bool `json:"filtered,omitempty"`
+
+	// Signature is equal for two calls that ask for the same thing.
+	Signature string `json:"signature"`
+}
+
+// own returns the facts in memory of their own: they live longer than the call.
+func (f CallFacts) own() CallFacts {
+	f.Tool, f.Args, f.Command, f.Dir = strings.Clone(f.Tool), strings.Clone(f.Args), strings.Clone(f.Command), strings.Clone(f.Dir)
+	f.Signature = strings.Clone(f.Signature)
+	f.Paths = ownPaths(f.Paths)
+	return f
+}
+
+// own returns the facts in memory of their own.
+func (f ResultFacts) own() ResultFacts {
+	f.ErrorLine, f.Touched = strings.Clone(f.ErrorLine), ownPaths(f.Touched)
+	return f
+}
+
+func ownPaths(list []PathChange) []PathChange {
+	for i := range list {
+		list[i].Path, list[i].Source = strings.Clone(list[i].Path), strings.Clone(list[i].Source)
+	}
+	return list
+}
+
+// Repeats reports whether the call asks for the same thing as another one.
+func (f CallFacts) Repeats(g CallFacts) bool { return f.Signature == g.Signature }
+
+// ResultFacts is what a tool's result says, judged by the call that it answers.
+type ResultFacts struct {
+	Outcome   Outcome `json:"outcome"`
+	ErrorLine string  `json:"error,omitempty"` // the most telling line of a failure, verbatim
+	ExitCode  *int    `json:"exit_code,omitempty"`
+	Lines     int     `json:"lines"`
+	Bytes     int     `json:"bytes"`
+	// Unchanged: it shows nothing, it says that an earlier result still holds.
+	Unchanged bool `json:"unchanged,omitempty"`
+
+	// Touched holds paths that only the result tells about, or tells better than the
+	// call: a file that was created rather than overwritten.
+	Touched []PathChange `json:"touched,omitempty"`
+}

@@ -1,0 +1,386 @@
+package toolcall
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// How much of a result's ends is looked at to learn how the call ended.
+const (
+	headLook = 4 << 10
+	tailLook = 8 << 10
+	nearEnd  = 2 << 10
+)
+
+// DescribeResult derives the facts of a result, given the facts of its call: the same
+// text is an answer to one call and a failure of another. It is a pure function; it reads
+// the text once for its size and otherwise only at both ends.
+func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
+	text := r.Text()
+	f := ResultFacts{Outcome: Succeeded, Bytes: len(text), Lines: strings.Count(text, "\n")}
+	if text != "" && text[len(text)-1] != '\n' {
+		f.Lines++
+	}
+	head, tail := text[:min(len(text), headLook)], text[max(0, len(text)-tailLook):]
+	runs := call.Command != "" || call.Kind == CallRun
+	if code, ok := exitCode(head, tail, runs || isPatchEnvelope(head)); ok {
+		f.ExitCode = &code
+	}
+	switch {
+	case r.Error:
+		f.Outcome = Failed
+	case f.ExitCode != nil && *f.ExitCode != 0:
+		if !foundNothing(call, *f.ExitCode, head) {
+			f.Outcome = Failed
+		}
+	case saysFailed(call, head):
+		f.Outcome = Failed
+	case call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
+		f.Outcome = Failed
+	}
+	if f.Outcome == Failed {
+		f.ErrorLine = tellingLine(call, head, tail, len(text))
+	} else {
+		f.Touched = touched(call, head)
+		f.Unchanged = call.Kind == CallRead && saysUnchanged(text)
+	}
+	return f.own()
+}
+
+// saysUnchanged recognizes the notes with which agents answer the reading of a file that
+// they have shown already: Claude Code's, and pleat's own.
+func saysUnchanged(text string) bool {
+	return len(text) < 600 && (strings.HasPrefix(text, "[unchanged ") || strings.HasPrefix(text, "File unchanged since last read."))
+}
+
+// isPatchEnvelope recognizes {"output":…,"metadata":{"exit_code":…}}.
+func isPatchEnvelope(head string) bool { return strings.HasPrefix(head, `{"output":`) }
+
+// exitCode finds the exit code that agents write before or after a command's output.
+// Only the agents' own lines are looked at: the output itself may say anything.
+func exitCode(head, tail string, runs bool) (int, bool) {
+	if !runs {
+		return 0, false
+	}
+	if isPatchEnvelope(head) {
+		if i := strings.LastIndex(tail, `"exit_code":`); i >= 0 {
+			return leadingInt(tail[i+len(`"exit_code":`):])
+		}
+		return 0, false
+	}
+	n := 0
+	for line := range strings.Lines(head) {
+		line = strings.TrimSpace(line)
+		if n++; n > 6 || line == "" || line == "Output:" {
+			break
+		}
+		if code, ok := exitLine(line, headExits); ok {
+			return code, true
+		}
+		if !isEnvelope(line) {
+			break
+		}
+	}
+	end := strings.TrimRight(tail, " \r\n")
+	for range 4 {
+		i := strings.LastIndexByte(end, '\n')
+		line := strings.TrimSpace(end[i+1:])
+		if code, ok := exitLine(line, tailExits); ok {
+			return code, true
+		}
+		if i < 0 || !followsExit(line) {
+			break
+		}
+		end = end[:i]
+	}
+	return 0, false
+}
+
+// What agents write before and after the output to say how a command ended.
+var (
+	headExits = []string{"Exit code: ", "Exit Code: ", "Exit code ", "exit code: ", "exit_code: ", "Process exited with code ", "Command failed with exit code "}
+	tailExits = []string{
+		"Command exited with code ", "<exited with exit code ", "[exit code: ", "[Exit code: ", "(exit code ", "Exit Code: ",
+		"Command failed with exit code ", "The command completed with exit code ", "[Command finished with exit code ",
+	}
+)
+
+// followsExit recognizes lines that may stand behind the exit code.
+func followsExit(line string) bool {
+	for _, p := range []string{"Process Group PGID:", "Signal:", "Error:", "Background PIDs:", "</"} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// exitLine reads the exit code of a line that begins in one of the given ways.
+func exitLine(line string, prefixes []string) (int, bool) {
+	for _, prefix := range prefixes {
+		if rest, ok := strings.CutPrefix(line, prefix); ok && len(rest) < 12 {
+			return leadingInt(rest)
+		}
+	}
+	return 0, false
+}
+
+func leadingInt(s string) (int, bool) {
+	s = strings.TrimSpace(s)
+	end := 0
+	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || end == 0 && s[end] == '-') {
+		end++
+	}
+	n, err := strconv.Atoi(s[:end])
+	return n, err == nil
+}
+
+// foundNothing reports whether a search ended with 1 because there was nothing to find.
+func foundNothing(call CallFacts, code int, head string) bool {
+	if code != 1 || call.Kind != CallRead {
+		return false
+	}
+	for line := range strings.Lines(head) {
+		if line = strings.TrimSpace(line); line != "" && !isEnvelope(line) && !strings.HasPrefix(line, "No matches") && line != "(no output)" {
+			return false
+		}
+	}
+	return true
+}
+
+// isEnvelope recognizes the lines that agents put around a command's output.
+func isEnvelope(line string) bool {
+	if _, ok := exitLine(line, headExits); ok {
+		return true
+	}
+	if _, ok := exitLine(line, tailExits); ok {
+		return true
+	}
+	switch line {
+	case "Output:", "Stdout:", "Stderr:", "<tool_use_error>", "Traceback (most recent call last):":
+		return true
+	}
+	for _, p := range []string{"Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ", "Command: ", "Directory: ", "Process Group PGID: "} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// failurePrefixes begin the results of tools that failed, whatever the tool.
+var failurePrefixes = []string{
+	"<tool_use_error>", "[Request interrupted", "[Operation Cancelled]", "The user doesn't want to ", "apply_patch verification failed",
+	"Error executing tool", "Error calling tool", "Tool execution failed", "Tool execution aborted", "MCP error ", "Failed to apply patch", "patch rejected",
+	"Permission to use ", "Permission denied and could not request permission", "User rejected", "Request failed with status code ",
+	"The user denied", "User denied", "Operation cancelled",
+}
+
+// shortFailures begin failures too, but also files and output; they count only in a
+// short answer to a tool that is no command.
+var shortFailures = []string{
+	"Error:", "Error ", "error:", "ERROR:", "ENOENT", "EACCES", "File not found", "File does not exist", "No such file", "Path does not exist",
+	"Could not find ", "Cannot ", "Failed to ", "Unable to ", "Invalid ", "You must read ", "Unknown tool", "Permission denied", "String to replace not found", "No replacement was performed",
+}
+
+// saysFailed reports whether the result, by its first words, is a failure.
+func saysFailed(call CallFacts, head string) bool {
+	head = strings.TrimLeft(head, " \r\n\t")
+	for _, p := range failurePrefixes {
+		if strings.HasPrefix(head, p) {
+			return true
+		}
+	}
+	if strings.HasPrefix(head, "{") {
+		compact := strings.ReplaceAll(head[:min(len(head), 64)], " ", "")
+		for _, p := range []string{`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`, `{"type":"error"`, `{"status":"error"`} {
+			if strings.HasPrefix(compact, p) && !strings.HasPrefix(compact, `{"error":""`) {
+				return true
+			}
+		}
+	}
+	if call.Command != "" || len(head) > 600 {
+		return false
+	}
+	for _, p := range shortFailures {
+		if strings.HasPrefix(head, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// failureMarks begin lines that test runners, compilers and shells write only when
+// something failed. They count at the end of the output of a command whose exit code is
+// not known.
+var failureMarks = []string{
+	"FAIL\t", "--- FAIL: ", "FAIL: ", "FAILED ", "FAILED (", "npm ERR!", "npm error ", "error: could not compile", "error[E", "panic: ", "fatal: ",
+	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):", "FATAL ERROR",
+	"Error: Cannot find module", " ELIFECYCLE ", "bash: ", "zsh: ", "sh: ",
+}
+
+// failureMark returns the first line that says a command failed, or nothing.
+func failureMark(tail string) string {
+	for line := range strings.Lines(tail) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") || strings.HasSuffix(line, ": command not found") ||
+			strings.HasPrefix(line, "=") && strings.Contains(line, " failed") && strings.Contains(line, " in ") {
+			return line
+		}
+		for _, m := range failureMarks {
+			if strings.HasPrefix(line, m) && (!strings.HasSuffix(m, "sh: ") || strings.Contains(line, "not found") || strings.Contains(line, "No such file")) {
+				return line
+			}
+		}
+	}
+	return ""
+}
+
+// maxErrorLine bounds the length of a failure's line in bytes.
+const maxErrorLine = 240
+
+// tellingLine chooses the most telling line of a failure. A tool says at once what is
+// wrong; in the output of a command it is the first line that names an error the way
+// programs do, else the first that sounds like one, else the first line at all.
+func tellingLine(call CallFacts, head, tail string, size int) string {
+	txt := head
+	if rest := size - len(head); rest > 0 { // the tail from its first whole line that is not in the head
+		tail = tail[max(0, len(tail)-rest):]
+		txt += tail[strings.IndexByte(tail, '\n')+1:]
+	}
+	if isPatchEnvelope(txt) {
+		txt = strings.TrimPrefix(strings.ReplaceAll(txt, `\n`, "\n"), `{"output":"`)
+	}
+	txt = strings.TrimPrefix(txt, "<tool_use_error>")
+	best, rank := "", 0
+	for raw := range strings.Lines(txt) {
+		line := strings.TrimSpace(raw)
+		if line == "" || isEnvelope(line) {
+			continue
+		}
+		n := 4
+		if call.Command != "" {
+			n = telling(raw, call.Kind)
+		}
+		if n > rank {
+			best, rank = line, n
+		}
+		if rank == 4 {
+			break
+		}
+	}
+	best = strings.TrimSuffix(best, "</tool_use_error>")
+	return strings.ToValidUTF8(text.CutText(best, maxErrorLine), "")
+}
+
+// The parts of lines that programs write about errors, and words that only sound so.
+var (
+	errorParts = newPartSet(
+		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:", "CONFLICT", "AssertionError",
+		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied", "permission denied",
+		"cannot find", "verification failed", "npm ERR!", "doesn't want to",
+	)
+	errorWords = newPartSet(
+		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid", "xpected", "refused",
+		"timed out", "nknown", "rejected",
+	)
+)
+
+// telling ranks a line of a command's output by how much it says about a failure, from 1
+// to 4. What a command that only reads shows is other people's text: of that only the
+// lines count that begin with a program's name.
+func telling(raw string, kind CallKind) int {
+	raw = raw[:min(len(raw), 2000)]
+	line := strings.TrimSpace(raw)
+	if name, _, ok := strings.Cut(line, ": "); kind == CallRead {
+		if ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz()0123456789:") == "" {
+			return 4
+		}
+		return 2
+	}
+	switch {
+	case strings.HasPrefix(line, "=== "), strings.HasPrefix(line, "> "), strings.HasPrefix(line, "$ "), strings.HasPrefix(line, "ok "),
+		strings.Contains(line, " INFO "), strings.Contains(line, " DEBUG "):
+		return 1
+	case errorParts.in(line), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
+		return 4
+	case errorWords.in(line):
+		return 3
+	}
+	return 2
+}
+
+// A partSet finds whether one of several texts occurs in a line, in one pass.
+type partSet [256][]string // by first byte
+
+func newPartSet(parts ...string) *partSet {
+	var set partSet
+	for _, p := range parts {
+		set[p[0]] = append(set[p[0]], p)
+	}
+	return &set
+}
+
+func (set *partSet) in(line string) bool {
+	for i := range len(line) {
+		for _, p := range set[line[i]] {
+			if strings.HasPrefix(line[i:], p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isPlace recognizes a compiler's message: path:line: or path:line:column: in front.
+func isPlace(line string) bool {
+	file, rest, ok := strings.Cut(line, ":")
+	if !ok || file == "" || strings.ContainsAny(file, " \t\"'(") || !strings.Contains(file, ".") {
+		return false
+	}
+	digits := 0
+	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+		digits++
+	}
+	return digits > 0 && digits < len(rest) && rest[digits] == ':' && strings.Contains(rest[digits:], " ")
+}
+
+// touched reads what a result says about the files it changed.
+func touched(call CallFacts, head string) []PathChange {
+	if call.Kind != CallCreate && call.Kind != CallEdit && call.Kind != CallDelete {
+		return nil
+	}
+	if isPatchEnvelope(head) {
+		head = strings.ReplaceAll(head, `\n`, "\n")
+	}
+	if _, list, ok := strings.Cut(head, "Updated the following files:\n"); ok {
+		return listedFiles(list)
+	}
+	if call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" {
+		for _, p := range []string{"has been updated", "Successfully overwrote", "overwritten", "Successfully modified"} {
+			if strings.Contains(head[:min(len(head), 512)], p) {
+				return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
+			}
+		}
+	}
+	return nil
+}
+
+// listedFiles reads lines of the form "M path".
+func listedFiles(list string) []PathChange {
+	kinds := map[string]CallKind{"A": CallCreate, "M": CallEdit, "D": CallDelete}
+	var out []PathChange
+	for line := range strings.Lines(list) {
+		mark, file, ok := strings.Cut(strings.TrimSpace(line), " ")
+		kind, known := kinds[mark]
+		if !ok || !known || len(out) == shell.MaxCommands {
+			break
+		}
+		out = append(out, PathChange{Path: file, Change: kind})
+	}
+	return out
+}

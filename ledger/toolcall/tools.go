@@ -1,0 +1,343 @@
+package toolcall
+
+import (
+	"encoding/hex"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// A toolShape says how the arguments of a family of tools are to be read.
+type toolShape uint8
+
+const (
+	shapePlain  toolShape = iota // nothing but members
+	shapeFile                    // a file, or several, named by members
+	shapeSearch                  // a pattern and where to look
+	shapeShell                   // a command
+	shapePatch                   // a patch
+	shapeEditor                  // a member "command" says what is done to the file
+	shapeMove                    // a file and its new name
+	shapeLookup                  // an address, or a query
+)
+
+// A toolRule is what the ledger knows of a tool.
+type toolRule struct {
+	kind     CallKind
+	shape    toolShape
+	harmless bool
+}
+
+// toolRules has the tools of the common agents by their names in lower case without
+// separators: Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Cline, Cursor and
+// others that follow them, and pleat's own.
+var toolRules = makeToolRules(map[toolRule]string{
+	{CallRead, shapeFile, true}: `read readfile view viewfile viewimage openfile cat readmanyfiles readmultiplefiles notebookread
+		ls list listdir listdirectory listfiles tree getfilecontents lsp`,
+	{CallRead, shapeSearch, true}: `grep grepsearch rg glob globtool findfiles searchfilecontent searchfiles codebasesearch
+		codesearch filesearch semanticsearch ripgrep searchtext findinfiles`,
+	{CallCreate, shapeFile, false}: `write writefile create createfile filewrite newfile savefile writetofile createdirectory mkdir`,
+	{CallEdit, shapeFile, false}: `edit editfile fileedit multiedit strreplace replace replaceinfile searchreplace insert insertedit
+		inserteditintofile notebookedit editnotebook editnotebookfile applydiff multireplacestringinfile replacestringinfile appendfile`,
+	{CallDelete, shapeFile, false}: `delete deletefile removefile rm`,
+	{CallEdit, shapeMove, false}:   `move movefile rename renamefile`,
+	{CallEdit, shapeEditor, false}: `strreplaceeditor strreplacebasededittool texteditor`,
+	{CallEdit, shapePatch, false}:  `applypatch patch`,
+	{CallRun, shapeShell, false}:   `bash shell shellcommand execcommand runshellcommand localshell localshellcall containerexec executecommand runcommand runinterminal runterminalcmd terminal powershell pwsh execute exec unifiedexec executebash zsh sh cmd`,
+	{CallRun, shapePlain, false}:   `writestdin writebash killshell killbash stopbash python ipython executecode runcode executepython codeinterpreter`,
+	{CallRead, shapePlain, true}:   `bashoutput readbash listbash taskoutput agentoutput tasklist taskget todoread unfold search ledger getdiagnostics diagnostics geterrors listmcpresources readmcpresource readagent listagents`,
+	{CallNet, shapeLookup, true}:   `webfetch websearch fetch webreader googlewebsearch fetchurl fetchwebpage readurl searchweb urlfetch`,
+	{CallNet, shapeLookup, false}:  `httprequest browser browseraction`,
+	{CallOther, shapePlain, true}:  `todowrite todo todos updateplan reportintent taskcreate taskupdate taskstop enterplanmode exitplanmode planexit planenter askuser askuserquestion question requestuserinput askfollowupquestion skill loadskill activateskill invalid think sequentialthinking calc note pin compact toolsearch getgoal creategoal updategoal updatetodolist writetodos attemptcompletion switchmode fetchcopilotclidocumentation`,
+	{CallOther, shapePlain, false}: `task agent delegate spawnagent delegatetask newtask sql savememory memory storememory`,
+})
+
+func makeToolRules(byRule map[toolRule]string) map[string]toolRule {
+	rules := make(map[string]toolRule)
+	for rule, names := range byRule {
+		for _, name := range strings.Fields(names) {
+			rules[name] = rule
+		}
+	}
+	return rules
+}
+
+// toolKey brings a tool's name into the form of the table.
+func toolKey(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.HasPrefix(name, "functions.") {
+		name = name[i+1:]
+	}
+	key := make([]byte, 0, 32)
+	for i := range min(len(name), 64) {
+		switch c := name[i]; {
+		case c == '_' || c == '-' || c == '.' || c == ' ':
+		case 'A' <= c && c <= 'Z':
+			key = append(key, c|0x20)
+		default:
+			key = append(key, c)
+		}
+	}
+	return string(key)
+}
+
+// The names that the common agents give to the same arguments.
+var (
+	pathArgs    = []string{"file_path", "filePath", "path", "absolute_path", "abs_path", "file", "filename", "notebook_path", "target_file", "relative_path", "uri", "dir_path", "directory", "dirPath", "target_directory", "DirectoryPath", "AbsolutePath", "TargetFile", "dir"}
+	listArgs    = []string{"paths", "files", "file_paths", "filePaths"}
+	commandArgs = []string{"command", "cmd", "script", "CommandLine", "commands", "code"}
+	dirArgs     = []string{"workdir", "cwd", "working_directory", "directory", "dir_path", "Cwd", "dir"}
+	// asideArgs do not change what a call asks for.
+	asideArgs = []string{"description", "explanation", "instruction", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "initial_wait", "justification", "is_background", "login", "requires_approval", "task_progress"}
+)
+
+// DescribeCall derives the facts of a call from the call alone. It knows the tools of
+// the common agents; of any other tool it keeps the small arguments and the paths, and
+// takes it for one that changes something. It is a pure function, and cheap: of large
+// arguments only the members that matter are decoded.
+func DescribeCall(c transcript.ToolCall) CallFacts {
+	input := c.Input.String()
+	args := CallArgs([]byte(input))
+	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
+	rule, known := toolRules[toolKey(c.Name)]
+	if !known {
+		rule = toolRule{kind: CallOther, shape: shapePlain}
+	}
+	f.Kind, f.Harmless = rule.kind, rule.harmless
+	switch rule.shape {
+	case shapeShell:
+		describeShellCall(&f, args, input)
+	case shapePatch:
+		describePatchCall(&f, args, input)
+	case shapeEditor:
+		describeEditorCall(&f, args)
+	case shapeFile:
+		describeFileCall(&f, args)
+	case shapeSearch:
+		describeSearchCall(&f, args)
+	case shapeMove:
+		describeMoveCall(&f, args)
+	case shapeLookup:
+		f.Args = text.OneLine(hideSecrets(ArgText(args, "url", "query", "prompt", "q", "uri")), MaxArgs)
+	default:
+		describePlainCall(&f, args, input, known)
+	}
+	if f.Args == "" {
+		f.Args = hideSecrets(plainArgs(args))
+	}
+	if f.Signature == "" {
+		f.Signature = callSignature(c.Name, args, input)
+	}
+	return f.own()
+}
+
+// callSignature hashes a call without regard to the order of its members.
+func callSignature(name string, args []callArg, input string) string {
+	h := fnv.New64a()
+	if len(args) == 0 {
+		h.Write([]byte(input))
+	}
+	sum := h.Sum64()
+	for _, a := range args {
+		if slices.Contains(asideArgs, a.name) {
+			continue
+		}
+		h.Reset()
+		h.Write([]byte(a.name))
+		h.Write([]byte{0})
+		h.Write(a.raw)
+		sum += h.Sum64()
+	}
+	h.Reset()
+	h.Write([]byte(name))
+	h.Write([]byte{0})
+	h.Write(strconv.AppendUint(nil, sum, 16))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// callPaths returns the paths that members with the usual names hold.
+func callPaths(args []callArg) []string {
+	var out []string
+	if p := ArgText(args, pathArgs...); p != "" {
+		out = append(out, p)
+	}
+	for _, p := range argTexts(args, listArgs...) {
+		if p != "" && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func describeFileCall(f *CallFacts, args []callArg) {
+	key := toolKey(f.Tool)
+	lists := strings.HasPrefix(key, "l") || key == "tree" // ls, list_dir, lsp …
+	for _, p := range callPaths(args) {
+		change := PathChange{Path: p, Change: f.Kind}
+		if f.Kind == CallRead {
+			change.First, change.Last = readRange(args)
+			change.Some = lists
+		}
+		f.Paths = append(f.Paths, change)
+	}
+	f.Args = pathGist(f.Paths)
+}
+
+// readRange reads which lines are asked for: offset and limit, start and end, or a pair.
+func readRange(args []callArg) (first, last int) {
+	if a, ok := argument(args, "view_range", "range", "line_range"); ok {
+		if pair := a.elements(); len(pair) == 2 {
+			first, _ = strconv.Atoi(string(pair[0]))
+			last, _ = strconv.Atoi(string(pair[1]))
+			return max(first, 0), max(last, 0)
+		}
+	}
+	first = argInt(args, "offset", "start_line", "startLine", "start_line_one_indexed", "StartLine", "line_start")
+	last = argInt(args, "end_line", "endLine", "end_line_one_indexed_inclusive", "EndLine", "line_end")
+	if limit := argInt(args, "limit", "max_lines"); last == 0 && limit > 0 {
+		last = max(first, 1) + limit - 1
+	}
+	return max(first, 0), max(last, 0)
+}
+
+// pathGist shows paths with their line ranges.
+func pathGist(paths []PathChange) string {
+	parts := make([]string, 0, len(paths))
+	for _, p := range paths {
+		s := p.Path
+		if p.First > 0 || p.Last > 0 {
+			s += ":" + strconv.Itoa(max(p.First, 1)) + "-"
+			if p.Last > 0 {
+				s += strconv.Itoa(p.Last)
+			}
+		}
+		parts = append(parts, s)
+	}
+	return text.OneLine(strings.Join(parts, ", "), MaxArgs)
+}
+
+func describeSearchCall(f *CallFacts, args []callArg) {
+	pattern := ArgText(args, "pattern", "query", "regex", "glob_pattern", "q", "text")
+	f.Args = text.OneLine(pattern, MaxArgs/2)
+	for _, p := range callPaths(args) {
+		f.Paths = append(f.Paths, PathChange{Path: p, Change: CallRead, Some: true})
+	}
+	if g := ArgText(args, "glob", "include", "file_pattern", "includePattern"); g != "" {
+		f.Args += " in " + text.OneLine(g, maxArg)
+	}
+	if len(f.Paths) > 0 {
+		f.Args += " in " + pathGist(f.Paths)
+	}
+	f.Args = text.OneLine(f.Args, MaxArgs)
+}
+
+func describeShellCall(f *CallFacts, args []callArg, input string) {
+	script := ""
+	key := toolKey(f.Tool)
+	literal := key == "powershell" || key == "pwsh" || key == "cmd" // their backslashes do not quote
+	switch argv := argTexts(args, commandArgs...); {
+	case len(argv) == 1:
+		script = argv[0]
+	case len(argv) > 1:
+		script, literal = argvScript(argv)
+	case len(args) == 0 && !strings.HasPrefix(strings.TrimSpace(input), "{"):
+		script = input // a tool that takes plain text
+	}
+	if dir := ArgText(args, dirArgs...); dir != "" {
+		f.Dir = dir
+	}
+	if script == "" {
+		f.Args = plainArgs(args)
+		return
+	}
+	describeShell(f, script, literal)
+	f.Args = text.OneLine(hideSecrets(strings.TrimSpace(script)), MaxArgs)
+	f.Signature = callSignature("shell", []callArg{{"dir", []byte(f.Dir)}, {"command", []byte(script)}}, "")
+}
+
+// argvScript turns an argument vector into a script: that of bash -lc "script", or the
+// words themselves, quoted where they must be.
+func argvScript(argv []string) (script string, literal bool) {
+	base := argv[0][strings.LastIndexAny(argv[0], `/\`)+1:]
+	switch strings.ToLower(strings.TrimSuffix(base, ".exe")) {
+	case "bash", "sh", "zsh", "dash":
+		if len(argv) == 3 && strings.HasPrefix(argv[1], "-") && strings.HasSuffix(argv[1], "c") {
+			return argv[2], false
+		}
+	case "powershell", "pwsh", "cmd":
+		if n := len(argv); n > 2 {
+			return argv[n-1], true
+		}
+	}
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		if words[i] = w; w == "" || strings.ContainsAny(w, " \t\n;&|<>()$`\"'\\#*?") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " "), false
+}
+
+func describePatchCall(f *CallFacts, args []callArg, input string) {
+	patch := ArgText(args, "input", "patch", "patchText", "patch_text", "diff")
+	if patch == "" && len(args) == 0 {
+		patch = input
+	}
+	f.Paths = patchPaths(patch)
+	if p := ArgText(args, pathArgs...); p != "" && len(f.Paths) == 0 {
+		f.Paths = []PathChange{{Path: p, Change: CallEdit}}
+	}
+	if k := gravest(f.Paths); k != CallOther {
+		f.Kind = k
+	}
+	f.Args = patchGist(f.Paths)
+}
+
+// describeEditorCall reads the editor tools whose member "command" is a verb.
+func describeEditorCall(f *CallFacts, args []callArg) {
+	switch ArgText(args, "command") {
+	case "view":
+		f.Kind, f.Harmless = CallRead, true
+	case "create":
+		f.Kind = CallCreate
+	case "delete":
+		f.Kind = CallDelete
+	case "rename":
+		describeMoveCall(f, args)
+		return
+	}
+	describeFileCall(f, args)
+}
+
+func describeMoveCall(f *CallFacts, args []callArg) {
+	from := ArgText(args, "source", "old_path", "from", "oldPath", "source_path", "path", "src")
+	to := ArgText(args, "destination", "new_path", "to", "newPath", "destination_path", "target", "dst")
+	if from == "" || to == "" {
+		return
+	}
+	f.Paths = []PathChange{{Path: from, Change: CallDelete}, {Path: to, Change: CallCreate, Source: from}}
+	f.Args = text.OneLine(from+" -> "+to, MaxArgs)
+}
+
+// describePlainCall keeps the small arguments; of an unknown tool also the paths, since
+// it may do anything to them.
+func describePlainCall(f *CallFacts, args []callArg, input string, known bool) {
+	if len(args) == 0 {
+		if !strings.HasPrefix(strings.TrimSpace(input), "{") {
+			f.Args = text.OneLine(hideSecrets(input), MaxArgs)
+		}
+		return
+	}
+	f.Args = hideSecrets(plainArgs(args, asideArgs[1:]...))
+	if known {
+		return
+	}
+	for _, p := range callPaths(args) {
+		if !strings.ContainsAny(p, "\n") && len(p) < 1024 {
+			f.Paths = append(f.Paths, PathChange{Path: p, Change: CallOther})
+		}
+	}
+}

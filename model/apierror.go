@@ -1,0 +1,183 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrorKind says what a provider's refusal means for the caller: not which words it
+// used, but which of the few possible reactions is right.
+type ErrorKind uint8
+
+// The kinds of error. The comment says what helps.
+const (
+	ErrorUnknown           ErrorKind = iota // nothing known fits
+	ErrorTooLong                            // the prompt has too many tokens: fold, then send again
+	ErrorTooLarge                           // the request has too many bytes: fold images and documents first
+	ErrorRateLimited                        // wait, then send the same bytes
+	ErrorOverloaded                         // wait, then send the same bytes
+	ErrorServer                             // the provider failed: send the same bytes
+	ErrorTimeout                            // the provider gave up waiting: send the same bytes
+	ErrorAuth                               // the key or token is wrong
+	ErrorPermission                         // the key is right and may not do this
+	ErrorBilling                            // no credit, or a spending limit was reached
+	ErrorNotFound                           // the model or endpoint does not exist
+	ErrorRefused                            // a content filter refused the prompt
+	ErrorThinkingBinding                    // thinking stands behind a prefix that changed: drop it, or restore the prefix
+	ErrorThinkingModified                   // thinking of the newest answer is not as it was: restore its bytes
+	ErrorThinkingSignature                  // a signature does not verify by itself: remove the thinking
+	ErrorThinkingMissing                    // a tool call lacks the signature it came with
+	ErrorReasoningPairing                   // reasoning and the item it belongs to were separated
+	ErrorEncryptedContent                   // encrypted reasoning of another account or model: remove it
+	ErrorPreviousResponse                   // the server does not know the response referred to: send everything
+	ErrorToolPairing                        // calls and results do not match
+	ErrorInvalid                            // the request is malformed in another way
+)
+
+var errorKindNames = [...]string{
+	"unknown", "too_long", "too_large", "rate_limited", "overloaded", "server", "timeout", "auth", "permission",
+	"billing", "not_found", "refused", "thinking_binding", "thinking_modified", "thinking_signature",
+	"thinking_missing", "reasoning_pairing", "encrypted_content", "previous_response", "tool_pairing", "invalid",
+}
+
+// String returns the kind's name as it appears in logs and metrics.
+func (k ErrorKind) String() string {
+	if int(k) < len(errorKindNames) {
+		return errorKindNames[k]
+	}
+	return errorKindNames[ErrorUnknown]
+}
+
+var errorHints = [...]string{
+	ErrorTooLong:           "fold more of the conversation and send it again",
+	ErrorTooLarge:          "fold images and documents first, they are most of the bytes",
+	ErrorRateLimited:       "wait and send the same request again",
+	ErrorOverloaded:        "wait and send the same request again",
+	ErrorServer:            "the provider failed; send the same request again",
+	ErrorTimeout:           "the provider gave up waiting; send the same request again",
+	ErrorAuth:              "check the API key and which provider it is for",
+	ErrorPermission:        "the key is not allowed to do this; check its workspace and the model's availability",
+	ErrorBilling:           "check the account's credit and spending limits",
+	ErrorNotFound:          "check the model's name and the base URL",
+	ErrorRefused:           "a content filter of the provider refused the prompt",
+	ErrorThinkingBinding:   "something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block",
+	ErrorThinkingModified:  "send the newest answer's thinking exactly as it came, or remove all of it",
+	ErrorThinkingSignature: "the signature is not the provider's own; remove the thinking block",
+	ErrorThinkingMissing:   "send tool calls back with the signature they came with",
+	ErrorReasoningPairing:  "keep a reasoning item with the item after it, or drop it together with that item's id",
+	ErrorEncryptedContent:  "remove reasoning and compaction items made under another account or model",
+	ErrorPreviousResponse:  "send the whole input instead of referring to an earlier response",
+	ErrorToolPairing:       "every tool call needs exactly one result, in its place",
+}
+
+// APIError is an error that a provider answered with, by status or inside a stream.
+// [ClassifyError] makes one. Callers that decide should use Kind, [APIError.Overflow]
+// and [APIError.Retryable]; the other fields are what the provider said, for people and
+// for repairs that need the place.
+type APIError struct {
+	Kind    ErrorKind
+	Status  int    // HTTP status; 200 or 0 when the error came inside a stream
+	Message string // the provider's words
+	Type    string // the provider's type, such as "invalid_request_error"; may be empty
+	Code    string // the provider's code, such as "context_length_exceeded"; may be empty
+	Param   string // the request field it complains about; may be empty
+
+	// Tokens, where the provider says them; 0 is not told. Used is the prompt as the
+	// provider counts it and so the best calibration there is; Output is what was
+	// reserved for the answer; Limit is what prompt and answer may have together, or
+	// the prompt alone where the provider limits it alone; Over is by how much it was
+	// too long, also where only that is told.
+	Used, Output, Limit, Over int
+
+	// Path is the place in the request the message begins with, such as
+	// "messages.1.content.0". ChangedAt is, for [ErrorThinkingBinding], the first
+	// place that differs from when the thinking was made.
+	Path, ChangedAt string
+
+	// RetryAfter is how long the provider asks to wait, where it gave a duration;
+	// RetryAt is until when, where it gave a date. See [APIError.Wait].
+	RetryAfter time.Duration
+	RetryAt    time.Time
+
+	RequestID string // from the body; callers may set it from the header
+	Body      []byte // the answer as it came, for passing on unchanged
+}
+
+// maxErrorText bounds how much of a provider's message goes into an error string:
+// enough for every known message, not for a page of HTML.
+const maxErrorText = 600
+
+// Error says status, kind, the provider's words and what helps.
+func (e *APIError) Error() string {
+	var sb strings.Builder
+	sb.WriteString("model API error")
+	if e.Status != 0 {
+		sb.WriteByte(' ')
+		sb.WriteString(strconv.Itoa(e.Status))
+	}
+	fmt.Fprintf(&sb, " (%s)", strings.ReplaceAll(e.Kind.String(), "_", " "))
+	if msg := errorLine(e.Message, maxErrorText); msg != "" {
+		sb.WriteString(": ")
+		sb.WriteString(msg)
+	}
+	if hint := e.Hint(); hint != "" {
+		sb.WriteString(" [hint: ")
+		sb.WriteString(hint)
+		sb.WriteByte(']')
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&sb, " (request %s)", e.RequestID)
+	}
+	return sb.String()
+}
+
+// Hint says in a sentence what the user or the program can do, or nothing.
+func (e *APIError) Hint() string {
+	if e.Kind == ErrorInvalid && strings.Contains(e.Message, "Extra inputs are not permitted") {
+		return "a beta field was sent without its anthropic-beta header"
+	}
+	if int(e.Kind) < len(errorHints) {
+		return errorHints[e.Kind]
+	}
+	return ""
+}
+
+// Overflow reports whether the request was too long or too large: folding helps,
+// sending the same bytes again does not.
+func (e *APIError) Overflow() bool { return e.Kind == ErrorTooLong || e.Kind == ErrorTooLarge }
+
+// Retryable reports whether the same bytes may succeed later.
+func (e *APIError) Retryable() bool {
+	switch e.Kind {
+	case ErrorRateLimited, ErrorOverloaded, ErrorServer, ErrorTimeout:
+		return true
+	}
+	return false
+}
+
+// Wait returns how long the provider asks to wait from now on, 0 if it does not say.
+func (e *APIError) Wait(now time.Time) time.Duration {
+	if e.RetryAt.IsZero() {
+		return e.RetryAfter
+	}
+	return max(e.RetryAt.Sub(now), e.RetryAfter, 0)
+}
+
+// errorLine folds white space and cuts the text at a character boundary.
+func errorLine(s string, limit int) string {
+	cut := len(s) > 4*limit
+	if cut {
+		s = s[:4*limit]
+	}
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if len(s) > limit {
+		s, cut = s[:limit], true
+		s = strings.ToValidUTF8(s, "")
+	}
+	if cut {
+		s += "…"
+	}
+	return s
+}

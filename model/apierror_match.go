@@ -1,0 +1,237 @@
+package model
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxTokens bounds the numbers that are believed to be tokens.
+const maxTokens = 1 << 40
+
+// ClassifyError says what a provider's error means. Status is the HTTP status, 200 or 0
+// for an error event inside a stream; retryAfter is the Retry-After header; body is the
+// answer, or the event's data: in the form of any known provider, of any gateway, plain
+// text, HTML, or nothing at all.
+//
+// A Retry-After in seconds becomes RetryAfter and a date becomes RetryAt, because this
+// function has no clock; where there is no header, a delay named in the body counts.
+//
+// It never returns nil and never fails: what it does not recognise is classed by
+// status. Providers change their words, so certain signs (codes, types) count before
+// wording, and sayings of throttling before anything that looks like overflow: "too
+// many tokens, please wait" is not about the prompt's length.
+func ClassifyError(status int, retryAfter string, body []byte) *APIError {
+	eb := parseErrorBody(body)
+	e := &APIError{
+		Status: status, Message: eb.message, Type: eb.typ, Code: eb.code, Param: eb.param,
+		RequestID: eb.request, Body: body,
+	}
+	if e.Type == "" {
+		e.Type = eb.status
+	}
+	e.retry(retryAfter, eb)
+	words := e.Message
+	if eb.extra != "" {
+		words += "\n" + eb.extra
+	}
+	if len(words) > 1<<14 {
+		words = words[:1<<14]
+	}
+	e.Kind = e.classify(eb, words)
+	e.numbers(eb, words)
+	e.places(words)
+	return e
+}
+
+// classify applies the rules in order; the first that fits decides.
+func (e *APIError) classify(eb errorBody, words string) ErrorKind {
+	p := apiErrorPatterns()
+	tag := strings.ToLower(e.Code + " " + e.Type)
+	has := func(s string) bool { return strings.Contains(tag, s) }
+	switch {
+	case has("insufficient_quota"), has("billing"), p.billing.MatchString(words):
+		return ErrorBilling
+	case p.throttled.MatchString(words), has("rate_limit"), has("throttl"), has("resource_exhausted"):
+		return ErrorRateLimited
+	case p.unavailable.MatchString(words):
+		return ErrorServer
+	case has("context_length_exceeded"), has("exceed_context_size"), has("contextwindowexceeded"),
+		has("model_context_window_exceeded"), e.Code == "1261", e.vllmTooLong():
+		return ErrorTooLong
+	}
+	if k := p.repairable(words, e); k != ErrorUnknown {
+		return k
+	}
+	switch {
+	case p.image.MatchString(words), has("request_too_large"), has("request_entity_too_large"):
+		return ErrorTooLarge
+	case p.tooLong(words):
+		return ErrorTooLong
+	case e.Status == http.StatusRequestEntityTooLarge:
+		return ErrorTooLarge
+	case e.Status == http.StatusBadRequest && eb.empty:
+		return ErrorTooLong // Cerebras refuses overlong prompts without a word
+	}
+	if k := kindOfType(tag); k != ErrorUnknown && !(k == ErrorInvalid && e.Status >= 401) {
+		return k
+	}
+	return kindOfStatus(e.Status)
+}
+
+// vllmTooLong recognises vLLM's refusal by the parameters it names.
+func (e *APIError) vllmTooLong() bool {
+	return e.Type == "BadRequestError" && (e.Param == "input_tokens" || e.Param == "input_text")
+}
+
+func kindOfType(tag string) ErrorKind {
+	for _, t := range [...]struct {
+		part string
+		kind ErrorKind
+	}{
+		{"overloaded", ErrorOverloaded},
+		{"unavailable", ErrorOverloaded},
+		{"timeout", ErrorTimeout},
+		{"deadline_exceeded", ErrorTimeout},
+		{"authentication", ErrorAuth},
+		{"unauthenticated", ErrorAuth},
+		{"invalid_api_key", ErrorAuth},
+		{"unauthorized", ErrorAuth},
+		{"permission", ErrorPermission},
+		{"access_denied", ErrorPermission},
+		{"accessdenied", ErrorPermission},
+		{"not_found", ErrorNotFound},
+		{"content_filter", ErrorRefused},
+		{"content_policy", ErrorRefused},
+		{"invalid_prompt", ErrorRefused},
+		{"api_error", ErrorServer},
+		{"server_error", ErrorServer},
+		{"internal", ErrorServer},
+		{"conflict", ErrorServer},
+		{"invalid_request", ErrorInvalid},
+		{"invalid_argument", ErrorInvalid},
+		{"badrequest", ErrorInvalid},
+		{"failed_precondition", ErrorInvalid},
+		{"validation", ErrorInvalid},
+	} {
+		if strings.Contains(tag, t.part) {
+			return t.kind
+		}
+	}
+	return ErrorUnknown
+}
+
+func kindOfStatus(status int) ErrorKind {
+	switch status {
+	case 401:
+		return ErrorAuth
+	case 402:
+		return ErrorBilling
+	case 403:
+		return ErrorPermission
+	case 404:
+		return ErrorNotFound
+	case 408, 504:
+		return ErrorTimeout
+	case 409: // somebody else was faster; the same request may pass
+		return ErrorServer
+	case 429:
+		return ErrorRateLimited
+	case 503, 529:
+		return ErrorOverloaded
+	}
+	switch {
+	case status >= 500:
+		return ErrorServer
+	case status >= 400:
+		return ErrorInvalid
+	}
+	return ErrorUnknown
+}
+
+// numbers fills in the tokens from the first wording that has any.
+func (e *APIError) numbers(eb errorBody, words string) {
+	if e.Kind != ErrorTooLong {
+		return
+	}
+	e.Used, e.Limit = eb.used, eb.limit
+	for _, re := range apiErrorPatterns().long {
+		m := re.FindStringSubmatch(words)
+		if m == nil || re.NumSubexp() == 0 {
+			continue
+		}
+		for i, name := range re.SubexpNames() {
+			n := tokenNumber(m[i])
+			switch name {
+			case "used":
+				e.Used = max(e.Used, n)
+			case "limit":
+				e.Limit = max(e.Limit, n)
+			case "out":
+				e.Output = n
+			case "over":
+				e.Over = n
+			}
+		}
+		break
+	}
+	if e.Over == 0 && e.Used > 0 && e.Limit > 0 {
+		e.Over = max(e.Used+e.Output-e.Limit, 0)
+	}
+}
+
+// tokenNumber reads a number with or without separators; absurd ones are 0.
+func tokenNumber(s string) int {
+	n, err := strconv.ParseInt(strings.NewReplacer(",", "", "_", "").Replace(s), 10, 64)
+	if err != nil || n > maxTokens {
+		return 0
+	}
+	return int(n)
+}
+
+// places finds the paths a message names.
+func (e *APIError) places(words string) {
+	if m := apiErrorPatterns().path.FindStringSubmatch(words); m != nil {
+		e.Path = m[1]
+	}
+	if e.Kind == ErrorThinkingBinding {
+		if m := apiErrorPatterns().changed.FindStringSubmatch(words); m != nil {
+			e.ChangedAt = m[1]
+		}
+	}
+}
+
+// maxRetryAfter bounds what is believed: nobody waits longer than a day.
+const maxRetryAfter = 24 * time.Hour
+
+func (e *APIError) retry(header string, eb errorBody) {
+	if header = strings.TrimSpace(header); header != "" {
+		if secs, err := strconv.ParseFloat(header, 64); err == nil {
+			e.RetryAfter = retrySeconds(secs)
+		} else if t, err := http.ParseTime(header); err == nil {
+			e.RetryAt = t
+		}
+		return
+	}
+	if d, err := time.ParseDuration(eb.delay); err == nil && d > 0 {
+		e.RetryAfter = min(d, maxRetryAfter)
+	} else if m := apiErrorPatterns().delay.FindStringSubmatch(errorLine(eb.message, 1<<12)); m != nil {
+		n, _ := strconv.ParseFloat(m[1], 64) // what does not parse is no delay
+		switch unit := strings.ToLower(m[2]); {
+		case strings.HasPrefix(unit, "ms"), strings.HasPrefix(unit, "mil"):
+			n /= 1000
+		case strings.HasPrefix(unit, "m"):
+			n *= 60
+		}
+		e.RetryAfter = retrySeconds(n)
+	}
+}
+
+// retrySeconds makes a duration of a number that may be anything.
+func retrySeconds(n float64) time.Duration {
+	if !(n > 0) { // also not a number
+		return 0
+	}
+	return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second))
+}

@@ -1,0 +1,87 @@
+package model
+
+import (
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Request is a request to a model in no particular wire format: what a program that has
+// no original bytes gives to a wire package's Encode.
+type Request struct {
+	Model       string
+	System      string
+	Tools       []Tool
+	Messages    []transcript.Message
+	MaxTokens   int      // 0: the wire package's default where the wire demands one
+	Temperature *float64 // nil: not sent
+	Stream      bool
+	NoTools     bool   // tools are listed but the model must not call them
+	SessionKey  string // hint for the provider's prompt cache, where it takes one; may be empty
+	Marker      int    // with a SessionKey: also keep the prompt up to behind this many messages, as [View] has it; 0: not
+}
+
+// Tool is a tool definition.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      string // JSON schema of the input
+	Raw         string // the definition's bytes on the wire it came from, if it came from one
+}
+
+// Reply is a complete answer of a model.
+type Reply struct {
+	ID       string
+	Model    string
+	Messages []transcript.Message // one on most wires, one an item on the Responses wire
+	Stop     StopReason
+	StopRaw  string // the wire's own word
+	Usage    Usage
+	Err      *APIError // an error the provider sent inside a stream
+}
+
+// StopReason says why a model stopped.
+type StopReason uint8
+
+// The reasons for stopping.
+const (
+	StopUnknown   StopReason = iota // none was given, or one we do not know
+	StopEnd                         // the model was done
+	StopToolUse                     // it waits for tool results
+	StopMaxTokens                   // the output limit was reached: the answer is cut off
+	StopWindow                      // the context window was reached: the answer is cut off
+	StopRefusal                     // the model or a filter refused
+	StopPause                       // a server tool's turn is to be continued
+	StopCompact                     // the provider's own compaction ended the turn
+)
+
+var stopNames = [...]string{"unknown", "end", "tool_use", "max_tokens", "window", "refusal", "pause", "compaction"}
+
+// String returns the reason's name.
+func (s StopReason) String() string {
+	if int(s) < len(stopNames) {
+		return stopNames[s]
+	}
+	return "unknown"
+}
+
+// Usage is what a provider says a request cost, in tokens. The four input figures do
+// not overlap.
+type Usage struct {
+	Input        int // neither read from nor written to the cache
+	CacheRead    int
+	CacheWrite   int // with the short or only lifetime
+	CacheWrite1h int // with the one-hour lifetime
+	Output       int // reasoning included
+	Reasoning    int // the part of Output that was reasoning, where it is told
+}
+
+// Prompt is the size of the whole prompt.
+func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
+
+// Delta is a piece of an answer as it streams in.
+type Delta struct {
+	Kind   transcript.Kind // KindText, KindThinking or KindToolCall
+	Index  int             // which block or item of the answer it belongs to
+	Text   string          // the next piece of text, thinking or tool input
+	CallID string          // with the first piece of a tool call
+	Name   string          // with the first piece of a tool call
+}

@@ -1,0 +1,256 @@
+package model
+
+import (
+	_ "embed"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Model is what is known of a model: sizes, prices and rules. Rows come from a table
+// with a date, see [Models]; a program may also fill one in by hand.
+type Model struct {
+	ID       string
+	Provider string   // "anthropic", "openai", "google", …; empty: not known
+	Aliases  []string // other names of the same model
+
+	Window    int // tokens of prompt and answer together
+	MaxInput  int // tokens of the prompt alone, 0: as much as the window has room for
+	MaxOutput int // tokens of the answer, 0: not known
+
+	// Prices are sorted by Above; the last one whose Above the prompt exceeds is the
+	// price of the whole request. Empty: not known. See [Model.PriceAt].
+	Prices []Price
+
+	Tokenizer TokenRule
+	Images    ImageRule
+	Cache     CacheRule
+	Thinking  ThinkingRule
+
+	// What the model answers with an error although others of its provider take it.
+	Refuses struct {
+		Temperature      bool // any temperature, top_p or top_k but the default
+		ForcedToolChoice bool // a tool_choice that demands a tool
+		Prefill          bool // a conversation that ends with an assistant message
+	}
+	// What the model takes although others of its provider refuse it.
+	Accepts struct {
+		SystemMessages      bool // messages of role system among the others
+		WindowStop          bool // prompt and reserve beyond the window: the answer ends at it
+		CompactionThreshold bool // the provider's compaction above a threshold
+		CompactionOnDemand  bool // the provider's compaction by request, with a signed block
+	}
+
+	Retires string // the day the provider turns it off, as 2006-01-02; empty: not announced
+}
+
+// Price is what a million tokens cost, in USD.
+type Price struct {
+	Above        int // prompts with more tokens than this pay it, for all of the request
+	Input        float64
+	CacheWrite   float64 // with the short or only lifetime; what Input costs where writing is free
+	CacheWrite1h float64
+	CacheRead    float64
+	Output       float64
+}
+
+// TokenRule says how a model's tokens are estimated: with a public encoding, times a
+// ratio, and how far off that usually is before [Calibration].
+type TokenRule struct {
+	Encoding string  // "o200k_base", "cl100k_base" or "chars/N" with a number N
+	Ratio    float64 // the model's tokens for each of the encoding's
+	Error    float64 // usual relative error of the estimate
+}
+
+// CacheRule says what a provider's prompt cache needs.
+type CacheRule struct {
+	Minimum int             // tokens a prefix must have to be cached, 0: not known
+	TTL     []time.Duration // lifetimes on offer, default first; empty: not known
+}
+
+// ThinkingRule says what happens to a model's thinking in the history.
+type ThinkingRule struct {
+	// Keep says which thinking of earlier turns the model is shown, and billed for:
+	// [KeepAll] or [KeepLastTurn]. Empty: the provider does not take it back.
+	Keep string
+	// Bound: a thinking block is valid only behind exactly the bytes it was made behind;
+	// any change before it makes it and all later ones invalid.
+	Bound bool
+	// AccountBound: thinking made under one account is dropped under another.
+	AccountBound bool
+	// Modes are the values of thinking.type the model takes; empty: not known, or none.
+	Modes []string
+}
+
+// The values of [ThinkingRule.Keep].
+const (
+	KeepAll      = "all"
+	KeepLastTurn = "last-turn"
+)
+
+// PriceAt returns the price of a request whose prompt has that many tokens.
+func (m Model) PriceAt(prompt int) (Price, bool) {
+	for i := len(m.Prices) - 1; i >= 0; i-- {
+		if p := m.Prices[i]; p.Above == 0 || prompt > p.Above {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Cost returns what a request cost in USD by the table's prices, discounts for batches
+// and surcharges for regions aside. Above a tier's threshold all of it is repriced, the
+// answer too. It reports false if the price is not known.
+func (m Model) Cost(u Usage) (usd float64, known bool) {
+	p, ok := m.PriceAt(u.Prompt())
+	if !ok {
+		return 0, false
+	}
+	sum := float64(u.Input)*p.Input + float64(u.CacheRead)*p.CacheRead +
+		float64(u.CacheWrite)*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite1h +
+		float64(u.Output)*p.Output
+	return sum / 1e6, true
+}
+
+// MaxPrompt is the largest prompt that leaves room for an answer of so many tokens. It
+// is negative if the answer alone is too large.
+func (m Model) MaxPrompt(output int) int {
+	room := m.Window - output
+	if m.MaxInput > 0 {
+		room = min(room, m.MaxInput)
+	}
+	return room
+}
+
+// Models is a table of models with a date. It cannot be changed and is safe for
+// concurrent use; [Models.With] makes another one. The slices in its rows are shared:
+// callers must not change them.
+type Models struct {
+	asOf  string
+	rows  []Model
+	index map[string]int // ids and aliases
+	raw   []modelRow     // as merged, for With
+}
+
+//go:embed models.json
+var modelsJSON string
+
+var defaultModels = sync.OnceValue(func() *Models {
+	m, err := ParseModels(strings.NewReader(modelsJSON))
+	if err != nil {
+		panic("models.json: " + err.Error()) // a test reads it
+	}
+	return m
+})
+
+// DefaultModels returns the table that came with this version. Prices change more often
+// than programs are updated: see [Models.AsOf] and [Models.With].
+func DefaultModels() *Models { return defaultModels() }
+
+// AsOf is the day the table describes, as 2006-01-02.
+func (ms *Models) AsOf() string { return ms.asOf }
+
+// All yields the models in the order of the table.
+func (ms *Models) All() iter.Seq[Model] { return slices.Values(ms.rows) }
+
+// UnknownModel is the id of the row that stands for every model without a row. A user's
+// file may change it like any other: a fleet of local models wants its real window
+// there.
+const UnknownModel = "unknown"
+
+// Lookup finds a model by the name a request has. It takes
+//
+//   - ids and aliases of the table;
+//   - with a date or the like behind them: claude-opus-5-5-20260901, …-latest, …@20260901,
+//     …[1m], …-v1:0;
+//   - with a provider or a path in front: openai/gpt-5.4, us.anthropic.claude-opus-5-5,
+//     models/gemini-2.5-pro; and claude-opus-4.5 for claude-opus-4-5;
+//   - other variants (gpt-5.4-codex), which get the rules of the longest name they begin
+//     with but not its prices, because variants are priced as they please.
+//
+// It reports false for all others and returns the row [UnknownModel]: a window of 128,000
+// tokens, the smallest that hosted models have today, no price, and nothing assumed
+// that some model refuses. A local server's window is often smaller; ask the server.
+func (ms *Models) Lookup(id string) (Model, bool) {
+	name := normalModel(id)
+	if i, ok := ms.index[name]; ok && name != UnknownModel {
+		return ms.rows[i], true
+	}
+	best, bestLen := -1, 0
+	for row, i := range ms.index {
+		if len(row) > bestLen && row != UnknownModel && strings.HasPrefix(name, row) && continuesModel(row, name[len(row):]) {
+			best, bestLen = i, len(row)
+		}
+	}
+	if best < 0 {
+		if i, ok := ms.index[UnknownModel]; ok {
+			return ms.rows[i], false
+		}
+		return lastResort, false
+	}
+	m := ms.rows[best]
+	if !sameModel(name[bestLen:]) {
+		m.Prices = nil
+	}
+	return m, true
+}
+
+// lastResort stands in when a table of the user's own has no row for unknown models.
+var lastResort = Model{
+	ID: UnknownModel, Window: 128_000, MaxOutput: 4096,
+	Tokenizer: TokenRule{Encoding: "o200k_base", Ratio: 1.2, Error: 0.3},
+	Thinking:  ThinkingRule{Keep: KeepAll},
+}
+
+// normalModel takes off what stands in front of a model's own name.
+func normalModel(id string) string {
+	name := strings.ToLower(strings.TrimSpace(id))
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	// Amazon Bedrock: region and vendor, us.anthropic.claude-…
+	if _, rest, ok := strings.Cut(name, "anthropic."); ok {
+		name = rest
+	}
+	if strings.HasPrefix(name, "claude") { // some catalogues write versions with a dot
+		name = strings.ReplaceAll(name, ".", "-")
+	}
+	return name
+}
+
+// continuesModel reports whether the rest of a name may follow a row's id as a variant of
+// that model. A further small number does not: claude-opus-4-9 is not a claude-opus-4,
+// nor gpt-5.9 a gpt-5.
+func continuesModel(row, rest string) bool {
+	switch rest[0] {
+	case '@', ':', '[':
+		return true
+	case '-':
+		rest = rest[1:]
+	default:
+		return false
+	}
+	if last := row[len(row)-1]; last < '0' || last > '9' {
+		return rest != ""
+	}
+	n := 0
+	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+		n++
+	}
+	return rest != "" && (n == 0 || n > 2)
+}
+
+// sameModel reports whether the rest of a name only says when or how the same model is
+// served: dates, versions of a deployment, sizes of its window.
+func sameModel(rest string) bool {
+	for part := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune("-@:[]", r) }) {
+		digits := strings.Trim(part, "0123456789") == ""
+		switch {
+		case digits, part == "latest", part == "preview", part == "thinking", part == "1m":
+		case part[0] == 'v' && strings.Trim(part[1:], "0123456789") == "":
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+package page
+
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// What changed in files is told file by file: the lines that the calls of the stretch put
+// into it and took out of it, those first that give something its name or shape. What was
+// put in and taken out again is not told.
+
+// fileChange is the net change of one file.
+type fileChange struct {
+	path    string
+	from    string // renamed from there
+	created bool
+	gone    bool
+	known   bool                  // it was read or written before: what is written over it is compared
+	calls   int                   // that changed it
+	last    int                   // number of the newest of them
+	reads   []transcript.BlockRef // results that showed it
+	lines   []changedText
+	at      map[uint64]int // line in force by its hash
+	best    []int          // lines, the best first
+	next    int            // of best
+	taken   float32        // tokens of it that are on the page
+}
+
+// changedText is a line that came or went.
+type changedText struct {
+	ref        transcript.BlockRef
+	sub        int
+	start, end int32
+	added      bool
+	void       bool // undone later
+	picked     bool
+	old        bool // its names are on the page already
+	worth      float32
+	names      []uint64
+}
+
+// changedFiles follows the calls of the stretch and returns the changed files, the one that
+// was changed last at the end.
+func (in *Input) changedFiles() []*fileChange {
+	var table ledger.PathTable
+	files := make(map[int]*fileChange)
+	var list []*fileChange
+	file := func(dir, path string) *fileChange {
+		id := table.File(dir, path)
+		f := files[id]
+		if f == nil {
+			f = &fileChange{path: path}
+			files[id] = f
+			list = append(list, f)
+		}
+		return f
+	}
+	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
+		e := &in.S.Ledger.Entries[seq-1]
+		if e.Call.Message >= in.End {
+			break
+		}
+		if !e.Effective() {
+			continue
+		}
+		for _, p := range e.Paths {
+			f := file(e.Dir, p.Path)
+			switch {
+			case !p.Changes():
+				f.read(e, p)
+			case e.Call.Message >= in.Start:
+				f.change(e.Seq, p)
+				if p.Source != "" {
+					f.moved(file(e.Dir, p.Source))
+				}
+			}
+		}
+		if e.Call.Message >= in.mined && ledger.IsFileCall(e) {
+			for k, part := range in.S.mine(e.Call) {
+				if part.kind.change() {
+					in.applyChange(file(e.Dir, part.label), e.Call, k, &part)
+				}
+			}
+		}
+	}
+	list = slices.DeleteFunc(list, func(f *fileChange) bool { return f.calls == 0 })
+	slices.SortStableFunc(list, func(a, b *fileChange) int { return a.last - b.last })
+	return list
+}
+
+func (f *fileChange) read(e *ledger.Entry, p toolcall.PathChange) {
+	if e.Outcome == toolcall.Succeeded && e.Kind == toolcall.CallRead && len(e.Paths) == 1 && !p.Some {
+		f.reads, f.known = append(f.reads, e.Result), true
+	}
+}
+
+// change notes that a call changed the file.
+func (f *fileChange) change(seq int, p toolcall.PathChange) {
+	if p.Change == toolcall.CallCreate && f.calls == 0 && !f.known {
+		f.created = true
+	}
+	f.calls++
+	f.last = seq
+	f.gone = p.Change == toolcall.CallDelete
+	if f.gone {
+		f.lines, f.at = nil, nil
+	}
+}
+
+// moved takes over what another file was.
+func (f *fileChange) moved(old *fileChange) {
+	f.from, f.created, f.known = old.path, old.created, old.known
+	f.lines, f.at, f.reads = old.lines, old.at, old.reads
+	old.lines, old.at = nil, nil
+}
+
+// applyChange takes the lines of one change into account.
+func (in *Input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, part *minedPart) {
+	if f.at == nil {
+		f.at = make(map[uint64]int)
+	}
+	fresh := func(int) bool { return true }
+	if part.whole && (f.known || len(f.lines) > 0) {
+		fresh = in.overwrite(f, part)
+	}
+	for i := range part.lines {
+		l := &part.lines[i]
+		added := part.kind == fromChange
+		if k, ok := f.at[l.hash]; ok {
+			if f.lines[k].added != added { // undone
+				f.lines[k].void = true
+				delete(f.at, l.hash)
+			}
+			continue
+		}
+		if !fresh(i) {
+			continue
+		}
+		worth := l.cues
+		if !added {
+			worth *= removedWorth
+			if l.lead != lineDefinition {
+				worth *= removedWorth
+			}
+		}
+		f.at[l.hash] = len(f.lines)
+		f.lines = append(f.lines, changedText{ref: ref, sub: sub, start: l.start, end: l.end, added: added, worth: worth, names: part.namesOf(i)})
+	}
+	f.known = true
+}
+
+// removedWorth is what a line that went is worth against one that came.
+const removedWorth = 0.4
+
+// overwrite takes into account that a file is written anew: what earlier calls put in and
+// the new text does not have is undone, and what they or reads showed is not new. It
+// returns which lines of the new text are.
+func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
+	now := make(map[uint64]bool, len(part.lines))
+	for i := range part.lines {
+		now[part.lines[i].hash] = true
+	}
+	for h, k := range f.at { // in any order: each stands for itself
+		if f.lines[k].added && !now[h] {
+			f.lines[k].void = true
+			delete(f.at, h)
+		}
+	}
+	before := make(map[uint64]bool)
+	for _, ref := range f.reads {
+		if ref.Message < in.mined && in.mined > in.Start {
+			continue // too long ago
+		}
+		for sub, p := range in.S.mine(ref) {
+			for i := range p.lines {
+				l := &p.lines[i]
+				if before[l.hash] {
+					continue
+				}
+				before[l.hash] = true
+				if _, told := f.at[l.hash]; !told && l.lead == leadDefinition && !now[l.hash] {
+					f.at[l.hash] = len(f.lines)
+					f.lines = append(f.lines, changedText{ref: ref, sub: sub, start: l.start, end: l.end, worth: lineWorth[lineDefinition] * removedWorth, names: p.namesOf(i)})
+				}
+			}
+		}
+	}
+	if len(before) == 0 {
+		return func(int) bool { return true }
+	}
+	return func(i int) bool { return !before[part.lines[i].hash] && len(part.namesOf(i)) > 0 }
+}

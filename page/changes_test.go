@@ -1,0 +1,164 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// editing makes a conversation of successful calls.
+func editing(calls ...transcript.ToolCall) *Miner {
+	msgs := []transcript.Message{transcript.User("Go.")}
+	for i, c := range calls {
+		c.ID = fmt.Sprintf("c%d", i)
+		result := "The file has been updated."
+		switch c.Name {
+		case "write_file":
+			result = "File created successfully."
+		case "read_file":
+			result = "     1→func oldWay(n int) error {\n     2→func keptHere() {\n"
+		}
+		msgs = append(msgs, transcript.Assistant(c), transcript.Results(transcript.Result(c.ID, result)))
+	}
+	return stateOf(append(msgs, transcript.Assistant(transcript.Say("Done."))))
+}
+
+func edit(path, old, with string) transcript.ToolCall {
+	return transcript.Call("", "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, path, old, with))
+}
+
+func write(path, text string) transcript.ToolCall {
+	return transcript.Call("", "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, text))
+}
+
+func TestChangesAreNet(t *testing.T) {
+	tests := []struct {
+		name      string
+		calls     []transcript.ToolCall
+		want, not []string
+	}{
+		{
+			"a signature",
+			[]transcript.ToolCall{edit("a.go", "func run(n int) {", "func run(n int, fast bool) {")},
+			[]string{"a.go (#1", "- func run(n int) {\n+ func run(n int, fast bool) {"},
+			nil,
+		},
+		{
+			"added and taken out again",
+			[]transcript.ToolCall{edit("a.go", "x", "x\nfunc tryThis() {"), edit("a.go", "func tryThis() {", "func keepThis() {")},
+			[]string{"+ func keepThis() {", "2 calls, last #2"},
+			[]string{"tryThis"},
+		},
+		{
+			"taken out and put back",
+			[]transcript.ToolCall{edit("a.go", "func wasHere() {", "func other() {"), edit("a.go", "func other() {", "func wasHere() {\nfunc more() {")},
+			[]string{"+ func more() {"},
+			[]string{"wasHere", "other"},
+		},
+		{
+			"created",
+			[]transcript.ToolCall{write("b.go", "package b\n\ntype BlobStore struct {\n\tmaxBytes int64\n}\n\nfunc (s *BlobStore) Close() error {\n\tif err != nil {\n\t\treturn nil\n")},
+			[]string{"b.go (created, #1", "+ type BlobStore struct {", "+ maxBytes int64", "+ func (s *BlobStore) Close() error {"},
+			[]string{"return nil", "err != nil"},
+		},
+		{
+			"written over",
+			[]transcript.ToolCall{transcript.Call("", "read_file", `{"path":"a.go"}`), edit("a.go", "x", "func passing() {"), write("a.go", "func keptHere() {\nfunc newWay(n int) error {\n")},
+			[]string{"- func oldWay(n int) error {", "+ func newWay(n int) error {"},
+			[]string{"keptHere", "passing"},
+		},
+		{
+			"documents",
+			[]transcript.ToolCall{edit("README.md", "# Old", "# New\n\nRun it with care.")},
+			[]string{"- # Old\n", "+ # New\n", "+ Run it with care."},
+			nil,
+		},
+		{
+			"moved",
+			[]transcript.ToolCall{transcript.Call("", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-func before() {\n+func after() {\n*** End Patch\n")},
+			[]string{"b.go (was a.go, #1", "+ func after() {"},
+			nil,
+		},
+		{
+			"here-documents",
+			[]transcript.ToolCall{transcript.Call("", "bash", `{"command":"cat > c.py <<'EOF'\ndef handle_event(e):\n    pass\nEOF"}`)},
+			[]string{"c.py (created, #1", "+ def handle_event(e):"},
+			nil,
+		},
+		{
+			"tests",
+			[]transcript.ToolCall{edit("x.test.ts", "a", "test(\"keeps its own state\", async () => {\n\texpect(n).toBe(1);")},
+			[]string{`+ test("keeps its own state", async () => {`},
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := editing(tt.calls...)
+			in := pageOf(s, s.Transcript.Len(), 3000)
+			got := in.changes(600)
+			for _, w := range tt.want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%q is missing in\n%s", w, got)
+				}
+			}
+			for _, n := range tt.not {
+				if strings.Contains(got, n) {
+					t.Errorf("%q is in\n%s", n, got)
+				}
+			}
+		})
+	}
+}
+
+// Whatever the room: the section fits, is the same every time, and what was changed last
+// stands last.
+func TestChangesFit(t *testing.T) {
+	var calls []transcript.ToolCall
+	for i := range 60 {
+		path := fmt.Sprintf("src/pkg%d/file%d.go", i%7, i%23)
+		calls = append(calls, edit(path, fmt.Sprintf("func old%dWay() {", i), fmt.Sprintf("func new%dWay(ctx context.Context) error {\n\tcount%d int", i, i)))
+	}
+	s := editing(calls...)
+	last := calls[len(calls)-1]
+	for room := 0; room < 1500; room += 61 {
+		in := pageOf(s, s.Transcript.Len(), 3000)
+		got := in.changes(room)
+		if n := s.Count.CountText(got); n > room {
+			t.Errorf("%d tokens in a room of %d", n, room)
+		}
+		if got != in.changes(room) {
+			t.Errorf("room %d: not the same twice", room)
+		}
+		if room > 200 && !strings.Contains(got, "new59Way") {
+			t.Errorf("room %d: the newest change %s is missing in\n%s", room, last.Input, got)
+		}
+	}
+}
+
+// A paste must not keep short messages out.
+
+func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
+	msgs := []transcript.Message{
+		transcript.User("Go."),
+		transcript.Assistant(transcript.Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`)),
+		transcript.Results(transcript.Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
+		transcript.Assistant(transcript.Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
+		transcript.Results(transcript.Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
+	}
+	for i := range 40 {
+		id := fmt.Sprintf("t%d", i)
+		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), transcript.Results(transcript.Result(id, "ok")))
+	}
+	s := stateOf(msgs)
+	in := pageOf(s, s.Transcript.Len(), 3000)
+	got := s.Ledger.RenderWith(ledger.RenderOptions{UpTo: s.Transcript.Len(), Budget: 200, Count: s.Count.CountText, Answer: in.answer, Brief: true})
+	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}

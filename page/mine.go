@@ -1,0 +1,273 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// What a page is written from is mined once for each block and remembered: a plan writes
+// several pages to choose from, and the next epoch folds much of the same again. What is
+// remembered holds no text, only where lines are and which names and words are in them,
+// about as many bytes as the text has.
+
+// minedPart is one text of a block: a message's words, a result, what a call writes into
+// one file.
+type minedPart struct {
+	kind  sourceKind
+	label string // the file, of what a call writes
+	whole bool   // all of the file
+	units []text.ProseUnit
+	lines []minedLine
+	names []uint64
+	words []uint64
+}
+
+// minedLine is a line, or a sentence of prose, that could stand on a page.
+type minedLine struct {
+	start, end int32 // in the part's text, without the space around it
+	unit       int32 // of prose; -1: a plain line
+	names      int32 // end of its names in the part's list; the line before has the start
+	words      int32
+	cues       float32
+	lead       uint8
+	hash       uint64 // of what it says, 0: too short to tell
+}
+
+// What a line of code begins with.
+const (
+	leadPlain      uint8 = iota
+	leadDefinition       // func, type, class …: introduces a name
+	leadComment          // a comment, an import
+)
+
+const (
+	scannedLine = 600       // bytes of a line that are looked at: what is longer is data
+	minedBytes  = 256 << 10 // of a text
+	minedTotal  = 32 << 20  // of a stretch: of a longer one the newest part is mined
+)
+
+// miner mines a conversation and remembers what it found.
+type Miner struct {
+	*conv.Conversation
+	mines map[transcript.BlockRef][]minedPart
+	mined int // bytes of text that mines are of
+}
+
+// minedFrom is the first message of a stretch that is mined.
+func (m *Miner) minedFrom(start, end int) int {
+	total := 0
+	for i := end; i > start; i-- {
+		for _, bf := range m.Facts[i-1].Blocks {
+			total += min(int(bf.Bytes), minedBytes)
+		}
+		if total > minedTotal {
+			return i
+		}
+	}
+	return start
+}
+
+// mine returns what is to be had from a block.
+func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
+	if parts, ok := m.mines[ref]; ok {
+		return parts
+	}
+	texts := m.textsOf(ref)
+	parts := mineTexts(texts)
+	if !m.unanswered(ref) {
+		m.keepMined(ref, texts, parts)
+	}
+	return parts
+}
+
+// unanswered reports whether a block is a call that a late result may tell more about.
+func (m *Miner) unanswered(ref transcript.BlockRef) bool {
+	n := int(m.Facts[ref.Message].Blocks[ref.Block].Call)
+	return n > 0 && m.Ledger.Entry(n).Outcome == toolcall.Unanswered
+}
+
+func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []minedPart) {
+	size := 0
+	for i := range texts {
+		size += len(texts[i].text)
+	}
+	if m.mines == nil || m.mined+size > minedTotal { // whoever uses parts still has them
+		m.mines, m.mined = make(map[transcript.BlockRef][]minedPart), 0
+	}
+	m.mined += size
+	m.mines[ref] = parts
+}
+
+func mineTexts(texts []blockPart) []minedPart {
+	var parts []minedPart
+	for _, t := range texts {
+		p := minedPart{kind: t.kind, label: t.label, whole: t.whole}
+		switch {
+		case p.kind.prose():
+			p.mineProse(t.text)
+		case p.kind.change():
+			p.mineChange(t.text)
+		default:
+			p.mineLines(t.text)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// blockPart is one text of a block, before it is mined.
+type blockPart struct {
+	kind  sourceKind
+	label string
+	text  string
+	whole bool // all of a file
+}
+
+// textsOf returns the texts of a block that lines can be taken from.
+func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
+	bf := &s.Facts[ref.Message].Blocks[ref.Block]
+	m := s.Transcript.At(ref.Message)
+	kind := fromProgram
+	switch blk := m.Blocks().At(ref.Block).(type) {
+	case transcript.Text:
+		switch {
+		case m.Role() == transcript.RoleAssistant:
+			kind = fromAssistant
+		case m.Origin() == transcript.OriginSummary:
+			kind = fromSummary
+		case s.Facts[ref.Message].Typed:
+			return nil // the user's words have their own section
+		}
+		return []blockPart{{kind: kind, text: blk.Text.String()}}
+	case transcript.Thinking:
+		return []blockPart{{kind: fromThinking, text: blk.Text.String()}}
+	case transcript.ToolCall:
+		if bf.Call == 0 {
+			return nil
+		}
+		if e := s.Ledger.Entry(int(bf.Call)); ledger.IsFileCall(&e) {
+			return changeParts(&e, blk)
+		}
+	case transcript.ToolResult:
+		if bf.Call == 0 {
+			return nil
+		}
+		kind = fromResult
+		if e := s.Ledger.Entry(int(bf.Call)); isChild(e.Tool) {
+			kind = fromAgent
+		} else if isQuiet(e.Tool) {
+			return nil
+		}
+		return []blockPart{{kind: kind, text: text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)}}
+	}
+	return nil
+}
+
+// mineProse notes the sentences of a text.
+func (p *minedPart) mineProse(txt string) {
+	p.units = text.ProseUnits(txt)
+	var buf []text.Anchor
+	for u, un := range p.units {
+		s := txt[un.Start:un.End]
+		l := minedLine{start: int32(un.Start), end: int32(un.End), unit: int32(u), hash: text.LineHash(s)}
+		if buf = text.AppendAnchors(buf[:0], s); l.hash == 0 && len(buf) == 0 || s[0] == '<' {
+			continue
+		}
+		l.cues, p.words = text.CueScore(s, p.words)
+		p.addLine(l, buf)
+	}
+}
+
+// mineLines notes the lines of a file or an output that have names in them.
+func (p *minedPart) mineLines(txt string) {
+	var buf []text.Anchor
+	p.lines = make([]minedLine, 0, strings.Count(txt, "\n")*3/4+1)
+	p.names = make([]uint64, 0, len(txt)/16)
+	for at := 0; at < len(txt); {
+		end, next := len(txt), len(txt)
+		if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
+			end, next = at+i, at+i+1
+		}
+		start := at
+		at = next
+		nested := end > start && text.IsSpaceByte(txt[start])
+		for start < end && text.IsSpaceByte(txt[start]) {
+			start++
+		}
+		for end > start && text.IsSpaceByte(txt[end-1]) {
+			end--
+		}
+		if end-start < 8 {
+			continue
+		}
+		line := txt[start:min(end, start+scannedLine)]
+		if n := text.NumberEnd(line); n > 0 {
+			line = line[n:]
+			nested = line != "" && text.IsSpaceByte(line[0])
+		}
+		if buf = text.AppendAnchors(buf[:0], line); len(buf) == 0 {
+			continue
+		}
+		hash := text.LineHash(line)
+		if hash == 0 {
+			continue
+		}
+		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: leadOf(line, nested), hash: hash}, buf)
+	}
+}
+
+func (p *minedPart) addLine(l minedLine, names []text.Anchor) {
+	for i := range names {
+		p.names = append(p.names, names[i].Hash)
+	}
+	l.names, l.words = int32(len(p.names)), int32(len(p.words))
+	p.lines = append(p.lines, l)
+}
+
+// namesOf returns the names in line i.
+func (p *minedPart) namesOf(i int) []uint64 {
+	from := int32(0)
+	if i > 0 {
+		from = p.lines[i-1].names
+	}
+	return p.names[from:p.lines[i].names]
+}
+
+// wordsOf returns the longer words of sentence i.
+func (p *minedPart) wordsOf(i int) []uint64 {
+	from := int32(0)
+	if i > 0 {
+		from = p.lines[i-1].words
+	}
+	return p.words[from:p.lines[i].words]
+}
+
+// leadOf tells what a line of code begins with. What a function keeps to itself is no
+// definition: values count only where they are not nested.
+func leadOf(line string, nested bool) uint8 {
+	line = strings.TrimLeft(line, " \t+-")
+	n := strings.IndexAny(line, " \t(:<{")
+	if n < 0 {
+		n = len(line)
+	}
+	switch word := line[:min(n, 20)]; {
+	case definitions[word], !nested && values[word]:
+		return leadDefinition
+	case commentMarks[word]:
+		return leadComment
+	}
+	return leadPlain
+}
+
+var (
+	definitions = text.WordSet(`func type class def interface struct enum fn impl trait export public private protected static
+		async function module namespace create alter table pub record object union typedef #define`)
+	values       = text.WordSet("const var let val package final")
+	commentMarks = text.WordSet("// # /* * -- <!-- import from use require \" ' //go")
+)

@@ -1,0 +1,78 @@
+package page
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// mining is a block that is being mined.
+type mining struct {
+	ref   transcript.BlockRef
+	texts []blockPart
+	parts []minedPart
+}
+
+// How much text is mined at a time: enough to be worth starting others, and little enough
+// to hold.
+const (
+	aheadLeast = 64 << 10
+	aheadMost  = 2 << 20
+)
+
+// mineAhead mines what the page will ask for, on all processors: most of the time that
+// writing a page takes. It changes nothing but how long that is. The last of it is done
+// when the function that it returns is called, which must not be left out.
+func (in *Input) mineAhead() (wait func()) {
+	s := in.S
+	wait = func() {}
+	workers := runtime.GOMAXPROCS(0)
+	if workers < 2 || in.Room.Plain || in.Narrative != nil {
+		return wait
+	}
+	var jobs []mining
+	size := 0
+	for i := in.mined; i < in.End; i++ {
+		for b := range s.Facts[i].Blocks {
+			ref := transcript.BlockRef{Message: i, Block: b}
+			if _, ok := s.mines[ref]; ok || !in.isSource(ref) || s.unanswered(ref) {
+				continue
+			}
+			job := mining{ref: ref, texts: s.textsOf(ref)}
+			for _, t := range job.texts {
+				size += len(t.text)
+			}
+			jobs = append(jobs, job)
+		}
+		if size >= aheadMost || i == in.End-1 && size >= aheadLeast {
+			wait()
+			wait = s.mineAll(jobs, workers)
+			jobs, size = nil, 0
+		}
+	}
+	return wait
+}
+
+// isSource reports whether lines of a block may stand on the page.
+func (in *Input) isSource(ref transcript.BlockRef) bool {
+	bf := &in.S.Facts[ref.Message].Blocks[ref.Block]
+	if bf.Call == 0 {
+		return true
+	}
+	e := in.S.Ledger.Entry(int(bf.Call))
+	return counts(bf.Kind, &e)
+}
+
+// mineAll begins to mine blocks. All are mined when the function that it returns has
+// returned.
+func (m *Miner) mineAll(jobs []mining, workers int) (wait func()) {
+	working := conv.InParallel(len(jobs), workers, func(i int) { jobs[i].parts = mineTexts(jobs[i].texts) })
+	return sync.OnceFunc(func() {
+		working.Wait()
+		for _, job := range jobs {
+			m.keepMined(job.ref, job.texts, job.parts)
+		}
+	})
+}

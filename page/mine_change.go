@@ -1,0 +1,148 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// What a changed line is. It decides which lines of a change a page shows first: those
+// that give something its name or its shape.
+const (
+	linePlain      uint8 = iota + leadComment + 1
+	lineField            // name and type, key and value
+	lineHeading          // of a document
+	lineSentence         // of a document
+	lineDefinition       // introduces a name: a function, a type, a test, an export
+)
+
+// lineWorth is what a changed line is worth by what it is.
+var lineWorth = [...]float32{
+	leadComment: 0.4, linePlain: 0.8, lineField: 2, lineHeading: 3, lineSentence: 1.2, lineDefinition: 5,
+}
+
+// innerWorth is what lines inside a test, and inside an example in a document, are worth
+// against others.
+const innerWorth = 0.4
+
+// mineChange notes the lines of a change that tell something, with what they are worth:
+// a line of a short change more than one of many.
+func (p *minedPart) mineChange(txt string) {
+	doc, test, example := isDocument(p.label), isTestFile(p.label), false
+	var buf []text.Anchor
+	for at := 0; at < len(txt); {
+		end := len(txt)
+		if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
+			end = at + i
+		}
+		start := at
+		at = end + 1
+		nested := end > start && text.IsSpaceByte(txt[start])
+		for start < end && text.IsSpaceByte(txt[start]) {
+			start++
+		}
+		for end > start && text.IsSpaceByte(txt[end-1]) {
+			end--
+		}
+		line := txt[start:min(end, start+scannedLine)]
+		if doc && strings.HasPrefix(line, "```") {
+			example = !example
+			continue
+		}
+		buf = text.AppendAnchors(buf[:0], line)
+		kind := changedLine(line, nested, doc && !example)
+		if kind == leadPlain || (kind == linePlain || kind == leadComment) && len(buf) == 0 {
+			continue
+		}
+		worth := lineWorth[kind]
+		if kind == linePlain && isStatement(line) {
+			worth /= 2
+		}
+		if example || test && kind != lineDefinition {
+			worth *= innerWorth
+		}
+		hash := text.LineHash(line)
+		if hash == 0 {
+			hash = text.TextHash(strings.TrimRight(line, ",;"))
+		}
+		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: worth}, buf)
+	}
+	few := 1 + 2/float32(1+len(p.lines)/2)
+	for i := range p.lines {
+		p.lines[i].cues *= few
+	}
+}
+
+// isDocument judges a file by its name.
+func isDocument(path string) bool {
+	switch strings.ToLower(path[strings.LastIndexByte(path, '.')+1:]) {
+	case "md", "mdx", "markdown", "rst", "txt", "adoc", "org":
+		return true
+	}
+	return false
+}
+
+// changedLine tells what a line of a changed file is; leadPlain: nothing worth telling.
+func changedLine(line string, nested, doc bool) uint8 {
+	letters := 0
+	for i := range len(line) {
+		if text.ByteClass[line[i]]&(text.ByteLower|text.ByteUpper|text.ByteUnder) != 0 {
+			letters++
+		}
+	}
+	switch {
+	case doc && letters > 1 && line[0] == '#':
+		return lineHeading
+	case letters < 4 || len(line) < 6:
+		return leadPlain
+	case doc:
+		return lineSentence
+	}
+	switch last := line[len(line)-1]; leadOf(line, nested) {
+	case leadDefinition:
+		if last == '(' && strings.IndexByte(line, '(') == strings.IndexByte(line, ' ')+1 {
+			return leadPlain // the beginning of a list: const (
+		}
+		return lineDefinition
+	case leadComment:
+		return leadComment
+	}
+	return codeLine(line)
+}
+
+// isStatement reports whether a line begins with a word that only says how things go on.
+func isStatement(line string) bool {
+	line = strings.TrimLeft(line, "} ")
+	n := strings.IndexAny(line, " (;:")
+	return n > 0 && statements[line[:n]]
+}
+
+// codeLine tells what a line of code is that no keyword explains.
+func codeLine(line string) uint8 {
+	n := 0
+	for n < len(line) && (text.ByteClass[line[n]]&text.ByteWord != 0 || line[n] == '"' || line[n] == '\'' || line[n] == '-' || line[n] == '.' || line[n] == '@') {
+		n++
+	}
+	word, rest := line[:n], line[n:]
+	last := line[len(line)-1]
+	switch {
+	case statements[word]:
+		return linePlain
+	case rest == "" || last == '{' && n > 0 && (rest == ": {" || rest == " {"):
+		return leadPlain
+	case testCalls[word] && rest[0] == '(':
+		return lineDefinition
+	case n > 0 && rest[0] == '(' && last == '{' && !strings.Contains(word, "."): // a method
+		return lineDefinition
+	case n > 0 && (rest[0] == ':' && !strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "?:") || strings.HasPrefix(rest, " = ")):
+		return lineField
+	case n > 0 && rest[0] == ' ' && text.ByteClass[word[0]]&(text.ByteLower|text.ByteUpper) != 0 && !strings.ContainsAny(line, "=(,;"): // name and type
+		return lineField
+	}
+	return linePlain
+}
+
+var (
+	statements = text.WordSet("return if else for while switch case break continue defer go try catch throw await yield raise elif except finally with end do then fi done echo print")
+	testCalls  = text.WordSet("it test describe t.Run b.Run suite context should xit specify")
+)

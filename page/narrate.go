@@ -1,0 +1,277 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+)
+
+// narrate writes what the folded turns found out, decided and produced, in at most room
+// tokens. Every word of it is taken from the conversation: sentences of the assistant,
+// message by message, then lines of files and outputs, grouped by where they come from.
+func (in *Input) narrate(room int) (said, lines string) {
+	const linesTitle = "## Key lines of files and outputs (verbatim"
+	proseTitle := "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
+	if in.Recall == nil {
+		proseTitle = "## Findings, decisions, results (verbatim excerpts)\n"
+	}
+	p := newPicker(in)
+	w := newLineWriter(p)
+	where := ")\n"
+	if w.root != "" {
+		where = ", paths under " + w.root + ")\n"
+	}
+	room -= w.count(proseTitle) + w.count(linesTitle+where) + 4
+	if room < 20 {
+		return "", ""
+	}
+	p.plain = room
+	if in.small { // few plain lines: without what is around them they say little
+		p.plain = room / 8
+	}
+	for picked := p.pick(room, w.size); len(picked) > 0; picked = picked[:len(picked)*9/10] {
+		said, lines = w.prose(picked), w.lines(picked)
+		if w.count(said)+w.count(lines) > room { // tokens do not quite add up
+			continue
+		}
+		if said != "" {
+			said = proseTitle + said
+		}
+		if lines != "" {
+			lines = linesTitle + where + lines
+		}
+		return said, lines
+	}
+	return "", ""
+}
+
+// maxShown is the most bytes of a line that a page shows; of a sentence, twice that.
+const maxShown = 300
+
+// lineWriter puts picked lines on the page.
+type lineWriter struct {
+	p     *picker
+	texts map[int]string       // of the sources that are on the page
+	shown map[int]map[int]bool // units that were counted, by source
+	count func(string) int
+	root  string // directory that all files of the sources are in; not repeated
+}
+
+func newLineWriter(p *picker) *lineWriter {
+	return &lineWriter{
+		p: p, texts: make(map[int]string), shown: make(map[int]map[int]bool),
+		count: p.in.S.Count.CountText, root: commonRoot(p.srcs),
+	}
+}
+
+// commonRoot is the directory that all files of the sources are in, with its slash;
+// empty if that is not worth saying.
+func commonRoot(srcs []source) string {
+	root, files := "", 0
+	for i := range srcs {
+		path := srcs[i].label
+		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t") {
+			continue
+		}
+		if files++; files == 1 {
+			root = path[:strings.LastIndexByte(path, '/')+1]
+		}
+		for !strings.HasPrefix(path, root) {
+			root = root[:strings.LastIndexByte(root[:len(root)-1], '/')+1]
+		}
+	}
+	if files < 2 || len(root) < 12 {
+		return ""
+	}
+	return root
+}
+
+// text is the text of source k.
+func (w *lineWriter) text(k int) string {
+	t, ok := w.texts[k]
+	if !ok {
+		t = w.p.in.text(&w.p.srcs[k])
+		w.texts[k] = t
+	}
+	return t
+}
+
+// size counts what a line takes on the page and notes it as counted. A sentence takes
+// the headings along that it stands under.
+func (w *lineWriter) size(c *keyLine) int {
+	s := &w.p.srcs[c.src]
+	n := 0
+	if !w.p.open[c.group] {
+		n = w.count(w.head(s, []int{c.src})) + 1
+	}
+	if !s.kind.prose() {
+		return n + w.count(w.clip(c)) + 2
+	}
+	text := w.text(c.src)
+	shown := w.shown[c.src]
+	if shown == nil {
+		shown = make(map[int]bool)
+		w.shown[c.src] = shown
+	}
+	for u := int(s.lines[c.line].unit); u >= 0 && !shown[u]; u = s.units[u].Parent {
+		shown[u] = true
+		n += w.count(text[s.units[u].Start:s.units[u].End]) + 2
+	}
+	return n
+}
+
+// prose writes the sentences, message by message.
+func (w *lineWriter) prose(picked []int) string {
+	units := make(map[int]map[int]bool)
+	for _, i := range picked {
+		c := &w.p.list[i]
+		s := &w.p.srcs[c.src]
+		if !s.kind.prose() {
+			continue
+		}
+		if units[c.src] == nil {
+			units[c.src] = make(map[int]bool)
+		}
+		for u := int(s.lines[c.line].unit); u >= 0; u = s.units[u].Parent {
+			units[c.src][u] = true
+		}
+	}
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(units)) {
+		b.WriteString(w.head(&w.p.srcs[k], []int{k}))
+		w.sentences(&b, k, slices.Sorted(maps.Keys(units[k])))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// sentences writes units of one source. Sentences of one paragraph share a line; an
+// ellipsis stands for what is left out between them.
+func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
+	txt, units := w.text(k), w.p.srcs[k].units
+	last := -1
+	for _, u := range order {
+		un := &units[u]
+		switch {
+		case len(order) == 1 || last >= 0 && units[last].Para == un.Para && u == last+1:
+			b.WriteByte(' ')
+		case last >= 0 && units[last].Para == un.Para:
+			b.WriteString(" … ")
+		default:
+			b.WriteString("\n" + strings.Repeat("  ", min(un.Depth, 3)))
+		}
+		b.WriteString(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown))
+		last = u
+	}
+}
+
+// head names where lines come from, with the handles: a message, or a file or command
+// and what the calls did.
+func (w *lineWriter) head(s *source, srcs []int) string {
+	if !s.kind.prose() && s.kind != fromProgram {
+		return w.callHead(s, srcs)
+	}
+	h := fmt.Sprintf("message %d%s", s.ref.Message+1, w.tag(s))
+	switch s.kind {
+	case fromThinking:
+		h += ", thinking"
+	case fromSummary:
+		h += ", an earlier summary"
+	case fromAgent:
+		h += fmt.Sprintf(", report of call %d (%s)", s.call, text.OneLine(s.label, 60))
+	case fromProgram:
+		h += ", put in by a program"
+	}
+	if s.answers >= 0 {
+		h += fmt.Sprintf(", answering %d", s.answers+1)
+	}
+	return h + ":"
+}
+
+// maxHandles is the most handles that a heading names.
+const maxHandles = 3
+
+func (w *lineWriter) callHead(s *source, srcs []int) string {
+	e := w.p.in.S.Ledger.Entry(s.call)
+	label := strings.TrimPrefix(s.label, w.root)
+	if label == "" {
+		label = s.label
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s", label, ledger.CallLabel(&e))
+	for n, k := range srcs {
+		if n == maxHandles {
+			b.WriteString(" …")
+			break
+		}
+		fmt.Fprintf(&b, " #%d%s", w.p.srcs[k].call, w.tag(&w.p.srcs[k]))
+	}
+	b.WriteString("):")
+	return b.String()
+}
+
+func (w *lineWriter) tag(s *source) string {
+	if w.p.in.Recall == nil || s.handle == "" {
+		return ""
+	}
+	return " [" + s.handle + "]"
+}
+
+// lineGroup is the picked lines of one origin.
+type lineGroup struct{ lines, srcs []int }
+
+// lines writes the plain lines, grouped by the file or command that they come from, in
+// the order in which that was first seen.
+func (w *lineWriter) lines(picked []int) string {
+	picked = slices.DeleteFunc(slices.Clone(picked), func(i int) bool { return w.p.srcs[w.p.list[i].src].kind.prose() })
+	slices.SortFunc(picked, func(a, b int) int {
+		x, y := &w.p.list[a], &w.p.list[b]
+		if x.src != y.src {
+			return x.src - y.src
+		}
+		return x.line - y.line
+	})
+	var order []*lineGroup
+	groups := make(map[string]*lineGroup)
+	for _, i := range picked {
+		c := &w.p.list[i]
+		g := groups[c.group]
+		if g == nil {
+			g = &lineGroup{}
+			groups[c.group] = g
+			order = append(order, g)
+		}
+		g.lines = append(g.lines, i)
+		if !slices.Contains(g.srcs, c.src) {
+			g.srcs = append(g.srcs, c.src)
+		}
+	}
+	var b strings.Builder
+	for _, g := range order {
+		b.WriteString(w.head(&w.p.srcs[g.srcs[0]], g.srcs) + "\n")
+		for _, i := range g.lines {
+			b.WriteString("  " + w.clip(&w.p.list[i]) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// clip shortens a long line around the name in it that is needed most.
+func (w *lineWriter) clip(c *keyLine) string {
+	l := &w.p.srcs[c.src].lines[c.line]
+	line := w.text(c.src)[l.start:l.end]
+	if len(line) <= maxShown {
+		return line
+	}
+	at, best := 0, float32(0)
+	for _, a := range text.AppendAnchors(nil, line[:min(len(line), scannedLine)]) {
+		if n := w.p.needs.of(a.Hash); n > best {
+			at, best = a.Start, n
+		}
+	}
+	return text.ClipAround(line, at, maxShown)
+}

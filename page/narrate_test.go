@@ -1,0 +1,175 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// handoff is a short session with what a page has to tell.
+func handoff() []transcript.Message {
+	code := "     1→package limits\n     2→\n     3→// RateLimiter counts calls.\n     4→type RateLimiter struct {\n     5→\tburst_size int\n     6→}\n"
+	return []transcript.Message{
+		transcript.User("Please make the RateLimiter safe."),
+		transcript.Assistant(transcript.Say("Let me look at the limiter."), transcript.Call("c1", "read_file", `{"path":"src/limits.go"}`)),
+		transcript.Results(transcript.Result("c1", code)),
+		transcript.Assistant(transcript.Call("c2", "edit_file", `{"path":"src/limits.go","old_string":"burst_size int","new_string":"burst_size int\n\tguardMutex sync.Mutex"}`)),
+		transcript.Results(transcript.Result("c2", "The file src/limits.go has been updated.")),
+		transcript.Assistant(transcript.Call("c3", "bash", `{"command":"git commit -am 'Guard the limiter'"}`)),
+		transcript.Results(transcript.Result("c3", "[topic/limits 4dc9e56] Guard the limiter\n 1 file changed")),
+		transcript.Assistant(transcript.Say("The limiter is safe now.\n\n- I used a mutex instead of atomics because `burst_size` and the window change together.\n- `guardMutex` is never held over I/O.")),
+		transcript.User("That looks right to me, thank you for taking the time to explain how both values belong together. Now the docs, see docs/limits.md."),
+		transcript.Assistant(transcript.Call("c4", "read_file", `{"path":"docs/limits.md"}`)),
+		transcript.Results(transcript.Result("c4", "# Limits\n\nThe RateLimiter is not safe.\n")),
+		transcript.Assistant(transcript.Say("The docs say that it is not safe, which is wrong since 4dc9e56.")),
+		transcript.User("Then fix them."),
+		transcript.Assistant(transcript.Say("I will.")),
+	}
+}
+
+func stateOf(msgs []transcript.Message) *Miner {
+	s := &Miner{Conversation: conv.New(tokens.NewTokenizer(model.Model{}, nil), conv.NewContents(store.NewMemory(), store.SessionKey{}, nil, 0))}
+	for i, m := range msgs {
+		s.Add(m, conv.ShapesOf(m), conv.KeptMessage{Seq: uint64(i + 1)})
+	}
+	return s
+}
+
+func pageOf(s *Miner, end, room int) Input {
+	return Input{
+		S: s, Start: s.First, End: end, Recall: conv.UnfoldCall, Handle: "h", Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
+		Room: Room{Total: room, Files: room, Most: 12_000},
+	}
+}
+
+func TestPageReadsLikeAHandoff(t *testing.T) {
+	s := stateOf(handoff())
+	got := Write(pageOf(s, 12, smallRoom)).Text
+	last := 0
+	for _, want := range []string{
+		"Now the docs, see docs/limits.md.",
+		"message 8 [" + s.Facts[7].Blocks[0].Name.String() + "], answering 1:",
+		"I used a mutex instead of atomics because `burst_size` and the window change together.",
+		"which is wrong since 4dc9e56",
+		"## What was done (tool calls)",
+		"[topic/limits 4dc9e56] Guard the limiter",
+		"## What changed in files",
+		"+ guardMutex sync.Mutex",
+		"### docs/limits.md (read in call 4",
+		"### src/limits.go (read in call 1",
+		"STALE: changed after that in call 2",
+		"search(\"words\")",
+	} {
+		i := strings.Index(got[last:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing, or stands too early, in\n%s", want, got)
+		}
+		last += i
+	}
+	if strings.Contains(got, "Let me look") {
+		t.Errorf("an announcement is on the page:\n%s", got)
+	}
+}
+
+// A file that the newest turns show is not restored.
+func TestRestoreLeavesOutWhatIsShown(t *testing.T) {
+	msgs := append(handoff(),
+		transcript.Assistant(transcript.Call("c5", "read_file", `{"path":"src/limits.go"}`)), transcript.Results(transcript.Result("c5", "package limits\n")))
+	s := stateOf(msgs)
+	in := pageOf(s, 12, 3000)
+	if got := in.files(2000); strings.Contains(got, "src/limits.go") || !strings.Contains(got, "docs/limits.md") {
+		t.Errorf("restored:\n%s", got)
+	}
+}
+
+func TestFocusRaises(t *testing.T) {
+	var msgs []transcript.Message
+	msgs = append(msgs, transcript.User("Go."))
+	for i := range 40 {
+		msgs = append(msgs, transcript.User(fmt.Sprintf("Next, number %d.", i)),
+			transcript.Assistant(transcript.Say(fmt.Sprintf("I went with %s because %s must never be %s.", fresh(3*i), fresh(3*i+1), fresh(3*i+2)))))
+	}
+	msgs[21] = transcript.User("And now?")
+	msgs[22] = transcript.Assistant(transcript.Say("Bananas grow upwards in the warm and rainy parts of the world and are carried north by ship in green boxes."))
+	in := pageOf(stateOf(msgs), len(msgs), 400)
+	if said, _ := in.narrate(200); strings.Contains(said, "Bananas") {
+		t.Errorf("without a focus:\n%s", said)
+	}
+	in.Focus = "everything about bananas"
+	if said, _ := in.narrate(200); !strings.Contains(said, "Bananas grow upwards") {
+		t.Errorf("with a focus:\n%s", said)
+	}
+}
+
+// fresh makes a word that no other number gives.
+func fresh(n int) string {
+	return fmt.Sprintf("%c%c%cwordy", 'a'+n/25%25, 'a'+n%25, 'a'+n%25)
+}
+
+// Whatever the room, the narrative stays inside it, is the same every time, and says
+// nothing that the conversation does not.
+func TestNarrateInventsNothing(t *testing.T) {
+	s := stateOf(handoff())
+	source := flat(s.RenderText(0, s.Transcript.Len()))
+	for room := 0; room < 900; room += 17 {
+		in := pageOf(s, 12, room)
+		said, lines := in.narrate(room)
+		if n := s.Count.CountText(said) + s.Count.CountText(lines); n > room {
+			t.Errorf("%d tokens in a room of %d", n, room)
+		}
+		if again, _ := in.narrate(room); again != said {
+			t.Errorf("room %d: not the same twice", room)
+		}
+		for _, line := range excerpts(said + "\n" + lines) {
+			if !strings.Contains(source, flat(line)) {
+				t.Errorf("room %d: %q is invented", room, line)
+			}
+		}
+	}
+}
+
+// excerpts returns what a narrative quotes: its lines without headings and marks.
+func excerpts(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "## ") || strings.HasSuffix(line, "):") {
+			continue
+		}
+		if strings.HasPrefix(line, "message ") {
+			_, line, _ = strings.Cut(line, ":")
+		}
+		for part := range strings.SplitSeq(line, "…") {
+			if part = strings.TrimSpace(part); part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// flat makes all space the same, and takes JSON's escapes out.
+func flat(s string) string {
+	s = strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`).Replace(s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func TestClipAround(t *testing.T) {
+	line := strings.Repeat("before ", 60) + "needle_12345 " + strings.Repeat("after ", 60)
+	got := text.ClipAround(line, strings.Index(line, "needle"), 100)
+	if len(got) > 110 || !strings.Contains(got, "needle_12345") || !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") {
+		t.Errorf("got %q", got)
+	}
+	for _, w := range strings.Fields(strings.Trim(got, "…")) {
+		if w != "before" && w != "after" && w != "needle_12345" {
+			t.Errorf("%q is cut", w)
+		}
+	}
+}

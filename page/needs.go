@@ -1,0 +1,146 @@
+package page
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// needs says how likely each name is to be needed again. What is folded is judged by it:
+// a line is worth keeping for the names in it that nothing else on the page tells.
+type needs struct {
+	weight map[uint64]float32
+	counts text.AnchorCounts // how often names occur at all: what is everywhere tells little
+	focus  map[uint64]bool
+	buf    []text.Anchor
+}
+
+// What a mention is worth, by who made it. A name in the newest turns is in use; one that
+// the user wrote is wanted; one that the assistant spoke of mattered to it; one that it
+// wrote into a file is part of the work.
+const (
+	needFocus   = 20
+	needTail    = 3
+	needUser    = 2.5
+	needProse   = 0.7 // times the source's weight
+	needChange  = 0.5
+	needRecent  = 0.4 // in results of the newest quarter of what is folded
+	needFailure = 1.5
+	needMost    = 9 // all mentions together
+)
+
+// How much of the newest turns is looked at: of a block, and altogether.
+const (
+	tailBytes = 16 << 10
+	tailTotal = 128 << 10
+)
+
+// tail yields the texts of the newest turns, which the page is followed by: the newest
+// first, as far as they matter.
+func (in *Input) tail() iter.Seq2[transcript.Block, string] {
+	return func(yield func(transcript.Block, string) bool) {
+		left := tailTotal
+		for i := in.S.Transcript.Len() - 1; i >= in.End && left > 0; i-- {
+			for _, b := range in.S.Transcript.At(i).Blocks().All() {
+				text := text.CutText(transcript.BlockText(b), tailBytes)
+				if left -= len(text); !yield(b, text) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// needsOf weighs the names of the whole conversation.
+func (in *Input) needsOf(srcs []source) *needs {
+	n := &needs{weight: make(map[uint64]float32, 1<<12)}
+	n.mention(in.Focus, needFocus)
+	n.focus = focusWords(in.Focus)
+	for _, s := range in.S.Words.Said() {
+		n.mention(s.Text, needUser)
+	}
+	for b, text := range in.tail() {
+		if b.Kind() == transcript.KindToolResult {
+			n.mention(text, needTail/3.)
+		} else {
+			n.mention(text, needTail)
+		}
+	}
+	for k := range srcs {
+		s := &srcs[k]
+		w := float32(0)
+		switch {
+		case s.kind == fromThinking:
+		case s.kind.prose():
+			w = needProse * s.weight
+		case s.kind == fromChange:
+			w = needChange
+		case s.kind == fromResult && s.ref.Message >= in.recent():
+			w = needRecent
+		}
+		n.mentioned(s.names, w)
+	}
+	for i := in.Start; i < in.End; i++ { // files at work, and what went wrong
+		for b := range in.S.Facts[i].Blocks {
+			if bf := &in.S.Facts[i].Blocks[b]; bf.Call > 0 && bf.Kind == transcript.KindToolCall {
+				e := in.S.Ledger.Entry(int(bf.Call))
+				if e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
+					n.mention(e.ErrorLine, needFailure)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// recent is where the newest quarter of the stretch begins.
+func (in *Input) recent() int { return in.End - (in.End-in.Start)/4 }
+
+// mention notes the names of a text.
+func (n *needs) mention(txt string, w float32) {
+	n.buf = text.AppendAnchors(n.buf[:0], txt)
+	for _, a := range n.buf {
+		n.add(a.Hash, w)
+	}
+}
+
+// mentioned notes names that were found before.
+func (n *needs) mentioned(names []uint64, w float32) {
+	for _, h := range names {
+		n.add(h, w)
+	}
+}
+
+func (n *needs) add(h uint64, w float32) {
+	n.counts.Add(h)
+	if w == 0 {
+		return
+	}
+	if old, most := n.weight[h], max(w, needMost); old < most {
+		n.weight[h] = min(old+w, most)
+	}
+}
+
+// of is what covering a name is worth: its need, less if it is everywhere.
+func (n *needs) of(h uint64) float32 {
+	w := n.weight[h]
+	for c := n.counts.Of(h); c > 12 && w > 0; c /= 4 {
+		w *= 0.8
+	}
+	return w
+}
+
+func focusWords(focus string) map[uint64]bool {
+	if strings.TrimSpace(focus) == "" {
+		return nil
+	}
+	words := make(map[uint64]bool)
+	_, list := text.CueScore(focus, nil)
+	for _, h := range list {
+		words[h] = true
+	}
+	return words
+}

@@ -1,0 +1,247 @@
+package page
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// files brings back what the agent was working with: the files that it touched last, as
+// it last saw them, in at most room tokens. A file that the newest turns show is left
+// out. Nothing is put together from pieces: what stands here is one read or one write,
+// and where the file was changed after it, that is said.
+func (in *Input) files(room int) string {
+	const title = "## Files as last seen (newest first)\n"
+	if room -= in.S.Count.CountText(title); room <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	shown, newest := 0, in.newestTurn()
+	for _, f := range in.touched() {
+		if shown == in.Restore.Files {
+			break
+		}
+		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.S.Ledger.Entry(f.seen).Call.Message < newest) {
+			continue
+		}
+		text := in.fileText(&f, min(in.Restore.PerFile, room))
+		if text == "" {
+			continue
+		}
+		room -= in.S.Count.CountText(text)
+		b.WriteString(text)
+		shown++
+	}
+	if shown == 0 {
+		return ""
+	}
+	return title + b.String()
+}
+
+// newestTurn is where the newest folded turn begins, or the newest quarter of the stretch
+// if that is later.
+func (in *Input) newestTurn() int {
+	for i := in.End - 1; i >= in.Start; i-- {
+		if in.S.Facts[i].Typed {
+			return max(i, in.recent())
+		}
+	}
+	return in.recent()
+}
+
+// seenFile is a file of the folded stretch, as the agent last saw it.
+type seenFile struct {
+	path    string
+	touched int // number of the newest call that touched it
+	seen    int // number of the call that showed or wrote it; 0: none
+	part    toolcall.PathChange
+	changed []int // calls that changed it after that
+	gone    bool
+	live    bool // the newest turns show it
+}
+
+// touched lists the files that calls of the stretch read or changed, the newest first.
+func (in *Input) touched() []seenFile {
+	var table ledger.PathTable
+	var list []*seenFile
+	at := make(map[int]*seenFile)
+	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
+		e := in.S.Ledger.Entry(seq)
+		if e.Outcome == toolcall.Failed {
+			continue
+		}
+		for _, p := range e.Paths {
+			id := table.File(e.Dir, p.Path)
+			f := at[id]
+			if f == nil {
+				f = &seenFile{path: p.Path}
+				at[id] = f
+				list = append(list, f)
+			}
+			f.touch(&e, p, e.Call.Message >= in.End)
+		}
+	}
+	dirs := make(map[string]bool)
+	for _, f := range list {
+		dirs[path.Dir(toolcall.CleanPath(f.path))] = true
+	}
+	out := make([]seenFile, 0, len(list))
+	for _, f := range list {
+		if f.seen > 0 && !f.gone && !f.live && !dirs[toolcall.CleanPath(f.path)] && in.S.Ledger.Entry(f.seen).Call.Message >= in.Start {
+			out = append(out, *f)
+		}
+	}
+	first := func(f seenFile) int { // what was read again and again comes first
+		if slices.Contains(in.Thrash, f.path) {
+			return f.touched + in.S.Ledger.Len()
+		}
+		return f.touched
+	}
+	slices.SortStableFunc(out, func(a, b seenFile) int { return first(b) - first(a) })
+	return out
+}
+
+// touch takes a call into account that reads or changes the file.
+func (f *seenFile) touch(e *ledger.Entry, p toolcall.PathChange, live bool) {
+	f.touched = e.Seq
+	switch shows := len(e.Paths) == 1 && !p.Some && !e.Unchanged; {
+	case p.Change == toolcall.CallDelete:
+		f.gone = true
+	case p.Change == toolcall.CallRead && e.Kind == toolcall.CallRead && shows:
+		if p.Whole() || f.seen == 0 || len(f.changed) > 0 || !f.part.Whole() {
+			f.see(e.Seq, p, live)
+		}
+	case p.Change == toolcall.CallCreate && shows && e.Command == "":
+		f.see(e.Seq, p, live)
+	case p.Changes():
+		f.gone = false
+		f.changed = append(f.changed, e.Seq)
+	}
+}
+
+func (f *seenFile) see(seq int, p toolcall.PathChange, live bool) {
+	f.seen, f.part, f.changed, f.gone, f.live = seq, p, nil, false, live
+}
+
+// leastRestored is the least room in which the beginning of a longer file is worth
+// showing; below it only whole files are.
+const leastRestored = 1_000
+
+// fileText is a file as it stands on the page, empty if there is no room for it.
+func (in *Input) fileText(f *seenFile, room int) string {
+	e := in.S.Ledger.Entry(f.seen)
+	txt := in.seenText(&e)
+	if strings.TrimSpace(txt) == "" {
+		return ""
+	}
+	head := in.fileHead(f, &e)
+	used := in.S.Count.CountText(head) + 2
+	if len(txt) > 16*room { // no need to count
+		if room < leastRestored {
+			return ""
+		}
+		txt = text.CutText(txt, 16*room)
+	}
+	if n := in.S.Count.CountText(txt); n > room-used {
+		if room < leastRestored {
+			return ""
+		}
+		txt = text.FirstLines(txt, len(txt)*(room-used-12)/n) + "\n[… the rest is not shown …]"
+		if in.S.Count.CountText(txt) > room-used {
+			return ""
+		}
+	}
+	return head + strings.TrimRight(txt, "\n") + "\n"
+}
+
+// seenText is what the call showed or wrote.
+func (in *Input) seenText(e *ledger.Entry) string {
+	if e.Kind == toolcall.CallRead {
+		if e.Outcome != toolcall.Succeeded {
+			return ""
+		}
+		return userwords.WithoutReminder(transcript.BlockText(in.S.Transcript.Block(e.Result)))
+	}
+	call, ok := in.S.Transcript.Block(e.Call).(transcript.ToolCall)
+	if !ok {
+		return ""
+	}
+	return toolcall.ArgText(toolcall.CallArgs([]byte(call.Input.String())), "content", "contents", "file_text", "text")
+}
+
+func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
+	var b strings.Builder
+	ref := e.Call
+	verb := "written"
+	if e.Kind == toolcall.CallRead {
+		ref, verb = e.Result, "read"
+	}
+	fmt.Fprintf(&b, "### %s (", f.path)
+	if f.part.First > 1 || f.part.Last > 0 {
+		fmt.Fprintf(&b, "lines %d–", max(f.part.First, 1))
+		if f.part.Last > 0 {
+			fmt.Fprintf(&b, "%d", f.part.Last)
+		}
+		b.WriteString(", ")
+	}
+	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
+	if h := in.S.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && in.Recall != nil {
+		fmt.Fprintf(&b, " [%s]", h)
+	}
+	if n := len(f.changed); n > 0 {
+		fmt.Fprintf(&b, "; STALE: changed after that in call")
+		for i, seq := range f.changed[max(0, n-4):] {
+			if i == 0 && n > 1 {
+				b.WriteString("s")
+			}
+			fmt.Fprintf(&b, " %d", seq)
+		}
+	}
+	b.WriteString(")\n")
+	return b.String()
+}
+
+// openState says what else was going on: notes, skills that were loaded, children that
+// have not answered.
+func (in *Input) openState(room int, count func(string) int) string {
+	var lines []string
+	for _, n := range in.Notes {
+		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
+	}
+	var skills []string
+	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
+		e := in.S.Ledger.Entry(seq)
+		if e.Call.Message < in.Start || e.Call.Message >= in.End {
+			continue
+		}
+		switch name := text.PlainName(e.Tool); {
+		case name == "skill" || name == "useskill" || name == "loadskill":
+			if e.Outcome == toolcall.Succeeded && !slices.Contains(skills, e.Args) {
+				skills = append(skills, e.Args)
+			}
+		case isChild(e.Tool) && e.Outcome == toolcall.Unanswered:
+			lines = append(lines, fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, e.Tool, text.OneLine(e.Args, 160)))
+		}
+	}
+	if len(skills) > 0 {
+		lines = append(lines, "- skills loaded: "+strings.Join(skills, "; "))
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		if n := count(l) + 1; n <= room {
+			room -= n
+			b.WriteString(l + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "## Still going on\n" + b.String()
+}

@@ -1,0 +1,199 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// source is a text from which lines of a page are taken, with what it is worth.
+type source struct {
+	*minedPart
+	ref     transcript.BlockRef
+	sub     int // which text of the block
+	handle  string
+	call    int     // number of the ledger's entry, 0: none
+	label   string  // file or command it is about
+	answers int     // what the assistant said to the user: the message that it answers; else -1
+	weight  float32 // of everything in it
+	taken   float32 // tokens of it that are on the page
+}
+
+// text returns the source's text. If it was damaged in the store since it was mined, there
+// are spaces where its lines were.
+func (in *Input) text(s *source) string {
+	text, end := "", 0
+	if parts := in.S.textsOf(s.ref); s.sub < len(parts) {
+		text = parts[s.sub].text
+	}
+	if n := len(s.lines); n > 0 {
+		end = int(s.lines[n-1].end)
+	}
+	for _, u := range s.units {
+		end = max(end, u.End)
+	}
+	return text + strings.Repeat(" ", max(end-len(text), 0))
+}
+
+// group is equal for sources whose lines stand together: a message's blocks, the reads of
+// a file, the runs of a command.
+func (s *source) group() string {
+	if s.kind.prose() || s.kind == fromProgram {
+		return s.handle
+	}
+	return s.label
+}
+
+type sourceKind uint8
+
+const (
+	fromAssistant sourceKind = iota // what the assistant said
+	fromThinking                    // what it thought
+	fromSummary                     // another agent's summary of what it compacted away
+	fromAgent                       // a child agent's report
+	fromChange                      // what a call put into a file
+	fromRemoval                     // what a call took out of a file
+	fromResult                      // what a tool answered
+	fromProgram                     // what a program put into a user message
+)
+
+// prose reports whether the source is written in sentences.
+func (k sourceKind) prose() bool { return k <= fromAgent }
+
+// change reports whether the source is old or new text of a file: what changed has its own
+// section of the page.
+func (k sourceKind) change() bool { return k == fromChange || k == fromRemoval }
+
+// sourceWeights: what is worth how much, all else being equal. What the assistant says
+// tells what its work came to; a line of a file is one call away. Thinking holds reasons,
+// but also what was given up a line later.
+var sourceWeights = [...]float32{
+	fromAssistant: 1, fromThinking: 0.2, fromSummary: 1.5, fromAgent: 0.6,
+	fromResult: 0.2, fromProgram: 0.2,
+}
+
+const (
+	finalWeight = 2   // what is said to the user, against what is said on the way
+	staleWeight = 0.4 // what a later call made stale; and tests, against what they test
+)
+
+// sources lists the texts of the folded stretch, in order.
+func (in *Input) sources() []source {
+	var list []source
+	turn := -1 // the message that began the present turn
+	for i := range in.Start {
+		if in.S.Facts[i].Typed {
+			turn = i
+		}
+	}
+	working := in.working()
+	span := float32(max(in.End-in.Start, 1))
+	for i := in.Start; i < in.End; i++ {
+		f := &in.S.Facts[i]
+		if f.Typed {
+			turn = i
+		}
+		if i < in.mined {
+			continue
+		}
+		for b := range f.Blocks {
+			n := len(list)
+			list = in.blockSources(list, transcript.BlockRef{Message: i, Block: b})
+			for k := n; k < len(list); k++ {
+				s := &list[k]
+				s.weight *= sourceWeights[s.kind] * (0.7 + 0.5*float32(i-in.Start)/span) // the newer, the likelier to be needed
+				if s.kind == fromAssistant && !working[i-in.Start] {
+					s.answers, s.weight = turn, s.weight*finalWeight
+				}
+			}
+		}
+	}
+	return list
+}
+
+// working tells for each message of the stretch whether it belongs to a round: what the
+// assistant says outside of rounds is said to the user.
+func (in *Input) working() []bool {
+	work := make([]bool, in.End-in.Start)
+	for r := range in.S.Transcript.AllRounds() {
+		for i := max(r.Start, in.Start); i < min(r.End, in.End); i++ {
+			work[i-in.Start] = true
+		}
+	}
+	return work
+}
+
+// blockSources appends what a block gives, as far as it still counts: not what failed to
+// be written, and less of what is stale.
+func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
+	bf := &in.S.Facts[ref.Message].Blocks[ref.Block]
+	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
+	if bf.Call > 0 {
+		e := in.S.Ledger.Entry(int(bf.Call))
+		switch {
+		case !counts(bf.Kind, &e):
+			return list
+		case bf.Kind == transcript.KindToolResult && e.SupersededBy > 0:
+			src.weight = staleWeight
+		}
+		src.label = callSubject(&e)
+	}
+	parts := in.S.mine(ref)
+	for k := range parts {
+		one := src
+		one.minedPart, one.sub = &parts[k], k
+		if l := parts[k].label; l != "" {
+			one.label = l
+		}
+		if isTestFile(one.label) {
+			one.weight = staleWeight
+		}
+		if len(parts[k].lines) > 0 && parts[k].kind != fromRemoval {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// counts reports whether a call, or its result, is a source: not what failed to be
+// written, nor what other sections tell.
+func counts(kind transcript.Kind, e *ledger.Entry) bool {
+	if kind == transcript.KindToolCall {
+		return e.Effective()
+	}
+	return e.Outcome != toolcall.Succeeded || !ledger.IsFileCall(e) && (!ledger.Publishes(e) || e.Lines > 20)
+}
+
+// isQuiet names tools whose results say nothing that stands not elsewhere on the page.
+func isQuiet(tool string) bool {
+	switch name := text.PlainName(tool); name {
+	case "unfold", "search", "ledger", "note", "pin", "compact":
+		return true
+	default:
+		return userwords.TaskTools[name]
+	}
+}
+
+// isChild names tools that run another agent and answer with its report.
+func isChild(tool string) bool {
+	switch text.PlainName(tool) {
+	case "task", "agent", "subagent", "spawnagent", "dispatchagent", "runsubagent", "delegate", "waitagent":
+		return true
+	}
+	return false
+}
+
+// callSubject is what a call is about: its file, or its command.
+func callSubject(e *ledger.Entry) string {
+	switch {
+	case e.Kind == toolcall.CallRead && len(e.Paths) == 1 && !e.Paths[0].Some:
+		return e.Paths[0].Path
+	case e.Args != "":
+		return text.OneLine(e.Args, 80)
+	}
+	return e.Tool
+}

@@ -1,0 +1,263 @@
+package recall
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// textLines is a text with the places where its lines begin.
+type textLines struct {
+	text   string
+	starts []int
+}
+
+func linesOf(txt string) textLines {
+	starts := make([]int, 0, 1+strings.Count(txt, "\n"))
+	for at := 0; at < len(txt); at = text.LineEnd(txt, at) {
+		starts = append(starts, at)
+	}
+	return textLines{txt, starts}
+}
+
+func (t textLines) len() int { return len(t.starts) }
+
+// span is where line i, counted from 0, stands, without its line feed.
+func (t textLines) span(i int) (start, end int) {
+	end = len(t.text)
+	if i+1 < len(t.starts) {
+		end = t.starts[i+1]
+	}
+	if end > t.starts[i] && t.text[end-1] == '\n' {
+		end--
+	}
+	return t.starts[i], end
+}
+
+// at is the line, counted from 0, that a byte stands in.
+func (t textLines) at(offset int) int {
+	return max(sort.SearchInts(t.starts, offset+1)-1, 0)
+}
+
+// A cut is a part of one line that is to be shown.
+type cut struct {
+	line     int // counted from 0
+	from, to int // bytes of the text; a line feed at to belongs to it if feed is set
+	feed     bool
+	match    bool
+}
+
+func (t textLines) whole(i int) cut {
+	start, end := t.span(i)
+	return cut{line: i, from: start, to: end, feed: end < len(t.text)}
+}
+
+// line makes what is shown of a cut.
+func (t textLines) line(c cut) Line {
+	start, end := t.span(c.line)
+	return Line{
+		Number: c.line + 1, Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
+		Match: c.match, ended: c.feed,
+	}
+}
+
+// between chooses lines by number.
+func (t textLines) between(r UnfoldRequest) []cut {
+	from, to := t.numbers(r)
+	var out []cut
+	for i := from; i < to; i++ {
+		c := t.whole(i)
+		if i == from && r.Column > 1 {
+			c.from = t.boundary(min(c.from+r.Column-1, c.to))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// numbers turns the request's line numbers into a range from ≤ i < to.
+func (t textLines) numbers(r UnfoldRequest) (from, to int) {
+	from, to = max(r.From-1, 0), t.len()
+	if r.To > 0 {
+		to = min(to, r.To)
+	}
+	return from, to
+}
+
+// boundary moves a place back to where a character begins.
+func (t textLines) boundary(i int) int {
+	for n := 0; i > 0 && i < len(t.text) && n < utf8.UTFMax && !utf8.RuneStart(t.text[i]); n++ {
+		i--
+	}
+	return i
+}
+
+// bytes chooses a range of bytes.
+func (t textLines) bytes(from, to int) []cut {
+	var out []cut
+	for i := t.at(from); i < t.len() && t.starts[i] < to; i++ {
+		c := t.whole(i)
+		c.from = max(c.from, from)
+		if c.to >= to {
+			c.to, c.feed = to, false
+		}
+		c.from = min(c.from, c.to) // the range may begin with the line feed itself
+		out = append(out, c)
+	}
+	return out
+}
+
+// Lines longer than wideLine are shown in parts: what matched with besideMatch bytes on
+// either side, or their beginning where nothing matched.
+const (
+	wideLine    = 1_000
+	besideMatch = 200
+)
+
+// matching chooses the lines that match, with lines around them. It also counts those
+// that match.
+func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matches int) {
+	from, to := t.numbers(r)
+	around := r.Around
+	if around == 0 {
+		around = 2
+	}
+	around = max(around, 0)
+	next := from // first line that is not chosen yet
+	after := 0   // lines still to be shown after a match
+	for i := from; i < to; i++ {
+		skip := 0
+		if i == from && r.Column > 1 {
+			skip = r.Column - 1
+		}
+		found := t.parts(i, skip, re)
+		if len(found) == 0 {
+			if after > 0 {
+				after--
+				out, next = append(out, t.opening(i)), i+1
+			}
+			continue
+		}
+		for k := max(next, i-around); k < i; k++ {
+			out = append(out, t.opening(k))
+		}
+		out, next, after = append(out, found...), i+1, around
+		matches++
+	}
+	return out, matches
+}
+
+// opening is a line that is shown for its neighbours' sake: whole, or its beginning.
+func (t textLines) opening(i int) cut {
+	c := t.whole(i)
+	if c.to-c.from > wideLine {
+		c.to, c.feed = t.boundary(c.from+besideMatch), false
+	}
+	return c
+}
+
+// parts are the parts of line i, from byte skip on, that match: the line itself, or of a
+// long line what is around its matches.
+func (t textLines) parts(i, skip int, re *regexp.Regexp) []cut {
+	c := t.whole(i)
+	c.match = true
+	skip = min(skip, c.to-c.from)
+	if c.to-c.from <= wideLine {
+		if !re.MatchString(t.text[c.from+skip : c.to]) {
+			return nil
+		}
+		return []cut{c}
+	}
+	base := c.from + skip
+	return t.around(c, re.FindAllStringIndex(t.text[base:c.to], -1), base)
+}
+
+// around makes cuts of what is around places in a long line; places are relative to base.
+func (t textLines) around(c cut, places [][]int, base int) []cut {
+	var out []cut
+	for _, at := range places {
+		from := t.boundary(max(base+at[0]-besideMatch, c.from))
+		to := t.boundary(min(base+at[1]+besideMatch, c.to))
+		if n := len(out); n > 0 && out[n-1].to >= from {
+			out[n-1].to = max(out[n-1].to, to)
+			continue
+		}
+		out = append(out, cut{line: c.line, from: from, to: to, match: true})
+	}
+	for i := range out {
+		out[i].feed = c.feed && out[i].to == c.to
+	}
+	return out
+}
+
+// rest is where showing stopped: a byte of the text, and its column in its line.
+type rest struct{ line, from, column int }
+
+// fitCuts takes as many cuts as the budget allows; a cut that is too large for what is
+// left is cut again. The rest says where to go on, nil if everything fits.
+func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Line, *rest) {
+	out := make([]Line, 0, len(cuts))
+	if budget <= 0 {
+		for _, c := range cuts {
+			out = append(out, t.line(c))
+		}
+		return out, nil
+	}
+	room := max(budget-Frame, minRoom)
+	for i, c := range cuts {
+		cost := count(t.line(c).render())
+		if cost <= room {
+			room -= cost
+			out = append(out, t.line(c))
+			continue
+		}
+		// A line that fits on a page of its own waits for the next page.
+		if i > 0 && cost <= budget-Frame || room < minRoom && i > 0 {
+			return out, t.rest(c.line, c.from)
+		}
+		full := c.to
+		c.to, c.feed = t.fitting(c, room, count), false
+		if c.to > c.from {
+			out = append(out, t.line(c))
+		}
+		if c.to < full {
+			return out, t.rest(c.line, c.to)
+		}
+	}
+	return out, nil
+}
+
+const (
+	Frame   = 100 // tokens for what stands before and after the lines
+	minRoom = 40  // tokens below which a part of a line is not worth showing
+)
+
+// fitting is the end of the longest beginning of a cut that takes at most room tokens.
+func (t textLines) fitting(c cut, room int, count func(string) int) int {
+	low, high := 0, min(c.to-c.from, 8*room)
+	for low < high {
+		mid := (low + high + 1) / 2
+		d := c
+		d.to = t.boundary(c.from + mid)
+		if count(t.line(d).render()) <= room {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	if low == 0 { // always some progress
+		low = min(c.to-c.from, utf8.UTFMax)
+	}
+	if to := t.boundary(c.from + low); to > c.from {
+		return to
+	}
+	return min(c.from+utf8.UTFMax, c.to)
+}
+
+func (t textLines) rest(line, at int) *rest {
+	start, _ := t.span(line)
+	return &rest{line, at, at - start + 1}
+}

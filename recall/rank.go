@@ -1,0 +1,320 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/search"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// searchCandidates is how many windows a store is asked for: enough that repeats and
+// echoes can be passed over, and that the words which tell them apart can be seen.
+const SearchCandidates = 120
+
+// A store ranks windows by themselves. What it cannot know is judged here, among the
+// best of them; each of these made more of the facts that agents use again be found:
+//
+//   - A word that most candidates have does not tell them apart, so rarity is counted
+//     among the candidates too.
+//   - Six hits that have the same words answer one question. A word that an earlier hit
+//     has counts for less in the next.
+//   - Words that stand together in one line mean more than words scattered over twelve.
+//   - What a result is a result of (the file that was read, the command) is not in its
+//     lines, but questions name it.
+//   - The same lines, seen several times, are one hit: the newest.
+//   - Whoever asks again has the words of the first question. What answered it is rather
+//     in the results than in the calls and the thinking that have these words.
+const (
+	storeWeight   = 2    // how much the store's score counts, against rarity among the candidates
+	heardBefore   = 0.9  // how much a word still counts for each earlier hit that has it
+	lineWeight    = 0.25 // how much the best line counts by itself
+	contextWeight = 0.5  // how much a word of the call counts, against one in the lines
+	visibleWeight = 0.5  // what the model can see anyway comes after what it cannot
+	askingWeight  = 0.7  // calls and thinking come after what was found out
+)
+
+// searcher turns windows of a store into hits of one query.
+type searcher struct {
+	s *Finder
+	r SearchRequest
+	recallQuery
+	rarity []float64      // of each word, among the candidates
+	spots  map[int][]spot // where the blocks of a message begin
+	texts  map[transcript.BlockRef]string
+	Call   Call
+}
+
+// candidate is a part of a window that lies in one block.
+type candidate struct {
+	ref        transcript.BlockRef
+	from, to   int     // lines of the block, counted from 0
+	start, end int     // bytes of the block
+	score      float64 // the store's
+	words      int
+	has        []int     // how often it has each word of the query
+	lines      [][]int   // which words of the query each line has
+	value      []float64 // what each word of the query adds
+	bonus      float64   // what its best line and the words of its call add
+	same       int       // how many others show the same
+}
+
+// spot is where a block begins in the text that its message is found by.
+type spot struct{ line, start int }
+
+func NewSearcher(s *Finder, r SearchRequest, query string) *searcher {
+	return &searcher{s: s, r: r, recallQuery: readQuery(query), spots: make(map[int][]spot), texts: make(map[transcript.BlockRef]string)}
+}
+
+// rank chooses the places that are shown.
+func (x *searcher) Rank(places []store.Hit) []foundPlace {
+	var list []candidate
+	for _, p := range places {
+		list = append(list, x.split(p)...)
+	}
+	x.weigh(list)
+	list = x.distinct(list)
+	var out []foundPlace
+	for _, c := range x.pick(list) {
+		out = append(out, x.found(c))
+	}
+	return out
+}
+
+// split finds the blocks that a window covers.
+func (x *searcher) split(h store.Hit) []candidate {
+	kept := x.s.Contents.Kept
+	i := sort.Search(len(kept), func(i int) bool { return kept[i].Seq >= h.Seq })
+	if i == len(kept) || kept[i].Seq != h.Seq {
+		return nil
+	}
+	var out []candidate
+	for b, at := range x.spotsOf(i) {
+		bf := &x.s.Facts[i].Blocks[b]
+		if len(x.text(transcript.BlockRef{Message: i, Block: b})) != int(bf.Bytes) {
+			continue // what stands for a damaged message
+		}
+		c := candidate{
+			ref: transcript.BlockRef{Message: i, Block: b}, score: h.Score,
+			from: max(h.From-at.line, 0), to: min(h.To-at.line, int(bf.Lines)),
+			start: max(h.Start-at.start, 0), end: min(h.End-at.start, int(bf.Bytes)),
+		}
+		if c.from < c.to && c.start < c.end && bf.Name != 0 && !x.s.isEcho(bf) {
+			x.count(&c)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// spotsOf says where the blocks of message i begin in its [searchText].
+func (x *searcher) spotsOf(i int) []spot {
+	if known, ok := x.spots[i]; ok {
+		return known
+	}
+	var list []spot
+	at := spot{}
+	for b := range x.s.Transcript.At(i).Blocks().All() {
+		list = append(list, at)
+		txt := x.text(transcript.BlockRef{Message: i, Block: b})
+		at.line += text.LineCount(txt)
+		at.start += len(txt)
+		if txt != "" && !strings.HasSuffix(txt, "\n") {
+			at.start++
+		}
+	}
+	x.spots[i] = list
+	return list
+}
+
+// count counts the words of the query in a candidate.
+func (x *searcher) count(c *candidate) {
+	c.has = make([]int, len(x.words))
+	for line := range strings.Lines(x.textOf(c)) {
+		var has []int
+		for w := range search.Words(line) {
+			c.words++
+			if k, ok := x.index[w]; ok {
+				if c.has[k]++; !slices.Contains(has, k) {
+					has = append(has, k)
+				}
+			}
+		}
+		c.lines = append(c.lines, has)
+	}
+}
+
+func (x *searcher) textOf(c *candidate) string { return x.text(c.ref)[c.start:c.end] }
+
+// text is the text of a block, which may have to be decoded first.
+func (x *searcher) text(ref transcript.BlockRef) string {
+	text, ok := x.texts[ref]
+	if !ok {
+		text = transcript.BlockText(x.s.Transcript.Block(ref))
+		x.texts[ref] = text
+	}
+	return text
+}
+
+// weigh says what the words of the query are worth in each candidate: a mean of the
+// store's score, whatever its scale, and of BM25 among the candidates.
+func (x *searcher) weigh(list []candidate) {
+	holding := make([]int, len(x.words))
+	total := 0
+	for _, c := range list {
+		total += c.words
+		for k, n := range c.has {
+			if n > 0 {
+				holding[k]++
+			}
+		}
+	}
+	x.rarity = make([]float64, len(x.words))
+	for k, n := range holding {
+		x.rarity[k] = math.Log(1 + (float64(len(list)-n)+0.5)/(float64(n)+0.5))
+	}
+	average := float64(total) / float64(max(len(list), 1))
+	sums, own, theirs := make([]float64, len(list)), 0.0, 0.0
+	for i := range list {
+		c := &list[i]
+		c.value = make([]float64, len(x.words))
+		for k, n := range c.has {
+			if n > 0 {
+				c.value[k] = search.BM25(n, c.words, average, holding[k], len(list))
+				sums[i] += c.value[k]
+			}
+		}
+		own, theirs = own+sums[i], theirs+c.score
+		c.bonus = lineWeight*x.bestLine(c) + contextWeight*x.contextOf(c.ref)
+	}
+	for i := range list {
+		c := &list[i]
+		for k := range c.value {
+			if sums[i] > 0 && theirs > 0 {
+				c.value[k] *= (1 + storeWeight*c.score/sums[i]*own/theirs) / (1 + storeWeight)
+			}
+		}
+	}
+}
+
+// bestLine is the value of the line that has most to do with the query.
+func (x *searcher) bestLine(c *candidate) float64 {
+	best := 0.0
+	for i := range c.lines {
+		best = max(best, x.lineValue(c, i))
+	}
+	return best
+}
+
+// lineValue is what line i of a candidate has to do with the query.
+func (x *searcher) lineValue(c *candidate, i int) float64 {
+	v := 0.0
+	for _, k := range c.lines[i] {
+		v += x.rarity[k]
+	}
+	return v
+}
+
+// contextOf is what the words add that say what a result is a result of.
+func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
+	bf := &x.s.Facts[ref.Message].Blocks[ref.Block]
+	if bf.Kind != transcript.KindToolResult || bf.Call == 0 {
+		return 0
+	}
+	sum := 0.0
+	seen := make([]bool, len(x.words))
+	for w := range search.Words(x.s.Ledger.Entry(int(bf.Call)).Args) {
+		if k, ok := x.index[w]; ok && !seen[k] {
+			seen[k] = true
+			sum += x.rarity[k]
+		}
+	}
+	return sum
+}
+
+// distinct keeps the newest of the candidates that show the same.
+func (x *searcher) distinct(list []candidate) []candidate {
+	newest := make(map[string]int) // by what is shown, place in out
+	var out []candidate
+	for _, c := range list {
+		key := plainLines(x.textOf(&c))
+		at, seen := newest[key]
+		switch {
+		case !seen:
+			newest[key] = len(out)
+			out = append(out, c)
+		case out[at].ref.Message < c.ref.Message:
+			c.same = out[at].same + 1
+			out[at] = c
+		default:
+			out[at].same++
+		}
+	}
+	return out
+}
+
+// plainLines is a text without what tools put before lines: numbers, diff marks, blanks.
+func plainLines(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(strings.TrimSpace(strings.TrimLeft(line, " \t0123456789→|:-+")))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// pick chooses the best candidates one after the other. Windows that overlap with one
+// that is chosen are passed over.
+func (x *searcher) pick(list []candidate) []candidate {
+	var out []candidate
+	worth := make([]float64, len(x.words)) // of a word, after the hits so far
+	for k := range worth {
+		worth[k] = 1
+	}
+	for len(out) < x.r.Hits {
+		best, at := 0.0, -1
+		for i := range list {
+			if v := x.worthOf(&list[i], worth); v > best {
+				best, at = v, i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		c := list[at]
+		c.score = best
+		list = slices.Delete(list, at, at+1)
+		if slices.ContainsFunc(out, c.overlaps) {
+			continue
+		}
+		for k, n := range c.has {
+			if n > 0 {
+				worth[k] *= heardBefore
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
+	v := c.bonus
+	for k, value := range c.value {
+		v += value * worth[k]
+	}
+	if x.s.Shown != nil && x.s.Shown(c.ref) {
+		v *= visibleWeight
+	}
+	if kind := x.s.Facts[c.ref.Message].Blocks[c.ref.Block].Kind; kind == transcript.KindToolCall || kind == transcript.KindThinking {
+		v *= askingWeight
+	}
+	return v
+}
+
+func (c candidate) overlaps(o candidate) bool {
+	return c.ref == o.ref && c.start < o.end && o.start < c.end
+}

@@ -1,0 +1,237 @@
+package recall
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// UnfoldRequest says what to show of something folded. With the handle alone it is all
+// of it. Lines and bytes choose a part, a pattern chooses lines; they can be combined as
+// far as said below.
+type UnfoldRequest struct {
+	Handle string `json:"handle"` // as a stub, the ledger or a search names it
+
+	From int `json:"from,omitempty"` // first line, counted from 1; 0: the beginning
+	To   int `json:"to,omitempty"`   // last line; 0: the end
+	// Column is the byte of the first line to begin with, counted from 1: the way
+	// through lines that are too long to be shown at once.
+	Column int `json:"column,omitempty"`
+
+	// Offset and Length choose bytes instead of lines, Offset counted from 0. A Length
+	// of 0 means up to the end. They are not combined with lines or a pattern.
+	Offset int `json:"offset,omitempty"`
+	Length int `json:"length,omitempty"`
+
+	// Pattern shows the lines, of those chosen, that match this regular expression
+	// (RE2), with Around lines before and after each (0: two; negative: none).
+	Pattern string `json:"pattern,omitempty"`
+	Around  int    `json:"around,omitempty"`
+
+	// Raw shows the bytes on the wire it came from instead of the text: JSON, as the
+	// client sent it, or in pleat's neutral form if it never was on a wire. It has what
+	// text leaves out, such as the pictures of a result.
+	Raw bool `json:"raw,omitempty"`
+
+	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. What does
+	// not fit is named in More, never left out without a word.
+	Budget int `json:"budget,omitempty"`
+}
+
+// Source says what a handle stands for: who said it, where it stands in the
+// conversation, whether something later took its place.
+type Source struct {
+	Handle  string `json:"handle"`
+	What    string `json:"what"`           // "result of read_file src/a.go", "user", "messages 3 to 40"
+	Message int    `json:"message"`        // number of the message, counted from 1
+	Turn    int    `json:"turn"`           // number of the model's answer it belongs to or follows
+	Call    int    `json:"call,omitempty"` // calls and results: number in the ledger
+	Lines   int    `json:"lines"`          // of all of it
+	Bytes   int    `json:"bytes"`
+	// Stale says what made it out of date, with where to look instead: "superseded by
+	// call 31 (edit src/a.go)". Empty: nothing did, as far as the calls tell.
+	Stale string `json:"stale,omitempty"`
+	// Visible: the view in force shows it as it is.
+	Visible bool `json:"visible,omitempty"`
+}
+
+// Line is a line of something folded, or a part of a long one.
+type Line struct {
+	Number int    `json:"line"`            // counted from 1
+	Column int    `json:"column"`          // of the first byte shown, counted from 1
+	Text   string `json:"text"`            // exact, without the line feed
+	Size   int    `json:"size"`            // bytes of the whole line
+	Match  bool   `json:"match,omitempty"` // it is what was asked for, not what stands around it
+	ended  bool   // the line feed after it belongs to what was asked for
+}
+
+// whole reports whether all of the line is there.
+func (l *Line) whole() bool { return l.Column == 1 && len(l.Text) == l.Size }
+
+// Unfolded is what [Session.Unfold] gives back.
+type Unfolded struct {
+	Source
+	Hash    transcript.Hash `json:"sha256"` // of all of it
+	Shown   []Line          `json:"shown"`
+	Matches int             `json:"matches,omitempty"` // lines that match the pattern, shown or not
+	// More is the call that shows what comes next; empty when all that was asked for
+	// is there.
+	More string `json:"more,omitempty"`
+
+	text string
+}
+
+// Whole is the complete original text, whatever part was asked for, byte for byte.
+func (u Unfolded) Whole() string { return u.text }
+
+// Content is what was asked for and shown, byte for byte.
+func (u Unfolded) Content() string {
+	var b strings.Builder
+	for _, l := range u.Shown {
+		b.WriteString(l.Text)
+		if l.ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// unfold finds what a request names and shows the part that it chooses. The content comes
+// from whoever can check it against what was folded.
+func (f *Finder) Unfold(r UnfoldRequest, call Call, content func(transcript.Place, string) (string, error)) (Unfolded, error) {
+	p, name, err := f.find(r.Handle)
+	if err != nil {
+		return Unfolded{}, err
+	}
+	u := Unfolded{Source: f.source(p, name)}
+	if u.text, err = content(p, name); err != nil {
+		return Unfolded{}, err
+	}
+	if r.Raw {
+		if u.text, err = f.wire(p); err != nil {
+			return Unfolded{}, err
+		}
+	}
+	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.text)
+	r.Handle = name
+	return u, u.choose(r, call, f.Count.CountText)
+}
+
+// find looks a handle up. Models copy handles with what stands around them, and take
+// letters for digits; the alphabet of handles has none that could be meant otherwise.
+func (f *Finder) find(handle string) (transcript.Place, string, error) {
+	name := HandleIn(handle)
+	for _, try := range []string{name, confusable.Replace(name)} {
+		if p, ok := f.Index.At(conv.ParseHandle(try)); ok {
+			return p, try, nil
+		}
+	}
+	hint := "handles work only in the session that made them"
+	if near := f.near(name); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return transcript.Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, store.ErrNotFound)
+}
+
+// handleIn is a handle without what models copy along with it.
+func HandleIn(text string) string {
+	name := strings.ToLower(strings.Trim(text, " \t\r\n\"'`()[]<>{}.,:;#"))
+	return strings.TrimPrefix(name, "unfold(\"")
+}
+
+var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
+
+// near lists up to three handles that differ from name in one or two characters.
+func (f *Finder) near(name string) []string {
+	var out []string
+	for h := range f.Index.All() {
+		if len(h) == len(name) && differing(h, name) <= 2 {
+			out = append(out, h)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(3, len(out))]
+}
+
+func differing(a, b string) int {
+	n := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// wire is what a place was on the wire: a block's bytes, or messages on a line each. What
+// never was on one is shown in the neutral form, which has everything too: pictures are
+// got back this way.
+func (f *Finder) wire(p transcript.Place) (string, error) {
+	if p.Block >= 0 {
+		block := transcript.NeutralBlocks(transcript.BlocksOf(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block})))[0]
+		if block.Raw != "" {
+			return string(block.Raw), nil
+		}
+		out, err := json.Marshal(block)
+		return string(out), err
+	}
+	var b strings.Builder
+	for i := p.Start; i < p.End; i++ {
+		m := f.Transcript.At(i)
+		if m.Raw() != "" {
+			b.WriteString(m.Raw() + "\n")
+			continue
+		}
+		out, err := json.Marshal(m)
+		if err != nil {
+			return "", err
+		}
+		b.Write(append(out, '\n'))
+	}
+	return b.String(), nil
+}
+
+// choose fills in what is shown of the text, within the budget.
+func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) error {
+	if r.From < 0 || r.To < 0 || r.Column < 0 || r.Offset < 0 || r.Length < 0 {
+		return errors.New("lines, columns and bytes are not negative")
+	}
+	var cuts []cut
+	lines := linesOf(u.text)
+	switch {
+	case r.Pattern != "":
+		re, err := regexp.Compile(r.Pattern)
+		if err != nil {
+			return fmt.Errorf("read pattern: %w", err)
+		}
+		cuts, u.Matches = lines.matching(re, r)
+	case r.Offset > 0 || r.Length > 0:
+		if r.Offset > len(u.text) {
+			return fmt.Errorf("byte %d is past the end: it has %s", r.Offset, text.Plural(len(u.text), "byte"))
+		}
+		end := len(u.text)
+		if r.Length > 0 && r.Length < end-r.Offset {
+			end = r.Offset + r.Length
+		}
+		cuts = lines.bytes(r.Offset, end)
+	default:
+		cuts = lines.between(r)
+		if len(cuts) == 0 && r.From > max(lines.len(), 1) {
+			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.len(), "line"))
+		}
+	}
+	shown, rest := fitCuts(lines, cuts, r.Budget, count)
+	u.Shown = shown
+	if rest != nil {
+		u.More = call.next(r, *rest)
+	}
+	return nil
+}

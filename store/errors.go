@@ -1,0 +1,25 @@
+package store
+
+import (
+	"errors"
+)
+
+// What a store can answer. Errors that wrap one of these say which object they are about.
+var (
+	// ErrNotFound: the session, entry or blob is not in the store, or not in this session.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: somebody else appended to the session first. Scan what is new, then
+	// try again.
+	ErrConflict = errors.New("session has moved on")
+	// ErrCorrupt: stored bytes do not have the hash they were stored under, or entries
+	// are missing. The error names the file or object.
+	ErrCorrupt = errors.New("stored data is damaged")
+	// ErrFull: the disk or the store's limit is full. Nothing was written.
+	ErrFull = errors.New("store is full")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrReadOnly: the store was opened for reading only.
+	ErrReadOnly = errors.New("store was opened for reading only")
+	// ErrSchema: the store was written by a newer version of pleat.
+	ErrSchema = errors.New("store has a newer schema")
+)

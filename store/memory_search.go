@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/pleat-dev/pleat/search"
+)
+
+// memIndex is the search index of one session: for each word the windows that have it.
+// Texts wait until somebody searches.
+type memIndex struct {
+	mu       sync.Mutex // taken after MemStore.mu, for indexing
+	pending  []memText
+	places   []Hit
+	lengths  []int // words of each place
+	total    int   // words of all places
+	postings map[string][]posting
+}
+
+type memText struct {
+	seq  uint64
+	text string
+}
+
+// posting says how often a place has a word.
+type posting struct {
+	place, count int
+}
+
+// Search implements [Searcher].
+func (m *Memory) Search(ctx context.Context, key SessionKey, query string, limit int) ([]Hit, error) {
+	m.mu.RLock() // nothing is appended meanwhile; other searches go on
+	defer m.mu.RUnlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, fmt.Errorf("search session %q: %w", key, err)
+	}
+	s := m.sessions[key]
+	if s == nil || limit <= 0 {
+		return nil, nil
+	}
+	s.index.mu.Lock()
+	defer s.index.mu.Unlock()
+	for _, t := range s.index.pending {
+		s.index.add(t)
+	}
+	s.index.pending = nil
+	return s.index.search(query, limit), nil
+}
+
+// add indexes one text.
+func (x *memIndex) add(t memText) {
+	if x.postings == nil {
+		x.postings = make(map[string][]posting)
+	}
+	for w := range search.Windows(t.text) {
+		place, length := len(x.places), 0
+		for word := range search.Words(w.Text) {
+			length++
+			list := x.postings[word]
+			if n := len(list); n > 0 && list[n-1].place == place {
+				list[n-1].count++
+				continue
+			}
+			x.postings[word] = append(list, posting{place, 1})
+		}
+		x.places = append(x.places, Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End})
+		x.lengths = append(x.lengths, length)
+		x.total += length
+	}
+}
+
+// search ranks the places that have a word of the query.
+func (x *memIndex) search(query string, limit int) []Hit {
+	scores := make(map[int]float64)
+	for _, word := range search.QueryWords(query) {
+		list := x.postings[word]
+		for _, p := range list {
+			scores[p.place] += search.BM25(p.count, x.lengths[p.place], float64(x.total)/float64(len(x.places)), len(list), len(x.places))
+		}
+	}
+	hits := make([]Hit, 0, len(scores))
+	for place, score := range scores {
+		hit := x.places[place]
+		hit.Score = score
+		hits = append(hits, hit)
+	}
+	SortHits(hits)
+	return hits[:min(limit, len(hits))]
+}

@@ -1,0 +1,39 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+)
+
+func TestMemStore(t *testing.T) {
+	pleattest.TestStore(t, func(*testing.T) store.Store { return store.NewMemory() }, nil)
+}
+
+// A store keeps sessions as numbered entries; large parts are read by their hash.
+func ExampleMemory() {
+	st := store.NewMemory()
+	defer st.Close()
+	ctx := context.Background()
+	key := store.SessionKey{Session: "demo"}
+	last, err := st.Append(ctx, key, 0,
+		store.Entry{Kind: store.EntryMessage, Body: []byte("hello"), Text: "hello"},
+		store.Entry{Kind: store.EntryMessage, Body: []byte("parseHTTPRequest panics"), Text: "parseHTTPRequest panics"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("last entry:", last)
+	hits, err := st.Search(ctx, key, "http request", 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("found in entry:", hits[0].Seq)
+	// Output:
+	// last entry: 2
+	// found in entry: 2
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// childVariable holds what a process that the tests start is to do: some tests need
+// processes of their own, to compete.
+const childVariable = "PLEAT_POSTGRES_TEST_CHILD"
+
+// startChild prepares this program to run again in a role.
+func startChild(t testing.TB, role string, args ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), childVariable+"="+role)
+	return cmd
+}
+
+func child(role string, args []string) error {
+	switch role {
+	case "compete":
+		return compete(args[0], args[1], args[2])
+	case "claim":
+		return claimAndHang(args[0], args[1])
+	case "replica":
+		return replica(args[0], args[1], args[2])
+	case "load":
+		return load(args[0], args[1], args[2], args[3], args[4])
+	}
+	return fmt.Errorf("no such role: %q", role)
+}
+
+// numbered is entry number seq of a session: whoever reads it knows what it must be.
+func numbered(key store.SessionKey, seq uint64) store.Entry {
+	name := fmt.Sprintf("%v entry %d. ", key, seq)
+	size := int(transcript.HashOf(name)[0]) * int(transcript.HashOf(name)[1]) // up to 65 KB
+	return store.Entry{
+		Kind: store.EntryMessage, Label: name, Data: []byte(name),
+		Body: []byte(name + strings.Repeat(transcript.HashOf(name).String(), size/64)), Text: name,
+	}
+}
+
+// checkNumbered reads a session of numbered entries and returns how many it has.
+func checkNumbered(t testing.TB, store store.Store, key store.SessionKey) uint64 {
+	t.Helper()
+	n := uint64(0)
+	for e, err := range store.Scan(t.Context(), key, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		want := numbered(key, n)
+		body, err := store.Body(t.Context(), key, e.BodyHash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(e.Data) != string(want.Data) || string(body) != string(want.Body) || e.Seq != n {
+			t.Fatalf("%v: entry %d is not what was appended", key, n)
+		}
+	}
+	return n
+}
+
+// compete appends to one session, in a contest with other processes, and prints the
+// numbers that it won.
+func compete(url, name, rounds string) error {
+	ctx := context.Background()
+	st, err := postgres.Open(ctx, url, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	most, err := strconv.ParseUint(rounds, 10, 64)
+	if err != nil {
+		return err
+	}
+	key := store.SessionKey{Tenant: "t", Session: "contest"}
+	for last := uint64(0); last < most; last++ {
+		now, err := st.Append(ctx, key, last, store.Entry{Kind: "k", Data: fmt.Append(nil, name, last+1), Body: fmt.Append(nil, "body", name, last+1)})
+		if err == nil {
+			fmt.Println(now)
+		} else if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}

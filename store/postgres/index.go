@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/search"
+)
+
+const (
+	indexBytes = 256 << 10 // how much text one transaction of the indexer takes
+	indexRows  = 64
+	// indexPoll is how often the indexer looks for what processes that are no more
+	// have left behind.
+	indexPoll = time.Minute
+	// mostCount is the largest position that a tsvector can hold.
+	mostCount = 16383
+)
+
+// IndexSome leaves out what others are at, and its locks keep others off what it takes. A
+// search waits for those that others have taken, since it needs them done.
+func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
+	text, args := "SELECT session, seq, done FROM pleat.pending ORDER BY session, seq LIMIT $1 FOR UPDATE SKIP LOCKED", []any{indexRows}
+	if x != nil {
+		text = "SELECT session, seq, done FROM pleat.pending WHERE session = $2 AND seq <= $3 ORDER BY session, seq LIMIT $1 FOR UPDATE"
+		args = append(args, x.ID, int64(x.Head))
+	}
+	err = inTx(ctx, t.retry, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		more = false
+		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, text, args...)), rows.ReadJob)
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		more = true
+		var long *rows.LongText
+		defer func() { long.Close() }()
+		jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) {
+			seq, text, err := t.base.ReadText(tx.QueryRow(ctx, selectText, job.Session, job.Entry))
+			if err != nil {
+				return nil, err
+			}
+			long.Close()
+			long = rows.OpenText(job, seq, text)
+			return long, nil
+		}, vector)
+		if err != nil {
+			return err
+		}
+		return writeJobs(ctx, tx, jobs)
+	})
+	return more && err == nil, err
+}
+
+// vector writes the words of a text as a tsvector. The position of a word is not where
+// it is but how often: that is what ranking needs.
+func vector(prefix, text string) (words string, count int) {
+	counts := make(map[string]int)
+	for word := range search.Words(text) {
+		counts[word]++
+		count++
+	}
+	var buf []byte
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		buf = append(buf, '\'')
+		buf = append(append(buf, prefix...), word...) // words have neither quotes nor backslashes
+		buf = append(buf, "':"...)
+		buf = append(strconv.AppendInt(buf, int64(min(counts[word], mostCount)), 10), ' ')
+	}
+	return string(buf), count
+}
+
+const (
+	insertPlaces = `INSERT INTO pleat.place(session, seq, start, size, line, lines, length, words)
+		SELECT $1, $2, a, b, c, d, e, f::tsvector FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[]) AS u(a, b, c, d, e, f)`
+	addIndexed = `INSERT INTO pleat.indexed(session, places, words) VALUES($1, $2, $3)
+		ON CONFLICT (session) DO UPDATE SET places = indexed.places + excluded.places, words = indexed.words + excluded.words`
+)
+
+// writeJobs adds to the index. The jobs are in the order of their sessions, so two
+// indexers do not wait for one another in a circle.
+func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
+	slices.SortStableFunc(jobs, func(a, b rows.Job) int { return cmp.Compare(a.Session, b.Session) })
+	batch := &pgx.Batch{}
+	for _, job := range jobs {
+		if job.Finished {
+			batch.Queue("DELETE FROM pleat.pending WHERE session = $1 AND seq = $2", job.Session, job.Entry)
+		} else {
+			batch.Queue("UPDATE pleat.pending SET done = $3 WHERE session = $1 AND seq = $2", job.Session, job.Entry, job.Done+len(job.Places))
+		}
+		places := table{insert: insertPlaces, fixed: []any{job.Session, job.Entry}}
+		count, words := 0, 0
+		for _, p := range job.Places {
+			if p.Count == 0 {
+				continue
+			}
+			places.add(batch, []int64{int64(p.Start), int64(p.End - p.Start), int64(p.From), int64(p.To - p.From), int64(p.Count)}, []byte(p.Words))
+			count++
+			words += p.Count
+		}
+		if count > 0 {
+			places.queue(batch)
+			batch.Queue(addIndexed, job.Session, count, words)
+		}
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("write index: %w", err)
+	}
+	return nil
+}

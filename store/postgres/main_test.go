@@ -1,0 +1,57 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store/postgres"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(childVariable); role != "" {
+		if err := child(role, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	status := m.Run()
+	pgtest.RemoveShared()
+	os.Exit(status)
+}
+
+// open opens a store and closes it with the test.
+func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), url, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// run runs a statement in the database of a URL.
+func run(t testing.TB, url, text string, args ...any) {
+	t.Helper()
+	if err := tryRun(t, url, text, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryRun(t testing.TB, url, text string, args ...any) error {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), text, args...)
+	return err
+}

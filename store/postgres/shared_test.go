@@ -1,0 +1,317 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TestProcesses lets several processes append to one session: each number is won once,
+// and what is stored is what the winner wrote.
+func TestProcesses(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	const processes, rounds = 4, 50
+	outputs := make([]bytes.Buffer, processes)
+	var wg sync.WaitGroup
+	for i := range processes {
+		cmd := startChild(t, "compete", url, fmt.Sprintf("p%d-", i), strconv.Itoa(rounds))
+		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
+		wg.Go(func() {
+			if err := cmd.Run(); err != nil {
+				t.Errorf("process %d: %v\n%s", i, err, &outputs[i])
+			}
+		})
+	}
+	wg.Wait()
+	winner := make(map[uint64]string)
+	for i := range outputs {
+		for _, line := range strings.Fields(outputs[i].String()) {
+			n, err := strconv.ParseUint(line, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, taken := winner[n]; taken {
+				t.Errorf("entry %d was given to process %d and to %s", n, i, other)
+			}
+			winner[n] = fmt.Sprintf("p%d-%d", i, n)
+		}
+	}
+	st := open(t, url, nil)
+	n := uint64(0)
+	for e, err := range st.Scan(t.Context(), store.SessionKey{Tenant: "t", Session: "contest"}, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; string(e.Data) != winner[n] {
+			t.Errorf("entry %d is %q, but %q was told so", n, e.Data, winner[n])
+		}
+	}
+	if n != rounds || len(winner) != rounds {
+		t.Errorf("%d entries, %d winners, want %d", n, len(winner), rounds)
+	}
+}
+
+// TestTwoStores appends through one store and reads through another.
+func TestTwoStores(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	a, b := open(t, url, nil), open(t, url, nil)
+	key := store.SessionKey{Tenant: "t", Session: "s"}
+	last := uint64(0)
+	for i := range 40 {
+		st, other := a, b
+		if i%2 == 1 {
+			st, other = b, a
+		}
+		var err error
+		if last, err = st.Append(t.Context(), key, last, numbered(key, last+1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Append(t.Context(), key, last-1, numbered(key, 99)); !errors.Is(err, store.ErrConflict) {
+			t.Fatalf("Append after what another store appended: %v, want ErrConflict", err)
+		}
+		if hits, err := other.Search(t.Context(), key, fmt.Sprint("entry ", last), 1); err != nil || len(hits) != 1 || hits[0].Seq != last {
+			t.Fatalf("Search in the other store: %v, %v", hits, err)
+		}
+	}
+	if n := checkNumbered(t, b, key); n != 40 {
+		t.Errorf("%d entries, want 40", n)
+	}
+}
+
+// TestTenancy tries to cross from one tenant to another, also with rows that somebody
+// has moved in the database.
+func TestTenancy(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	st := open(t, url, nil)
+	ctx := t.Context()
+	alice, bob := store.SessionKey{Tenant: "alice", Session: "s"}, store.SessionKey{Tenant: "bob", Session: "s"}
+	secret := store.Entry{Kind: "k", Label: "plans", Body: []byte("alice's secret"), Text: "alice keeps a secret"}
+	for _, step := range []struct {
+		key   store.SessionKey
+		entry store.Entry
+	}{{alice, secret}, {bob, store.Entry{Kind: "k", Label: "lunch", Body: []byte("bob's lunch"), Text: "bob has lunch"}}} {
+		if _, err := st.Append(ctx, step.key, 0, step.entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash := transcript.HashOf(secret.Body)
+	for _, key := range []store.SessionKey{
+		bob,
+		{Tenant: "", Session: "alice/s"},
+		{Tenant: "alice/s"},
+		{Tenant: "alice", Session: "S"},
+		{Tenant: "Alice", Session: "s"},
+		{Tenant: "alice\x00", Session: "s"},
+		{Tenant: "' OR true --", Session: "s"},
+		{Tenant: "%", Session: "s"},
+	} {
+		if _, err := st.Body(ctx, key, hash); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("Body through %q: %v, want ErrNotFound", key, err)
+		}
+		if hits, err := st.Search(ctx, key, "secret alice", 5); err != nil || len(hits) != 0 {
+			t.Errorf("Search through %q: %v, %v", key, hits, err)
+		}
+		if found, err := st.Find(ctx, key.Tenant, "k", "plans"); err != nil || len(found) != 0 && key.Tenant != "alice" {
+			t.Errorf("Find through %q: %v, %v", key, found, err)
+		}
+		for e, err := range st.Scan(ctx, key, 0) {
+			if err != nil || e.BodyHash == hash {
+				t.Errorf("Scan through %q: %v, %v", key, e, err)
+			}
+		}
+		if key != bob {
+			if err := st.Forget(ctx, key); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("Forget through %q: %v, want ErrNotFound", key, err)
+			}
+		}
+	}
+	for info, err := range st.Sessions(ctx, "bob") {
+		if err != nil || info.Key != bob {
+			t.Errorf("sessions of bob: %v, %v", info, err)
+		}
+	}
+	// That bob has the same body does not open alice's session, and what bob forgets,
+	// alice keeps.
+	if _, err := st.Append(ctx, bob, 1, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Forget(ctx, bob); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := st.Body(ctx, alice, hash); err != nil || string(body) != string(secret.Body) {
+		t.Errorf("alice's body after bob was forgotten: %q, %v", body, err)
+	}
+	// An entry that is put into another session by hand is damage there.
+	if _, err := st.Append(ctx, bob, 0, store.Entry{Kind: "k", Body: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, `DELETE FROM pleat.entry WHERE session = (SELECT id FROM pleat.session WHERE tenant = 'bob');
+		INSERT INTO pleat.entry SELECT (SELECT id FROM pleat.session WHERE tenant = 'bob'), seq, moment, prev, time, size, kind, label, body, text, find, sum, data
+		FROM pleat.entry WHERE session = (SELECT id FROM pleat.session WHERE tenant = 'alice');`)
+	if _, err := st.Body(ctx, bob, hash); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("Body through a row put there by hand: %v, want ErrCorrupt", err)
+	}
+	for e, err := range st.Scan(ctx, bob, 0) {
+		if !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Scan of a row put there by hand: %v, %v, want ErrCorrupt", e, err)
+		}
+	}
+}
+
+// TestDamage changes one thing at a time in the tables. Each must be noticed by whoever
+// reads it, and by Verify.
+func TestDamage(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	st := open(t, url, nil)
+	key := func(n int) store.SessionKey { return store.SessionKey{Tenant: "t", Session: fmt.Sprint("s", n)} }
+	for i, change := range []string{
+		"UPDATE pleat.entry SET data = 'other' WHERE session = $1 AND seq = 2",
+		"UPDATE pleat.entry SET kind = 'other' WHERE session = $1 AND seq = 2",
+		"UPDATE pleat.entry SET time = time + 1 WHERE session = $1 AND seq = 2",
+		"UPDATE pleat.entry SET body = decode(repeat('00', 32), 'hex') WHERE session = $1 AND seq = 2",
+		"DELETE FROM pleat.entry WHERE session = $1 AND seq = 2",
+		"DELETE FROM pleat.entry WHERE session = $1 AND seq = 3",
+		"UPDATE pleat.session SET head = 2 WHERE id = $1",
+		"UPDATE pleat.session SET kinds = '' WHERE id = $1",
+		"DELETE FROM pleat.blob WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
+		"UPDATE pleat.blob SET data = set_byte(data, 9, 255 - get_byte(data, 9)) WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
+		"UPDATE pleat.blob SET size = 1 << 30 WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
+	} {
+		key := key(i)
+		if _, err := st.Append(t.Context(), key, 0, numbered(key, 1), numbered(key, 2), numbered(key, 3)); err != nil {
+			t.Fatal(err)
+		}
+		run(t, url, change, sessionID(t, url, key))
+		noticed := readAll(t.Context(), st, key)
+		if !errors.Is(noticed, store.ErrCorrupt) || !strings.Contains(noticed.Error(), "127.0.0.1") {
+			t.Errorf("after %s: %v, want ErrCorrupt with the store's name", change, noticed)
+		}
+		verified := 0
+		for damage, err := range st.Verify(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: %+v", change, damage)
+			verified++
+		}
+		if verified == 0 {
+			t.Errorf("after %s: Verify found nothing", change)
+		}
+		if err := st.Forget(t.Context(), key); err != nil {
+			t.Errorf("Forget of a damaged session: %v", err)
+		}
+		run(t, url, "DELETE FROM pleat.blob") // what a damaged entry no longer names
+	}
+	// A damaged body is mended by whoever appends it again.
+	a, b := key(100), key(101)
+	for _, key := range []store.SessionKey{a, b} {
+		if _, err := st.Append(t.Context(), key, 0, numbered(a, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if key == a {
+			run(t, url, "UPDATE pleat.blob SET data = 'broken'")
+		}
+	}
+	if err := readAll(t.Context(), st, a); err != nil {
+		t.Errorf("after the body was appended again: %v", err)
+	}
+}
+
+// readAll reads a session and its bodies.
+func readAll(ctx context.Context, store store.Store, key store.SessionKey) error {
+	for e, err := range store.Scan(ctx, key, 0) {
+		if err != nil {
+			return err
+		}
+		if _, err := store.Body(ctx, key, e.BodyHash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sessionID(t testing.TB, url string, key store.SessionKey) (id int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), "SELECT id FROM pleat.session WHERE tenant = $1 AND name = $2", []byte(key.Tenant), []byte(key.Session)).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestMigration opens many stores on an empty database at once, then a newer one.
+func TestMigration(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			st, err := postgres.Open(t.Context(), url, &postgres.Options{MaxConns: 2})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer st.Close()
+			if _, err := st.Append(t.Context(), store.SessionKey{Session: fmt.Sprint(i)}, 0, store.Entry{Kind: "k"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	run(t, url, "CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA pleat TO plain; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pleat TO plain; GRANT USAGE ON ALL SEQUENCES IN SCHEMA pleat TO plain")
+	plain := open(t, strings.Replace(url, "pleat@", "plain@", 1), nil) // no right to make tables
+	if _, err := plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k"}); err != nil {
+		t.Error(err)
+	}
+	run(t, url, "INSERT INTO pleat.version(version) VALUES(1000)")
+	if _, err := postgres.Open(t.Context(), url, nil); !errors.Is(err, store.ErrSchema) {
+		t.Errorf("Open of a newer schema: %v, want ErrSchema", err)
+	}
+}
+
+// TestOpenErrors: what cannot be opened says why, and never the password.
+func TestOpenErrors(t *testing.T) {
+	c := pgtest.Shared(t)
+	port, err := pgtest.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ url, want string }{
+		"nobody there":   {fmt.Sprintf("postgres://u:hunter2@127.0.0.1:%d/d", port), "is it running"},
+		"no database":    {strings.Replace(c.URL("nosuch"), "pleat@", "pleat:hunter2@", 1), "CREATE DATABASE"},
+		"no role":        {strings.Replace(c.URL("postgres"), "pleat@", "nobody:hunter2@", 1), "refuses the user"},
+		"slash":          {"postgres://u:hunter2/x@127.0.0.1/d", "%XX"},
+		"percent":        {"postgres://u:hunter2%@127.0.0.1/d", "%XX"},
+		"another scheme": {"mysql://u:hunter2@127.0.0.1/d", "postgres://"},
+		"bad port":       {"postgres://u:hunter2@127.0.0.1:port/d", "postgres://"},
+		"not durable":    {c.URL("postgres") + "&synchronous_commit=off", "synchronous_commit"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		_, err := postgres.Open(ctx, test.url, nil)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %q and no password", name, err, test.want)
+		}
+		if name == "nobody there" && !errors.Is(err, postgres.ErrUnreachable) {
+			t.Errorf("%s: %v, want ErrUnreachable", name, err)
+		}
+	}
+}

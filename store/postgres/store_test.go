@@ -1,0 +1,113 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+)
+
+func TestConformance(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	pleattest.TestStore(t,
+		func(t *testing.T) store.Store { return open(t, url, nil) },
+		&pleattest.StoreOptions{Reopen: func(t *testing.T, store store.Store) store.Store {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, url, nil)
+		}})
+}
+
+// TestIndexOnSearch: nothing is indexed until somebody searches.
+func TestIndexOnSearch(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	st := open(t, url, &postgres.Options{IndexOnSearch: true})
+	key := store.SessionKey{Session: "s"}
+	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Text: "a needle"}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, want := range []int{0, 1} {
+		var places int
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pleat.place").Scan(&places); err != nil || places != want {
+			t.Errorf("%d places, %v; want %d", places, err, want)
+		}
+		if hits, err := st.Search(t.Context(), key, "needle", 5); err != nil || len(hits) != 1 {
+			t.Errorf("Search: %v, %v", hits, err)
+		}
+	}
+}
+
+func TestTenants(t *testing.T) {
+	st := open(t, pgtest.Shared(t).Database(t), nil)
+	for _, key := range []store.SessionKey{{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"}} {
+		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := st.Tenants(t.Context())
+	if diff := cmp.Diff([]string{"", "a\xff", "b"}, got); diff != "" || err != nil {
+		t.Errorf("%v, tenants (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestMustExist: whoever only wants to read leaves nothing behind in a database.
+func TestMustExist(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	for range 2 {
+		if _, err := postgres.Open(t.Context(), url, &postgres.Options{MustExist: true}); !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("Open of an empty database: %v, want ErrNotFound", err)
+		}
+	}
+	open(t, url, nil)
+	open(t, url, &postgres.Options{MustExist: true})
+}
+
+// TestReadOnly: a store that was opened to be read is left as it is, of an older version
+// too, and says so to who wants to write.
+func TestReadOnly(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	if _, err := postgres.Open(t.Context(), url, &postgres.Options{ReadOnly: true}); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("Open of an empty database: %v, want ErrNotFound", err)
+	}
+	key := store.SessionKey{Session: "s"}
+	if _, err := open(t, url, nil).Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, "DROP TABLE pleat.claim; DELETE FROM pleat.version WHERE version > 1")
+	st := open(t, url, &postgres.Options{ReadOnly: true})
+	if version, newest := st.Schema(); version != 1 || newest < 2 {
+		t.Errorf("schema version %d of %d, want 1 as it was", version, newest)
+	}
+	if n := checkNumbered(t, st, key); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	_, appended := st.Append(t.Context(), key, 1, numbered(key, 2))
+	_, searched := st.Search(t.Context(), key, "entry", 1)
+	_, _, claimed := st.Claim(t.Context(), key, "digest", time.Hour)
+	for name, err := range map[string]error{"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+		if !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", name, err)
+		}
+	}
+	if version, newest := open(t, url, nil).Schema(); version != newest {
+		t.Errorf("schema version %d of %d after it was opened to be written", version, newest)
+	}
+}

@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Append implements [pleat.Store].
+func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	return s.base.Append(ctx, key, last, entries)
+}
+
+func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft) (uint64, error) {
+	return t.append(ctx, key, last, func(yield func(*rows.Draft, error) bool) {
+		for i := range drafts {
+			if !yield(&drafts[i], nil) {
+				return
+			}
+		}
+	})
+}
+
+// AppendSeq is [Store.Append] for entries that are still being made: each is packed and
+// written as it comes, and all become durable together when the sequence ends. If it
+// yields an error, or the store fails, nothing is there afterwards. Writers of other
+// processes wait meanwhile, so the sequence must not take long.
+func (s *Store) AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (head uint64, err error) {
+	err = s.base.Do(ctx, func() error {
+		head, err = s.append(ctx, key, last, func(yield func(*rows.Draft, error) bool) {
+			n := 0
+			for e, err := range entries {
+				if err == nil && e.Kind == "" {
+					err = fmt.Errorf("entry %d has no kind", n)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				n++
+				if d := s.base.NewDraft(e); !yield(&d, nil) {
+					return
+				}
+			}
+		})
+		return err
+	}, "append to session %q", key)
+	if err != nil {
+		return 0, err
+	}
+	s.base.Wake()
+	return head, nil
+}
+
+// append writes drafts in one transaction.
+func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, drafts iter.Seq2[*rows.Draft, error]) (head uint64, err error) {
+	err = s.update(ctx, func(ctx context.Context) error {
+		x, err := s.sessionForWriting(ctx, key)
+		if err != nil {
+			return err
+		}
+		if x == nil {
+			x = rows.NewSession(0, key)
+		}
+		if err := x.After(last); err != nil {
+			return err
+		}
+		var pending []int64 // entries to index
+		for d, err := range drafts {
+			if err != nil {
+				return err
+			}
+			x.Add(d)
+			if err := s.addEntry(ctx, x, d); err != nil {
+				return fmt.Errorf("entry %d: %w", x.Head, err)
+			}
+			if !d.TextHash.IsZero() {
+				pending = append(pending, x.Newest)
+			}
+		}
+		if head = x.Head; head == last {
+			return nil
+		}
+		if err := s.addPending(ctx, x, pending); err != nil {
+			return err
+		}
+		_, err = s.write.setSession.ExecContext(ctx, x.Values()...)
+		return err
+	})
+	return head, err
+}
+
+// sessionForWriting finds the session inside the write transaction; nil if there is
+// none.
+func (s *Store) sessionForWriting(ctx context.Context, key store.SessionKey) (*rows.Session, error) {
+	x, err := s.base.ReadSessionOf(key, s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
+	if x != nil || err != nil {
+		return x, err
+	}
+	return nil, s.confirmNone(key, s.write.sessionByHash.QueryRowContext(ctx, rows.SessionHash(key)))
+}
+
+// confirmNone asks the second index whether a session is not there.
+func (s *Store) confirmNone(key store.SessionKey, row rows.Scanner) error {
+	x, err := s.base.ReadSessionOf(key, row)
+	if x != nil && err == nil {
+		err = s.base.Corrupt("session %q is missing in an index", key)
+	}
+	return err
+}
+
+// addEntry writes one entry, and the row of its session if it is new.
+func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) error {
+	if x.ID == 0 {
+		result, err := s.write.addSession.ExecContext(ctx, rows.Column(x.Key.Tenant), rows.Column(x.Key.Session), rows.SessionHash(x.Key))
+		if err != nil {
+			return err
+		}
+		if x.ID, err = result.LastInsertId(); err != nil {
+			return err
+		}
+	}
+	if d.BodySize > 0 {
+		if err := s.addBlob(ctx, x.Key.Tenant, d); err != nil {
+			return err
+		}
+	}
+	var find1, find2 any
+	if d.Label != "" {
+		find1, find2 = findKeys(x.Key.Tenant, d.Kind, d.Label)
+	}
+	result, err := s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), rows.Column(d.Label), d.Time.UnixMilli(),
+		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), rows.Column(d.Data))
+	if err != nil {
+		return err
+	}
+	if x.Newest, err = result.LastInsertId(); err != nil || !d.OwnText() {
+		return err
+	}
+	_, err = s.write.addText.ExecContext(ctx, x.Newest, d.Text.Size, d.Text.Codec, d.Text.Data)
+	return err
+}
+
+// findKeys are the two ways to find an entry by its label.
+func findKeys(tenant string, kind store.EntryKind, label string) (find1, find2 int64) {
+	h := rows.FindKey(tenant, kind, label)
+	return int64(binary.BigEndian.Uint64(h)), int64(binary.BigEndian.Uint64(h[8:]))
+}
+
+// addPending notes entries whose texts are to be indexed, all in one statement.
+func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(entries)
+	if err != nil {
+		return err
+	}
+	_, err = s.write.addPending.ExecContext(ctx, x.ID, string(list))
+	return err
+}
+
+// addBlob stores a body unless the tenant has it. One that is there is read first: an
+// Append must not rely on bytes that have gone bad, and can mend them.
+func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error {
+	result, err := s.write.addBlob.ExecContext(ctx, rows.Column(tenant), d.BodyHash[:], d.Body.Size, d.Body.Codec, d.Body.Data)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	var there rows.Blob
+	err = s.write.getBlob.QueryRowContext(ctx, d.BodyHash[:], rows.Column(tenant)).Scan(&there.Size, &there.Codec, &there.Data)
+	if err == nil {
+		if _, err = there.Unpack(d.BodySize, d.BodyHash); err == nil {
+			return nil
+		}
+	}
+	if code(err) != 0 || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	s.base.Log.Warn("mended a damaged body", "hash", d.BodyHash)
+	_, err = s.write.setBlob.ExecContext(ctx, d.Body.Size, d.Body.Codec, d.Body.Data, d.BodyHash[:], rows.Column(tenant))
+	return err
+}

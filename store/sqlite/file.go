@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/pleat-dev/pleat/store"
+)
+
+const (
+	pageSize   = 4096
+	maxReaders = 8
+)
+
+// The settings of the connections. Synchronous FULL is the promise of durability;
+// secure_delete the promise that Forget forgets; cell_size_check finds damaged pages
+// sooner. The writer's own waiting is short because [Store.begin] repeats it.
+var (
+	commonPragmas = []string{"synchronous(FULL)", "cell_size_check(1)", "trusted_schema(0)"}
+	writerPragmas = append([]string{"busy_timeout(100)", "secure_delete(1)"}, commonPragmas...)
+	readerPragmas = append([]string{"query_only(1)"}, commonPragmas...)
+)
+
+// dataSource names the file for the driver. Any character may be in the path.
+func dataSource(path string, pragmas ...string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	query := url.Values{"_pragma": pragmas}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}
+
+// prepareFile makes the file if it is not there, and has a first look at it if it is.
+func prepareFile(path string, mustExist bool, log *slog.Logger) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && !mustExist {
+		return create(path)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	if info.Size() == 0 {
+		// We never leave an empty file behind, so something has emptied it.
+		return fmt.Errorf("the file is empty; delete it to begin anew: %w", store.ErrCorrupt)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		log.Warn("store is accessible to others than its owner", "mode", info.Mode().Perm())
+	}
+	return checkLog(path + "-wal")
+}
+
+// create makes an empty store under another name and then gives it its own, so that
+// nobody ever sees half of one. If somebody else was faster, theirs is used.
+func create(path string) (err error) {
+	dir := filepath.Dir(path)
+	_, err = os.Stat(dir)
+	newDir := err != nil
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	temp := file.Name()
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			if e := os.Remove(temp + suffix); err == nil && e != nil && !errors.Is(e, fs.ErrNotExist) {
+				err = e
+			}
+		}
+	}()
+	err = writeSchema(temp)
+	if err == nil {
+		err = file.Sync()
+	}
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w (the file system must have hard links)", err)
+	}
+	syncDir(dir)
+	if newDir {
+		syncDir(filepath.Dir(dir))
+	}
+	return nil
+}
+
+// writeSchema makes an empty store of a file that nobody else knows yet, and that its
+// caller syncs as a whole: so SQLite need not.
+func writeSchema(path string) error {
+	db, err := sql.Open("sqlite", dataSource(path, "journal_mode(MEMORY)", "synchronous(OFF)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	ctx := context.Background()
+	err = func() error {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		if err := commit(ctx, conn, runMigrations(ctx, conn, 0)); err != nil {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		return err
+	}()
+	if e := db.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// syncDir makes a new directory entry durable, where the system can.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync() // some systems cannot sync directories, and have no need to
+		_ = d.Close()
+	}
+}

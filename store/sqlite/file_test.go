@@ -1,0 +1,388 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Only the owner can read a store, its log and the directories that were made for it.
+func TestPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such permissions")
+	}
+	dir := filepath.Join(t.TempDir(), "made", "here")
+	path := filepath.Join(dir, "store.db")
+	st := open(t, path)
+	if _, err := st.Append(t.Context(), store.SessionKey{}, 0, store.Entry{Kind: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, dir: 0o700, filepath.Dir(dir): 0o700} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s: mode %o, want %o", name, got, want)
+		}
+	}
+	st.Close()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("a closed store leaves %v, %v; want one file", left, err)
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	for _, name := range []string{"with space", "what?", "100%", "a#b", "ä&b=c", "'quoted'", "%41"} {
+		path := filepath.Join(t.TempDir(), name)
+		st := open(t, path)
+		if _, err := st.Append(t.Context(), store.SessionKey{}, 0, store.Entry{Kind: "k"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// execute runs SQL on a file behind the store's back.
+func execute(t *testing.T, path, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is no store, or a newer one, is refused and left as it is.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	newer := filepath.Join(dir, "newer.db")
+	open(t, newer).Close()
+	execute(t, newer, "PRAGMA user_version = 1000")
+	other := filepath.Join(dir, "other.db")
+	execute(t, other, "CREATE TABLE mine(x); PRAGMA user_version = 1")
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(dir, "damaged.db")
+	open(t, damaged).Close()
+	execute(t, damaged, "DROP INDEX entry_seq")
+	for path, want := range map[string]error{newer: store.ErrSchema, other: nil, text: store.ErrCorrupt, empty: store.ErrCorrupt, damaged: store.ErrCorrupt, dir: nil} {
+		before, _ := os.ReadFile(path)
+		store, err := sqlite.Open(path, nil)
+		if err == nil {
+			store.Close()
+			t.Errorf("%s was opened", path)
+			continue
+		}
+		if want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %v with the path", path, err, want)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+// A file of an older version is brought up to date, with everything that is in it.
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	key := store.SessionKey{Session: "s"}
+	store := open(t, path)
+	if _, err := store.Append(t.Context(), key, 0, crashEntry(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	execute(t, path, "DROP TABLE claim; PRAGMA user_version = 1")
+	store = open(t, path)
+	if _, ok, err := store.Claim(t.Context(), key, "digest", time.Hour); err != nil || !ok {
+		t.Errorf("Claim after the step to version 2: %v, %v", ok, err)
+	}
+	if _, err := store.Append(t.Context(), key, 1, crashEntry(key, 2)); err != nil {
+		t.Error(err)
+	}
+	for damage, err := range store.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+}
+
+// A store that was opened to be read is left as it is, of an older version too, and says
+// so to who wants to write. Others write to it meanwhile.
+func TestReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	if _, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("Open of nothing: %v", err)
+	}
+	key := store.SessionKey{Session: "s"}
+	st := open(t, path)
+	if _, err := st.Append(t.Context(), key, 0, crashEntry(key, 1)); err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+	execute(t, path, "DROP TABLE claim; PRAGMA user_version = 1")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err = sqlite.Open(path, &sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, newest := st.Schema(); version != 1 || newest < 2 {
+		t.Errorf("schema version %d of %d, want 1 as it was", version, newest)
+	}
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	_, appended := st.Append(t.Context(), key, 1, crashEntry(key, 2))
+	_, searched := st.Search(t.Context(), key, "entry", 1)
+	_, _, claimed := st.Claim(t.Context(), key, "digest", time.Hour)
+	for name, err := range map[string]error{"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+		if !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", name, err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+
+	writer, reader := open(t, path), openReadOnly(t, path)
+	for i := range uint64(3) {
+		if _, err := writer.Append(t.Context(), key, i+1, crashEntry(key, i+2)); err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(0)
+		for _, err := range reader.Scan(t.Context(), key, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != i+2 {
+			t.Errorf("the reader sees %d entries, want %d", n, i+2)
+		}
+	}
+}
+
+func openReadOnly(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// Nothing of a forgotten session is left in the file.
+func TestForgetBytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	st := open(t, path)
+	secret, kept := store.SessionKey{Session: "secret session"}, store.SessionKey{Session: "kept session"}
+	for n, key := range []store.SessionKey{kept, secret} {
+		for i := range 50 {
+			name := []string{"harmless", "confidential"}[n]
+			e := store.Entry{
+				Kind: "k", Label: fmt.Sprint(name, "label", i), Data: []byte(name + "data"),
+				Body: fmt.Append(nil, name, "body", i), Text: fmt.Sprint(name, "text", i),
+			}
+			if _, err := st.Append(t.Context(), key, uint64(i), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if hits, err := st.Search(t.Context(), key, "harmlesstext7 confidentialtext7", 9); err != nil || len(hits) != 1 {
+			t.Fatal(hits, err)
+		}
+	}
+	if err := st.Forget(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal"} {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The index cuts what words have in common, so the tails are looked for too.
+		for _, word := range []string{"confidential", "secret session", "onfidential", "fidentialtext"} {
+			if at := bytes.Index(file, []byte(word)); at >= 0 {
+				t.Errorf("%s still has %q at byte %d", name, word, at)
+			}
+		}
+		if name == path && !bytes.Contains(file, []byte("harmless")) {
+			t.Error("the other session is not in the file")
+		}
+	}
+	if hits, err := st.Search(t.Context(), kept, "harmlesstext7", 9); err != nil || len(hits) != 1 {
+		t.Error(hits, err)
+	}
+}
+
+func TestReindex(t *testing.T) {
+	store := open(t, filepath.Join(t.TempDir(), "store.db"))
+	fill(t, store)
+	for range 2 {
+		if err := store.Reindex(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		hits, err := store.Search(t.Context(), damageKeys()[2], "number7", 10)
+		if err != nil || len(hits) != 1 || hits[0].Seq != 8 {
+			t.Errorf("search after Reindex: %v, %v", hits, err)
+		}
+	}
+}
+
+// A text larger than a batch of the indexer is indexed in several.
+func TestLargeText(t *testing.T) {
+	st := open(t, filepath.Join(t.TempDir(), "store.db"))
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "line number%d of a text that is long\n", i)
+	}
+	key := store.SessionKey{Session: "a"}
+	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Text: text.String()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []int{0, 7777, 19_999} {
+		hits, err := st.Search(t.Context(), key, fmt.Sprint("number", line), 10)
+		if err != nil || len(hits) == 0 || hits[0].From > line || hits[0].To <= line {
+			t.Errorf("search for line %d: %v, %v", line, hits, err)
+		}
+	}
+}
+
+// A body that has gone bad is mended by the next Append that brings it.
+func TestMend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	key, e := store.SessionKey{Session: "a"}, store.Entry{Kind: "k", Body: []byte("the very same body")}
+	st := open(t, path)
+	if _, err := st.Append(t.Context(), key, 0, e); err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+	execute(t, path, "UPDATE blob SET data = 'bad'")
+	st = open(t, path)
+	if _, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("damaged body: %v, want ErrCorrupt", err)
+	}
+	if _, err := st.Append(t.Context(), key, 1, e); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); err != nil || !bytes.Equal(got, e.Body) {
+		t.Errorf("mended body: %q, %v", got, err)
+	}
+}
+
+// Another process that keeps the file locked makes a writer wait, and then give up
+// with an error that says so.
+func TestBusy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	st, err := sqlite.Open(path, &sqlite.Options{BusyTimeout: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	key := store.SessionKey{Session: "a"}
+	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k"}); !errors.Is(err, sqlite.ErrBusy) {
+		t.Errorf("Append to a locked file: %v, want ErrBusy", err)
+	}
+	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k"}); err != nil {
+		t.Errorf("Append to the free file: %v", err)
+	}
+}
+
+// Damage in the middle of a log is told from the torn end that a crash leaves.
+func TestLogDamage(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "live.db")
+	st := open(t, path)
+	key := store.SessionKey{Session: "a"}
+	for i := range 20 {
+		if _, err := st.Append(t.Context(), key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copyPath := filepath.Join(dir, "copy.db")
+	try := func(log []byte) (entries int, err error) {
+		t.Helper()
+		removeAll(t, copyPath)
+		if err := errors.Join(os.WriteFile(copyPath, file, 0o600), os.WriteFile(copyPath+"-wal", log, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		store, err := sqlite.Open(copyPath, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer store.Close()
+		for _, err := range store.Scan(t.Context(), key, 0) {
+			if err != nil {
+				return 0, err
+			}
+			entries++
+		}
+		return entries, nil
+	}
+	if n, err := try(log); err != nil || n != 20 {
+		t.Errorf("whole log: %d entries, %v; want 20", n, err)
+	}
+	if n, err := try(log[:len(log)-5000]); err != nil || n != 19 {
+		t.Errorf("log with a torn end: %d entries, %v; want 19", n, err)
+	}
+	for _, at := range []int{3, 20, 40, 100, 5000, len(log) / 2} {
+		damaged := bytes.Clone(log)
+		damaged[at] ^= 4
+		if n, err := try(damaged); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), copyPath) {
+			t.Errorf("log damaged at byte %d: %d entries, %v; want ErrCorrupt with the path", at, n, err)
+		}
+	}
+}

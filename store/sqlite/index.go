@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/search"
+)
+
+// indexBytes is how much text one transaction of the indexer takes: little enough that
+// an Append that has to wait for it does not notice.
+const indexBytes = 128 << 10
+
+// The number of a place is made of three: its session, its place in the session, and
+// its length in steps of eight words. So the places of a session are a range, and
+// ranking needs no second lookup for the length.
+const (
+	lengthBits = 8
+	placeBits  = 28
+	lengthStep = 8
+)
+
+func placeID(session, n int64, words int) int64 {
+	length := min((words+lengthStep/2)/lengthStep, 1<<lengthBits-1)
+	return session<<(placeBits+lengthBits) | n<<lengthBits | int64(length)
+}
+
+func placeLength(id int64) int { return int(id&(1<<lengthBits-1)) * lengthStep }
+
+// placeRange is the range from ≤ id < to of a session's places.
+func placeRange(session int64) (from, to int64) {
+	return session << (placeBits + lengthBits), (session + 1) << (placeBits + lengthBits)
+}
+
+// IndexSome has the indexer's turn: nobody else in this process indexes.
+func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
+	if err := take(ctx, t.indexTurn); err != nil {
+		return false, err
+	}
+	defer func() { <-t.indexTurn }()
+	text, args := "SELECT session, entry, done FROM pending LIMIT 64", []any(nil)
+	if x != nil {
+		text, args = "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64", []any{x.ID, x.Newest}
+	}
+	jobs, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, text, args...)), rows.ReadJob)
+	if err != nil || len(jobs) == 0 {
+		return false, err
+	}
+	var buf []byte
+	words := func(prefix, text string) (string, int) {
+		buf = buf[:0]
+		count := 0
+		for word := range search.Words(text) {
+			buf = append(append(append(buf, prefix...), word...), ' ')
+			count++
+		}
+		return string(buf), count
+	}
+	jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) { return t.textAt(ctx, job) }, words)
+	if err != nil {
+		return false, err
+	}
+	if n := len(jobs); n > 0 && jobs[n-1].Finished {
+		t.endLong()
+	}
+	return true, t.update(ctx, func(ctx context.Context) error { return t.writeJobs(ctx, jobs) })
+}
+
+// textAt returns a job's text, at the first window that is not indexed. A long text is
+// kept from one step to the next: to read it and find the place in it for each of them
+// would take time that grows with the square of its length.
+func (s *Store) textAt(ctx context.Context, job *rows.Job) (*rows.LongText, error) {
+	if s.long.At(job) {
+		return s.long, nil
+	}
+	s.endLong()
+	seq, text, err := s.base.ReadText(s.read.QueryRowContext(ctx, selectText, job.Entry))
+	if err != nil {
+		return nil, err
+	}
+	s.long = rows.OpenText(job, seq, text)
+	return s.long, nil
+}
+
+// endLong lets go of the text that is being indexed.
+func (s *Store) endLong() {
+	s.long.Close()
+	s.long = nil
+}
+
+// writeJobs adds to the index, in a write transaction. Another process may have been
+// faster with a job; then its note is gone or says so.
+func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
+	for _, job := range jobs {
+		var result sql.Result
+		var err error
+		if job.Finished {
+			result, err = s.write.endPending.ExecContext(ctx, job.Session, job.Entry, job.Done)
+		} else {
+			result, err = s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session, job.Entry, job.Done)
+		}
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil {
+			return err
+		} else if n == 0 {
+			continue
+		}
+		if err := s.writePlaces(ctx, job); err != nil {
+			return fmt.Errorf("index entry: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) writePlaces(ctx context.Context, job rows.Job) error {
+	var places, words int64
+	err := s.write.getIndexed.QueryRowContext(ctx, job.Session).Scan(&places, &words)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	for _, p := range job.Places {
+		if p.Count == 0 {
+			continue
+		}
+		id := placeID(job.Session, places, p.Count)
+		if _, err := s.write.addWords.ExecContext(ctx, id, p.Words); err != nil {
+			return err
+		}
+		if _, err := s.write.addPlace.ExecContext(ctx, id, p.Seq, p.From, p.To-p.From, p.Start, p.End-p.Start); err != nil {
+			return err
+		}
+		places++
+		words += int64(p.Count)
+	}
+	_, err = s.write.setIndexed.ExecContext(ctx, job.Session, places, words)
+	return err
+}

@@ -1,0 +1,28 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+)
+
+func TestTenants(t *testing.T) {
+	st, err := sqlite.Open(filepath.Join(t.TempDir(), "pleat.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, key := range []store.SessionKey{{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"}} {
+		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := st.Tenants(t.Context())
+	if diff := cmp.Diff([]string{"", "a\xff", "b"}, got); diff != "" || err != nil {
+		t.Errorf("%v, tenants (-want +got):\n%s", err, diff)
+	}
+}

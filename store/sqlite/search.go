@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/search"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Search implements [pleat.Searcher].
+func (s *Store) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
+	return s.base.Search(ctx, key, query, limit)
+}
+
+func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) ([]store.Hit, error) {
+	tx, err := t.read.BeginTx(ctx, nil) // all words at one moment
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback()
+	var places, total int64
+	err = tx.QueryRowContext(ctx, "SELECT places, words FROM indexed WHERE session = ?", x.ID).Scan(&places, &total)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && places == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := ranking{
+		counts: make(map[int64]int), scores: make(map[int64]float64),
+		wordAt: tx.StmtContext(ctx, t.query.wordAt), average: float64(total) / float64(places), places: int(places),
+	}
+	prefix := rows.WordPrefix(x.ID)
+	err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
+		most := commonWord
+		if common {
+			most = -1
+		}
+		return r.add(ctx, prefix+word, most)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.hits(ctx, tx, r.scores, limit)
+}
+
+// commonWord is how often a session must have a word for it to be common.
+const commonWord = 10_000
+
+// ranking adds up the scores of places, word by word.
+type ranking struct {
+	wordAt  *sql.Stmt
+	average float64
+	places  int
+	counts  map[int64]int // of the word at hand
+	scores  map[int64]float64
+}
+
+// add counts how often each place has the word and adds what that is worth. A word that
+// occurs more often than most is left out, and reported as not whole.
+func (r *ranking) add(ctx context.Context, word string, most int) (whole bool, err error) {
+	clear(r.counts)
+	n := 0
+	for row, err := range rows.Each(r.wordAt.QueryContext(ctx, word, most)) {
+		if err != nil {
+			return false, err
+		}
+		var id int64
+		if err := row.Scan(&id); err != nil {
+			return false, err
+		}
+		r.counts[id]++
+		n++
+	}
+	if n == most {
+		return false, nil
+	}
+	for id, n := range r.counts {
+		r.scores[id] += search.BM25(n, placeLength(id), r.average, len(r.counts), r.places)
+	}
+	return true, nil
+}
+
+// hits looks up the places with the highest scores; of equals, the newest: their numbers
+// grow with time.
+func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, limit int) ([]store.Hit, error) {
+	place := tx.StmtContext(ctx, s.query.place)
+	best := slices.SortedFunc(maps.Keys(scores), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(b, a))
+	})
+	var hits []store.Hit
+	for _, id := range best[:min(limit, len(best))] {
+		h := store.Hit{Score: scores[id]}
+		err := place.QueryRowContext(ctx, id).Scan(&h.Seq, &h.From, &h.To, &h.Start, &h.End)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, s.base.Corrupt("search index knows a place that is not there; Reindex makes the index anew")
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.To += h.From
+		h.End += h.Start
+		hits = append(hits, h)
+	}
+	return hits, nil
+}
+
+// Reindex makes the search index anew, in the background: from the texts, which are
+// stored. It is for an index that is damaged.
+func (s *Store) Reindex(ctx context.Context) error {
+	return s.base.Do(ctx, func() error {
+		err := s.update(ctx, func(ctx context.Context) error {
+			_, err := s.conn.ExecContext(ctx, `INSERT INTO word(word) VALUES('delete-all');
+			DELETE FROM place; DELETE FROM indexed; DELETE FROM pending;
+			INSERT INTO pending(session, entry, done) SELECT session, id, 0 FROM entry WHERE text IS NOT NULL`)
+			return err
+		})
+		if err == nil {
+			s.base.Wake()
+		}
+		return err
+	}, "reindex")
+}

@@ -1,0 +1,238 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/rows"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Options tells how to open a store. A nil pointer means all defaults.
+type Options struct {
+	// Logger gets what nobody is there to be told: texts that could not be indexed,
+	// permissions that are too wide. Nil discards it.
+	Logger *slog.Logger
+
+	// BusyTimeout bounds how long a writer waits for the writers of other processes
+	// before it gives up with [ErrBusy]. Zero means 10 seconds.
+	BusyTimeout time.Duration
+
+	// MaxBytes bounds the size of the file; an Append that needs more is
+	// [pleat.ErrFull]. Zero means no bound but the disk's.
+	MaxBytes int64
+
+	// ReadOnly opens a store that is there, of this version or an older one, and leaves
+	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
+	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
+	ReadOnly bool
+
+	// IndexOnSearch leaves texts alone until somebody searches their session: right for
+	// a command that stores much and is done. False: they are indexed in the background.
+	IndexOnSearch bool
+}
+
+// withDefaults returns a copy in which the logger and the timeout are set.
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	if out.BusyTimeout <= 0 {
+		out.BusyTimeout = 10 * time.Second
+	}
+	return out
+}
+
+// Store is a store in a SQLite file. It is safe for concurrent use.
+type Store struct {
+	base    rows.Base
+	path    string
+	opts    Options
+	version int // of the schema
+
+	read   *sql.DB   // many connections
+	writer *sql.DB   // one connection, and that is conn
+	conn   *sql.Conn // used by the holder of turn
+	turn   chan struct{}
+	write  statements
+	query  queries
+	opened []io.Closer // in the order in which they were opened
+
+	indexTurn chan struct{}  // held by whoever indexes
+	long      *rows.LongText // what that is in the middle of; nil: of nothing
+}
+
+// tables are the store as package rows sees it.
+type tables struct{ *Store }
+
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Searcher = (*Store)(nil)
+	_ store.Keeper   = (*Store)(nil)
+	_ store.Claimer  = (*Store)(nil)
+	_ store.Sizer    = (*Store)(nil)
+)
+
+// Open opens the store in the file at path. A file that is not there is made, readable
+// by its owner only, as are missing directories. A file of an older schema is brought
+// up to date; a newer one is [pleat.ErrSchema].
+func Open(path string, opts *Options) (*Store, error) {
+	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
+	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
+	s.base.Init(tables{s})
+	if err := s.open(); err != nil {
+		s.closeDatabases()
+		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))
+	}
+	if !s.opts.ReadOnly && !s.opts.IndexOnSearch {
+		s.base.StartIndexer(0)
+	}
+	return s, nil
+}
+
+// Schema returns the version of the file's schema, and the newest that this program
+// knows. They differ only if the file is older and was opened with Options.ReadOnly.
+func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
+
+func (s *Store) open() error {
+	ctx := context.Background()
+	if err := prepareFile(s.path, s.base.ReadOnly, s.base.Log); err != nil {
+		return err
+	}
+	var err error
+	if s.writer, err = sql.Open("sqlite", s.source(writerPragmas)); err != nil {
+		return err
+	}
+	s.opened = append(s.opened, s.writer)
+	s.writer.SetMaxOpenConns(1)
+	if s.conn, err = s.writer.Conn(ctx); err != nil {
+		return err
+	}
+	s.opened = append(s.opened, s.conn)
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	if s.opts.MaxBytes > 0 {
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", max(s.opts.MaxBytes/pageSize, 1))); err != nil {
+			return err
+		}
+	}
+	if s.read, err = sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...))); err != nil {
+		return err
+	}
+	s.opened = append(s.opened, s.read)
+	s.read.SetMaxOpenConns(maxReaders)
+	s.read.SetMaxIdleConns(maxReaders)
+	return s.prepare(ctx)
+}
+
+// source names the file for the driver. Who opens a file read-only leaves its log where
+// it is when it closes it.
+func (s *Store) source(pragmas []string) string {
+	if s.base.ReadOnly {
+		return dataSource(s.path, pragmas...) + "&mode=ro"
+	}
+	return dataSource(s.path, pragmas...)
+}
+
+// timeoutPragma lets readers wait for the rare moments in which they have to.
+func (s *Store) timeoutPragma() string {
+	return fmt.Sprintf("busy_timeout(%d)", s.opts.BusyTimeout.Milliseconds())
+}
+
+// Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
+// what waits to be indexed is indexed when the store is opened again.
+func (s *Store) Close() error {
+	return s.base.Close(func() error {
+		s.endLong()
+		return s.closeDatabases()
+	})
+}
+
+// closeDatabases closes first what was opened last: statements before their database,
+// since SQLite keeps a connection, and its log, for as long as it has statements, and the
+// readers before the writer, since the last connection to go empties the log.
+func (s *Store) closeDatabases() error {
+	var errs []error
+	for _, c := range slices.Backward(s.opened) {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// update runs f in a write transaction: all of it becomes durable, or nothing is there
+// after the error. Waiting obeys the context; once the transaction has begun it is
+// carried to its end, so that the caller always knows what happened.
+func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
+	if s.base.ReadOnly {
+		return store.ErrReadOnly
+	}
+	if err := take(ctx, s.turn); err != nil {
+		return err
+	}
+	defer func() { <-s.turn }()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	return commit(ctx, s.conn, f(ctx))
+}
+
+// take waits for a turn, which ends when something is received from it.
+func take(ctx context.Context, turn chan struct{}) error {
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// commit ends a transaction, in which err happened.
+func commit(ctx context.Context, conn *sql.Conn, err error) error {
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		// SQLite may have rolled back already, and then says so; nothing else can
+		// go wrong with a rollback that could be helped here.
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return err
+}
+
+// begin takes the file's write lock.
+func (s *Store) begin(ctx context.Context) error {
+	return s.whileBusy(ctx, func(ctx context.Context) (bool, error) {
+		_, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		return isBusy(err), err
+	}, "waited %v for another process to finish writing", s.opts.BusyTimeout)
+}
+
+// whileBusy repeats try, which waits in short steps, so that it can be cancelled between
+// them.
+func (s *Store) whileBusy(ctx context.Context, try func(ctx context.Context) (busy bool, err error), format string, args ...any) error {
+	deadline := time.Now().Add(s.opts.BusyTimeout)
+	for {
+		busy, err := try(context.WithoutCancel(ctx))
+		if !busy {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf(format+": %w", append(args, ErrBusy)...)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+)
+
+// open opens the store in the file, and closes it with the test.
+func open(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func TestConformance(t *testing.T) {
+	path := ""
+	pleattest.TestStore(t,
+		func(t *testing.T) store.Store {
+			path = filepath.Join(t.TempDir(), "store.db")
+			return open(t, path)
+		},
+		&pleattest.StoreOptions{Reopen: func(t *testing.T, store store.Store) store.Store {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, path)
+		}})
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Store keeps sessions: append-only sequences of typed entries, each with an optional
+// body of any size. It is the only place that pleat's promise "nothing is lost" rests
+// on, so the contract is strict:
+//
+//   - Append returns only when the entries and their bodies are durable; all of them
+//     or none. After an error none is there.
+//   - A body is content-addressed and checked against its SHA-256 on every read. An
+//     entry's own fields are checked on every scan, and a missing entry is noticed.
+//     What does not check is [ErrCorrupt] by name, never data.
+//   - Nothing crosses from one session to another: a body can be read only through a
+//     session that has an entry with it.
+//   - Any number of goroutines and processes may read. Any number may try to append to
+//     one session; of those that expect the same last entry one wins and the others
+//     get [ErrConflict].
+//
+// The package has [MemStore]; package sqlite has the embedded store. Package pleattest
+// has the suite that every implementation passes. More abilities are found by type
+// assertion: [Searcher], [Keeper], [Claimer], [Sizer].
+type Store interface {
+	// Append adds entries after entry number last (0: the session is new) and returns
+	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
+	// entries it only checks last. The caller may change the entries' bytes as soon as
+	// Append has returned.
+	Append(ctx context.Context, key SessionKey, last uint64, entries ...Entry) (uint64, error)
+
+	// Scan yields the entries numbered from and above, in order, without their bodies.
+	// With kinds, only those kinds. A session without entries yields nothing.
+	Scan(ctx context.Context, key SessionKey, from uint64, kinds ...EntryKind) iter.Seq2[Entry, error]
+
+	// Body returns the body with that hash, if an entry of the session has it.
+	Body(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error)
+
+	// Find returns, for the tenant, the newest entry of the kind for each label it
+	// knows, in no particular order. Newest means appended last, whatever its Time. It
+	// is how a client's conversation is found again by the hashes of its prefixes.
+	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)
+
+	// Close waits for work under way and releases the store.
+	Close() error
+}
+
+// SessionKey names a session. Equal names of different tenants are different sessions.
+type SessionKey struct {
+	Tenant  string
+	Session string
+}
+
+// String gives the key for messages to people.
+func (k SessionKey) String() string {
+	if k.Tenant == "" {
+		return k.Session
+	}
+	return k.Tenant + "/" + k.Session
+}
+
+// EntryKind is the type of an entry. A store treats them all alike.
+type EntryKind string
+
+// The kinds of entry that pleat writes. docs/format.md specifies what each holds.
+const (
+	EntrySession EntryKind = "session" // what the session is: client, model, title, parent
+	EntryMessage EntryKind = "message" // one message; the body is its raw bytes
+	EntryFold    EntryKind = "fold"
+	EntryEpoch   EntryKind = "epoch"
+	EntryDigest  EntryKind = "digest"
+	EntryNote    EntryKind = "note"
+	EntryPin     EntryKind = "pin"
+	EntryUsage   EntryKind = "usage"
+	EntryPrefix  EntryKind = "prefix" // label: hash of a client's conversation prefix
+)
+
+// Entry is one record of a session.
+type Entry struct {
+	Seq   uint64    // set by the store
+	Kind  EntryKind // never empty
+	Label string    // optional name to find the entry by; see Store.Find
+	Time  time.Time // when it happened, by the caller's clock; kept to the millisecond, in UTC
+	Data  []byte    // small structured part, usually JSON; comes back with Scan, nil when empty
+
+	// Body is the large part. Scan returns only BodyHash and BodySize; Store.Body
+	// returns the bytes. Nil and empty bodies are the same: none.
+	Body     []byte
+	BodyHash transcript.Hash // set by the store; zero when there is no body
+	BodySize int             // set by the store
+
+	// Text is what full-text search finds the entry by, usually the decoded text of
+	// the body. It is not given back. Indexing happens after Append has returned.
+	Text string
+}
+
+// Found is an entry that [Store.Find] found.
+type Found struct {
+	Key   SessionKey
+	Entry Entry
+}
+
+// Searcher is implemented by stores that can search.
+type Searcher interface {
+	// Search returns the places in the session's texts that match the query best, best
+	// first, at most limit of them. Everything that was appended before the call is
+	// searched. Words are found by their parts: see [Words]. A place matches when it
+	// has at least one word of the query. Places are windows of a dozen lines, see
+	// [Windows]; neighbours overlap, and both may be among the hits. Very long queries
+	// are cut to their first words.
+	Search(ctx context.Context, key SessionKey, query string, limit int) ([]Hit, error)
+}
+
+// Hit is a place that a search found: some lines of an entry's text.
+type Hit struct {
+	Seq        uint64
+	From, To   int     // lines From ≤ i < To of the entry's text, counted from 0
+	Start, End int     // the same place in bytes; part of a line when the line is very long
+	Score      float64 // larger is better; comparable within one search
+}
+
+// Keeper is implemented by stores that can be kept in order by their owner.
+type Keeper interface {
+	// Sessions yields the tenant's sessions, newest entry first.
+	Sessions(ctx context.Context, tenant string) iter.Seq2[SessionInfo, error]
+	// Forget deletes a session for good: entries, bodies that no other session has,
+	// and what search knows of it. Of a session that is not there it is [ErrNotFound].
+	Forget(ctx context.Context, key SessionKey) error
+	// Verify reads everything and yields what is damaged, if anything is. An error
+	// with a zero Damage means that the check itself could not go on.
+	Verify(ctx context.Context) iter.Seq2[Damage, error]
+}
+
+// SessionInfo is what a store knows of a session.
+type SessionInfo struct {
+	Key         SessionKey
+	Entries     uint64
+	BodyBytes   int64 // sum of the sizes of the bodies, uncompressed
+	First, Last time.Time
+}
+
+// Damage is one thing that did not verify.
+type Damage struct {
+	Key  SessionKey
+	Seq  uint64 // 0: not one entry in particular
+	What string
+}
+
+// Claimer is implemented by stores that can keep several processes from doing the same
+// expensive work for a session at the same time, such as asking a model for a digest.
+//
+// A claim saves work and guards nothing: one whose holder is slower than it said is
+// given to somebody else, and then both may finish. What they write is kept apart by
+// [Store].Append, as always.
+type Claimer interface {
+	// Claim takes a piece of work of a session, named by what, for the caller alone. Ok
+	// is false while somebody else has it. It is free again when release is called, and
+	// at the latest when ttl has passed by the store's own clock: so the work of a
+	// process that died is taken over. The session need not be there.
+	//
+	// Release may be called more than once. After the claim was given to somebody else
+	// it does nothing.
+	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
+}
+
+// Sizer is implemented by stores that can say how much room they take.
+type Sizer interface {
+	// Sizes measures the store. It may read all of it.
+	Sizes(ctx context.Context) (Sizes, error)
+}
+
+// Sizes is how large a store is.
+type Sizes struct {
+	Bytes   int64        // of the file or database; 0: not known
+	Tenants []TenantSize // in order of name
+	Tables  []TableSize  // what takes the room, largest first; empty if the store has no tables
+}
+
+// TenantSize is what one tenant has in a store.
+type TenantSize struct {
+	Tenant    string
+	Sessions  int
+	Entries   uint64
+	BodyBytes int64 // sum of the sizes of the entries' bodies, uncompressed
+	Bodies    int64 // different bodies: each is kept once
+	Stored    int64 // bytes that they take, compressed
+}
+
+// TableSize is one table of a store with its indexes.
+type TableSize struct {
+	Name          string
+	Rows          int64 // large tables are not counted anew for it: about how many
+	Data, Indexes int64 // bytes
+}

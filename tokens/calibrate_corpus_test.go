@@ -1,0 +1,125 @@
+package tokens_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// logLine is what a line of a Claude Code session file says of a message.
+type logLine struct {
+	Type             string
+	IsSidechain      bool
+	IsCompactSummary bool
+	Message          struct {
+		ID, Model, Role string
+		Content         json.RawMessage
+		Usage           struct {
+			Input int `json:"input_tokens"`
+			Write int `json:"cache_creation_input_tokens"`
+			Read  int `json:"cache_read_input_tokens"`
+		}
+	}
+}
+
+func logBlocks(raw json.RawMessage) []transcript.Block {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return []transcript.Block{transcript.Say(s)}
+	}
+	var list []struct {
+		Type, Text, Thinking, Signature, ID, Name string
+		Input, Content                            json.RawMessage
+	}
+	_ = json.Unmarshal(raw, &list) // what is neither has no blocks
+	var out []transcript.Block
+	for _, b := range list {
+		switch b.Type {
+		case "text":
+			out = append(out, transcript.Say(b.Text))
+		case "thinking":
+			out = append(out, transcript.Thinking{Text: transcript.Plain(b.Thinking), Signature: b.Signature})
+		case "tool_use":
+			out = append(out, transcript.Call(b.ID, b.Name, string(b.Input)))
+		case "tool_result":
+			out = append(out, transcript.ToolResult{Parts: transcript.BlocksOf(logBlocks(b.Content)...)})
+		}
+	}
+	return out
+}
+
+// TestCorpusCalibration predicts the reported prompt sizes of real sessions one
+// request ahead. The files have neither system prompt nor tools, which are 30,000 to
+// 50,000 tokens: the calibration has to find that out by itself.
+func TestCorpusCalibration(t *testing.T) {
+	corpus := os.Getenv("PLEAT_CORPUS")
+	if corpus == "" {
+		t.Skip("PLEAT_CORPUS does not name a folder of session files")
+	}
+	files, _ := filepath.Glob(filepath.Join(corpus, "claude-code", "*", "*.jsonl"))
+	if len(files) == 0 {
+		t.Skip("no Claude Code sessions in ", corpus)
+	}
+	var errs []float64
+	for _, file := range files {
+		cal, err := calibrateOn(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		overhead, slope := cal.Line()
+		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead, slope, cal.Error())
+		errs = append(errs, cal.Error())
+	}
+	slices.Sort(errs)
+	if median := errs[len(errs)/2]; math.IsNaN(median) || median > 0.06 {
+		t.Errorf("median error %.3f", median)
+	}
+}
+
+func calibrateOn(file string) (*tokens.Calibration, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var (
+		tok   *tokens.Tokenizer
+		cal   = new(tokens.Calibration)
+		queue []transcript.Message
+		total int
+		last  string
+	)
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var l logLine
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.IsSidechain || l.Type != "user" && l.Type != "assistant" || l.Message.Model == "<synthetic>" {
+			continue
+		}
+		if l.IsCompactSummary {
+			total, queue = 0, nil
+		}
+		if l.Type == "assistant" && l.Message.ID != last {
+			if last = l.Message.ID; tok == nil {
+				m, _ := model.DefaultModels().Lookup(l.Message.Model)
+				tok = tokens.NewTokenizer(m, nil)
+			}
+			for _, m := range queue {
+				total += tok.CountMessage(m)
+			}
+			queue = nil
+			u := l.Message.Usage
+			cal.Observe(total, u.Input+u.Write+u.Read)
+		}
+		queue = append(queue, transcript.NewMessage(transcript.Role(l.Message.Role), logBlocks(l.Message.Content)...))
+	}
+	return cal, lines.Err()
+}

@@ -1,0 +1,130 @@
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Codec reads a message back from its bytes on a wire. The wire packages have one for
+// each format; a session that is given them stores a message's raw bytes alone. Several
+// goroutines may call it at once.
+type Codec func(raw []byte) (Message, error)
+
+// The neutral form of a message: what is stored when there is no wire form, or nobody
+// to read it. Fields may be added; names and meanings stay (docs/format.md).
+type neutralMessage struct {
+	Role   Role           `json:"role"`
+	Origin Origin         `json:"origin,omitempty"`
+	Format Format         `json:"format,omitempty"`
+	Raw    exact          `json:"raw,omitempty"`
+	Blocks []neutralBlock `json:"blocks"`
+}
+
+type neutralBlock struct {
+	Kind      string         `json:"kind"`
+	Text      exact          `json:"text,omitempty"` // text, thinking, a call's input
+	ID        exact          `json:"id,omitempty"`
+	Name      exact          `json:"name,omitempty"` // tool; an opaque block's type
+	Error     bool           `json:"error,omitempty"`
+	Redacted  bool           `json:"redacted,omitempty"`
+	Signature exact          `json:"signature,omitempty"`
+	MediaType string         `json:"media_type,omitempty"`
+	URL       exact          `json:"url,omitempty"`
+	Detail    string         `json:"detail,omitempty"`
+	Parts     []neutralBlock `json:"parts,omitempty"`
+	Raw       exact          `json:"raw,omitempty"`
+}
+
+// exact is text that survives JSON byte for byte: what is not UTF-8 travels as base64.
+type exact string
+
+// MarshalJSON implements [json.Marshaler].
+func (e exact) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(e)) {
+		return json.Marshal(string(e))
+	}
+	return json.Marshal(map[string][]byte{"base64": []byte(e)})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *exact) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var b struct{ Base64 []byte }
+		err := json.Unmarshal(data, &b)
+		*e = exact(b.Base64)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(e))
+}
+
+// MarshalJSON writes the message in pleat's neutral form, which loses nothing that can
+// be had through the message's methods.
+func (m Message) MarshalJSON() ([]byte, error) {
+	n := neutralMessage{Role: m.role, Origin: m.origin, Format: m.format, Raw: exact(m.raw), Blocks: NeutralBlocks(m.blocks)}
+	return json.Marshal(n)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var n neutralMessage
+	if err := json.Unmarshal(data, &n); err != nil {
+		return fmt.Errorf("decode message: %w", err)
+	}
+	blocks, err := fromNeutral(n.Blocks)
+	if err != nil {
+		return fmt.Errorf("decode message: %w", err)
+	}
+	*m = Message{role: n.Role, blocks: blocks, format: n.Format, raw: string(n.Raw), origin: n.Origin}
+	return nil
+}
+
+func NeutralBlocks(b Blocks) []neutralBlock {
+	out := make([]neutralBlock, 0, b.Len())
+	for _, blk := range b.list {
+		n := neutralBlock{Kind: blk.Kind().String()}
+		switch b := blk.(type) {
+		case Text:
+			n.Text, n.Raw = exact(b.Text.String()), exact(b.Raw)
+		case Thinking:
+			n.Text, n.Signature, n.Redacted, n.Raw = exact(b.Text.String()), exact(b.Signature), b.Redacted, exact(b.Raw)
+		case ToolCall:
+			n.ID, n.Name, n.Text, n.Raw = exact(b.ID), exact(b.Name), exact(b.Input.String()), exact(b.Raw)
+		case ToolResult:
+			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), NeutralBlocks(b.Parts)
+		case Image:
+			n.MediaType, n.Text, n.URL, n.Detail, n.Raw = b.MediaType, exact(b.Data.String()), exact(b.URL), b.Detail, exact(b.Raw)
+		case Opaque:
+			n.Name, n.Raw = exact(b.Type), exact(b.Raw)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func fromNeutral(list []neutralBlock) (Blocks, error) {
+	out := make([]Block, 0, len(list))
+	for i, n := range list {
+		switch n.Kind {
+		case "text":
+			out = append(out, Text{Text: Plain(string(n.Text)), Raw: string(n.Raw)})
+		case "thinking":
+			out = append(out, Thinking{Text: Plain(string(n.Text)), Signature: string(n.Signature), Redacted: n.Redacted, Raw: string(n.Raw)})
+		case "tool_call":
+			out = append(out, ToolCall{ID: string(n.ID), Name: string(n.Name), Input: Plain(string(n.Text)), Raw: string(n.Raw)})
+		case "tool_result":
+			parts, err := fromNeutral(n.Parts)
+			if err != nil {
+				return Blocks{}, fmt.Errorf("block %d: %w", i, err)
+			}
+			out = append(out, ToolResult{CallID: string(n.ID), Error: n.Error, Parts: parts, Raw: string(n.Raw)})
+		case "image":
+			out = append(out, Image{MediaType: n.MediaType, Data: Plain(string(n.Text)), URL: string(n.URL), Detail: n.Detail, Raw: string(n.Raw)})
+		case "opaque":
+			out = append(out, Opaque{Type: string(n.Name), Raw: string(n.Raw)})
+		default:
+			return Blocks{}, fmt.Errorf("block %d: unknown kind %q", i, n.Kind)
+		}
+	}
+	return BlocksOf(out...), nil
+}

@@ -1,0 +1,98 @@
+package transcript
+
+// Role says who speaks.
+type Role string
+
+// The roles of the wire formats. A tool's results stand in messages of role [RoleUser]
+// on the Anthropic wire and of role [RoleTool] on the OpenAI ones.
+const (
+	RoleSystem    Role = "system"
+	RoleDeveloper Role = "developer"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Format names the wire format that a message's raw bytes are in.
+type Format string
+
+// The formats. [FormatNone] marks messages made by a program, which have no raw bytes.
+const (
+	FormatNone      Format = ""
+	FormatAnthropic Format = "anthropic" // Anthropic Messages
+	FormatChat      Format = "chat"      // OpenAI Chat Completions
+	FormatResponses Format = "responses" // OpenAI Responses
+)
+
+// Origin says where a message's words come from, as far as its source knew. Roles do not
+// tell: agents put reminders, command output and summaries into user messages.
+type Origin uint8
+
+// The origins. With [OriginUnknown] the engine judges by the text itself.
+const (
+	OriginUnknown  Origin = iota
+	OriginTyped           // a person typed it
+	OriginInjected        // a program put it there
+	OriginSummary         // another agent's summary of what it compacted away
+)
+
+// Message is one element of a conversation: a role and its blocks. On the Responses
+// wire an element is an item, so one answer of the model may be several messages.
+//
+// A message is immutable. Its raw bytes are those of the wire it came from.
+type Message struct {
+	role   Role
+	blocks Blocks
+	format Format
+	raw    string
+	origin Origin
+}
+
+// NewMessage makes a message that has no wire form yet.
+func NewMessage(role Role, blocks ...Block) Message {
+	return Message{role: role, blocks: BlocksOf(blocks...)}
+}
+
+// WireMessage makes a message that came off a wire; raw is its JSON element.
+func WireMessage(role Role, format Format, raw string, blocks ...Block) Message {
+	return Message{role: role, blocks: BlocksOf(blocks...), format: format, raw: raw}
+}
+
+// User makes a user message of one text block.
+func User(text string) Message { return NewMessage(RoleUser, Say(text)) }
+
+// Assistant makes an assistant message.
+func Assistant(blocks ...Block) Message { return NewMessage(RoleAssistant, blocks...) }
+
+// Results makes the message that answers the calls of the message before it.
+func Results(results ...ToolResult) Message {
+	blocks := make([]Block, len(results))
+	for i, r := range results {
+		blocks[i] = r
+	}
+	return NewMessage(RoleTool, blocks...)
+}
+
+// WithOrigin returns the message with its origin set.
+func (m Message) WithOrigin(o Origin) Message {
+	m.origin = o
+	return m
+}
+
+// Origin says where the words come from.
+func (m Message) Origin() Origin { return m.origin }
+
+// Role says who speaks.
+func (m Message) Role() Role { return m.role }
+
+// Blocks returns the message's blocks.
+func (m Message) Blocks() Blocks { return m.blocks }
+
+// Format says which wire format Raw is in.
+func (m Message) Format() Format { return m.format }
+
+// Raw returns the message's bytes on the wire it came from, empty when it has none.
+func (m Message) Raw() string { return m.raw }
+
+// Text joins the message's text blocks with line feeds.
+func (m Message) Text() string { return m.blocks.Text() }

@@ -1,0 +1,175 @@
+package transcript
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// BlockRef is the place of a block: message and block, both counted from 0. It is
+// stable for the life of the transcript, because nothing before it ever changes.
+type BlockRef struct{ Message, Block int }
+
+// CallState is a tool call and where its answer stands.
+type CallState struct {
+	ID       string
+	Call     BlockRef
+	Result   BlockRef // meaningful only if Answered
+	Answered bool
+}
+
+// Round is an answer of the model that calls tools, with every result that answers it.
+// A round is never cut: a view shows all of Start to End or folds all of it.
+//
+// On wires where one answer is several elements, the consecutive assistant elements
+// make one round. Start to End covers everything from the first of them to the last
+// result, also what somebody put in between.
+type Round struct {
+	Start, End int // messages Start ≤ i < End
+	Calls      []CallState
+}
+
+// Open reports whether a call of the round has no result yet.
+func (r Round) Open() bool {
+	for _, c := range r.Calls {
+		if !c.Answered {
+			return true
+		}
+	}
+	return false
+}
+
+// Transcript is everything that was said, in order: the truth, append-only. Appending
+// costs what is appended, whatever the length. It is not safe for concurrent use.
+type Transcript struct {
+	msgs    []Message
+	read    func(i int) Message // of a session: where messages are, in place of msgs
+	sizes   []int32             // number of blocks of each message
+	rounds  []Round
+	orphans []BlockRef
+	open    map[string][]callAt // unanswered calls by id, oldest first
+	turn    int                 // 1 + index of the round that may still grow, else 0
+	turnAt  int                 // first message of the current run of assistant messages
+}
+
+type callAt struct{ round, call int }
+
+// NewTranscript makes a transcript of the given messages.
+func NewTranscript(msgs ...Message) *Transcript {
+	t := &Transcript{}
+	t.Append(msgs...)
+	return t
+}
+
+// Len is the number of messages.
+func (t *Transcript) Len() int { return len(t.sizes) }
+
+// At returns message i.
+func (t *Transcript) At(i int) Message {
+	if t.read != nil {
+		return t.read(i)
+	}
+	return t.msgs[i]
+}
+
+// Block returns the block at a place.
+func (t *Transcript) Block(ref BlockRef) Block { return t.At(ref.Message).blocks.At(ref.Block) }
+
+// All yields the messages with their positions.
+func (t *Transcript) All() iter.Seq2[int, Message] {
+	return func(yield func(int, Message) bool) {
+		for i := range t.sizes {
+			if !yield(i, t.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Rounds is the number of rounds.
+func (t *Transcript) Rounds() int { return len(t.rounds) }
+
+// allRounds yields the rounds in order of their first message.
+func (t *Transcript) AllRounds() iter.Seq[Round] { return slices.Values(t.rounds) }
+
+// readThrough is an empty transcript whose messages are kept elsewhere: whoever appends one
+// makes sure that read returns it.
+func ReadThrough(read func(i int) Message) Transcript { return Transcript{read: read} }
+
+// Round returns round i, in order of their first message. The caller must not change
+// its calls.
+func (t *Transcript) Round(i int) Round { return t.rounds[i] }
+
+// Orphans returns the results that answer no call before them, or a call that has its
+// answer already.
+func (t *Transcript) Orphans() []BlockRef { return append([]BlockRef(nil), t.orphans...) }
+
+// Append adds messages at the end.
+func (t *Transcript) Append(msgs ...Message) {
+	for _, m := range msgs {
+		t.append(m)
+	}
+}
+
+func (t *Transcript) append(m Message) {
+	at := len(t.sizes)
+	if t.read == nil {
+		t.msgs = append(t.msgs, m)
+	}
+	t.sizes = append(t.sizes, int32(m.blocks.Len()))
+	if m.role != RoleAssistant {
+		t.turn, t.turnAt = 0, at+1
+	}
+	for i, b := range m.blocks.list {
+		switch b := b.(type) {
+		case ToolCall:
+			t.call(b.ID, BlockRef{at, i})
+		case ToolResult:
+			t.result(b.CallID, BlockRef{at, i})
+		}
+	}
+	if t.turn > 0 { // trailing text of an answer belongs to its round
+		r := &t.rounds[t.turn-1]
+		r.End = max(r.End, at+1)
+	}
+}
+
+func (t *Transcript) call(id string, ref BlockRef) {
+	if t.read != nil {
+		id = strings.Clone(id) // do not hold on to the message
+	}
+	if t.turn == 0 {
+		t.rounds = append(t.rounds, Round{Start: min(t.turnAt, ref.Message), End: ref.Message + 1})
+		t.turn = len(t.rounds)
+	}
+	r := &t.rounds[t.turn-1]
+	r.Calls = append(r.Calls, CallState{ID: id, Call: ref})
+	if t.open == nil {
+		t.open = make(map[string][]callAt)
+	}
+	t.open[id] = append(t.open[id], callAt{t.turn - 1, len(r.Calls) - 1})
+}
+
+// result binds a result to the newest unanswered call with its id: ids are sometimes
+// used again, and then the older call was abandoned. Within one answer the first of
+// several equal ids comes first.
+func (t *Transcript) result(id string, ref BlockRef) {
+	waiting := t.open[id]
+	if len(waiting) == 0 {
+		t.orphans = append(t.orphans, ref)
+		return
+	}
+	i := len(waiting) - 1
+	for i > 0 && waiting[i-1].round == waiting[i].round {
+		i--
+	}
+	at := waiting[i]
+	if waiting = append(waiting[:i], waiting[i+1:]...); len(waiting) == 0 {
+		delete(t.open, id)
+	} else {
+		t.open[id] = waiting
+	}
+	r := &t.rounds[at.round]
+	r.Calls[at.call].Result, r.Calls[at.call].Answered = ref, true
+	r.End = max(r.End, ref.Message+1)
+}

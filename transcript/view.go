@@ -1,0 +1,147 @@
+package transcript
+
+import (
+	"fmt"
+)
+
+// View is what the model is sent: the transcript with its folds applied. It is data.
+// A wire package turns it into bytes by splicing into the request it came from, or
+// from scratch.
+type View struct {
+	Messages []ViewMessage
+	// DropThinking: the view shows thinking that was made behind other bytes. Where the
+	// provider binds thinking to the bytes before it, the request must ask it to drop
+	// the blocks that do not verify.
+	DropThinking bool
+	// Marker asks for a cache marker behind this many messages, where the wire has such
+	// and the request uses them; 0: none. See [WarmPrefix].
+	Marker int
+}
+
+// ViewMessage is one message of a view: a message of the transcript, as it came or with
+// some of its blocks edited, or a message of pleat's own.
+type ViewMessage struct {
+	Source int         // index in the transcript; negative: Made stands here
+	Edits  []BlockEdit // changes to the source's blocks, by ascending block
+	Made   Message     // pleat's own message, when Source is negative
+}
+
+// BlockEdit is what a view does to one block. Text blocks get Text as their text, tool
+// results as their whole content, tool calls as their whole input (JSON where the wire
+// wants JSON); everything else about the block stays byte for byte.
+type BlockEdit struct {
+	Block int
+	Drop  bool   // remove the block; otherwise its content becomes Text
+	Text  string // never empty unless Drop
+}
+
+// Whole returns the view that shows n messages as they came.
+func Whole(n int) View {
+	v := View{Messages: make([]ViewMessage, n)}
+	for i := range v.Messages {
+		v.Messages[i].Source = i
+	}
+	return v
+}
+
+// IsWhole reports whether the view shows n messages as they came, all of them.
+func (v View) IsWhole(n int) bool {
+	if len(v.Messages) != n {
+		return false
+	}
+	for i, m := range v.Messages {
+		if m.Source != i || len(m.Edits) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Resolve applies the view to the messages it was made for. Edited messages lose their
+// raw bytes, which no longer say what they say.
+func (v View) Resolve(source func(i int) Message) ([]Message, error) {
+	out := make([]Message, 0, len(v.Messages))
+	for i, vm := range v.Messages {
+		if vm.Source < 0 {
+			out = append(out, vm.Made)
+			continue
+		}
+		m := source(vm.Source)
+		if len(vm.Edits) > 0 {
+			var err error
+			if m, err = m.edited(vm.Edits); err != nil {
+				return nil, fmt.Errorf("resolve view message %d: %w", i, err)
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (m Message) edited(edits []BlockEdit) (Message, error) {
+	blocks := make([]Block, 0, m.blocks.Len())
+	next := 0
+	for i, b := range m.blocks.list {
+		if next == len(edits) || edits[next].Block != i {
+			blocks = append(blocks, b)
+			continue
+		}
+		e := edits[next]
+		next++
+		if e.Drop {
+			continue
+		}
+		b, err := editBlock(b, e.Text)
+		if err != nil {
+			return Message{}, fmt.Errorf("block %d: %w", i, err)
+		}
+		blocks = append(blocks, b)
+	}
+	if next < len(edits) {
+		return Message{}, fmt.Errorf("edit of block %d: %w", edits[next].Block, ErrNoSuchBlock)
+	}
+	return Message{role: m.role, blocks: BlocksOf(blocks...)}, nil
+}
+
+func editBlock(b Block, text string) (Block, error) {
+	switch b := b.(type) {
+	case Text:
+		return Text{Text: Plain(text)}, nil
+	case ToolResult:
+		r := Result(b.CallID, text)
+		r.Error = b.Error
+		return r, nil
+	case ToolCall:
+		return Call(b.ID, b.Name, text), nil
+	default:
+		return nil, fmt.Errorf("%s block: %w", b.Kind(), ErrNotEditable)
+	}
+}
+
+// Violation is one rule of a wire format that a request breaks.
+type Violation struct {
+	Rule    string // short stable name of the rule, such as "tool-result-missing"
+	Path    string // place in the request, such as "messages.3.content.0"
+	Message string // the provider's own error text for it
+}
+
+// String gives the place and the provider's text.
+func (v Violation) String() string { return v.Path + ": " + v.Message }
+
+// NewViolations returns those violations of after whose rule before did not break:
+// what a rewrite added. A client's own illegal request is its provider's to refuse.
+func NewViolations(before, after []Violation) []Violation {
+	had := make(map[string]int)
+	for _, v := range before {
+		had[v.Rule]++
+	}
+	var added []Violation
+	for _, v := range after {
+		if had[v.Rule] > 0 {
+			had[v.Rule]--
+			continue
+		}
+		added = append(added, v)
+	}
+	return added
+}

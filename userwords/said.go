@@ -1,0 +1,167 @@
+package userwords
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Said is something that a person said, with what is needed to understand it later.
+type Said struct {
+	Message int    `json:"message"` // index in the transcript
+	Text    string `json:"text"`    // their words, verbatim; what programs put beside them is left out
+	// Via is the tool in whose result the words came: a question that the agent asked by
+	// a tool, or a call that the person refused and said why. Empty: typed as a message.
+	Via string `json:"via,omitempty"`
+	// Short says that it is an answer that means little by itself: "b", "yes, do 2".
+	Short bool `json:"short,omitempty"`
+	// Question is what it answers, in the assistant's words: the options referred to and
+	// the question asked, verbatim.
+	Question    string `json:"question,omitempty"`
+	Constraints []int  `json:"constraints,omitempty"` // its rules: indices into [UserWords.Constraints]
+	// RevisedBy is a later message that takes back, at least in part, what this one asked
+	// for ("no, revert that"); -1: none.
+	RevisedBy int `json:"revised_by"`
+}
+
+// UserWords collects what people said in a conversation, the standing rules among it, and
+// the state of the agent's task list. It is fed with every message and never looks back,
+// so what a message costs does not depend on the length of the conversation.
+//
+// The zero value is ready. It is not safe for concurrent use.
+type Words struct {
+	said    []Said
+	rules   []Constraint
+	byText  map[string]int    // rules in force by their sentence
+	asked   string            // what the assistant said last
+	offered string            // the last of its texts that offered options
+	waiting map[string]string // calls whose results may carry a person's words: tool by id
+	tasks   taskReader
+}
+
+// Add takes message i in. It is called for every message, in order.
+func (w *Words) Add(i int, m transcript.Message) {
+	switch m.Role() {
+	case transcript.RoleAssistant:
+		w.assistant(i, m)
+		return
+	case transcript.RoleTool, transcript.RoleUser:
+		w.results(i, m)
+	}
+	if text, ok := TypedText(m); ok {
+		w.heard(Said{Message: i, Text: text})
+	}
+}
+
+// Said returns what people said, oldest first. The caller must not change it.
+func (w *Words) Said() []Said { return w.said }
+
+// Constraints returns the standing rules, oldest first, withdrawn ones included. The
+// caller must not change it.
+func (w *Words) Constraints() []Constraint { return w.rules }
+
+// Tasks returns the agent's task list as it stands. The caller must not change it.
+func (w *Words) Tasks() TaskState { return w.tasks.state }
+
+// askedBytes bounds how much of an assistant's text is searched for the question.
+const askedBytes = 16 << 10
+
+func (w *Words) assistant(i int, m transcript.Message) {
+	for _, b := range m.Blocks().All() {
+		switch b := b.(type) {
+		case transcript.Text:
+			if t := strings.TrimSpace(b.Text.String()); t != "" {
+				w.asked = strings.Clone(t[max(len(t)-askedBytes, 0):])
+				if offersOptions(w.asked) {
+					w.offered = w.asked
+				}
+			}
+		case transcript.ToolCall:
+			w.tasks.call(i, b)
+			w.wait(b)
+		}
+	}
+}
+
+// wait remembers a call whose result may carry a person's words: any call can be
+// refused, so the newest ones are remembered until they are answered.
+func (w *Words) wait(b transcript.ToolCall) {
+	if w.waiting == nil || len(w.waiting) > 1000 { // calls that nobody ever answered
+		w.waiting = make(map[string]string)
+	}
+	w.waiting[b.ID] = b.Name
+}
+
+func (w *Words) results(i int, m transcript.Message) {
+	for _, b := range m.Blocks().All() {
+		r, ok := b.(transcript.ToolResult)
+		if !ok {
+			continue
+		}
+		w.tasks.result(i, r)
+		tool, ok := w.waiting[r.CallID]
+		if !ok {
+			continue
+		}
+		delete(w.waiting, r.CallID)
+		if text := answered(tool, r); text != "" {
+			w.heard(Said{Message: i, Text: text, Via: tool})
+		}
+	}
+}
+
+// answered returns a person's words in a tool result: the answer to a question tool, or
+// the reason why a call was refused. A tool's own output never counts: the refusal must
+// be an error in the client's exact words.
+func answered(tool string, r transcript.ToolResult) string {
+	switch text.PlainName(tool) {
+	case "askuserquestion", "askuser", "requestuserinput", "askfollowupquestion", "question":
+		if !r.Error {
+			return strings.TrimSpace(r.Text())
+		}
+	}
+	if !r.Error {
+		return ""
+	}
+	text := r.Text()
+	if !strings.HasPrefix(text, "The user doesn't want to ") {
+		return ""
+	}
+	const mark = "the user said:"
+	i := strings.Index(text[:min(len(text), 1000)], mark)
+	if i < 0 {
+		return ""
+	}
+	return strings.TrimSpace(text[i+len(mark):])
+}
+
+// heard takes a person's words in: what they take back, the rules they lay down, the
+// question they answer.
+func (w *Words) heard(s Said) {
+	s.RevisedBy = -1
+	s.Text = strings.Clone(s.Text) // do not hold on to the request it came in
+	if s.Via == "" {
+		s.Short, s.Question = questionFor(s.Text, w.asked, w.offered)
+	}
+	list := remarks(s.Text)
+	w.reverse(s.Message, list)
+	for _, c := range findRules(s.Text, list) {
+		c.Message = s.Message
+		s.Constraints = append(s.Constraints, w.rule(c))
+	}
+	w.said = append(w.said, s)
+}
+
+// rule adds a rule and returns its index. A rule said again is not added twice.
+func (w *Words) rule(c Constraint) int {
+	if i, ok := w.byText[c.Sentence]; ok && w.rules[i].InForce() {
+		return i
+	}
+	if w.byText == nil {
+		w.byText = make(map[string]int)
+	}
+	w.byText[c.Sentence] = len(w.rules)
+	w.rules = append(w.rules, c)
+	return len(w.rules) - 1
+}

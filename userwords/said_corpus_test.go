@@ -1,0 +1,81 @@
+package userwords_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// TestCorpusUserWords reads real sessions, if there are any, and holds what must be true of
+// every one of them. With -v it prints what was found, for reading.
+func TestCorpusUserWords(t *testing.T) {
+	dir := os.Getenv("PLEAT_CORPUS")
+	if dir == "" {
+		t.Skip("PLEAT_CORPUS is not set: no real sessions to read")
+	}
+	for _, glob := range []string{"claude-code", "codex", "opencode", "gemini-cli", "copilot-cli", "pi"} {
+		files, _ := filepath.Glob(filepath.Join(dir, glob, "*", "*.json*"))
+		for _, file := range files {
+			t.Run(filepath.Join(glob, filepath.Base(file)), func(t *testing.T) { readWords(t, file) })
+		}
+	}
+}
+
+func readWords(t *testing.T, file string) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var w userwords.Words
+	var msgs []transcript.Message
+	blind := 0 // typed messages found by the text alone
+	for rec, err := range log.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Add(len(msgs), rec.Message)
+		msgs = append(msgs, rec.Message)
+		if _, ok := userwords.TypedText(rec.Message.WithOrigin(transcript.OriginUnknown)); ok {
+			blind++
+		}
+	}
+	typed := 0
+	for _, s := range w.Said() {
+		if s.Via == "" {
+			typed++
+		}
+	}
+	t.Logf("messages %d, said %d (typed %d, by text alone %d), rules %d, tasks %d", len(msgs), len(w.Said()), typed, blind, len(w.Constraints()), len(w.Tasks().Items))
+	for _, s := range w.Said() {
+		if s.Short || s.Question != "" || s.RevisedBy >= 0 || s.Via != "" {
+			t.Logf("said %d short=%v revised=%d via=%s: %.200s\n   ? %s", s.Message, s.Short, s.RevisedBy, s.Via, s.Text, s.Question)
+		}
+	}
+	for _, c := range w.Constraints() {
+		t.Logf("rule %d withdrawn=%d %q: %s [%s]", c.Message, c.WithdrawnBy, c.WithdrawnText, c.Sentence, c.Under)
+		if text, _ := userwords.TypedText(msgs[c.Message]); !strings.Contains(text, c.Sentence) && !strings.Contains(resultText(msgs[c.Message]), c.Sentence) {
+			t.Errorf("rule %q is not in message %d", c.Sentence, c.Message)
+		}
+	}
+}
+
+func resultText(m transcript.Message) string {
+	var b strings.Builder
+	for _, blk := range m.Blocks().All() {
+		if r, ok := blk.(transcript.ToolResult); ok {
+			b.WriteString(r.Text())
+		}
+	}
+	return b.String()
+}

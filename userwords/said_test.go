@@ -1,0 +1,281 @@
+package userwords
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestTypedText(t *testing.T) {
+	user := func(texts ...string) transcript.Message {
+		blocks := make([]transcript.Block, len(texts))
+		for i, s := range texts {
+			blocks[i] = transcript.Say(s)
+		}
+		return transcript.NewMessage(transcript.RoleUser, blocks...)
+	}
+	tests := []struct {
+		name string
+		m    transcript.Message
+		want string
+	}{
+		{"plain", user("  fix the parser \n"), "fix the parser"},
+		{"assistant", transcript.Assistant(transcript.Say("done")), ""},
+		{"system", transcript.NewMessage(transcript.RoleSystem, transcript.Say("be good")), ""},
+		{"tool result", transcript.Results(transcript.Result("1", "never mind")), ""},
+		{"text beside a result", transcript.NewMessage(transcript.RoleUser, transcript.Result("1", "out"), transcript.Say("now stop")), "now stop"},
+		{"reminder only", user("<system-reminder>\nnever do x\n</system-reminder>"), ""},
+		{"reminder before", user("<system-reminder>a</system-reminder>\n", "do b"), "do b"},
+		{"reminder inside", user("do a\n<system-reminder>x</system-reminder>\ndo b"), "do a\n\ndo b"},
+		{"two on one line", user("<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>"), ""},
+		{"tag in prose", user("why does <system-reminder> leak?"), "why does <system-reminder> leak?"},
+		{"tag in prose, closed", user("strip `<system-reminder>x</system-reminder>` please"), "strip `<system-reminder>x</system-reminder>` please"},
+		{"unclosed", user("<system-reminder> is never closed here"), "<system-reminder> is never closed here"},
+		{"command", user("<command-name>/exit</command-name>\n  <command-message>exit</command-message>\n  <command-args></command-args>"), ""},
+		{"command with words", user("<command-message>go</command-message>\n<command-name>/go</command-name>\n<command-args>keep commits small</command-args>"), "keep commits small"},
+		{"command with words, injected", user("<command-name>/go</command-name>\n<command-args>keep commits small</command-args>").WithOrigin(transcript.OriginInjected), "keep commits small"},
+		{"summary", user("we did a lot").WithOrigin(transcript.OriginSummary), ""},
+		{"injected", user("do this").WithOrigin(transcript.OriginInjected), ""},
+		{"typed, looks injected", user("[Request interrupted by user] is shown, why?").WithOrigin(transcript.OriginTyped), "[Request interrupted by user] is shown, why?"},
+		{"interrupted", user("[Request interrupted by user for tool use]"), ""},
+		{"continued", user("This session is being continued from a previous conversation that ran out of context."), ""},
+		{"project instructions", user("# AGENTS.md instructions for /src\n\nNever push.", "<environment_context>\n<cwd>/src</cwd>\n</environment_context>"), ""},
+		{"editor context", user("# Context from my IDE setup:\n\n## Open tabs:\n- a.go\n\n## My request for Codex:\nrename it\n"), "rename it"},
+		{"image marks", user("look", "<image name=[Image #1]>", "</image>"), "look"},
+		{"query in context", user("<attached_files>\na.go\n</attached_files>\n<user_query>\nrename it\n</user_query>"), "rename it"},
+		{"meanwhile", user("<system-reminder>\nThe user sent the following message:\nuse tabs\n\nPlease address this message and continue with your tasks.\n</system-reminder>"), "use tabs"},
+		{"meanwhile, as system", transcript.NewMessage(transcript.RoleSystem, transcript.Say("The user sent a new message while you were working:\nuse tabs\n\nThis is how Claude Code surfaces messages")), "use tabs"},
+		{"attached file", user("look at @a.go", "Called the Read tool with the following input: {}", "<path>/a.go</path>\n<type>file</type>\nnever"), "look at @a.go"},
+		{"referenced files", user("link @a.md\n\n--- Content from referenced files ---\n\nContent from @a.md:\nnever\n--- End of content ---"), "link @a.md"},
+		{"plan template", user("<current_datetime>1</current_datetime>\n\n[[PLAN]] I want to create an implementation plan. Please:\n1. Analyze\n\nMy request: split it\n\n<system_reminder>\nx\n</system_reminder>"), "split it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := TypedText(tt.m)
+			if got != tt.want || ok != (tt.want != "") {
+				t.Errorf("got %q, %v, want %q", got, ok, tt.want)
+			}
+		})
+	}
+}
+
+// listen feeds a conversation of lines "u: …" and "a: …".
+func listen(lines ...string) *Words {
+	w := &Words{}
+	for i, l := range lines {
+		text, role := l[3:], transcript.RoleUser
+		if l[0] == 'a' {
+			role = transcript.RoleAssistant
+		}
+		w.Add(i, transcript.NewMessage(role, transcript.Say(text)))
+	}
+	return w
+}
+
+func TestQuestionOfShortAnswer(t *testing.T) {
+	const options = "Two ways:\n\n1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\nWhich do you prefer?"
+	tests := []struct {
+		name, asked, answer string
+		short               bool
+		want                string
+	}{
+		{"number", options, "2", true, "1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\nWhich do you prefer?"},
+		{"two numbers", "Next:\n1. tests\n2. docs\n3. release\n\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.", "ok, do 1+2 next", true, "1. tests\n2. docs\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be."},
+		{"letter", "A) rename\nB) remove", "b", true, "A) rename\nB) remove"},
+		{"yes", "I found it.\n\nShall I fix the parser?", "yes", true, "I found it.\n\nShall I fix the parser?"},
+		{"long answer names option", options, "I'd go with option 1 because the files are easier to review and the build gets faster too", false, "1. **Split** the package\n   - more files"},
+		{"own request", "Done.", "can you open a pr for me?", false, ""},
+		{"own short order", "Done.", "release version 0.2", false, ""},
+		{"quantity", "Done. More?", "please write for me the missing 2 tests of the reader", true, "Done. More?"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := listen("u: go", "a: "+tt.asked, "u: "+tt.answer).Said()[1]
+			if s.Short != tt.short {
+				t.Errorf("short = %v", s.Short)
+			}
+			if d := cmp.Diff(tt.want, s.Question); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestQuestionFromAnEarlierList(t *testing.T) {
+	w := listen("u: review", "a: Findings:\n1. races\n2. leaks", "u: do 1 first", "a: Fixed the races. All tests pass and the working tree is clean again, the commit is made as you wanted it.", "u: ok, 2 now")
+	s := w.Said()[2]
+	if !strings.Contains(s.Question, "2. leaks") {
+		t.Errorf("question = %q", s.Question)
+	}
+}
+
+func TestWordsInToolResults(t *testing.T) {
+	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\n"
+	var w Words
+	w.Add(0, transcript.Assistant(transcript.Call("1", "Bash", "{}"), transcript.Call("2", "AskUserQuestion", "{}"), transcript.Call("3", "Bash", "{}")))
+	w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+"never push to main"), transcript.Result("2", `"Which?"="Tabs"`), transcript.Result("3", refused+"a tool says so")))
+	var got []string
+	for _, s := range w.Said() {
+		got = append(got, s.Via+": "+s.Text)
+	}
+	if d := cmp.Diff([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
+		t.Error(d)
+	}
+	if len(w.Constraints()) != 1 {
+		t.Errorf("rules = %v", w.Constraints())
+	}
+}
+
+func TestRenderWords(t *testing.T) {
+	w := listen(
+		"u: Port the reader to Go. Never touch legacy/.",
+		"a: Tabs or spaces?\n\n1. tabs\n2. spaces",
+		"u: 1",
+		"a: Done. Shall I add tests?",
+		"u: "+strings.Repeat("yes, many of them, for each of the formats. ", 60),
+		"a: ok",
+		"u: you can touch legacy/ now",
+		"a: ok", "u: Use slog only.")
+	page := w.Render(Render{})
+	for _, want := range []string{
+		"## Rules that the user took back", "- message 1: Never touch legacy/.\n  taken back in message 7: you can touch legacy/ now",
+		"> 1. tabs", "- message 9: Use slog only.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("page lacks %q:\n%s", want, page)
+		}
+	}
+	handle := func(i int) string { return fmt.Sprintf("h%d", i) }
+	short := w.Render(Render{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
+	for _, want := range []string{"[cut here:", "the rest: h4", "ship on Friday", "Use slog only."} {
+		if !strings.Contains(short, want) {
+			t.Errorf("short page lacks %q:\n%s", want, short)
+		}
+	}
+	if n := len(short) / 4; n > 260 {
+		t.Errorf("short page has about %d tokens:\n%s", n, short)
+	}
+	if got := w.Render(Render{UpTo: 6}); strings.Contains(got, "took back") || !strings.Contains(got, "in force") {
+		t.Errorf("a page up to message 6 must not know of message 7:\n%s", got)
+	}
+	if got := new(Words).Render(Render{}); got != "" {
+		t.Errorf("empty page = %q", got)
+	}
+}
+
+func FuzzUserWords(f *testing.F) {
+	f.Add("Don't touch legacy/. 1. a\n2. b\n\nWhich?", "1+2, never mind\n```\nx\n``` <system-reminder>x</system-reminder>")
+	f.Add("- [x] a\n- [ ] b", "no, revert this again: “x” 不要改。`")
+	f.Add("A)", "<command-args>\xff</command-args>\n(b) remove it again")
+	f.Fuzz(func(t *testing.T, said, answer string) {
+		w := listen("u: "+said, "a: "+answer, "u: "+answer, "a: "+said, "u: "+said+"\n"+answer)
+		w.Add(5, transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)))
+		w.Add(6, transcript.Results(transcript.Result("1", said), transcript.ErrorResult("2", answer)))
+		texts := map[int]string{}
+		for _, s := range w.Said() {
+			texts[s.Message] = s.Text
+		}
+		for _, c := range w.Constraints() {
+			if !strings.Contains(texts[c.Message], c.Sentence) || !strings.Contains(texts[c.Message], c.Under) {
+				t.Errorf("rule %q under %q is not in message %d", c.Sentence, c.Under, c.Message)
+			}
+			if c.WithdrawnBy >= 0 && (c.WithdrawnBy <= c.Message || !strings.Contains(texts[c.WithdrawnBy], c.WithdrawnText)) {
+				t.Errorf("rule %d withdrawn by %d: %q", c.Message, c.WithdrawnBy, c.WithdrawnText)
+			}
+		}
+		if a, b := w.Render(Render{Budget: 100}), w.Render(Render{Budget: 100}); a != b {
+			t.Error("two pages differ")
+		}
+		strict := w.Render(Render{Budget: 100, Strict: true})
+		if n := len(strict); n > 3000 {
+			t.Errorf("strict page of %d bytes:\n%s", n, strict)
+		}
+	})
+}
+
+func ExampleWords() {
+	var w Words
+	for i, m := range []transcript.Message{
+		transcript.User("Port the reader to Go. Never touch legacy/."),
+		transcript.Assistant(transcript.Say("Shall I also port its tests?")),
+		transcript.User("yes"),
+	} {
+		w.Add(i, m)
+	}
+	fmt.Print(w.Render(Render{}))
+	// Output:
+	// ## Rules of the user, in force (verbatim)
+	// - message 1: Never touch legacy/.
+	//
+	// ## What the user said (verbatim, oldest first)
+	// - message 1: Port the reader to Go. Never touch legacy/.
+	// - message 3, answering the assistant's:
+	//   > Shall I also port its tests?
+	//   user: yes
+}
+
+func BenchmarkUserWords(b *testing.B) {
+	long := strings.Repeat("The test fails with an error in line 12, and I don't know why it should. ", 200)
+	for b.Loop() {
+		var w Words
+		for i := range 100 {
+			w.Add(2*i, transcript.User(long))
+			w.Add(2*i+1, transcript.Assistant(transcript.Say(long)))
+		}
+	}
+}
+
+// A long paste is shown whole where it is the newest that the user said, and where newer
+// words are shown elsewhere it keeps nobody out.
+func TestRenderWordsAfterPaste(t *testing.T) {
+	var w Words
+	for i := range 10 {
+		w.Add(2*i, transcript.User(fmt.Sprintf("Short request number %d, please.", i)))
+	}
+	paste := strings.Repeat("a line that was pasted from a log\n", 60)
+	w.Add(20, transcript.User("the log:\n"+paste))
+	if got := w.Render(Render{UpTo: 21, Budget: 400}); !strings.Contains(got, strings.TrimSpace(paste)) {
+		t.Errorf("the newest message is cut:\n%s", got)
+	}
+	w.Add(22, transcript.User("and now?"))
+	got := w.Render(Render{UpTo: 21, Budget: 400})
+	for i := range 10 {
+		if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
+			t.Errorf("request %d is not shown:\n%s", i, got)
+		}
+	}
+	if !strings.Contains(got, "the log:") || strings.Contains(got, strings.TrimSpace(paste)) {
+		t.Errorf("the paste is not shown in part:\n%s", got)
+	}
+}
+
+func TestManyShortMessagesBeatOnePaste(t *testing.T) {
+	lines := []string{"u: start"}
+	for i := range 30 {
+		lines = append(lines, "a: ok", fmt.Sprintf("u: then look at part number %d of it", i))
+		if i == 20 {
+			lines = append(lines, "a: ok", "u: the log:\n"+strings.Repeat("some line of a log that was pasted\n", 400))
+		}
+	}
+	page := listen(lines...).Render(Render{Budget: 900})
+	for i := range 30 {
+		if !strings.Contains(page, fmt.Sprintf("part number %d of", i)) {
+			t.Errorf("message %d is missing", i)
+		}
+	}
+	if !strings.Contains(page, "[cut here:") {
+		t.Errorf("the paste is not shown:\n%s", page)
+	}
+}
+
+func TestShortQuestion(t *testing.T) {
+	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat("Some background that nobody needs. ", 20) + "\nShall I begin with these?"
+	got := shortQuestion(q)
+	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") || !strings.HasSuffix(got, "Shall I begin with these?") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,276 @@
+package userwords
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TaskState is an agent's task list, as data. The newest list wins.
+type TaskState struct {
+	Items       []TaskItem `json:"items,omitempty"`
+	Message     int        `json:"message"`               // the newest change to the list; meaningful if Tool is not empty
+	Tool        string     `json:"tool,omitempty"`        // tool that made it
+	Explanation string     `json:"explanation,omitempty"` // what the agent said about it
+	Plan        string     `json:"plan,omitempty"`        // plan in prose, as it was put before the user
+	PlanMessage int        `json:"plan_message,omitempty"`
+}
+
+// TaskItem is one entry of a task list.
+type TaskItem struct {
+	ID     string     `json:"id,omitempty"`
+	Text   string     `json:"text"`
+	Status TaskStatus `json:"status"`
+
+	call string // call that made it, until its result gives the id
+}
+
+// TaskStatus is where a task stands.
+type TaskStatus string
+
+// The states of a task.
+const (
+	TaskOpen       TaskStatus = "open"
+	TaskInProgress TaskStatus = "in_progress"
+	TaskDone       TaskStatus = "done"
+	TaskCancelled  TaskStatus = "cancelled"
+)
+
+// Counts returns how many tasks are open, in progress, done and cancelled.
+func (t TaskState) Counts() (open, inProgress, done, cancelled int) {
+	for _, it := range t.Items {
+		switch it.Status {
+		case TaskInProgress:
+			inProgress++
+		case TaskDone:
+			done++
+		case TaskCancelled:
+			cancelled++
+		default:
+			open++
+		}
+	}
+	return open, inProgress, done, cancelled
+}
+
+// taskReader follows the calls that write task lists. It knows the tools of Claude Code
+// (TodoWrite; TaskCreate and TaskUpdate, one task at a time; ExitPlanMode), Codex
+// (update_plan), opencode (todowrite), Gemini (write_todos), VS Code (manage_todo_list),
+// Copilot and Roo (update_todo, update_todo_list: a Markdown check list) and pleat's own
+// todo_write.
+type taskReader struct {
+	state  TaskState
+	before TaskState // state before the call that waits for its result
+	wait   string    // id of that call: if it fails, it did nothing
+}
+
+// maxTaskInput bounds what is parsed: no list is that long.
+const maxTaskInput = 1 << 20
+
+func (t *taskReader) call(i int, b transcript.ToolCall) {
+	name := text.PlainName(b.Name)
+	if !TaskTools[name] || b.Input.Size() > maxTaskInput {
+		return
+	}
+	var in taskInput
+	if json.Unmarshal([]byte(b.Input.String()), &in) != nil {
+		return
+	}
+	next := t.state
+	switch name {
+	case "exitplanmode":
+		if in.Plan == nil && in.Summary == "" {
+			return
+		}
+		var plan string
+		if json.Unmarshal(in.Plan, &plan) != nil || plan == "" {
+			plan = in.Summary
+		}
+		next.Plan, next.PlanMessage = plan, i
+	case "taskcreate":
+		next.Items = append(next.Items[:len(next.Items):len(next.Items)], TaskItem{Text: in.Subject, Status: TaskOpen, call: b.ID})
+		next.Message, next.Tool, next.Explanation = i, b.Name, ""
+	case "taskupdate":
+		items, ok := updateTask(next.Items, in)
+		if !ok {
+			return
+		}
+		next.Items, next.Message, next.Tool = items, i, b.Name
+	default:
+		items, ok := in.list()
+		if !ok {
+			return
+		}
+		next.Items, next.Message, next.Tool, next.Explanation = items, i, b.Name, in.Explanation
+	}
+	if t.wait == "" { // of parallel calls the state before the first is kept
+		t.before = t.state
+	}
+	t.state, t.wait = next, b.ID
+}
+
+// result gives new tasks their ids and takes back what a failed call did.
+func (t *taskReader) result(_ int, r transcript.ToolResult) {
+	if n := len(t.state.Items); n > 0 && !r.Error {
+		for k := range t.state.Items {
+			if it := &t.state.Items[k]; it.call != "" && it.call == r.CallID {
+				it.ID, it.call = createdID(r.Text()), ""
+			}
+		}
+	}
+	if t.wait != "" && r.CallID == t.wait {
+		if r.Error {
+			t.state = t.before
+		}
+		t.wait = ""
+	}
+}
+
+var TaskTools = text.WordSet(`todowrite writetodos updateplan updatetodo updatetodos updatetodolist managetodolist
+	settodos taskcreate taskupdate exitplanmode`)
+
+// taskInput is the union of the tools' arguments.
+type taskInput struct {
+	Todos       json.RawMessage `json:"todos"` // list, or a Markdown check list
+	TodoList    json.RawMessage `json:"todoList"`
+	Items       json.RawMessage `json:"items"`
+	Plan        json.RawMessage `json:"plan"` // list of steps, or prose
+	Summary     string          `json:"summary"`
+	Explanation string          `json:"explanation"`
+	Subject     string          `json:"subject"`
+	TaskID      flexible        `json:"taskId"`
+	Status      string          `json:"status"`
+}
+
+type taskEntry struct {
+	ID          flexible `json:"id"`
+	Content     string   `json:"content"`
+	Step        string   `json:"step"`
+	Title       string   `json:"title"`
+	Text        string   `json:"text"`
+	Task        string   `json:"task"`
+	Subject     string   `json:"subject"`
+	Description string   `json:"description"`
+	Status      string   `json:"status"`
+	Done        bool     `json:"done"`
+	Completed   bool     `json:"completed"`
+}
+
+// flexible is a string that some clients write as a number.
+type flexible string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *flexible) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) != nil {
+		s = string(data)
+	}
+	*f = flexible(s)
+	return nil
+}
+
+// list reads the tasks wherever the tool puts them; ok is false if there is no list.
+func (in taskInput) list() (items []TaskItem, ok bool) {
+	for _, raw := range []json.RawMessage{in.Todos, in.TodoList, in.Plan, in.Items} {
+		if len(raw) == 0 {
+			continue
+		}
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			if raw[0] != 'n' { // null
+				return checkList(text), true
+			}
+			continue
+		}
+		var entries []taskEntry
+		if json.Unmarshal(raw, &entries) != nil {
+			continue
+		}
+		for _, e := range entries {
+			it := TaskItem{ID: string(e.ID), Text: firstText(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description), Status: taskStatus(e.Status)}
+			if e.Done || e.Completed {
+				it.Status = TaskDone
+			}
+			if it.Text != "" {
+				items = append(items, it)
+			}
+		}
+		return items, true
+	}
+	return nil, false
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// taskStatus reads the clients' words for a state. What is not known is open.
+func taskStatus(s string) TaskStatus {
+	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s)) {
+	case "inprogress", "active", "doing", "started", "running":
+		return TaskInProgress
+	case "completed", "complete", "done", "finished", "x":
+		return TaskDone
+	case "cancelled", "canceled", "deleted", "skipped", "abandoned":
+		return TaskCancelled
+	}
+	return TaskOpen
+}
+
+// checkList reads a Markdown list of "- [ ] …", "- [x] …", "- [-] …" or "- [~] …".
+func checkList(text string) []TaskItem {
+	var items []TaskItem
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "-*+ 0123456789.")
+		if len(line) < 4 || line[0] != '[' || line[2] != ']' {
+			continue
+		}
+		it := TaskItem{Text: strings.TrimSpace(line[3:]), Status: TaskOpen}
+		switch line[1] {
+		case 'x', 'X':
+			it.Status = TaskDone
+		case '-', '~', '>', '/':
+			it.Status = TaskInProgress
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// updateTask changes one task; the list is copied, because the old one may come back.
+func updateTask(list []TaskItem, in taskInput) ([]TaskItem, bool) {
+	for k := range list {
+		if list[k].ID != string(in.TaskID) || in.TaskID == "" {
+			continue
+		}
+		items := append([]TaskItem(nil), list...)
+		if in.Status != "" {
+			items[k].Status = taskStatus(in.Status)
+		}
+		if in.Subject != "" {
+			items[k].Text = in.Subject
+		}
+		return items, true
+	}
+	return nil, false
+}
+
+// createdID reads the id out of "Task #3 created successfully: …".
+func createdID(result string) string {
+	i := strings.IndexByte(result, '#')
+	if i < 0 {
+		return ""
+	}
+	n := i + 1
+	for n < len(result) && (text.IsLetterByte(result[n]) || '0' <= result[n] && result[n] <= '9') {
+		n++
+	}
+	return result[i+1 : n]
+}

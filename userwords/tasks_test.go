@@ -1,0 +1,72 @@
+package userwords
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestTaskLists(t *testing.T) {
+	want := []TaskItem{{Text: "read", Status: TaskDone}, {Text: "write", Status: TaskInProgress}, {Text: "test", Status: TaskOpen}}
+	tests := []struct{ tool, input string }{
+		{"TodoWrite", `{"todos":[{"content":"read","status":"completed","activeForm":"Reading"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`},
+		{"todowrite", `{"todos":[{"content":"read","status":"completed","priority":"high"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`},
+		{"todo_write", `{"todos":[{"content":"read","status":"done"},{"content":"write","status":"in_progress"},{"content":"test","status":"open"}]}`},
+		{"update_plan", `{"explanation":"why","plan":[{"step":"read","status":"completed"},{"step":"write","status":"in_progress"},{"step":"test","status":"pending"}]}`},
+		{"write_todos", `{"todos":[{"description":"read","status":"completed"},{"description":"write","status":"in_progress"},{"description":"test","status":"pending"}]}`},
+		{"manage_todo_list", `{"todoList":[{"id":1,"title":"read","description":"x","status":"completed"},{"id":2,"title":"write","status":"in-progress"},{"id":3,"title":"test","status":"not-started"}]}`},
+		{"update_todo", `{"todos":"- [x] read\n- [-] write\n- [ ] test"}`},
+		{"update_todo_list", `{"todos":"[x] read\n[~] write\n[ ] test\n"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.tool, func(t *testing.T) {
+			var w Words
+			w.Add(0, transcript.User("go"))
+			w.Add(1, transcript.Assistant(transcript.Call("1", tt.tool, tt.input)))
+			got := w.Tasks()
+			if d := cmp.Diff(want, got.Items, cmpopts.IgnoreUnexported(TaskItem{}), cmpopts.IgnoreFields(TaskItem{}, "ID")); d != "" {
+				t.Error(d)
+			}
+			if got.Message != 1 || got.Tool != tt.tool || (got.Explanation != "") != (tt.tool == "update_plan") {
+				t.Errorf("got %+v", got)
+			}
+			open, doing, done, cancelled := got.Counts()
+			if open != 1 || doing != 1 || done != 1 || cancelled != 0 {
+				t.Error(got.Counts())
+			}
+		})
+	}
+}
+
+func TestTasksOneByOne(t *testing.T) {
+	var w Words
+	w.Add(0, transcript.Assistant(transcript.Call("a", "TaskCreate", `{"subject":"read"}`), transcript.Call("b", "TaskCreate", `{"subject":"write"}`)))
+	w.Add(1, transcript.Results(transcript.Result("a", "Task #1 created successfully: read"), transcript.Result("b", "Task #2 created successfully: write")))
+	w.Add(2, transcript.Assistant(transcript.Call("c", "TaskUpdate", `{"taskId":"1","status":"completed"}`)))
+	w.Add(3, transcript.Results(transcript.Result("c", "Updated task #1 status")))
+	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
+	w.Add(5, transcript.Results(transcript.ErrorResult("d", "no such task")))
+	want := []TaskItem{{ID: "1", Text: "read", Status: TaskDone}, {ID: "2", Text: "write", Status: TaskOpen}}
+	if d := cmp.Diff(want, w.Tasks().Items, cmpopts.IgnoreUnexported(TaskItem{})); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTasksThatDoNotCount(t *testing.T) {
+	var w Words
+	w.Add(0, transcript.Assistant(transcript.Call("1", "TodoWrite", `{"todos":[{"content":"a","status":"pending"}]}`)))
+	w.Add(1, transcript.Results(transcript.Result("1", "ok")))
+	w.Add(2, transcript.Assistant(transcript.Call("2", "TodoWrite", `{"todos":[]}`)))
+	w.Add(3, transcript.Results(transcript.ErrorResult("2", "InputValidationError")))
+	w.Add(4, transcript.Assistant(transcript.Call("3", "TodoWrite", `{"todos":`), transcript.Call("4", "TodoRead", `{"todos":[]}`)))
+	if n := len(w.Tasks().Items); n != 1 {
+		t.Errorf("%d tasks, want the one that was written", n)
+	}
+	w.Add(5, transcript.Assistant(transcript.Call("5", "ExitPlanMode", `{"plan":"1. a\n2. b"}`)))
+	if got := w.Tasks(); got.Plan != "1. a\n2. b" || got.PlanMessage != 5 || len(got.Items) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,183 @@
+package anthropic
+
+import (
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// fields are the members of a content block that mean something here. The type may
+// come last, so they are collected first and understood afterwards.
+type fields struct {
+	typ                       string
+	text, thinking, signature jsonspan.Span
+	data                      jsonspan.Span
+	id, name, input           jsonspan.Span
+	toolUseID                 jsonspan.Span
+	isError, cited            bool
+
+	content     jsonspan.Span
+	contentKind jsonspan.Kind
+	references  bool // content holds tool references
+
+	source struct {
+		ok                   bool
+		mediaType, data, url jsonspan.Span
+	}
+}
+
+// contentBlock consumes one element of a content list. Its parts, if it is a result,
+// are consumed with it.
+func (d *decoder) contentBlock() (transcript.Block, wire.Place) {
+	start := d.c.Pos()
+	if d.c.Kind() != jsonspan.Object {
+		whole := d.c.Skip()
+		return transcript.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole}
+	}
+	var f fields
+	for name := range d.c.Fields {
+		d.field(&f, name)
+	}
+	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
+}
+
+func (d *decoder) field(f *fields, name string) {
+	switch name {
+	case "type":
+		f.typ = jsonspan.Text(d.data, d.str())
+	case "text":
+		f.text = d.str()
+	case "thinking":
+		f.thinking = d.str()
+	case "signature":
+		f.signature = d.str()
+	case "data":
+		f.data = d.str()
+	case "id":
+		f.id = d.str()
+	case "name":
+		f.name = d.str()
+	case "input":
+		f.input = d.c.Skip()
+	case "tool_use_id":
+		f.toolUseID = d.str()
+	case "is_error":
+		f.isError = d.c.Kind() == jsonspan.True
+		d.c.Skip()
+	case "citations":
+		f.cited = d.c.Kind() == jsonspan.Array
+		f.cited = d.c.Skip().Len() > len("[]") && f.cited
+	case "content":
+		d.blockContent(f)
+	case "source":
+		d.source(f)
+	case "cache_control":
+		d.marker()
+	}
+}
+
+// blockContent consumes a block's own content. Only lists directly in a message's block
+// are looked into: content does not nest deeper on this wire.
+func (d *decoder) blockContent(f *fields) {
+	start := d.c.Pos()
+	f.contentKind = d.c.Kind()
+	if f.contentKind != jsonspan.Array || d.part >= 0 {
+		f.content = d.c.Skip()
+		return
+	}
+	d.parts, f.references = d.parts[:0], false
+	d.part = 0
+	for range d.c.Items {
+		b, _ := d.contentBlock()
+		if o, ok := b.(transcript.Opaque); ok && o.Type == "tool_reference" {
+			f.references = true
+		}
+		d.parts = append(d.parts, b)
+		d.part++
+	}
+	d.part = -1
+	f.content = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+func (d *decoder) source(f *fields) {
+	f.source.ok = d.c.Kind() == jsonspan.Object
+	for name := range d.c.Fields {
+		switch name {
+		case "media_type":
+			f.source.mediaType = d.str()
+		case "data":
+			f.source.data = d.str()
+		case "url":
+			f.source.url = d.str()
+		}
+	}
+}
+
+// build makes the block that the fields describe. What lacks a member that its type
+// must have is opaque: it passes through, and nobody relies on it.
+func (d *decoder) build(f *fields, whole jsonspan.Span) (transcript.Block, wire.Place) {
+	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole}
+	switch {
+	case f.typ == "text" && !f.text.IsZero():
+		if !f.cited { // citations belong to these very words
+			place.Content = f.text
+		}
+		return transcript.Text{Text: d.literal(f.text), Raw: raw}, place
+	case f.typ == "thinking" && !f.thinking.IsZero():
+		return transcript.Thinking{Text: d.literal(f.thinking), Signature: jsonspan.Text(d.data, f.signature), Raw: raw}, place
+	case f.typ == "redacted_thinking" && !f.data.IsZero():
+		return transcript.Thinking{Signature: jsonspan.Text(d.data, f.data), Redacted: true, Raw: raw}, place
+	case f.typ == "tool_use" && !f.id.IsZero() && !f.name.IsZero():
+		place.Content, place.JSON = f.input, true
+		return transcript.ToolCall{
+			ID: jsonspan.Text(d.data, f.id), Name: jsonspan.Text(d.data, f.name),
+			Input: transcript.Plain(jsonspan.View(d.data, f.input)), Raw: raw,
+		}, place
+	case f.typ == "tool_result" && !f.toolUseID.IsZero():
+		return d.result(f, raw, place)
+	case f.typ == "image" && f.source.ok:
+		return transcript.Image{
+			MediaType: jsonspan.Text(d.data, f.source.mediaType), Data: d.literal(f.source.data),
+			URL: jsonspan.Text(d.data, f.source.url), Raw: raw,
+		}, place
+	}
+	return transcript.Opaque{Type: f.typ, Raw: raw}, place
+}
+
+func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Block, wire.Place) {
+	r := transcript.ToolResult{CallID: jsonspan.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
+	switch {
+	case d.part >= 0: // a result inside a result: nothing that could be edited
+		return transcript.Opaque{Type: f.typ, Raw: raw}, place
+	case f.contentKind == jsonspan.String:
+		d.parts = append(d.parts[:0], transcript.Text{Text: d.literal(f.content)})
+		r.Parts, place.Content = transcript.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
+	case f.contentKind == jsonspan.Array:
+		r.Parts, place.Content = transcript.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
+	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
+		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: jsonspan.View(d.data, f.content)})
+	}
+	if f.references {
+		place.Content = jsonspan.Span{}
+		d.refer()
+	}
+	return r, place
+}
+
+// refer remembers that the current block holds tool references.
+func (d *decoder) refer() {
+	if d.section != sectionMessages {
+		return
+	}
+	if d.req.references == nil {
+		d.req.references = make(map[transcript.BlockRef]bool)
+	}
+	d.req.references[transcript.BlockRef{Message: d.message, Block: d.block}] = true
+}
+
+func (d *decoder) literal(s jsonspan.Span) transcript.Content {
+	if s.IsZero() {
+		return transcript.Content{}
+	}
+	return transcript.Literal(jsonspan.View(d.data, s))
+}

@@ -1,0 +1,190 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// roles checks who speaks when.
+func (c *checker) roles() {
+	turns := c.turns()
+	if len(turns) == 0 {
+		c.add("messages-empty", "messages", "at least one message is required")
+		return
+	}
+	for i, m := range c.r.Messages {
+		switch m.Role() {
+		case transcript.RoleUser, transcript.RoleAssistant:
+		case transcript.RoleSystem:
+			if c.m.ID != "" && !c.m.Accepts.SystemMessages {
+				c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
+			}
+		default:
+			c.add("role-unknown", messagePath(i)+".role", "Input should be 'user' or 'assistant'")
+		}
+	}
+	if first := turns[0]; first.role == transcript.RoleAssistant && !c.startsWithCompaction() {
+		c.add("first-role", "messages", `first message must use the "user" role`)
+	}
+	for k, t := range turns {
+		if t.role == transcript.RoleSystem {
+			c.systemPlace(turns, k)
+		}
+	}
+	if last := turns[len(turns)-1]; last.role == transcript.RoleAssistant {
+		c.lastAssistant(last)
+	}
+}
+
+func (c *checker) startsWithCompaction() bool {
+	b := c.r.Messages[0].Blocks()
+	if b.Len() == 0 {
+		return false
+	}
+	o, ok := b.At(0).(transcript.Opaque)
+	return ok && o.Type == "compaction"
+}
+
+// systemPlace checks a system turn: behind something said to the model, and before its
+// answer or at the end.
+func (c *checker) systemPlace(turns []wireTurn, k int) {
+	path := messagePath(turns[k].start)
+	if k == 0 {
+		c.add("system-role-place", path, "a message with role 'system' cannot be the first message")
+		return
+	}
+	if before := turns[k-1]; before.role == transcript.RoleAssistant && !c.endsInServerResult(before) {
+		c.add("system-role-place", path, "a message with role 'system' must follow a user message")
+	}
+	if k+1 < len(turns) && turns[k+1].role != transcript.RoleAssistant {
+		c.add("system-role-place", path, "a message with role 'system' must be last or be followed by an assistant message")
+	}
+}
+
+func (c *checker) endsInServerResult(t wireTurn) bool {
+	blocks := c.blocks(t)
+	if len(blocks) == 0 {
+		return false
+	}
+	o, ok := blocks[len(blocks)-1].block.(transcript.Opaque)
+	return ok && strings.HasSuffix(o.Type, "_tool_result")
+}
+
+// lastAssistant checks a conversation that ends with the model's own words. Turns that
+// the provider paused or that hold its compaction are sent back like that to go on.
+func (c *checker) lastAssistant(t wireTurn) {
+	blocks := c.blocks(t)
+	for _, p := range blocks {
+		if o, ok := p.block.(transcript.Opaque); ok && (o.Type == "compaction" || serverTool(o.Type)) {
+			return
+		}
+	}
+	if !c.r.top.compaction.IsZero() {
+		return
+	}
+	if c.m.Refuses.Prefill {
+		c.add("prefill-refused", messagePath(t.end-1),
+			"This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	if last, ok := blocks[len(blocks)-1].block.(transcript.Text); ok {
+		if s := last.Text.String(); !blank(last.Text.Literal()) && strings.TrimRight(s, " \t\r\n") != s {
+			c.add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
+		}
+	}
+}
+
+// serverTool reports whether a block is part of a tool that the provider runs.
+func serverTool(typ string) bool {
+	return typ == "server_tool_use" || typ == "mcp_tool_use" || strings.HasSuffix(typ, "_tool_result")
+}
+
+// message checks one message by itself.
+func (c *checker) message(i int) {
+	m, last := c.r.Messages[i], i == len(c.r.Messages)-1
+	empty := m.Blocks().Len() == 0
+	switch shape := c.r.shapes[i]; {
+	case shape.content == jsonspan.String:
+		t, _ := m.Blocks().At(0).(transcript.Text)
+		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.Literal()) {
+			c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
+		}
+	case shape.content != jsonspan.Array:
+		return
+	}
+	if empty {
+		if !c.effortOnly(i) && !(last && m.Role() == transcript.RoleAssistant) {
+			c.add("message-empty", messagePath(i),
+				"all messages must have non-empty content except for the optional final assistant message")
+		}
+		return
+	}
+	if c.r.shapes[i].content == jsonspan.Array {
+		for j, b := range m.Blocks().All() {
+			c.block(m.Role(), blockPath(i, j), b)
+		}
+	}
+}
+
+// block checks one block by itself.
+func (c *checker) block(role transcript.Role, path string, b transcript.Block) {
+	switch b := b.(type) {
+	case transcript.Text:
+		c.words("messages", b)
+	case transcript.Thinking:
+		c.only(role, transcript.RoleAssistant, path, "thinking")
+	case transcript.ToolCall:
+		c.only(role, transcript.RoleAssistant, path, "tool_use")
+		c.id(path+".tool_use.id", b.ID)
+		if input := b.Input.String(); input != "" && input[0] != '{' {
+			c.add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
+		}
+	case transcript.ToolResult:
+		c.only(role, transcript.RoleUser, path, "tool_result")
+		c.id(path+".tool_result.tool_use_id", b.CallID)
+		c.resultParts(path, b)
+	case transcript.Opaque:
+		if b.Type == "tool_addition" || b.Type == "tool_removal" {
+			c.only(role, transcript.RoleSystem, path, b.Type)
+		}
+	}
+}
+
+func (c *checker) words(where string, b transcript.Text) {
+	switch {
+	case b.Text.IsEmpty():
+		c.add("text-empty", where, "text content blocks must be non-empty")
+	case blank(b.Text.Literal()):
+		c.add("text-whitespace", where, "text content blocks must contain non-whitespace text")
+	}
+}
+
+func (c *checker) only(role, want transcript.Role, path, typ string) {
+	if role != want && (role == transcript.RoleUser || role == transcript.RoleAssistant || role == transcript.RoleSystem) {
+		message, _, _ := strings.Cut(path, ".content.")
+		c.add("block-role", message, "`%s` blocks can only be in `%s` messages", typ, want)
+	}
+}
+
+func (c *checker) id(path, id string) {
+	if !validID(id) {
+		c.add("tool-use-id-pattern", path, "String should match pattern '^[a-zA-Z0-9_-]+$'")
+	}
+}
+
+func (c *checker) resultParts(path string, b transcript.ToolResult) {
+	for _, p := range b.Parts.All() {
+		t, isText := p.(transcript.Text)
+		if b.Error && !isText {
+			c.add("tool-result-error-content", path+".tool_result", "all content must be type `text` if `is_error` is true")
+			return
+		}
+		if isText && t.Raw != "" && t.Text.IsEmpty() {
+			c.add("text-empty", "messages", "text content blocks must be non-empty")
+		}
+	}
+}

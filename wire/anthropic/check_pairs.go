@@ -1,0 +1,167 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+const (
+	textMissing = "`tool_use` ids were found without `tool_result` blocks immediately after: %s. " +
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+	textUnexpected = "unexpected `tool_use_id` found in `tool_result` blocks: %s. " +
+		"Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+	textDuplicate  = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s"
+	textServerPair = "unexpected `tool_use_id` found in `%s` blocks: %s. " +
+		"Each `%s` block must have a corresponding `%s` block before it."
+	textServerOpen = "`%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block"
+)
+
+// pairs checks calls and results. The provider takes neighbouring messages of one role
+// for one turn, so a turn's calls are answered by the turn behind it.
+func (c *checker) pairs() {
+	turns := c.turns()
+	seen := make(map[string]bool)
+	for k, t := range turns {
+		switch t.role {
+		case transcript.RoleAssistant:
+			c.calls(t, seen)
+			if k+1 < len(turns) {
+				c.answered(t, turns[k+1])
+			} else {
+				c.answered(t, wireTurn{})
+			}
+		case transcript.RoleUser:
+			var before []placed
+			if k > 0 && turns[k-1].role == transcript.RoleAssistant {
+				before = c.blocks(turns[k-1])
+			}
+			c.results(t, before)
+		}
+	}
+}
+
+func (c *checker) calls(t wireTurn, seen map[string]bool) {
+	for _, p := range c.blocks(t) {
+		if call, ok := p.block.(transcript.ToolCall); ok {
+			if seen[call.ID] {
+				c.add("tool-use-id-duplicate", p.path(), "`tool_use` ids must be unique")
+			}
+			seen[call.ID] = true
+		}
+	}
+}
+
+// answered checks that the next turn answers the calls of t, also at the very end of a
+// conversation. The provider lists all ids in one error; here each call is one, so that
+// a view which leaves one more unanswered is found out.
+func (c *checker) answered(t, next wireTurn) {
+	results := make(map[string]bool)
+	if next.role == transcript.RoleUser {
+		for _, p := range c.blocks(next) {
+			if r, ok := p.block.(transcript.ToolResult); ok {
+				results[r.CallID] = true
+			}
+		}
+	}
+	for _, p := range c.blocks(t) {
+		if call, ok := p.block.(transcript.ToolCall); ok && !results[call.ID] {
+			c.add("tool-result-missing", messagePath(p.Message), textMissing, call.ID)
+		}
+	}
+}
+
+// results checks the results of a user's turn against the calls of the turn before.
+func (c *checker) results(t wireTurn, before []placed) {
+	calls, answered := make(map[string]bool), make(map[string]bool)
+	for _, p := range before {
+		if call, ok := p.block.(transcript.ToolCall); ok {
+			calls[call.ID] = true
+		}
+	}
+	other := false
+	for _, p := range c.blocks(t) {
+		r, ok := p.block.(transcript.ToolResult)
+		if !ok {
+			other = true
+			continue
+		}
+		switch {
+		case !calls[r.CallID]:
+			c.add("tool-result-unexpected", p.path(), textUnexpected, r.CallID)
+		case answered[r.CallID]:
+			c.add("tool-result-duplicate", p.path(), textDuplicate, r.CallID)
+		case other: // the provider sees the call unanswered
+			c.add("tool-results-first", messagePath(before[len(before)-1].Message), textMissing, r.CallID)
+		}
+		answered[r.CallID] = true
+	}
+}
+
+// serverCall is a call of a tool that the provider runs itself.
+type serverCall struct{ id, name string }
+
+// servers checks tools that the provider runs: their results stand in the same turn
+// behind their calls. A turn goes on as long as the user answers with nothing but
+// results of its own tools.
+func (c *checker) servers() {
+	var open []serverCall
+	used := map[string]map[string]bool{"server_tool_use": {}, "mcp_tool_use": {}}
+	for _, t := range c.turns() {
+		for _, p := range c.blocks(t) {
+			switch b := p.block.(type) {
+			case transcript.ToolResult:
+			case transcript.Opaque:
+				open = c.serverBlock(p, b, open, used)
+				if t.role == transcript.RoleUser {
+					open = c.abandoned(p, open)
+				}
+			default:
+				if t.role == transcript.RoleUser {
+					open = c.abandoned(p, open)
+				}
+			}
+		}
+		if t.role == transcript.RoleUser && len(open) == 0 {
+			clear(used["server_tool_use"])
+			clear(used["mcp_tool_use"])
+		}
+	}
+}
+
+func (c *checker) serverBlock(p placed, b transcript.Opaque, open []serverCall, used map[string]map[string]bool) []serverCall {
+	raw := jsonspan.Value(b.Raw)
+	switch {
+	case b.Type == "server_tool_use" || b.Type == "mcp_tool_use":
+		call := serverCall{raw.Get("id").Text(), raw.Get("name").Text()}
+		used[b.Type][call.id] = true
+		if b.Type == "server_tool_use" {
+			open = append(open, call)
+		}
+	case strings.HasSuffix(b.Type, "_tool_result"):
+		want := "server_tool_use"
+		if b.Type == "mcp_tool_result" {
+			want = "mcp_tool_use"
+		}
+		id := raw.Get("tool_use_id").Text()
+		if !used[want][id] {
+			c.add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
+		}
+		for k, call := range open {
+			if call.id == id {
+				return append(open[:k:k], open[k+1:]...)
+			}
+		}
+	}
+	return open
+}
+
+// abandoned reports calls of server tools that are still open when the user says
+// something: the turn cannot go on.
+func (c *checker) abandoned(p placed, open []serverCall) []serverCall {
+	for _, call := range open {
+		c.add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)
+	}
+	return nil
+}

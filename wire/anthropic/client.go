@@ -1,0 +1,139 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/call"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+)
+
+// DefaultBaseURL is the provider's own server.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// BindingBeta is the value that anthropic-beta must have for [Client.DropThinking], and for
+// views with DropThinking that [Request.Splice] writes.
+const BindingBeta = "thinking-binding-controls-2026-08-01"
+
+// Client asks a server that speaks the Messages format: it is a [pleat.Generator]. Only a
+// key is needed, and a model's name in the client or in each request.
+//
+// A request is written by [Encode], so that answers of this wire go back byte for byte,
+// as the model's rules in the table demand: no temperature where it is refused, no longer
+// answer than it gives. With a SessionKey in the request the prompt is cached. The answer
+// is streamed also when nobody watches, because that shows that the server is alive.
+//
+// What may pass on another try is tried again, after the time that the server asks for,
+// else after one second, two, four and so on. An answer that breaks off is tried again
+// only as long as the sink got nothing of it. An error of the provider is a
+// [*pleat.APIError] in the chain, also one from the middle of a stream; a broken
+// connection is [io.ErrUnexpectedEOF], a silent server [os.ErrDeadlineExceeded]. Redirects
+// are not followed.
+//
+// A Client is safe for concurrent use; its fields must not change meanwhile.
+type Client struct {
+	BaseURL string // where /v1/messages is; empty: [DefaultBaseURL]
+	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
+	Bearer  bool   // Key is a token for Authorization, not an API key
+
+	// Model says what the model takes, and is asked where a request names none. Zero, or
+	// an ID alone: the facts are the table's.
+	Model model.Model
+	// DropThinking asks the provider to leave out thinking that stands behind a changed
+	// prefix instead of refusing the request, on models that check it. Conversations with
+	// folds need it: see [pleat.View].
+	DropThinking bool
+
+	Betas  []string        // values of anthropic-beta
+	Header http.Header     // sent along with every request
+	Extra  json.RawMessage // a JSON object whose members every request gets, such as thinking
+
+	HTTP    *http.Client  // nil: http.DefaultClient. A Timeout there bounds whole answers
+	Retries int           // tries after the first; 0: 2, negative: none
+	Idle    time.Duration // how long the server may be silent; 0: 5 minutes
+	Limit   int           // bytes of an answer; 0: 64 MiB
+	Whole   bool          // ask for answers in one piece, for servers that stream badly
+	Logger  *slog.Logger  // told when a request is tried again; nil: nothing is logged
+}
+
+var _ model.Generator = (*Client)(nil)
+
+// Generate implements [pleat.Generator].
+func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
+	caller := call.Caller{HTTP: c.HTTP, Retries: c.Retries, Idle: c.Idle, Limit: c.Limit, Logger: c.Logger, Secret: c.Key}
+	return caller.Ask(ctx, req, c.Model, !c.Whole, clientWire, sink, c.post)
+}
+
+var clientWire = call.Wire{
+	Decode: DecodeReply,
+	Record: func(sink func(model.Delta), limit int) call.Recording {
+		return &Recorder{OnDelta: sink, Limit: limit}
+	},
+}
+
+func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
+	if r.MaxTokens == 0 && facts.MaxOutput > 0 {
+		r.MaxTokens = min(DefaultMaxTokens, facts.MaxOutput)
+	}
+	body, err := Encode(r)
+	if err != nil {
+		return call.Post{}, err
+	}
+	betas := c.Betas
+	if c.DropThinking && facts.Thinking.Bound && jsonspan.Value(c.Extra).Get("thinking") == nil { // else the caller decides
+		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
+			return call.Post{}, err
+		}
+		if !slices.Contains(betas, BindingBeta) {
+			betas = append(slices.Clone(betas), BindingBeta)
+		}
+	}
+	body, err = call.WithMembers(body, c.Extra)
+	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, err
+}
+
+// dropThinking is the member that has the provider drop thinking which does not verify.
+// It goes with a thinking mode, and the model's first is the one it has anyway.
+func dropThinking(facts model.Model) json.RawMessage {
+	mode := "adaptive"
+	if len(facts.Thinking.Modes) > 0 {
+		mode = facts.Thinking.Modes[0]
+	}
+	return fmt.Appendf(nil, `{"thinking":{"type":%q,"block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`, mode)
+}
+
+func (c *Client) url() string {
+	base := strings.TrimRight(c.BaseURL, "/")
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	return strings.TrimSuffix(base, "/v1") + "/v1/messages"
+}
+
+func (c *Client) header(betas []string) http.Header {
+	h := call.Header(c.Header)
+	h.Set("Anthropic-Version", "2023-06-01")
+	if len(betas) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(append(h.Values("Anthropic-Beta"), betas...), ","))
+	}
+	switch {
+	case c.Key != "" && c.Bearer:
+		h.Set("Authorization", "Bearer "+c.Key)
+	case c.Key != "":
+		h.Set("X-Api-Key", c.Key)
+	}
+	return h
+}
+
+// String names the client without its key.
+func (c Client) String() string { return "anthropic client for " + c.url() }
+
+// GoString is String, so that no way of printing shows the key.
+func (c Client) GoString() string { return c.String() }

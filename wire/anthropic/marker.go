@@ -1,0 +1,210 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// section is a part of a request, in the order in which the provider's cache sees them.
+type section uint8
+
+const (
+	sectionTools section = iota
+	sectionSystem
+	sectionMessages
+	sectionTop // the marker of the request itself, which falls on its last block
+	sections
+)
+
+var sectionNames = [...]string{"tools", "system", "messages", ""}
+
+func (s section) String() string { return sectionNames[s] }
+
+// mark is a cache marker as it was found.
+type mark struct {
+	message, block, part int // -1: not inside one
+	ttl                  string
+}
+
+// Marker is a cache marker: the place up to which the provider keeps the prompt.
+type Marker struct {
+	Path string // the marked block, such as "messages.3.content.0"; empty for the request's own
+	TTL  string // "5m" or "1h"; a marker that does not say has five minutes
+}
+
+// Markers lists the request's cache markers in the order in which the provider
+// processes them: tools, system, messages. The automatic one at the top level of the
+// request comes last, as it falls on the last block.
+func (r *Request) Markers() []Marker {
+	var out []Marker
+	for s := range sections {
+		for _, m := range r.marks[s] {
+			out = append(out, Marker{Path: m.path(s), TTL: m.lifetime()})
+		}
+	}
+	return out
+}
+
+func (m mark) lifetime() string {
+	if m.ttl == "" {
+		return "5m"
+	}
+	return m.ttl
+}
+
+func (m mark) path(s section) string {
+	switch {
+	case s == sectionTop:
+		return ""
+	case s != sectionMessages && m.part < 0:
+		return fmt.Sprintf("%s.%d", s, m.block)
+	case s != sectionMessages:
+		return fmt.Sprintf("%s.%d.content.%d", s, m.block, m.part)
+	case m.block < 0:
+		return fmt.Sprintf("messages.%d", m.message)
+	case m.part < 0:
+		return fmt.Sprintf("messages.%d.content.%d", m.message, m.block)
+	}
+	return fmt.Sprintf("messages.%d.content.%d.content.%d", m.message, m.block, m.part)
+}
+
+// fiveMinutes is a marker as a member of a block.
+const fiveMinutes = `,"cache_control":{"type":"ephemeral"}`
+
+// maxMarkers is how many a request may have.
+const maxMarkers = 4
+
+// markBack is how many messages before the wanted place a block is looked for that may
+// carry a marker. What is cached is found some blocks back.
+const markBack = 3
+
+// marker is the message of a view that gets the view's Marker, the last before it that
+// can have one, and the marker. It is empty where the request has no room or no use for
+// one more.
+func (r *Request) marker(v transcript.View) (at int, with string) {
+	total := 0
+	for _, list := range r.marks {
+		total += len(list)
+	}
+	own := slices.Concat(r.marks[sectionMessages], r.marks[sectionTop])
+	if len(own) == 0 || total >= maxMarkers {
+		return 0, ""
+	}
+	with = fiveMinutes
+	if own[0].ttl != "" {
+		with = string(jsonspan.AppendQuote([]byte(`,"cache_control":{"type":"ephemeral","ttl":`), own[0].ttl)) + "}"
+	}
+	end := min(v.Marker, len(v.Messages))
+	for at = end - 1; at >= max(end-markBack, 0); at-- {
+		m := v.Messages[at]
+		switch {
+		case m.Source < 0:
+			if m.Made.Format() != "" || m.Made.Text() != "" {
+				return at, with
+			}
+		case m.Source >= len(r.body.Elements):
+			return 0, ""
+		case slices.ContainsFunc(r.marks[sectionMessages], func(mk mark) bool { return mk.message == m.Source }):
+			return 0, ""
+		case r.markPlace(m) >= 0:
+			return at, with
+		}
+	}
+	return 0, ""
+}
+
+// markMade encodes pleat's own messages, that at one place of the view with a marker.
+func markMade(v transcript.View, at int, with string) func(transcript.Message) ([]byte, error) {
+	before := 0 // own messages before it; they are encoded in their order
+	for _, m := range v.Messages[:at] {
+		if m.Source < 0 {
+			before++
+		}
+	}
+	return func(m transcript.Message) ([]byte, error) {
+		raw, err := EncodeMessage(m)
+		if before--; err == nil && before == -1 {
+			raw, _ = marking(raw, with)
+		}
+		return raw, err
+	}
+}
+
+// markPlace is where in the body a marker can be put into the last block of a message
+// that takes one; negative: none does.
+func (r *Request) markPlace(m transcript.ViewMessage) int {
+	for b, place := range slices.Backward(r.body.Elements[m.Source].Places) {
+		if !place.Whole.IsZero() && !drops(m.Edits, b) && markable(r.Messages[m.Source].Blocks().At(b)) {
+			return place.Whole.End - 1
+		}
+	}
+	return -1
+}
+
+// markElement marks the last elements of a list that are also those of its beginning: a
+// message that was put together with the next one is not.
+func markElement(list, first [][]byte) {
+	at := len(first)
+	for i := at - 1; i >= max(at-markBack, 0) && i < len(list); i-- {
+		if !bytes.Equal(list[i], first[i]) {
+			continue
+		}
+		var ok bool
+		if list[i], ok = marking(list[i], fiveMinutes); ok {
+			return
+		}
+	}
+}
+
+// marking puts a marker into the last block of a message that takes one, if any does.
+func marking(raw []byte, with string) ([]byte, bool) {
+	const open = `{"messages":[`
+	r, err := Decode(slices.Concat([]byte(open), raw, []byte("]}")))
+	if err != nil || len(r.Messages) != 1 {
+		return raw, false
+	}
+	end := r.markPlace(transcript.ViewMessage{})
+	if end < 0 {
+		return raw, false
+	}
+	end -= len(open)
+	return slices.Concat(raw[:end], []byte(with), raw[end:]), true
+}
+
+func drops(edits []transcript.BlockEdit, block int) bool {
+	return slices.ContainsFunc(edits, func(e transcript.BlockEdit) bool { return e.Block == block && e.Drop })
+}
+
+// markable reports whether a block may carry a marker.
+func markable(b transcript.Block) bool {
+	switch b := b.(type) {
+	case transcript.Text:
+		return !b.Text.IsEmpty()
+	case transcript.ToolCall, transcript.ToolResult:
+		return true
+	}
+	return false
+}
+
+// marker consumes the value of a cache_control member and notes it for the place where
+// the walk is. A null is no marker.
+func (d *decoder) marker() {
+	if d.c.Kind() != jsonspan.Object {
+		return
+	}
+	m := mark{message: d.message, block: d.block, part: d.part}
+	for name := range d.c.Fields {
+		if name == "ttl" {
+			m.ttl = jsonspan.Text(d.data, d.str())
+		}
+	}
+	list := d.req.marks[d.section]
+	if n := len(list); n > 0 && list[n-1].message == m.message && list[n-1].block == m.block && list[n-1].part == m.part {
+		list = list[:n-1] // the member occurs twice in one block
+	}
+	d.req.marks[d.section] = append(list, m)
+}

@@ -1,0 +1,151 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+)
+
+// Errors of an answer that did not come through as it should. [Recorder.Reply] wraps
+// them.
+var (
+	// ErrIncomplete: the stream ended before the provider said that it was over.
+	ErrIncomplete = errors.New("answer is incomplete")
+	// ErrTooLarge: the answer is larger than Recorder.Limit.
+	ErrTooLarge = wire.ErrTooLarge
+)
+
+// Recorder puts an answer together from the bytes of its event stream while they pass
+// by on their way to somebody else:
+//
+//	io.Copy(io.MultiWriter(client, &recorder), upstream.Body)
+//
+// It takes chunks of any size and never fails the stream: Write always succeeds, and
+// what went wrong is told by Reply. Unknown events, blocks and members are kept or
+// ignored, never refused. The zero value is ready; a Recorder serves one stream and is
+// not safe for concurrent use.
+type Recorder struct {
+	// OnDelta, if set, is called from Write with each piece of the answer. Its text is
+	// for showing: the recorded message keeps what a piece alone cannot express, such
+	// as a surrogate pair cut in two.
+	OnDelta func(model.Delta)
+	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
+	Limit int
+
+	stream  wire.Stream
+	reply   model.Reply
+	meter   meter
+	blocks  []*streamBlock // in the order of their start
+	started bool
+	done    bool
+}
+
+// Write takes the next bytes of the stream. It always reports success.
+func (r *Recorder) Write(b []byte) (int, error) {
+	r.stream.Write(b, r.Limit, r.event)
+	return len(b), nil
+}
+
+// Reply returns the answer. It is for after the stream's end.
+//
+// Reply.Messages has one message, whose Raw is the element to send back in the next
+// request: the blocks in the order of the stream, each with the members it began with
+// and the deltas filled in. Of an incomplete stream it has the blocks that were over
+// and the text of one that was not, and the error wraps [ErrIncomplete]. An error that
+// the provider sent inside the stream is Reply.Err, and no error.
+//
+// A tool call whose input is not JSON (the answer was cut off, or the provider did not
+// check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
+// error result.
+func (r *Recorder) Reply() (model.Reply, error) {
+	r.stream.End(r.event)
+	reply := r.reply
+	reply.Stop, reply.Usage = stopReason(reply.StopRaw), r.meter.usage
+	var blocks [][]byte
+	for _, b := range r.blocks {
+		if raw := b.finish(); raw != nil {
+			blocks = append(blocks, raw)
+		}
+	}
+	reply.Messages = assistant(blocks)
+	switch {
+	case r.stream.Err != nil:
+		return reply, fmt.Errorf("record answer: %w", r.stream.Err)
+	case r.done || reply.Err != nil:
+		return reply, nil
+	case !r.started:
+		return reply, fmt.Errorf("record answer: %w: no message began", ErrIncomplete)
+	}
+	return reply, fmt.Errorf("record answer: %w: %d blocks, no message_stop", ErrIncomplete, len(r.blocks))
+}
+
+// Done reports whether the provider has said that the answer is over, or has sent an
+// error: nothing that belongs to it comes any more.
+func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
+
+// event takes one event. The type inside the data is the one that counts: not all
+// servers of this format send the other.
+func (r *Recorder) event(e sse.Event) {
+	if r.done || len(e.Data) == 0 {
+		return
+	}
+	data := jsonspan.Value(e.Data)
+	if err := data.Valid(jsonspan.Object); err != nil {
+		r.stream.Fail(fmt.Errorf("event %q: %w", e.Type, err))
+		return
+	}
+	typ := data.Get("type").Text()
+	if typ == "" {
+		typ = e.Type
+	}
+	switch typ {
+	case "message_start":
+		r.start(data.Get("message"))
+	case "content_block_start":
+		r.blockStart(data)
+	case "content_block_delta":
+		r.blockDelta(data)
+	case "content_block_stop":
+		if b := r.open(data); b != nil {
+			b.stopped = true
+		}
+	case "message_delta":
+		if word := data.Get("delta", "stop_reason"); word != nil {
+			r.reply.StopRaw = word.Text()
+		}
+		r.meter.merge(data.Get("usage"))
+	case "message_stop":
+		r.done = true
+	case "error":
+		r.reply.Err = model.ClassifyError(200, "", append([]byte(nil), e.Data...))
+	}
+}
+
+func (r *Recorder) start(message jsonspan.Value) {
+	r.started = true
+	if id := message.Get("id"); id != nil && r.reply.ID == "" {
+		r.reply.ID = id.Text()
+	}
+	if model := message.Get("model"); model != nil {
+		r.reply.Model = model.Text()
+	}
+	if word := message.Get("stop_reason"); word != nil {
+		r.reply.StopRaw = word.Text()
+	}
+	r.meter.merge(message.Get("usage"))
+}
+
+// open returns the newest block with the event's index that has not stopped.
+func (r *Recorder) open(event jsonspan.Value) *streamBlock {
+	index := event.Get("index").Int()
+	for i := len(r.blocks) - 1; i >= 0; i-- {
+		if b := r.blocks[i]; b.index == index && !b.stopped {
+			return b
+		}
+	}
+	return nil
+}

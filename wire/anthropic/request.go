@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Request is a decoded request body: what it says, and where in its bytes it says it.
+// Everything in it shares the body's memory.
+//
+// A Request is not changed after [Decode]; any number of goroutines may use it.
+type Request struct {
+	Model     string
+	Stream    bool
+	MaxTokens int // 0 when absent or not a number
+	System    []transcript.Block
+	Tools     []model.Tool
+	Messages  []transcript.Message
+
+	body       wire.Body
+	top        topLevel
+	shapes     []shape // one a message
+	marks      [sections][]mark
+	references map[transcript.BlockRef]bool // results that hold tool references
+}
+
+// topLevel has the spans of members that are read or changed later.
+type topLevel struct{ system, tools, thinking, compaction jsonspan.Span }
+
+// shape is what a message looked like apart from its blocks.
+type shape struct {
+	content      jsonspan.Kind // kind of the content value, Invalid when there is none
+	outputConfig bool          // a message-level output_config: an effort change
+}
+
+// Body returns the bytes that the request was decoded from.
+func (r *Request) Body() []byte { return r.body.Data }
+
+// Splice applies a view of r.Messages to the body. Everything that the view leaves
+// alone stays byte for byte, and the whole view returns the very same bytes.
+//
+// A tool result's content becomes the stub as a string, whatever it was before. Blocks
+// that carry signatures or that nobody here understands can be dropped and not edited;
+// results that hold tool references can be neither, because later turns depend on the
+// tools they load. Both are [pleat.ErrNotEditable].
+//
+// Of a view with DropThinking the request asks the provider to drop thinking that does
+// not verify, if it thinks at all; the request then needs the header [BindingBeta]. A
+// view with a Marker gets it if the request marks its messages itself and has fewer than
+// four, with the lifetime that its own has.
+func (r *Request) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [Request.Splice] with tools added behind the request's own. A request
+// without a list of tools gets none.
+func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+	if err := r.keepReferences(v); err != nil {
+		return nil, fmt.Errorf("splice request: %w", err)
+	}
+	var more []jsonspan.Edit
+	if len(tools) > 0 && !r.top.tools.IsZero() {
+		list, err := encodeTools(tools)
+		if err != nil {
+			return nil, fmt.Errorf("splice request: %w", err)
+		}
+		more = append(more, wire.Insert(r.body.Data, r.top.tools, list))
+	}
+	if v.DropThinking {
+		more = append(more, r.askDrop()...)
+	}
+	made := EncodeMessage
+	if v.Marker > 0 {
+		at, with := r.marker(v)
+		switch {
+		case with == "":
+		case v.Messages[at].Source < 0:
+			made = markMade(v, at, with)
+		default:
+			end := r.markPlace(v.Messages[at])
+			more = append(more, jsonspan.Edit{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)})
+		}
+	}
+	out, err := r.body.Splice(v, made, more...)
+	if err != nil {
+		return nil, fmt.Errorf("splice request: %w", err)
+	}
+	return out, nil
+}
+
+// askDrop asks the provider to drop thinking that was made behind other bytes. A
+// request that does not say how it thinks has no place for it.
+func (r *Request) askDrop() []jsonspan.Edit {
+	const control = `{"prefix_mismatch_behavior":"drop_block"}`
+	if mode := r.thinking().Get("type").Text(); mode != "adaptive" && mode != "enabled" {
+		return nil
+	}
+	at := r.top.thinking
+	if old, ok := r.thinking().Find("block_binding"); ok {
+		at = jsonspan.Span{Start: at.Start + old.Start, End: at.Start + old.End}
+		return []jsonspan.Edit{{Span: at, With: []byte(control)}}
+	}
+	at = jsonspan.Span{Start: at.End - 1, End: at.End - 1}
+	return []jsonspan.Edit{{Span: at, With: []byte(`,"block_binding":` + control)}}
+}
+
+// thinking is the request's thinking parameter.
+func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
+
+// MessageHash is the hash of one element of a messages array as [Request.Hashes] has it.
+// The element must be valid JSON.
+func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
+
+func (r *Request) keepReferences(v transcript.View) error {
+	if len(r.references) == 0 {
+		return nil
+	}
+	for _, m := range v.Messages {
+		for _, e := range m.Edits {
+			if r.references[transcript.BlockRef{Message: m.Source, Block: e.Block}] {
+				return fmt.Errorf("message %d block %d holds tool references: %w", m.Source, e.Block, transcript.ErrNotEditable)
+			}
+		}
+	}
+	return nil
+}
+
+// Hashes returns the hash of every message in its normal form: without space between
+// tokens, without cache markers, and with string content as one text block. A client
+// that resends a conversation resends messages with the same hashes.
+func (r *Request) Hashes() []transcript.Hash { return r.body.Hashes() }
+
+// HeadHash returns the hash of system prompt and tools in the same normal form. It
+// changes when what stands before the messages changes.
+func (r *Request) HeadHash() transcript.Hash {
+	var buf []byte
+	if s := r.top.system; !s.IsZero() {
+		buf = appendSystem(buf, s.Of(r.body.Data))
+	}
+	for _, t := range r.Tools {
+		buf = append(buf, '\n')
+		buf = wire.AppendNormal(buf, []byte(t.Raw))
+	}
+	return sha256.Sum256(buf)
+}
+
+// appendSystem brings a system prompt into normal form by treating it as the content
+// of a message, which it is in all but name.
+func appendSystem(dst, system []byte) []byte {
+	msg := make([]byte, 0, len(system)+12)
+	msg = append(append(append(msg, `{"content":`...), system...), '}')
+	return wire.AppendNormal(dst, msg)
+}

@@ -1,0 +1,267 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ChatRequest is a decoded Chat Completions request. System and developer messages are
+// messages like the others: they stay where they stand.
+type ChatRequest struct {
+	Request
+}
+
+// errNoMessages says that a body is some other JSON.
+var errNoMessages = errors.New("no messages array")
+
+// DecodeChat reads the body of POST /v1/chat/completions. The request's messages share
+// the body's memory, so it must not be changed afterwards.
+//
+// It refuses what is not JSON and what has no messages array. Requests that the provider
+// would refuse for other reasons are decoded: see [ChatRequest.Check].
+func DecodeChat(body []byte) (*ChatRequest, error) {
+	var s scanner
+	s.reset(body)
+	r := &ChatRequest{}
+	r.body.Data = body
+	for key := range s.c.Fields {
+		r.at = key
+		if key == "messages" {
+			r.messages(&s)
+		} else {
+			r.member(&s, key)
+		}
+	}
+	if err := s.c.End(); err != nil {
+		return nil, r.broken("chat", err)
+	}
+	if r.at = ""; r.body.Array.IsZero() {
+		return nil, r.broken("chat", errNoMessages)
+	}
+	r.MaxTokens = s.number(r.p.maxTokens)
+	if r.p.maxCompletion.given() {
+		r.MaxTokens = s.number(r.p.maxCompletion)
+	}
+	return r, nil
+}
+
+func (r *ChatRequest) messages(s *scanner) {
+	start := s.c.Pos()
+	r.Messages, r.body.Elements, r.body.Array = r.Messages[:0], r.body.Elements[:0], jsonspan.Span{}
+	if s.c.Kind() != jsonspan.Array {
+		return
+	}
+	r.Messages, r.body.Elements = r.sized(s)
+	b := builder{scanner: s}
+	var m chatMessage
+	for range s.c.Items {
+		s.chatMessage(&m)
+		if s.c.Err() != nil {
+			return
+		}
+		msg, element := b.chatMessage(&m)
+		r.Messages = append(r.Messages, msg)
+		r.body.Elements = append(r.body.Elements, element)
+	}
+	r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
+}
+
+// Splice returns the body with the view's messages in place of its own: the sources of
+// the view are indices into Messages. Everything that the view does not change stays
+// byte for byte; the whole view returns the body itself.
+//
+// Messages of pleat's own are encoded as by [EncodeChatMessage].
+func (r *ChatRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [ChatRequest.Splice] with tools added behind the request's own. A request
+// without a list of tools gets none.
+func (r *ChatRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+	made := func(m transcript.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
+	out, err := r.body.Splice(v, made, r.moreTools(tools, (*writer).chatTool)...)
+	if err != nil {
+		return nil, fmt.Errorf("splice chat request: %w", err)
+	}
+	return out, nil
+}
+
+// Hashes returns a hash for each message under which it is known again in the client's
+// next request: cache markers and space do not count, and content that is a string is
+// the same as one text part.
+func (r *ChatRequest) Hashes() []transcript.Hash { return r.body.Hashes() }
+
+// ChatMessageHash is the hash of one element of a messages array as [ChatRequest.Hashes]
+// has it. The element must be valid JSON.
+func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
+
+// HeadHash is the hash of what stands outside of the messages: the tools.
+func (r *ChatRequest) HeadHash() transcript.Hash { return headHash(nil, r.Tools) }
+
+// chatMessage is what the scanner notes of a message.
+type chatMessage struct {
+	whole, role, content, name          value
+	refusal, thinking, thought, audio   value
+	toolCalls, toolCallID, functionCall value
+	parts                               []part
+	calls                               []toolCall
+	legacy                              toolCall // of functionCall
+}
+
+// toolCall is what it notes of an element of tool_calls.
+type toolCall struct {
+	whole, id, typ   value
+	index            value // only in streams
+	function, custom value
+	name, input      value // of whichever of the two is there
+}
+
+func (s *scanner) chatMessage(m *chatMessage) {
+	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
+	start, kind := s.c.Pos(), s.c.Kind()
+	for key := range s.c.Fields {
+		switch key {
+		case "role":
+			m.role = s.value()
+		case "content":
+			m.content, m.parts = s.parts(m.parts[:0])
+		case "name":
+			m.name = s.value()
+		case "refusal":
+			m.refusal = s.value()
+		case "reasoning_content":
+			m.thinking = s.value()
+		case "reasoning":
+			m.thought = s.value()
+		case "audio":
+			m.audio = s.value()
+		case "tool_call_id":
+			m.toolCallID = s.value()
+		case "tool_calls":
+			s.toolCalls(m)
+		case "function_call":
+			at, kind := s.c.Pos(), s.c.Kind()
+			m.legacy = toolCall{}
+			s.function(&m.legacy)
+			m.functionCall = s.since(at, kind)
+		}
+	}
+	m.whole = s.since(start, kind)
+}
+
+func (s *scanner) toolCalls(m *chatMessage) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	m.calls = m.calls[:0]
+	for range s.c.Items {
+		m.calls = append(m.calls, s.toolCall())
+	}
+	m.toolCalls = s.since(start, kind)
+}
+
+func (s *scanner) toolCall() toolCall {
+	var t toolCall
+	start, kind := s.c.Pos(), s.c.Kind()
+	for key := range s.c.Fields {
+		at, kind := s.c.Pos(), s.c.Kind()
+		switch key {
+		case "id":
+			t.id = s.value()
+		case "type":
+			t.typ = s.value()
+		case "index":
+			t.index = s.value()
+		case "function":
+			s.function(&t)
+			t.function = s.since(at, kind)
+		case "custom":
+			s.function(&t)
+			t.custom = s.since(at, kind)
+		}
+	}
+	t.whole = s.since(start, kind)
+	return t
+}
+
+// function reads what a call holds: name and arguments, or name and input.
+func (s *scanner) function(t *toolCall) {
+	for key := range s.c.Fields {
+		switch key {
+		case "name":
+			t.name = s.value()
+		case "arguments", "input":
+			t.input = s.value()
+		}
+	}
+}
+
+// chatMessage decodes a message from its notes.
+func (b *builder) chatMessage(m *chatMessage) (transcript.Message, wire.Element) {
+	b.reset()
+	role := transcript.Role(b.text(m.role))
+	switch role {
+	case "tool":
+		b.add(b.result(b.text(m.toolCallID), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+	case "function":
+		// The form before tools had ids pairs by name.
+		role = transcript.RoleTool
+		b.add(b.result(b.text(m.name), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+	case transcript.RoleAssistant:
+		b.assistant(m)
+	default:
+		b.content(m.content, m.parts)
+	}
+	if len(b.blocks) == 0 && m.whole.kind != jsonspan.Object {
+		b.add(transcript.Opaque{Raw: b.raw(m.whole)}, wire.Place{})
+	}
+	return b.message(role, transcript.FormatChat, m.whole)
+}
+
+// contentSpan is the place of content that text may stand for.
+func contentSpan(v value) jsonspan.Span {
+	if v.isString() || v.kind == jsonspan.Array {
+		return v.Span
+	}
+	return jsonspan.Span{}
+}
+
+func (b *builder) assistant(m *chatMessage) {
+	if m.thinking.isString() {
+		b.add(transcript.Thinking{Text: b.scanner.content(m.thinking), Raw: b.raw(m.thinking)}, wire.Place{})
+	} else if m.thought.isString() {
+		b.add(transcript.Thinking{Text: b.scanner.content(m.thought), Raw: b.raw(m.thought)}, wire.Place{})
+	}
+	b.content(m.content, m.parts)
+	if m.refusal.isString() {
+		b.add(transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}, wire.Place{Content: m.refusal.Span})
+	}
+	for i := range m.calls {
+		b.toolCall(&m.calls[i])
+	}
+	if m.functionCall.kind == jsonspan.Object {
+		name := b.text(m.legacy.name)
+		b.add(transcript.ToolCall{ID: name, Name: name, Input: b.scanner.content(m.legacy.input), Raw: b.raw(m.functionCall)},
+			stringPlace(m.legacy.input))
+	}
+}
+
+func (b *builder) toolCall(t *toolCall) {
+	place := stringPlace(t.input)
+	place.Whole, place.List = t.whole.Span, listCalls
+	if !t.name.isString() {
+		place.Content = jsonspan.Span{}
+		b.add(transcript.Opaque{Type: b.text(t.typ), Raw: b.raw(t.whole)}, place)
+		return
+	}
+	b.add(transcript.ToolCall{ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole)}, place)
+}
+
+// stringPlace is the place of a value that may be edited if it is a string.
+func stringPlace(v value) wire.Place {
+	if !v.isString() {
+		return wire.Place{}
+	}
+	return wire.Place{Content: v.Span}
+}

@@ -1,0 +1,145 @@
+package openai
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Check returns the rules of the Chat Completions wire that the request breaks, in the
+// provider's words: those that folding could break, and those about the names and ids in
+// its messages. They are the same for all models.
+func (r *ChatRequest) Check(model.Model) []transcript.Violation {
+	c := chatChecker{}
+	c.reset(r.body.Data)
+	if len(r.body.Elements) == 0 {
+		c.emptyArray("messages")
+	}
+	var msg chatMessage
+	for i, e := range r.body.Elements {
+		// Spans are relative to the element, which is all that is looked at.
+		c.scanner.reset(e.Span.Of(r.body.Data))
+		c.scanner.chatMessage(&msg)
+		c.message(i, &msg)
+		c.pairing(i, &msg)
+	}
+	c.unanswered(len(r.body.Elements) - 1)
+	c.reset(r.body.Data)
+	c.breakpoints(&r.p)
+	return c.found
+}
+
+type chatChecker struct {
+	checker
+	// The calls that wait for results, while nothing but results has come since.
+	waiting map[string]int // id → how many calls have it
+	order   []string       // the ids, in order
+	since   map[string]int // id → message that answered it
+}
+
+func (c *chatChecker) message(i int, m *chatMessage) {
+	c.parts(m.parts)
+	switch role := c.text(m.role); role {
+	case "user", "system", "developer", "tool":
+		c.content(i, m, true)
+	case "function":
+	case "assistant":
+		c.assistant(i, m)
+	default:
+		if !m.role.isString() {
+			return
+		}
+		c.report("role-invalid", fmt.Sprintf("messages[%d].role", i),
+			"Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", role)
+	}
+}
+
+// content checks that content, which may be a string or a list of parts, is there.
+func (c *chatChecker) content(i int, m *chatMessage, needed bool) {
+	switch {
+	case m.content.kind == jsonspan.Array && len(m.parts) == 0:
+		c.emptyArray(fmt.Sprintf("messages[%d].content", i))
+	case !m.content.given() && needed: // a missing member reads as null
+		c.report("content-null", fmt.Sprintf("messages.[%d].content", i), "Invalid value for 'content': expected a string, got null.")
+	}
+}
+
+func (c *chatChecker) assistant(i int, m *chatMessage) {
+	path := fmt.Sprintf("messages[%d].tool_calls", i)
+	if m.toolCalls.kind == jsonspan.Array && len(m.calls) == 0 {
+		c.emptyArray(path)
+	}
+	speaks := len(m.calls) > 0 || m.functionCall.given() || m.refusal.given() || m.audio.given()
+	c.content(i, m, !speaks)
+	for k := range m.calls {
+		t, path := &m.calls[k], fmt.Sprintf("%s[%d]", path, k)
+		c.atMost(path+".id", c.text(t.id), maxItemID)
+		if t.function.given() {
+			c.name(path+".function.name", t.name)
+			c.atMost(path+".function.name", c.text(t.name), maxToolName)
+		}
+	}
+}
+
+// pairing checks that calls and results stand together: behind an assistant message
+// with calls come the results of all of them, and nothing else.
+func (c *chatChecker) pairing(i int, m *chatMessage) {
+	if c.text(m.role) != "tool" {
+		c.unanswered(i)
+		for k := range m.calls {
+			if c.text(m.role) == "assistant" && m.calls[k].id.isString() {
+				c.expect(c.text(m.calls[k].id))
+			}
+		}
+		return
+	}
+	id := c.text(m.toolCallID)
+	if len(c.order) == 0 {
+		c.report("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
+			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+		return
+	}
+	left, called := c.waiting[id]
+	path := fmt.Sprintf("messages.[%d].tool_call_id", i)
+	switch {
+	case !m.toolCallID.isString(): // the provider says so
+	case !called:
+		c.report("tool-result-unknown", path,
+			"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", id)
+	case left == 0:
+		c.report("tool-result-duplicate", path,
+			"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in messages[%d] and messages[%d].", id, c.since[id], i)
+	default:
+		c.waiting[id], c.since[id] = left-1, i
+	}
+}
+
+func (c *chatChecker) expect(id string) {
+	if c.waiting == nil {
+		c.waiting, c.since = make(map[string]int), make(map[string]int)
+	}
+	c.waiting[id]++
+	c.order = append(c.order, id)
+}
+
+// unanswered ends the wait for results at message i.
+func (c *chatChecker) unanswered(i int) {
+	var ids []string
+	for _, id := range c.order {
+		if c.waiting[id] > 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		c.report("tool-result-missing", fmt.Sprintf("messages.[%d].role", i),
+			"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+				"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
+	}
+	clear(c.waiting)
+	clear(c.since)
+	c.order = c.order[:0]
+}

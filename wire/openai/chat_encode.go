@@ -1,0 +1,241 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// EncodeChat makes the body of a Chat Completions request. The same request always
+// gives the same bytes.
+//
+// Messages of this format go as they came. All others are put into a form that the
+// provider takes: assistant messages that follow each other become one; each tool
+// result becomes a tool message of its own, directly behind its call; pictures in results, which tool messages cannot hold, follow in a user
+// message; thinking goes along as reasoning_content if it is plain text, and signed
+// thinking of other providers is left out. A block that has no form on this wire is an
+// error.
+//
+// A streaming request asks for its usage.
+func EncodeChat(req *model.Request) ([]byte, error) {
+	return encodeChat(req, "max_completion_tokens")
+}
+
+// encodeChat is [EncodeChat] with the name that the server has for the limit of the
+// answer: the provider has renamed it, most others have not.
+func encodeChat(req *model.Request, maxTokens string) ([]byte, error) {
+	var w writer
+	w.raw("{").key("model").str(req.Model).key("messages").raw("[")
+	if req.System != "" {
+		w.raw("{").key("role").str("system").key("content").str(req.System).end("}")
+	}
+	e := chatEncoder{}
+	for i, m := range arrange(req.Messages) {
+		if err := e.message(m); err != nil {
+			return nil, fmt.Errorf("encode chat message %d: %w", i, err)
+		}
+	}
+	e.flush()
+	for _, el := range e.out {
+		w.raw(string(el))
+	}
+	w.end("]")
+	w.options(req, maxTokens, (*writer).chatTool)
+	if req.Stream {
+		w.key("stream_options").raw(`{"include_usage":true}`)
+	}
+	return w.end("}").b, nil
+}
+
+// EncodeChatMessage makes the elements of the message array that stand for a message.
+// Most are one element; a message with several tool results is one for each.
+func EncodeChatMessage(m transcript.Message) ([][]byte, error) {
+	e := chatEncoder{}
+	if err := e.message(m); err != nil {
+		return nil, fmt.Errorf("encode chat message: %w", err)
+	}
+	e.flush()
+	return e.out, nil
+}
+
+// isOfChat reports whether the bytes of a call or a tool are of the Chat wire.
+func isOfChat(raw string) bool {
+	v := jsonspan.Value(raw)
+	return (v.Get("function") != nil || v.Get("custom") != nil) && v.Valid(jsonspan.Object) == nil
+}
+
+// chatTool writes a tool definition: as it came if it came off this wire.
+func (w *writer) chatTool(t model.Tool) {
+	if isOfChat(t.Raw) {
+		w.raw(t.Raw)
+		return
+	}
+	w.raw("{").key("type").str("function").key("function").raw("{").key("name").str(t.Name)
+	if t.Description != "" {
+		w.key("description").str(t.Description)
+	}
+	w.key("parameters").raw(schema(t)).end("}}")
+}
+
+// chatEncoder turns messages into elements. Nothing may stand between a call and its
+// results, so that what the results' messages hold besides waits until they are over.
+type chatEncoder struct {
+	out     [][]byte
+	waiting []transcript.Block
+}
+
+func (e *chatEncoder) flush() {
+	if len(e.waiting) == 0 {
+		return
+	}
+	var w writer
+	w.raw("{").key("role").str("user").key("content")
+	if w.contentOf(e.waiting) == nil { // what waits was tried before
+		e.out = append(e.out, w.end("}").b)
+	}
+	e.waiting = nil
+}
+
+func (e *chatEncoder) message(m transcript.Message) error {
+	s := sortBlocks(m)
+	if len(s.results) == 0 || m.Role() == transcript.RoleAssistant {
+		e.flush()
+	}
+	if isChat(m) {
+		e.out = append(e.out, []byte(m.Raw()))
+		return nil
+	}
+	switch m.Role() {
+	case transcript.RoleAssistant:
+		return e.assistant(s)
+	case transcript.RoleUser, transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleTool:
+		return e.others(m.Role(), s)
+	default:
+		return fmt.Errorf("role %q is none of this wire", m.Role())
+	}
+}
+
+func (e *chatEncoder) others(role transcript.Role, s sorted) error {
+	if len(s.calls) > 0 {
+		return fmt.Errorf("tool call in a message of role %q", role)
+	}
+	for _, r := range s.results {
+		if err := e.result(r); err != nil {
+			return err
+		}
+	}
+	if len(s.said) == 0 {
+		return nil
+	}
+	if role == transcript.RoleTool {
+		role = transcript.RoleUser
+	}
+	var w writer
+	w.raw("{").key("role").str(string(role)).key("content")
+	if err := w.contentOf(s.said); err != nil {
+		return err
+	}
+	if len(s.results) > 0 {
+		e.waiting = append(e.waiting, s.said...)
+		return nil
+	}
+	e.out = append(e.out, w.end("}").b)
+	return nil
+}
+
+// result writes a tool message; its pictures wait.
+func (e *chatEncoder) result(r transcript.ToolResult) error {
+	var texts []transcript.Block
+	pictures := false
+	for _, b := range r.Parts.All() {
+		if b.Kind() == transcript.KindText {
+			texts = append(texts, b)
+			continue
+		}
+		if err := new(writer).part(b, chatParts); err != nil {
+			return fmt.Errorf("tool result %q: %w", r.CallID, err)
+		}
+		if !pictures {
+			pictures = true
+			e.waiting = append(e.waiting, transcript.Say("Attached to the result of tool call "+r.CallID+":"))
+		}
+		e.waiting = append(e.waiting, b)
+	}
+	if len(texts) == 0 {
+		text := ""
+		if pictures {
+			text = "(see attachment)"
+		}
+		texts = []transcript.Block{transcript.Say(text)}
+	}
+	var w writer
+	w.raw("{").key("role").str("tool").key("tool_call_id").str(r.CallID).key("content")
+	if err := w.contentOf(texts); err != nil {
+		return err
+	}
+	e.out = append(e.out, w.end("}").b)
+	return nil
+}
+
+// contentOf writes content: a string if it is one text, else a list.
+func (w *writer) contentOf(blocks []transcript.Block) error {
+	if text, ok := onlyText(blocks); ok {
+		w.text(text)
+		return nil
+	}
+	return w.parts(blocks, chatParts)
+}
+
+func (e *chatEncoder) assistant(s sorted) error {
+	if len(s.results) > 0 {
+		return fmt.Errorf("tool result in a message of role %q", transcript.RoleAssistant)
+	}
+	if len(s.said) == 0 && len(s.calls) == 0 {
+		return nil // nothing but thinking: the provider wants words or calls
+	}
+	var w writer
+	w.raw("{").key("role").str("assistant").key("content")
+	if len(s.said) == 0 {
+		w.raw("null")
+	} else if err := w.contentOf(s.said); err != nil {
+		return err
+	}
+	if text := plainThinking(s.thinking); text != "" {
+		w.key("reasoning_content").str(text)
+	}
+	if len(s.calls) > 0 {
+		w.key("tool_calls").raw("[")
+		for _, c := range s.calls {
+			w.chatCall(c)
+		}
+		w.end("]")
+	}
+	e.out = append(e.out, w.end("}").b)
+	return nil
+}
+
+// plainThinking joins the thinking that nobody signed: that of servers which want it
+// back as reasoning_content.
+func plainThinking(list []transcript.Thinking) string {
+	var texts []string
+	for _, th := range list {
+		if th.Signature == "" && !th.Redacted && !th.Text.IsEmpty() {
+			texts = append(texts, th.Text.String())
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// chatCall writes a tool call: as it came if it came off this wire, which keeps custom
+// tools and the members of other servers.
+func (w *writer) chatCall(c transcript.ToolCall) {
+	if isOfChat(c.Raw) {
+		w.raw(c.Raw)
+		return
+	}
+	w.raw("{").key("id").str(c.ID).key("type").str("function").key("function").raw("{")
+	w.key("name").str(c.Name).key("arguments").text(arguments(c)).end("}}")
+}

@@ -1,0 +1,347 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ChatRecorder collects the answer of a streaming Chat Completions request from the
+// bytes that pass by. Write it the response body exactly as it comes, in pieces of any
+// size; it never returns an error, so it can stand in an [io.MultiWriter] or
+// [io.TeeReader] without harm. After the end of the stream ask for the [ChatRecorder.Reply].
+//
+// Of several choices it collects the one with index 0. A ChatRecorder is not safe for
+// concurrent use.
+type ChatRecorder struct {
+	// OnDelta, if set, is called from Write with each piece of the answer. A character
+	// that the server cut in two is whole in the reply but not in the deltas.
+	OnDelta func(model.Delta)
+	// Limit bounds the memory for the answer; zero means [DefaultLimit].
+	Limit int
+
+	stream   stream
+	s        scanner
+	n        chatReply
+	reply    model.Reply
+	done     bool // [DONE], or a reason for stopping
+	over     bool // [DONE]: behind a reason for stopping the usage may follow
+	started  bool // a choice was seen
+	content  piece
+	refusal  piece
+	thinking piece // reasoning_content
+	thought  piece // reasoning
+	calls    []*streamedCall
+	legacy   streamedCall // of function_call, the form before tools
+	extra    []member
+	next     int // index of the next new block for deltas
+}
+
+// piece collects a string of the answer as the inside of a JSON literal. Pieces are put
+// together as they came, escapes and all: a character that the server cut in two, as
+// two halves of a surrogate pair, becomes whole again.
+type piece struct {
+	lit   []byte
+	index int // of its deltas, from 1; 0: none yet
+}
+
+type streamedCall struct {
+	index    int
+	id, name string
+	typ      string
+	input    piece
+	extra    []member
+}
+
+// member is a member that this package does not know, kept as it came.
+type member struct {
+	key string
+	raw []byte
+}
+
+// Write collects what p holds. It always returns len(p) and no error.
+func (r *ChatRecorder) Write(p []byte) (int, error) {
+	r.stream.Write(p, r.Limit, r.event)
+	return len(p), nil
+}
+
+// Reply returns the answer after the end of the stream. Its message can be sent back as
+// it is. An error that the provider sent inside the stream is the reply's Err. If the
+// stream broke off or was not what it should be, Reply returns what there is, and an
+// error.
+func (r *ChatRecorder) Reply() (model.Reply, error) {
+	r.stream.End(r.event)
+	reply := r.reply
+	if r.started {
+		if msg, ok := r.message(); ok {
+			reply.Messages = []transcript.Message{msg}
+			reply.Stop = chatStop(reply.StopRaw, msg, len(r.refusal.lit) > 0)
+		}
+	}
+	return r.stream.result(reply, r.done)
+}
+
+// Done reports whether the server has said that the stream is over, or has sent an
+// error: nothing that belongs to the answer comes any more.
+func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
+
+func (r *ChatRecorder) event(e sse.Event) {
+	data := e.Data
+	if r.stream.Err != nil {
+		return
+	}
+	if string(data) == "[DONE]" {
+		r.done, r.over = true, true
+		return
+	}
+	s, n := &r.s, &r.n
+	s.reset(data)
+	s.chatReply(n)
+	if err := s.c.End(); err != nil {
+		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
+		return
+	}
+	if n.failure.given() {
+		r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
+	}
+	if id := s.text(n.id); r.reply.ID == "" {
+		r.reply.ID = strings.Clone(id)
+	}
+	if model := s.text(n.model); r.reply.Model == "" {
+		r.reply.Model = strings.Clone(model)
+	}
+	if n.hasUsage {
+		r.reply.Usage = n.usage
+	}
+	if n.found {
+		r.started = true
+		r.delta(&n.message)
+		if n.finish.isString() {
+			r.reply.StopRaw = strings.Clone(s.text(n.finish))
+			r.done = true
+		}
+	}
+}
+
+func (r *ChatRecorder) delta(m *chatMessage) {
+	if m.whole.kind != jsonspan.Object {
+		return
+	}
+	if m.thinking.isString() {
+		r.piece(&r.thinking, m.thinking, transcript.KindThinking)
+	}
+	if m.thought.isString() {
+		if m.thinking.isString() { // the same twice, under two names
+			r.thought.lit = r.stream.keep(r.thought.lit, inner(&r.s, m.thought))
+		} else {
+			r.piece(&r.thought, m.thought, transcript.KindThinking)
+		}
+	}
+	if m.content.isString() {
+		r.piece(&r.content, m.content, transcript.KindText)
+	}
+	for i := range m.parts {
+		if v := r.s.said(&m.parts[i]); v.isString() {
+			r.piece(&r.content, v, transcript.KindText)
+		}
+	}
+	if m.refusal.isString() {
+		r.piece(&r.refusal, m.refusal, transcript.KindText)
+	}
+	for i := range m.calls {
+		r.call(&m.calls[i])
+	}
+	if m.functionCall.kind == jsonspan.Object {
+		r.input(&r.legacy, &m.legacy, r.legacy.name == "")
+	}
+	r.extra = r.keepUnknown(r.extra, m.whole, deltaMembers)
+}
+
+// inner returns the bytes between the quotes of a string.
+func inner(s *scanner, v value) string {
+	lit := s.raw(v)
+	return lit[1 : len(lit)-1]
+}
+
+// piece adds the next piece of a string and shows it.
+func (r *ChatRecorder) piece(p *piece, v value, kind transcript.Kind) {
+	in := inner(&r.s, v)
+	if in == "" {
+		return
+	}
+	p.lit = r.stream.keep(p.lit, in)
+	r.show(p, model.Delta{Kind: kind, Text: r.s.text(v)})
+}
+
+// show calls OnDelta. Blocks are numbered as they appear.
+func (r *ChatRecorder) show(p *piece, d model.Delta) {
+	if p.index == 0 {
+		r.next++
+		p.index = r.next
+	}
+	if r.OnDelta != nil && r.stream.Err == nil {
+		d.Index = p.index - 1
+		d.Text = strings.Clone(d.Text) // the event's memory is used again
+		r.OnDelta(d)
+	}
+}
+
+func (r *ChatRecorder) call(t *toolCall) {
+	c, isNew := r.callFor(t)
+	if t.custom.given() {
+		c.typ = "custom"
+	} else if c.typ == "" {
+		c.typ = strings.Clone(r.s.text(t.typ))
+	}
+	r.input(c, t, isNew)
+	c.extra = r.keepUnknown(c.extra, t.whole, callMembers)
+}
+
+// input adds the next piece of a call's input and shows it.
+func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
+	s := &r.s
+	if name := s.text(t.name); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
+		c.name = strings.Clone(name)
+	}
+	d := model.Delta{Kind: transcript.KindToolCall}
+	if isNew {
+		d.CallID, d.Name = c.id, c.name
+	}
+	if t.input.isString() {
+		c.input.lit = r.stream.keep(c.input.lit, inner(s, t.input))
+		d.Text = s.text(t.input)
+	}
+	if isNew || d.Text != "" {
+		r.show(&c.input, d)
+	}
+}
+
+// callFor finds the call that a piece belongs to. The index says it; servers that send
+// none, or the same for all, tell calls apart by their ids.
+func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
+	id := r.s.text(t.id)
+	index := len(r.calls) - 1
+	if t.index.kind == jsonspan.Number {
+		index = r.s.number(t.index)
+	}
+	for i := len(r.calls) - 1; i >= 0; i-- {
+		c := r.calls[i]
+		if c.index == index && (id == "" || c.id == "" || c.id == id) || id != "" && c.id == id && t.index.kind != jsonspan.Number {
+			if c.id == "" {
+				c.id = strings.Clone(id)
+			}
+			return c, false
+		}
+	}
+	c = &streamedCall{index: index, id: strings.Clone(id)}
+	if t.index.kind != jsonspan.Number {
+		c.index = len(r.calls)
+	}
+	r.calls = append(r.calls, c)
+	return c, true
+}
+
+var (
+	deltaMembers = map[string]bool{
+		"role": true, "content": true, "refusal": true, "reasoning_content": true, "reasoning": true,
+		"tool_calls": true, "function_call": true, "audio": true,
+	}
+	callMembers = map[string]bool{"index": true, "id": true, "type": true, "function": true, "custom": true}
+)
+
+// keepUnknown keeps members that are not known: servers sign calls in members of their
+// own and want them back. Lists are put together, of other values the last one counts.
+func (r *ChatRecorder) keepUnknown(list []member, whole value, known map[string]bool) []member {
+	for key, v := range jsonspan.Value(whole.Of(r.s.data)).Fields() {
+		if known[key] || v.Kind() == jsonspan.Null {
+			continue
+		}
+		if !r.stream.Room(len(key) + len(v)) {
+			break
+		}
+		m := memberFor(&list, key)
+		if n := len(m.raw); v.Kind() == jsonspan.Array && n > 2 && m.raw[0] == '[' && len(v) > 2 {
+			m.raw = append(append(m.raw[:n-1], ','), v[1:]...)
+		} else {
+			m.raw = bytes.Clone(v)
+		}
+	}
+	return list
+}
+
+func memberFor(list *[]member, key string) *member {
+	for i := range *list {
+		if (*list)[i].key == key {
+			return &(*list)[i]
+		}
+	}
+	*list = append(*list, member{key: strings.Clone(key)})
+	return &(*list)[len(*list)-1]
+}
+
+// message puts the answer together as an element of a message array.
+func (r *ChatRecorder) message() (transcript.Message, bool) {
+	var w writer
+	w.raw("{").key("role").str("assistant").key("content")
+	if len(r.content.lit) == 0 && (len(r.calls) > 0 || r.legacy.name != "" || len(r.refusal.lit) > 0) {
+		w.raw("null")
+	} else {
+		w.literal(r.content)
+	}
+	for _, p := range [...]struct {
+		key string
+		piece
+	}{{"refusal", r.refusal}, {"reasoning_content", r.thinking}, {"reasoning", r.thought}} {
+		if len(p.lit) > 0 {
+			w.key(p.key).literal(p.piece)
+		}
+	}
+	if len(r.calls) > 0 {
+		w.key("tool_calls").raw("[")
+		for _, c := range r.calls {
+			w.streamedCall(c)
+		}
+		w.end("]")
+	}
+	if r.legacy.name != "" {
+		w.key("function_call").raw("{").key("name").str(r.legacy.name).key("arguments").literal(r.legacy.input).end("}")
+	}
+	for _, m := range r.extra {
+		w.key(m.key).raw(string(m.raw))
+	}
+	var s scanner
+	s.reset(w.end("}").b)
+	var m chatMessage
+	s.chatMessage(&m)
+	if s.c.End() != nil {
+		return transcript.Message{}, false
+	}
+	b := builder{scanner: &s}
+	msg, _ := b.chatMessage(&m)
+	return msg, true
+}
+
+func (w *writer) literal(p piece) *writer {
+	w.raw(`"`)
+	w.b = append(w.b, p.lit...)
+	return w.end(`"`)
+}
+
+func (w *writer) streamedCall(c *streamedCall) {
+	w.raw("{").key("id").str(c.id).key("type")
+	inside, input := "function", "arguments"
+	if c.typ == "custom" {
+		inside, input = "custom", "input"
+	}
+	w.str(inside).key(inside).raw("{").key("name").str(c.name).key(input).literal(c.input).end("}")
+	for _, m := range c.extra {
+		w.key(m.key).raw(string(m.raw))
+	}
+	w.end("}")
+}

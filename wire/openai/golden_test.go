@@ -1,0 +1,133 @@
+package openai
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var update = flag.Bool("update", false, "write what the tests got into testdata")
+
+// golden runs make on the first file of each archive and compares the others with what
+// it returns.
+func golden(t *testing.T, pattern string, make func(t *testing.T, name string, data []byte) []archived) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ar := parseArchive(string(want))
+			ar.files = append(ar.files[:1:1], make(t, name, []byte(ar.files[0].data))...)
+			got := ar.String()
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != string(want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestRequests shows how requests are decoded, and what they look like with every tool
+// result folded.
+func TestRequests(t *testing.T) {
+	golden(t, "testdata/request/*.txtar", func(t *testing.T, name string, data []byte) []archived {
+		d := decoders[0]
+		if strings.HasPrefix(name, "responses") {
+			d = decoders[1]
+		}
+		r, err := d.decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := r.common()
+		var sb strings.Builder
+		fmt.Fprintf(&sb, "model %s, stream %v, max tokens %d\n", c.Model, c.Stream, c.MaxTokens)
+		if rr, ok := r.(*ResponsesRequest); ok {
+			fmt.Fprintf(&sb, "store %v, previous %q, system %d\n", rr.Store, rr.PreviousResponseID, len(rr.System))
+		}
+		for _, tool := range c.Tools {
+			fmt.Fprintf(&sb, "tool %s: %q %q\n", tool.Name, tool.Description, tool.Schema)
+		}
+		for _, m := range c.Messages {
+			sb.WriteString(summary(m) + "\n")
+		}
+		for _, v := range r.Check(model.Model{}) {
+			fmt.Fprintf(&sb, "violation %s\n", v)
+		}
+		v := transcript.Whole(len(c.Messages))
+		for i, m := range c.Messages {
+			if m.Role() == transcript.RoleTool {
+				v.Messages[i].Edits = []transcript.BlockEdit{{Block: 0, Text: "[folded]"}}
+			}
+		}
+		masked, err := r.Splice(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []archived{{"decoded", sb.String()}, {"masked.json", string(masked)}}
+	})
+}
+
+// TestStreams shows what recorders make of streams.
+func TestStreams(t *testing.T) {
+	golden(t, "testdata/stream/*.txtar", func(t *testing.T, name string, data []byte) []archived {
+		if strings.HasSuffix(name, "-cut") || strings.HasSuffix(name, "-reasoning") {
+			data = bytes.TrimSuffix(data, []byte("\n"))
+		}
+		var sb strings.Builder
+		onDelta := func(d model.Delta) {
+			fmt.Fprintf(&sb, "delta %d %s %q", d.Index, d.Kind, d.Text)
+			if d.CallID != "" || d.Name != "" {
+				fmt.Fprintf(&sb, " call %s %s", d.CallID, d.Name)
+			}
+			sb.WriteByte('\n')
+		}
+		var reply model.Reply
+		var err error
+		if strings.HasPrefix(name, "chat") {
+			r := ChatRecorder{OnDelta: onDelta}
+			r.Write(data)
+			reply, err = r.Reply()
+		} else {
+			r := ResponsesRecorder{OnDelta: onDelta}
+			r.Write(data)
+			reply, err = r.Reply()
+		}
+		sb.WriteString(showReply(reply, err))
+		return []archived{{"reply", sb.String()}}
+	})
+}
+
+func showReply(r model.Reply, err error) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "id %s, model %s, stop %s (%s)\n", r.ID, r.Model, r.Stop, r.StopRaw)
+	fmt.Fprintf(&sb, "usage %+v\n", r.Usage)
+	for _, m := range r.Messages {
+		fmt.Fprintf(&sb, "%s\n  %s\n", summary(m), m.Raw())
+	}
+	if r.Err != nil {
+		fmt.Fprintf(&sb, "api error %s: %s\n", r.Err.Kind, r.Err.Message)
+	}
+	if err != nil {
+		fmt.Fprintf(&sb, "error: %v\n", err)
+	}
+	return sb.String()
+}

@@ -1,0 +1,244 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// request is what tests need of both kinds of request.
+type request interface {
+	Body() []byte
+	Splice(transcript.View) ([]byte, error)
+	Hashes() []transcript.Hash
+	HeadHash() transcript.Hash
+	Check(model.Model) []transcript.Violation
+	common() *Request
+}
+
+func (r *ChatRequest) common() *Request      { return &r.Request }
+func (r *ResponsesRequest) common() *Request { return &r.Request }
+
+type decoder struct {
+	name   string
+	decode func([]byte) (request, error)
+	make   func(gen) []byte
+}
+
+// Nil pointers in a non-nil interface are nobody's friend.
+func lift[T request](r T, err error) (request, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+var decoders = []decoder{
+	{"chat", func(b []byte) (request, error) { return lift(DecodeChat(b)) }, gen.chat},
+	{"responses", func(b []byte) (request, error) { return lift(DecodeResponses(b)) }, gen.responses},
+}
+
+func generated(t *testing.T) int {
+	if testing.Short() {
+		return 300
+	}
+	return 2500
+}
+
+func TestGeneratedBodiesAreLossless(t *testing.T) {
+	for _, d := range decoders {
+		t.Run(d.name, func(t *testing.T) {
+			for seed := range generated(t) {
+				g := newGen(uint64(seed))
+				body := d.make(g)
+				orig := bytes.Clone(body)
+				r, err := d.decode(body)
+				if err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, body)
+				}
+				out, err := r.Splice(transcript.Whole(len(r.common().Messages)))
+				if err != nil || !bytes.Equal(out, orig) {
+					t.Fatalf("seed %d: whole view: %v\n got %s\nwant %s", seed, err, out, orig)
+				}
+				if v := r.Check(model.Model{}); len(v) > 0 {
+					t.Fatalf("seed %d: legal request has violations: %v\n%s", seed, v, body)
+				}
+				if n := len(r.Hashes()); n != len(r.common().Messages) {
+					t.Fatalf("seed %d: %d hashes for %d messages", seed, n, len(r.common().Messages))
+				}
+				editInPlace(t, d, g, r)
+				editAtRandom(t, d, g, r)
+				if !bytes.Equal(body, orig) {
+					t.Fatalf("seed %d: the body was changed", seed)
+				}
+			}
+		})
+	}
+}
+
+// editable lists the blocks of a message that an edit may change.
+func editable(r request, i int) []int {
+	var list []int
+	for k, p := range r.common().body.Elements[i].Places {
+		if !p.Content.IsZero() {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// editInPlace replaces contents and checks byte for byte that nothing else changed, with
+// a splice of its own.
+func editInPlace(t *testing.T, d decoder, g gen, r request) {
+	t.Helper()
+	c := r.common()
+	v := transcript.Whole(len(c.Messages))
+	type change struct {
+		jsonspan.Span
+		with string
+	}
+	var changes []change
+	for i := range v.Messages {
+		for _, k := range editable(r, i) {
+			if !g.chance(0.3) {
+				continue
+			}
+			text := g.one("[folded]", "a \"stub\"\nwith é", "x")
+			v.Messages[i].Edits = append(v.Messages[i].Edits, transcript.BlockEdit{Block: k, Text: text})
+			with := string(jsonspan.AppendQuote(nil, text))
+			if rr, ok := r.(*ResponsesRequest); ok && rr.items[i].form != formString {
+				with = rr.items[i].wrap(text)
+			}
+			changes = append(changes, change{c.body.Elements[i].Places[k].Content, with})
+		}
+	}
+	sort.Slice(changes, func(a, b int) bool { return changes[a].Start < changes[b].Start })
+	var want strings.Builder
+	last := 0
+	for _, ch := range changes {
+		want.Write(r.Body()[last:ch.Start])
+		want.WriteString(ch.with)
+		last = ch.End
+	}
+	want.Write(r.Body()[last:])
+	got, err := r.Splice(v)
+	if err != nil || string(got) != want.String() {
+		t.Fatalf("edit in place: %v\nbody %s\n got %s\nwant %s", err, r.Body(), got, want.String())
+	}
+	again(t, d, r, v, got)
+}
+
+// editAtRandom drops and adds messages and drops blocks.
+func editAtRandom(t *testing.T, d decoder, g gen, r request) {
+	t.Helper()
+	c := r.common()
+	var v transcript.View
+	for i, m := range c.Messages {
+		if g.chance(0.2) {
+			v.Messages = append(v.Messages, transcript.ViewMessage{Source: -1, Made: transcript.User(fmt.Sprintf("digest %d", i))})
+		}
+		if g.chance(0.3) {
+			continue
+		}
+		vm := transcript.ViewMessage{Source: i}
+		places := c.body.Elements[i].Places
+		left := map[uint8]int{}
+		for _, p := range places {
+			left[p.List]++
+		}
+		for k := range m.Blocks().Len() {
+			switch p := places[k]; {
+			case !p.Whole.IsZero() && left[p.List] > 1 && g.chance(0.4):
+				left[p.List]--
+				vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: k, Drop: true})
+			case !p.Content.IsZero() && g.chance(0.2):
+				vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: k, Text: "stub"})
+			}
+		}
+		v.Messages = append(v.Messages, vm)
+	}
+	out, err := r.Splice(v)
+	if err != nil {
+		t.Fatalf("splice: %v\n%+v\n%s", err, v, r.Body())
+	}
+	// What stands before and behind the messages is as it was.
+	array := c.body.Array
+	if !bytes.HasPrefix(out, r.Body()[:array.Start+1]) || !bytes.HasSuffix(out, r.Body()[array.End-1:]) {
+		t.Fatalf("bytes outside of the messages changed\nbody %s\n got %s", r.Body(), out)
+	}
+	again(t, d, r, v, out)
+}
+
+// again decodes what a splice made and compares it with what the view means.
+func again(t *testing.T, d decoder, r request, v transcript.View, out []byte) {
+	t.Helper()
+	r2, err := d.decode(out)
+	if err != nil {
+		t.Fatalf("decode spliced: %v\n%s", err, out)
+	}
+	want, err := v.Resolve(func(i int) transcript.Message { return r.common().Messages[i] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r2.common().Messages
+	if len(got) != len(want) {
+		t.Fatalf("spliced request has %d messages, want %d\n%s", len(got), len(want), out)
+	}
+	for i := range got {
+		if g, w := summary(got[i]), summary(want[i]); g != w {
+			t.Fatalf("message %d\n got %s\nwant %s\nbody %s\nout  %s", i, g, w, r.Body(), out)
+		}
+		vm := v.Messages[i]
+		if vm.Source >= 0 && len(vm.Edits) == 0 && got[i].Raw() != want[i].Raw() && !lostID(r, r2, vm.Source, i) {
+			t.Fatalf("message %d was not edited but changed\n got %s\nwant %s", i, got[i].Raw(), want[i].Raw())
+		}
+	}
+	if rr, ok := r2.(*ResponsesRequest); ok {
+		for _, viol := range rr.CheckAgainst(r.(*ResponsesRequest), model.Model{}) {
+			_, typ, _ := strings.Cut(viol.Message, "of type '")
+			typ, _, _ = strings.Cut(typ, "'")
+			if viol.Rule == "reasoning-missing" && canLoseID(typ) {
+				t.Fatalf("ids were not repaired: %v\n%s", viol, out)
+			}
+		}
+	}
+}
+
+// lostID reports whether the one thing that may change about an item did.
+func lostID(before, after request, i, k int) bool {
+	b, ok := before.(*ResponsesRequest)
+	return ok && b.items[i].id != "" && after.(*ResponsesRequest).items[k].id == ""
+}
+
+// summary shows what a message means, not its bytes.
+func summary(m transcript.Message) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%s:", m.Role())
+	for _, b := range m.Blocks().All() {
+		switch b := b.(type) {
+		case transcript.Text:
+			fmt.Fprintf(&sb, " text(%q)", b.Text.String())
+		case transcript.Thinking:
+			fmt.Fprintf(&sb, " thinking(%q,%q,%v)", b.Text.String(), b.Signature, b.Redacted)
+		case transcript.ToolCall:
+			in := b.Input.String()
+			if b.Name == "shell" {
+				in = "…" // shell calls keep what is around their commands
+			}
+			fmt.Fprintf(&sb, " call(%s,%s,%q)", b.ID, b.Name, in)
+		case transcript.ToolResult:
+			fmt.Fprintf(&sb, " result(%s,%q)", b.CallID, b.Text())
+		case transcript.Image:
+			fmt.Fprintf(&sb, " image(%s,%s,%s)", b.MediaType, b.Data.String(), b.URL)
+		case transcript.Opaque:
+			fmt.Fprintf(&sb, " opaque(%s)", b.Type)
+		}
+	}
+	return sb.String()
+}

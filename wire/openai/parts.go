@@ -1,0 +1,132 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// The lists of a message that a block can be an element of: see [wire.Place].
+const (
+	listContent uint8 = iota + 1
+	listCalls
+	listMembers // not blocks: the members of an item, see identify
+)
+
+// builder collects the blocks of one message and their places. The finished lists are
+// cut from larger ones, for a request has thousands of them.
+type builder struct {
+	*scanner
+	blocks []transcript.Block
+	places []wire.Place
+
+	blockSlab wire.Slab[transcript.Block]
+	placeSlab wire.Slab[wire.Place]
+}
+
+func (b *builder) reset() { b.blocks, b.places = b.blocks[:0], b.places[:0] }
+
+func (b *builder) add(block transcript.Block, place wire.Place) {
+	b.blocks = append(b.blocks, block)
+	b.places = append(b.places, place)
+}
+
+// message finishes the message that lies at whole.
+func (b *builder) message(role transcript.Role, format transcript.Format, whole value) (transcript.Message, wire.Element) {
+	return transcript.WireMessage(role, format, b.raw(whole), b.blockSlab.Clone(b.blocks)...),
+		wire.Element{Span: whole.Span, Places: b.placeSlab.Clone(b.places)}
+}
+
+// content adds the blocks of a message's content: a string or a list of parts.
+func (b *builder) content(v value, parts []part) {
+	if v.isString() {
+		b.add(transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}, wire.Place{Content: v.Span})
+		return
+	}
+	for i := range parts {
+		p := &parts[i]
+		place := wire.Place{Whole: p.whole.Span, List: listContent}
+		block := b.scanner.block(p)
+		if block.Kind() == transcript.KindText {
+			place.Content = b.said(p).Span
+		}
+		b.add(block, place)
+	}
+}
+
+// result makes a tool result of a string or a list of parts.
+func (b *builder) result(callID string, v value, parts []part, whole value) transcript.ToolResult {
+	r := transcript.ToolResult{CallID: callID, Raw: b.raw(whole)}
+	switch {
+	case v.isString():
+		list := b.blockSlab.Take(1)
+		list[0] = transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}
+		r.Parts = transcript.BlocksOf(list...)
+	case len(parts) > 0:
+		list := b.blockSlab.Take(len(parts))
+		for i := range parts {
+			list[i] = b.scanner.block(&parts[i])
+		}
+		r.Parts = transcript.BlocksOf(list...)
+	}
+	return r
+}
+
+// said returns the value that holds a part's words: its text, or the refusal.
+func (s *scanner) said(p *part) value {
+	switch s.text(p.typ) {
+	case "text", "input_text", "output_text", "summary_text", "reasoning_text":
+		if p.text.isString() {
+			return p.text
+		}
+	case "refusal":
+		if p.said.isString() {
+			return p.said
+		}
+	}
+	return value{}
+}
+
+// block decodes a part. A refusal is text: the model said it. What is not text or an
+// image stays opaque.
+func (s *scanner) block(p *part) transcript.Block {
+	if said := s.said(p); said.isString() {
+		return transcript.Text{Text: s.content(said), Raw: s.raw(p.whole)}
+	}
+	typ := s.text(p.typ)
+	if (typ == "image_url" || typ == "input_image") && p.url.isString() {
+		img := s.image(p.url)
+		img.Detail, img.Raw = s.text(p.detail), s.raw(p.whole)
+		return img
+	}
+	return transcript.Opaque{Type: typ, Raw: s.raw(p.whole)}
+}
+
+// image splits a URL that carries the picture itself: data:image/png;base64,iVBOR…
+func (s *scanner) image(url value) transcript.Image {
+	text := s.text(url) // shares memory unless something is escaped, such as \/
+	rest, ok := strings.CutPrefix(text, "data:")
+	if !ok {
+		return transcript.Image{URL: text}
+	}
+	head, data, ok := strings.Cut(rest, ",")
+	mediaType, isBase64 := strings.CutSuffix(head, ";base64")
+	if !ok || !isBase64 {
+		return transcript.Image{URL: text}
+	}
+	mediaType, _, _ = strings.Cut(mediaType, ";") // parameters such as ;name=x.png
+	return transcript.Image{MediaType: mediaType, Data: transcript.Plain(data)}
+}
+
+// imageURL is the reverse of [scanner.image].
+func imageURL(img transcript.Image) string {
+	if img.Data.IsEmpty() {
+		return img.URL
+	}
+	mediaType := img.MediaType
+	if mediaType == "" {
+		mediaType = "image/png"
+	}
+	return "data:" + mediaType + ";base64," + img.Data.String()
+}

@@ -1,0 +1,155 @@
+package openai
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var errNoChoices = errors.New("neither an answer nor an error")
+
+// DecodeChatReply reads the answer to a request that did not stream. The messages share
+// the body's memory. An answer that is an error becomes the reply's Err.
+//
+// Of several choices the one with index 0 is the answer: a conversation can only go on
+// with one of them.
+func DecodeChatReply(body []byte) (model.Reply, error) {
+	var s scanner
+	s.reset(body)
+	var n chatReply
+	s.chatReply(&n)
+	if err := s.c.End(); err != nil {
+		return model.Reply{}, fmt.Errorf("decode chat reply: %w", err)
+	}
+	r := model.Reply{ID: s.text(n.id), Model: s.text(n.model), Usage: n.usage}
+	if n.failure.given() {
+		r.Err = model.ClassifyError(0, "", body)
+		return r, nil
+	}
+	if n.message.whole.kind != jsonspan.Object {
+		return r, fmt.Errorf("decode chat reply: %w", errNoChoices)
+	}
+	b := builder{scanner: &s}
+	msg, _ := b.chatMessage(&n.message)
+	r.Messages = []transcript.Message{msg}
+	r.StopRaw = s.text(n.finish)
+	r.Stop = chatStop(r.StopRaw, msg, n.message.refusal.isString())
+	return r, nil
+}
+
+// chatReply is what the scanner notes of an answer, or of a chunk of one.
+type chatReply struct {
+	id, model, failure value
+	usage              model.Usage
+	hasUsage           bool
+	found              bool        // the choice with index 0 is there
+	message            chatMessage // its message or delta
+	finish             value
+}
+
+func (s *scanner) chatReply(n *chatReply) {
+	message := n.message
+	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
+	for key := range s.c.Fields {
+		switch key {
+		case "id":
+			n.id = s.value()
+		case "model":
+			n.model = s.value()
+		case "error":
+			n.failure = s.value()
+		case "usage":
+			n.usage, n.hasUsage = usage(s.value().Of(s.data))
+		case "choices":
+			s.choices(n)
+		}
+	}
+}
+
+func (s *scanner) choices(n *chatReply) {
+	var m chatMessage
+	for range s.c.Items {
+		var index, finish value
+		isObject := s.c.Kind() == jsonspan.Object
+		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
+		for key := range s.c.Fields {
+			switch key {
+			case "index":
+				index = s.value()
+			case "finish_reason":
+				finish = s.value()
+			case "message", "delta":
+				s.chatMessage(&m)
+			}
+		}
+		if isObject && s.number(index) == 0 && !n.found {
+			n.found, n.message, n.finish = true, m, finish
+			m = chatMessage{}
+		}
+	}
+}
+
+// chatStop maps finish_reason. Some servers say stop where they wait for a tool's
+// result; the calls say what is meant.
+func chatStop(finish string, m transcript.Message, refused bool) model.StopReason {
+	switch finish {
+	case "stop":
+		switch {
+		case has(m, transcript.KindToolCall):
+			return model.StopToolUse
+		case refused:
+			return model.StopRefusal
+		}
+		return model.StopEnd
+	case "length":
+		return model.StopMaxTokens
+	case "tool_calls", "function_call":
+		return model.StopToolUse
+	case "content_filter":
+		return model.StopRefusal
+	case "model_context_window_exceeded":
+		return model.StopWindow
+	}
+	return model.StopUnknown
+}
+
+// has reports whether a message has a block of the kind.
+func has(m transcript.Message, kind transcript.Kind) bool {
+	for _, b := range m.Blocks().All() {
+		if b.Kind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// usage reads what a request cost, in the words of either format.
+func usage(v jsonspan.Value) (model.Usage, bool) {
+	var prompt, cached, written, hit, output, reasoning int
+	for name, v := range v.Fields() {
+		switch name {
+		case "prompt_tokens", "input_tokens":
+			prompt = v.Int()
+		case "completion_tokens", "output_tokens":
+			output = v.Int()
+		case "prompt_cache_hit_tokens": // DeepSeek
+			hit = v.Int()
+		case "prompt_tokens_details", "input_tokens_details":
+			cached, written = v.Get("cached_tokens").Int(), v.Get("cache_write_tokens").Int()
+		case "completion_tokens_details", "output_tokens_details":
+			reasoning = v.Get("reasoning_tokens").Int()
+		}
+	}
+	cached = cmp.Or(cached, hit)
+	return model.Usage{
+		Input:      max(prompt-cached-written, 0),
+		CacheRead:  cached,
+		CacheWrite: written,
+		Output:     output,
+		Reasoning:  reasoning,
+	}, v.Kind() == jsonspan.Object
+}

@@ -1,0 +1,178 @@
+package openai
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Request is what decoded requests of both formats have in common. Changing its fields
+// changes no bytes.
+type Request struct {
+	Model     string
+	Stream    bool
+	MaxTokens int // the limit of the answer; 0: none was given
+	Tools     []model.Tool
+	Messages  []transcript.Message
+
+	body wire.Body
+	p    params
+	at   string // the top-level member that is being read
+}
+
+// Body returns the bytes that were decoded.
+func (r *Request) Body() []byte { return r.body.Data }
+
+// broken says where in the request an error is.
+func (r *Request) broken(format string, err error) error {
+	switch r.at {
+	case "":
+		return fmt.Errorf("decode %s request: %w", format, err)
+	case "messages", "input":
+		return fmt.Errorf("decode %s request: %s[%d]: %w", format, r.at, len(r.Messages), err)
+	}
+	return fmt.Errorf("decode %s request: %s: %w", format, r.at, err)
+}
+
+// sized returns empty lists with room for about as many messages as the rest of the
+// body may hold, so that they need not grow all the way.
+func (r *Request) sized(s *scanner) ([]transcript.Message, []wire.Element) {
+	const typical = 4 << 10 // bytes of a message in a long conversation
+	n := min(4+(len(s.data)-s.c.Pos())/typical, 4<<10)
+	return make([]transcript.Message, 0, n), make([]wire.Element, 0, n)
+}
+
+// params are top-level members that are read or changed later.
+type params struct {
+	tools, cacheMode                        value // cacheMode is in prompt_cache_options
+	maxTokens, maxCompletion, maxOutput     value
+	store, previous, conversation, template value
+}
+
+// member reads a top-level member that both formats know, or passes over it.
+func (r *Request) member(s *scanner, key string) {
+	p := &r.p
+	switch key {
+	case "model":
+		r.Model = s.text(s.value())
+	case "stream":
+		r.Stream = s.value().kind == jsonspan.True
+	case "tools":
+		p.tools, r.Tools = s.tools(r.Tools[:0])
+	case "functions":
+		_, r.Tools = s.tools(r.Tools[:0])
+	case "max_tokens":
+		p.maxTokens = s.value()
+	case "max_completion_tokens":
+		p.maxCompletion = s.value()
+	case "max_output_tokens":
+		p.maxOutput = s.value()
+	case "prompt_cache_options":
+		p.cacheMode = value{}
+		s.inside(&p.cacheMode, "mode", "mode")
+	case "store":
+		p.store = s.value()
+	case "previous_response_id":
+		p.previous = s.value()
+	case "conversation":
+		p.conversation = s.value()
+	case "prompt":
+		p.template = s.value()
+	}
+}
+
+// tools passes over a list of tool definitions.
+func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	for range s.c.Items {
+		list = append(list, s.tool())
+	}
+	return s.since(start, kind), list
+}
+
+// tool reads a definition of either format: the Chat one has its members one level
+// deeper. A tool without a name is known by its type, as the provider's own tools are:
+// web_search, shell, …
+func (s *scanner) tool() model.Tool {
+	var t toolScan
+	start, kind := s.c.Pos(), s.c.Kind()
+	s.toolMembers(&t, true)
+	tool := model.Tool{
+		Name:        s.text(t.name),
+		Description: s.text(t.description),
+		Raw:         s.raw(s.since(start, kind)),
+	}
+	if t.schema.given() {
+		tool.Schema = s.raw(t.schema)
+	}
+	tool.Name = cmp.Or(tool.Name, s.text(t.label), s.text(t.typ))
+	return tool
+}
+
+type toolScan struct{ typ, name, description, schema, label value }
+
+func (s *scanner) toolMembers(t *toolScan, outer bool) {
+	for key := range s.c.Fields {
+		switch {
+		case key == "name":
+			t.name = s.value()
+		case key == "description":
+			t.description = s.value()
+		case key == "parameters":
+			t.schema = s.value()
+		case key == "type" && outer:
+			t.typ = s.value()
+		case key == "server_label":
+			t.label = s.value()
+		case (key == "function" || key == "custom") && outer:
+			s.toolMembers(t, false)
+		}
+	}
+}
+
+// moreTools is the edit that adds tools to the request's list, if it has one.
+func (r *Request) moreTools(tools []model.Tool, encode func(*writer, model.Tool)) []jsonspan.Edit {
+	if len(tools) == 0 || r.p.tools.kind != jsonspan.Array {
+		return nil
+	}
+	var w writer
+	for _, t := range tools {
+		encode(&w, t)
+	}
+	return []jsonspan.Edit{wire.Insert(r.body.Data, r.p.tools.Span, w.b)}
+}
+
+// headHash hashes what stands before the messages: system prompt and tools, without
+// space and cache markers.
+func headHash(system []transcript.Block, tools []model.Tool) transcript.Hash {
+	var buf []byte
+	for _, b := range system {
+		if t, ok := b.(transcript.Text); ok {
+			buf = append(append(buf, t.Text.Literal()...), '\n')
+		}
+	}
+	for _, t := range tools {
+		buf = append(wire.AppendNormal(buf, []byte(t.Raw)), '\n')
+	}
+	return transcript.HashOf(buf)
+}
+
+// joined encodes pleat's own message for a splice, where several elements may stand in
+// the place of one.
+func joined(elements [][]byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) == 0 {
+		return nil, fmt.Errorf("message has nothing that the wire can carry: %w", transcript.ErrBadView)
+	}
+	out := elements[0]
+	for _, e := range elements[1:] {
+		out = append(append(out, ','), e...)
+	}
+	return out, nil
+}

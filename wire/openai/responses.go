@@ -1,0 +1,179 @@
+package openai
+
+import (
+	"errors"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ResponsesRequest is a decoded Responses request. Each item of its input is a message.
+type ResponsesRequest struct {
+	Request
+	System []transcript.Block // the instructions: none or one text block
+
+	// Store tells whether the provider keeps the response; it does unless told not to.
+	Store bool
+	// PreviousResponseID and Conversation name history that lies with the provider.
+	// Such a request shows only the newest part of its conversation: pass it on as it
+	// is. See [ResponsesRequest.Partial].
+	PreviousResponseID string
+	Conversation       string
+
+	items    []itemNote
+	isString bool // input is a string rather than items
+	hasInput bool
+}
+
+// itemNote is what splicing and checking need to know of an item again and again.
+type itemNote struct {
+	typ     string
+	id      string
+	form    form   // of what an edit puts into it
+	outcome string // for formShellOutput
+}
+
+var errNoInput = errors.New("no input")
+
+// DecodeResponses reads the body of POST /v1/responses. The request's messages share
+// the body's memory, so it must not be changed afterwards.
+//
+// Input that is a string is one user message; a view can show it whole or with its text
+// replaced, nothing else. A request without input is refused unless it refers to
+// history that lies with the provider.
+func DecodeResponses(body []byte) (*ResponsesRequest, error) {
+	var s scanner
+	s.reset(body)
+	r := &ResponsesRequest{Store: true}
+	r.body.Data = body
+	for key := range s.c.Fields {
+		r.at = key
+		switch key {
+		case "input":
+			r.input(&s)
+		case "instructions":
+			r.instructions(&s)
+		default:
+			r.member(&s, key)
+		}
+	}
+	if err := s.c.End(); err != nil {
+		return nil, r.broken("responses", err)
+	}
+	r.at = ""
+	r.MaxTokens = s.number(r.p.maxOutput)
+	r.Store = r.p.store.kind != jsonspan.False
+	r.PreviousResponseID = s.text(r.p.previous)
+	if r.Conversation = s.text(r.p.conversation); r.p.conversation.kind == jsonspan.Object {
+		r.Conversation = jsonspan.Value(r.p.conversation.Of(body)).Get("id").Text()
+	}
+	if !r.hasInput && !r.Partial() && !r.p.template.given() {
+		return nil, r.broken("responses", errNoInput)
+	}
+	return r, nil
+}
+
+// Partial reports whether part of the conversation lies with the provider, where no
+// view can reach it.
+func (r *ResponsesRequest) Partial() bool {
+	return r.p.previous.given() || r.p.conversation.given()
+}
+
+// InputTools lists the tools that stand in the input instead of in the list of tools: the
+// definitions of additional_tools items, which is where newer clients put all of theirs.
+// Those of a namespace are listed one by one. Their tokens are those of the items.
+func (r *ResponsesRequest) InputTools() []model.Tool {
+	var out []model.Tool
+	for i, n := range r.items {
+		if n.typ != typeAdditionalTools {
+			continue
+		}
+		for _, t := range toolsIn(r.Messages[i].Raw()) {
+			if in := toolsIn(t.Raw); len(in) > 0 { // a namespace
+				out = append(out, in...)
+			} else {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+const typeAdditionalTools = "additional_tools"
+
+// toolsIn reads the definitions in an object's member tools.
+func toolsIn(raw string) []model.Tool {
+	var s scanner
+	s.reset(jsonspan.Value(raw).Get("tools"))
+	_, list := s.tools(nil)
+	return list
+}
+
+func (r *ResponsesRequest) instructions(s *scanner) {
+	v := s.value()
+	r.System = nil
+	if v.isString() {
+		r.System = []transcript.Block{transcript.Text{Text: s.content(v), Raw: s.raw(v)}}
+	}
+}
+
+func (r *ResponsesRequest) input(s *scanner) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	r.Messages, r.body.Elements, r.items = r.Messages[:0], r.body.Elements[:0], r.items[:0]
+	r.body.Array, r.isString, r.hasInput = jsonspan.Span{}, false, true
+	b := builder{scanner: s}
+	switch kind {
+	case jsonspan.String:
+		v := s.value()
+		r.isString = true
+		b.content(v, nil)
+		r.add(b.message(transcript.RoleUser, transcript.FormatResponses, v))
+		r.items = append(r.items, itemNote{typ: "message"})
+	case jsonspan.Array:
+		r.Messages, r.body.Elements = r.sized(s)
+		var it item
+		for range s.c.Items {
+			s.item(&it)
+			if s.c.Err() != nil {
+				return
+			}
+			msg, element, note := b.item(&it)
+			r.add(msg, element)
+			r.items = append(r.items, note)
+		}
+		r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
+	default:
+		s.c.Skip()
+		r.hasInput = false
+	}
+}
+
+func (r *ResponsesRequest) add(m transcript.Message, e wire.Element) {
+	r.Messages = append(r.Messages, m)
+	r.body.Elements = append(r.body.Elements, e)
+}
+
+// Hashes returns a hash for each item under which it is known again in the client's
+// next request: cache markers and space do not count, and content that is a string is
+// the same as one text part of type text.
+func (r *ResponsesRequest) Hashes() []transcript.Hash {
+	if !r.isString {
+		return r.body.Hashes()
+	}
+	// The next request has to show this as an item.
+	return []transcript.Hash{ItemHash(r.body.Elements[0].Span.Of(r.body.Data))}
+}
+
+// ItemHash is the hash of one item as [ResponsesRequest.Hashes] has it. The item must be
+// valid JSON; the string that an input may be counts as the item it stands for.
+func ItemHash(raw []byte) transcript.Hash {
+	if len(raw) > 0 && raw[0] == '"' {
+		raw = append(append([]byte(`{"role":"user","content":`), raw...), '}')
+	}
+	return wire.Hash(raw)
+}
+
+// HeadHash is the hash of what stands before the items: instructions and tools.
+func (r *ResponsesRequest) HeadHash() transcript.Hash { return headHash(r.System, r.Tools) }

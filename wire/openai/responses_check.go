@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// idPrefixes is how the ids of item types begin.
+var idPrefixes = map[string]string{
+	"message":          "msg",
+	"reasoning":        "rs",
+	"function_call":    "fc",
+	"custom_tool_call": "ctc",
+	"web_search_call":  "ws",
+}
+
+// Check returns the rules of the Responses wire that the request breaks, in the
+// provider's words: those that folding could break, and those about the names and ids in
+// its items. They are the same for all models.
+//
+// Where part of the conversation lies with the provider, rules about what must have come
+// before are left to it.
+func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
+	c := itemChecker{r: r, calls: make(map[string]*callNote), ids: make(map[string]bool)}
+	if !r.isString {
+		var it item
+		for i, e := range r.body.Elements {
+			// Spans are relative to the element, which is all that is looked at.
+			c.scanner.reset(e.Span.Of(r.body.Data))
+			c.scanner.item(&it)
+			c.item(i, &it)
+		}
+		c.unanswered()
+		c.reasoning()
+	}
+	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
+		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
+	}
+	c.reset(r.body.Data)
+	c.breakpoints(&r.p)
+	return c.found
+}
+
+// CheckAgainst is Check for a request that was made from another one by leaving out
+// items. It also finds items that came behind a reasoning item in before and now stand
+// without it, which the provider knows by their ids.
+func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model) []transcript.Violation {
+	c := checker{found: r.Check(m)}
+	here := make(map[string]bool, len(r.items))
+	for _, n := range r.items {
+		here[n.id] = true
+	}
+	reasoned := before.reasonedBy()
+	for i, n := range before.items {
+		if n.id == "" || !here[n.id] {
+			continue
+		}
+		for _, at := range reasoned[i] {
+			if rs := before.items[at].id; rs != "" && !here[rs] {
+				c.report("reasoning-missing", "input",
+					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", n.id, n.typ, rs)
+			}
+		}
+	}
+	return c.found
+}
+
+type itemChecker struct {
+	checker
+	r     *ResponsesRequest
+	calls map[string]*callNote // by call id
+	order []*callNote
+	ids   map[string]bool
+}
+
+type callNote struct {
+	id, typ string
+	open    int // calls without output
+}
+
+func (c *itemChecker) item(i int, it *item) {
+	path := fmt.Sprintf("input[%d]", i)
+	c.parts(it.parts)
+	c.parts(it.outputs)
+	typ := c.itemType(it)
+	c.id(path, typ, it)
+	switch itemTypes[typ] {
+	case itemMessage:
+		c.message(path, it)
+	case itemCall:
+		c.call(path, typ, it)
+	case itemOutput:
+		c.output(path, typ, it)
+	}
+	if typ == "compaction_trigger" && i != len(c.r.items)-1 {
+		c.report("compaction-trigger-last", path, "The 'compaction_trigger' item must be the final input item.")
+	}
+	c.stored(typ, it)
+}
+
+func (c *itemChecker) id(path, typ string, it *item) {
+	id := c.text(it.id)
+	if id == "" {
+		return
+	}
+	c.atMost(path+".id", id, maxItemID)
+	if prefix := idPrefixes[typ]; prefix != "" && !strings.HasPrefix(id, prefix) {
+		c.report("id-prefix", path+".id", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", path, id, prefix)
+	}
+	if typ == "local_shell_call_output" && !it.callID.given() {
+		return // the id of its call
+	}
+	if c.ids[id] {
+		c.report("item-duplicate", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
+	}
+	c.ids[id] = true
+}
+
+func (c *itemChecker) message(path string, it *item) {
+	switch role := c.text(it.role); role {
+	case "user", "assistant", "system", "developer", "":
+	default:
+		c.report("role-invalid", path+".role",
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", role)
+	}
+	if it.content.kind == jsonspan.Invalid {
+		c.report("parameter-missing", path+".content", "Missing required parameter: '%s.content'.", path)
+	}
+}
+
+func (c *itemChecker) call(path, typ string, it *item) {
+	id := c.text(it.callID)
+	c.atMost(path+".call_id", id, maxItemID)
+	if typ == "function_call" {
+		c.name(path+".name", it.name)
+	}
+	if id == "" {
+		return
+	}
+	n := c.calls[id]
+	if n == nil {
+		n = &callNote{id: id}
+		c.calls[id] = n
+		c.order = append(c.order, n)
+	}
+	n.typ = typ
+	n.open++
+}
+
+// words is a type as the provider's messages say it.
+func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
+
+func (c *itemChecker) output(path, typ string, it *item) {
+	idValue := it.callID
+	if typ == "local_shell_call_output" && !idValue.given() {
+		idValue = it.id
+	}
+	if it.output.kind == jsonspan.Invalid {
+		c.report("parameter-missing", path+".output", "Missing required parameter: '%s.output'.", path)
+	}
+	id := c.text(idValue)
+	n := c.calls[id]
+	switch {
+	case id == "":
+	case n == nil && c.r.Partial():
+	case n == nil || n.typ+"_output" != typ:
+		c.report("tool-result-orphan", "input", "No tool call found for %s with call_id %s.", words(typ), id)
+	case n.open == 0:
+		c.report("tool-result-duplicate", "input",
+			"Duplicate %s for call_id '%s'. Each %s must have exactly one matching %[1]s", typ, id, n.typ)
+	default:
+		n.open--
+	}
+}
+
+// unanswered reports calls without output.
+func (c *itemChecker) unanswered() {
+	for _, n := range c.order {
+		if n.open > 0 {
+			c.report("tool-result-missing", "input", "No tool output found for %s %s.", words(n.typ), n.id)
+		}
+	}
+}
+
+// stored checks that what is only referred to is there to be referred to.
+func (c *itemChecker) stored(typ string, it *item) {
+	id := c.text(it.id)
+	if c.r.Store || id == "" {
+		return
+	}
+	bare := typ == "reasoning" && (!it.encrypted.isString() || it.encrypted.Len() <= len(`""`)) && strings.HasPrefix(id, "rs_")
+	if bare || typ == "item_reference" {
+		c.report("item-not-stored", "input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. "+
+			"Try again with `store` set to true, or remove this item from your input.", id)
+	}
+}
+
+// reasoning checks that behind each reasoning item comes what it was reasoned for.
+func (c *itemChecker) reasoning() {
+	for i, n := range c.r.items {
+		if n.typ != "reasoning" || n.id == "" {
+			continue
+		}
+		if i+1 == len(c.r.items) || c.r.Messages[i+1].Role() != transcript.RoleAssistant {
+			c.report("reasoning-unfollowed", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ResponsesRecorder collects the answer of a streaming Responses request from the bytes
+// that pass by. Write it the response body exactly as it comes, in pieces of any size;
+// it never returns an error, so it can stand in an [io.MultiWriter] or [io.TeeReader]
+// without harm. After the end of the stream ask for the [ResponsesRecorder.Reply].
+//
+// Items are taken from the event that says that they are done, as the server wrote them,
+// so that they can be sent back; for items without such an event from the response that
+// ends the stream. A ResponsesRecorder is not safe for concurrent use.
+type ResponsesRecorder struct {
+	// OnDelta, if set, is called from Write with each piece of the answer. Its index is
+	// that of the item.
+	OnDelta func(model.Delta)
+	// Limit bounds the memory for the answer; zero means [DefaultLimit].
+	Limit int
+
+	stream stream
+	items  []recordedItem
+	id     string
+	model  string
+	last   jsonspan.Value // the response that ended the stream
+	err    *model.APIError
+}
+
+type recordedItem struct {
+	index int
+	id    string
+	raw   []byte
+}
+
+// Write collects what p holds. It always returns len(p) and no error.
+func (r *ResponsesRecorder) Write(p []byte) (int, error) {
+	r.stream.Write(p, r.Limit, r.event)
+	return len(p), nil
+}
+
+// Reply returns the answer after the end of the stream, a message for each item. An
+// error that the provider sent inside the stream is the reply's Err. If the stream broke
+// off or was not what it should be, Reply returns the items that were complete, and an
+// error.
+func (r *ResponsesRecorder) Reply() (model.Reply, error) {
+	r.stream.End(r.event)
+	reply := responsesReply(r.last, r.allItems())
+	reply.ID, reply.Model = cmp.Or(reply.ID, r.id), cmp.Or(reply.Model, r.model)
+	if r.err != nil {
+		reply.Err = r.err
+	}
+	return r.stream.result(reply, r.last != nil)
+}
+
+// Done reports whether the response is over, or the server has sent an error: nothing
+// that belongs to the answer comes any more.
+func (r *ResponsesRecorder) Done() bool { return r.last != nil || r.err != nil }
+
+// allItems returns the recorded items in order, and those which only the last response
+// has.
+func (r *ResponsesRecorder) allItems() [][]byte {
+	items, i := slices.Clone(r.items), 0
+	output := r.last.Get("output")
+	for at := range output.Elements() {
+		it := recordedItem{i, jsonspan.Value(at.Of(output)).Get("id").Text(), at.Of(output)}
+		known := slices.ContainsFunc(items, func(old recordedItem) bool {
+			return old.index == it.index || it.id != "" && old.id == it.id
+		})
+		if !known {
+			items = append(items, it)
+		}
+		i++
+	}
+	slices.SortStableFunc(items, func(a, b recordedItem) int { return cmp.Compare(a.index, b.index) })
+	out := make([][]byte, len(items))
+	for i, it := range items {
+		out[i] = it.raw
+	}
+	return out
+}
+
+func (r *ResponsesRecorder) event(e sse.Event) {
+	v := jsonspan.Value(e.Data)
+	if r.stream.Err != nil || string(v) == "[DONE]" {
+		return
+	}
+	if err := v.Valid(jsonspan.Invalid); err != nil {
+		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
+		return
+	}
+	switch v.Get("type").Text() {
+	case "response.created", "response.in_progress", "response.queued":
+		r.begin(v.Get("response"))
+	case "response.output_item.added":
+		r.added(v)
+	case "response.output_item.done":
+		r.itemDone(v)
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
+		if response := v.Get("response"); response.Kind() == jsonspan.Object {
+			r.last = r.stream.keep([]byte{}, string(response))
+		}
+	case "error":
+		r.err = model.ClassifyError(0, "", bytes.Clone(v))
+	case "response.output_text.delta", "response.refusal.delta":
+		r.show(transcript.KindText, v)
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		r.show(transcript.KindThinking, v)
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		r.show(transcript.KindToolCall, v)
+	}
+}
+
+// begin notes what the first events say, for streams that break off.
+func (r *ResponsesRecorder) begin(response jsonspan.Value) {
+	if r.id == "" {
+		r.id, r.model = response.Get("id").Text(), response.Get("model").Text()
+	}
+}
+
+func (r *ResponsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
+	if text := event.Get("delta").Text(); r.OnDelta != nil && text != "" {
+		r.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
+	}
+}
+
+// added shows the beginning of a tool call.
+func (r *ResponsesRecorder) added(event jsonspan.Value) {
+	item := event.Get("item")
+	if r.OnDelta == nil || item.Kind() != jsonspan.Object {
+		return
+	}
+	msgs, facts := decodeItems([][]byte{bytes.Clone(item)})
+	if !facts.calls {
+		return
+	}
+	if c, ok := msgs[0].Blocks().At(0).(transcript.ToolCall); ok {
+		r.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: event.Get("output_index").Int(), CallID: c.ID, Name: c.Name})
+	}
+}
+
+func (r *ResponsesRecorder) itemDone(event jsonspan.Value) {
+	item := event.Get("item")
+	if item.Kind() != jsonspan.Object {
+		return
+	}
+	raw := r.stream.keep(nil, string(item))
+	if r.stream.Err != nil {
+		return
+	}
+	it := recordedItem{index: event.Get("output_index").Int(), id: item.Get("id").Text(), raw: raw}
+	for i := range r.items {
+		if old := &r.items[i]; old.index == it.index && old.id == it.id {
+			*old = it
+			return
+		}
+	}
+	r.items = append(r.items, it)
+}

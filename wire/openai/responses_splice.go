@@ -1,0 +1,218 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Splice returns the body with the view's messages in place of its own: the sources of
+// the view are indices into Messages. The whole view returns the body itself. Messages
+// of pleat's own are encoded as by [EncodeItems].
+//
+// Everything that the view does not change stays byte for byte, with one repair. The
+// provider knows items by their id and refuses one that came behind a reasoning item if
+// that reasoning item is missing. So where a view leaves out a reasoning item, the items
+// that it shows of the same answer lose their ids; without them they are as good as
+// written by the client. Item types whose id is needed keep it:
+// [ResponsesRequest.CheckAgainst] says when that is illegal.
+//
+// The reverse, a reasoning item whose following item is left out, is not repaired:
+// [ResponsesRequest.Check] finds it.
+func (r *ResponsesRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
+
+// SpliceWith is [ResponsesRequest.Splice] with tools added behind the request's own. A
+// request without a list of tools gets one if its tools stand in its input, see
+// [ResponsesRequest.InputTools], else none.
+func (r *ResponsesRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
+		return nil, fmt.Errorf("splice responses request: input is a string: %w", transcript.ErrBadView)
+	}
+	if !v.IsWhole(len(r.Messages)) && !r.isString && r.body.Array.IsZero() {
+		return nil, fmt.Errorf("splice responses request: there is no input: %w", transcript.ErrBadView)
+	}
+	body, view := r.prepare(v)
+	enc := itemEncoder{}
+	out, err := body.Splice(view, func(m transcript.Message) ([]byte, error) {
+		if enc.calls == nil {
+			r.callTypes(&enc)
+		}
+		enc.out = nil
+		err := enc.message(m)
+		return joined(enc.out, err)
+	}, r.addTools(tools)...)
+	if err != nil {
+		return nil, fmt.Errorf("splice responses request: %w", err)
+	}
+	return out, nil
+}
+
+// addTools adds tools to the list of tools, or the list itself where the request's tools
+// stand in its input.
+func (r *ResponsesRequest) addTools(tools []model.Tool) []jsonspan.Edit {
+	listed := r.p.tools.kind == jsonspan.Array
+	inInput := slices.ContainsFunc(r.items, func(n itemNote) bool { return n.typ == typeAdditionalTools })
+	if listed || !inInput || len(tools) == 0 {
+		return r.moreTools(tools, (*writer).responsesTool)
+	}
+	var w writer
+	w.tools(tools, (*writer).responsesTool)
+	if r.p.tools.Len() > 0 { // null
+		return []jsonspan.Edit{{Span: r.p.tools.Span, With: w.b}}
+	}
+	begin := bytes.IndexByte(r.body.Data, '{') + 1
+	with := append(append([]byte(`"tools":`), w.b...), ',') // the input stands somewhere behind
+	return []jsonspan.Edit{{Span: jsonspan.Span{Start: begin, End: begin}, With: with}}
+}
+
+// callTypes tells an encoder which calls of the request are not functions.
+func (r *ResponsesRequest) callTypes(e *itemEncoder) {
+	e.calls = make(map[string]string)
+	for i, m := range r.Messages {
+		if itemTypes[r.items[i].typ] != itemCall {
+			continue
+		}
+		if c, ok := m.Blocks().At(0).(transcript.ToolCall); ok {
+			e.sawCall(c.ID, r.items[i].typ)
+		}
+	}
+}
+
+// prepare adapts a view: texts for items that want more than a string get their form,
+// and items whose reasoning is left out lose their ids.
+func (r *ResponsesRequest) prepare(v transcript.View) (*wire.Body, transcript.View) {
+	lost := r.orphaned(v)
+	body, copied := &r.body, false
+	for i, m := range v.Messages {
+		if m.Source < 0 || m.Source >= len(r.items) {
+			continue
+		}
+		note := r.items[m.Source]
+		wraps := note.form != formString && len(m.Edits) > 0
+		drops := lost[m.Source] && note.id != "" && canLoseID(note.typ)
+		if !wraps && !drops {
+			continue
+		}
+		if !copied {
+			copied = true
+			v.Messages = append([]transcript.ViewMessage(nil), v.Messages...)
+		}
+		edits := append([]transcript.BlockEdit(nil), m.Edits...)
+		if wraps {
+			for k := range edits {
+				edits[k].Text = note.wrap(edits[k].Text)
+			}
+		}
+		if drops && fits(edits, body.Elements[m.Source]) {
+			if body == &r.body {
+				body = &wire.Body{Data: r.body.Data, Array: r.body.Array, Elements: append([]wire.Element(nil), r.body.Elements...)}
+			}
+			edits = anonymous(body, m.Source, edits)
+		}
+		v.Messages[i].Edits = edits
+	}
+	return body, v
+}
+
+// fits reports whether edits name blocks that there are. What does not fit is refused
+// by the splice itself and must not meet the places that anonymous adds.
+func fits(edits []transcript.BlockEdit, e wire.Element) bool {
+	for _, ed := range edits {
+		if ed.Block >= len(e.Places) {
+			return false
+		}
+	}
+	return true
+}
+
+// orphaned says which items came behind a reasoning item that the view leaves out.
+func (r *ResponsesRequest) orphaned(v transcript.View) map[int]bool {
+	shown := make([]bool, len(r.items))
+	for _, m := range v.Messages {
+		if m.Source >= 0 && m.Source < len(shown) {
+			shown[m.Source] = true
+		}
+	}
+	hidden := false
+	for i, n := range r.items {
+		hidden = hidden || n.typ == "reasoning" && !shown[i]
+	}
+	if !hidden { // as nearly always
+		return nil
+	}
+	var lost map[int]bool
+	for i, from := range r.reasonedBy() {
+		for _, at := range from {
+			if shown[i] && !shown[at] {
+				if lost == nil {
+					lost = make(map[int]bool)
+				}
+				lost[i] = true
+			}
+		}
+	}
+	return lost
+}
+
+// reasonedBy gives for each of the model's items the reasoning items that it came
+// behind: the nearest run of them, unless somebody else spoke in between. Tool outputs
+// do not end an answer, for clients put them directly behind their calls.
+func (r *ResponsesRequest) reasonedBy() map[int][]int {
+	var run []int
+	var out map[int][]int
+	inRun := false
+	for i, n := range r.items {
+		switch {
+		case n.typ == "reasoning":
+			if !inRun {
+				run = nil
+			}
+			run, inRun = append(run, i), true
+			continue
+		case n.typ == "compaction": // stands for everything before it
+			run = nil
+		case r.Messages[i].Role() == transcript.RoleAssistant:
+			if len(run) > 0 {
+				if out == nil {
+					out = make(map[int][]int)
+				}
+				out[i] = run
+			}
+		case r.Messages[i].Role() != transcript.RoleTool:
+			run = nil
+		}
+		inRun = false
+	}
+	return out
+}
+
+// canLoseID reports whether items of a type may be sent without an id.
+func canLoseID(typ string) bool {
+	switch typ {
+	case "message", "function_call", "custom_tool_call", "local_shell_call", "shell_call",
+		"apply_patch_call", "web_search_call", "tool_search_call":
+		return true
+	}
+	return false
+}
+
+// anonymous extends edits so that an item loses its id members. To the splice the
+// members of the item look like blocks of one more list, from which some are dropped.
+func anonymous(body *wire.Body, i int, edits []transcript.BlockEdit) []transcript.BlockEdit {
+	e := &body.Elements[i]
+	e.Places = append([]wire.Place(nil), e.Places...)
+	item := jsonspan.Value(e.Span.Of(body.Data))
+	for key, v := range item.Members() {
+		if jsonspan.KeyIs(item, key, "id") {
+			edits = append(edits, transcript.BlockEdit{Block: len(e.Places), Drop: true})
+		}
+		member := jsonspan.Span{Start: e.Span.Start + key.Start, End: e.Span.Start + v.End}
+		e.Places = append(e.Places, wire.Place{Whole: member, List: listMembers})
+	}
+	return edits
+}

@@ -1,0 +1,145 @@
+package openai
+
+import (
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Reading is done in two steps. Scanning passes over a message once and notes where its
+// members are and of what kind, whatever they are; nothing is refused that is JSON.
+// Decoding and checking then look at the notes. Members may come in any order, so that
+// nothing can be decided while passing by: content often stands before type and role.
+
+// value is a JSON value that was passed over. Its kind is Invalid if there is none.
+type value struct {
+	jsonspan.Span
+	kind jsonspan.Kind
+}
+
+// given reports whether the value is there and says something. Clients send null for
+// members they have nothing to say about.
+func (v value) given() bool { return v.kind != jsonspan.Invalid && v.kind != jsonspan.Null }
+
+// isString reports whether the value is a string.
+func (v value) isString() bool { return v.kind == jsonspan.String }
+
+// scanner walks a JSON text.
+type scanner struct {
+	data []byte
+	c    jsonspan.Cursor
+}
+
+func (s *scanner) reset(data []byte) {
+	s.data = data
+	s.c.Reset(data, jsonspan.Limits{})
+}
+
+// value passes over the value at the cursor.
+func (s *scanner) value() value {
+	kind := s.c.Kind()
+	return value{s.c.Skip(), kind}
+}
+
+// since returns the value that began at start and has just been walked through.
+func (s *scanner) since(start int, kind jsonspan.Kind) value {
+	return value{jsonspan.Span{Start: start, End: s.c.Pos()}, kind}
+}
+
+// text returns the decoded text of a string, of anything else nothing.
+func (s *scanner) text(v value) string {
+	if !v.isString() {
+		return ""
+	}
+	return jsonspan.Text(s.data, v.Span)
+}
+
+// raw returns the value's bytes, sharing their memory.
+func (s *scanner) raw(v value) string { return jsonspan.View(s.data, v.Span) }
+
+// content returns a string as block content that shares its memory. Other kinds of
+// values are content too: their JSON text.
+func (s *scanner) content(v value) transcript.Content {
+	switch {
+	case v.isString():
+		return transcript.Literal(s.raw(v))
+	case v.given():
+		return transcript.Plain(s.raw(v))
+	}
+	return transcript.Content{}
+}
+
+// number returns an integer; of anything else 0.
+func (s *scanner) number(v value) int {
+	if v.kind != jsonspan.Number {
+		return 0
+	}
+	return jsonspan.Value(v.Of(s.data)).Int()
+}
+
+// part is an element of a list of content parts.
+type part struct {
+	whole  value
+	typ    value
+	text   value // of text, input_text, output_text, reasoning_text and summary_text
+	said   value // the refusal
+	url    value // of image_url and input_image
+	detail value
+	marked bool // it carries an explicit cache breakpoint
+
+	stdout, stderr, outcome value // of a shell_call_output
+}
+
+// parts passes over content, which is text or a list of parts, and appends the parts to
+// buf.
+func (s *scanner) parts(buf []part) (value, []part) {
+	start, kind := s.c.Pos(), s.c.Kind()
+	for range s.c.Items {
+		buf = append(buf, s.part())
+	}
+	return s.since(start, kind), buf
+}
+
+func (s *scanner) part() part {
+	var p part
+	start, kind := s.c.Pos(), s.c.Kind()
+	for key := range s.c.Fields {
+		switch key {
+		case "type":
+			p.typ = s.value()
+		case "text":
+			p.text = s.value()
+		case "refusal":
+			p.said = s.value()
+		case "image_url": // an object on the Chat wire, a string on the Responses one
+			s.imageURL(&p)
+		case "detail":
+			p.detail = s.value()
+		case "prompt_cache_breakpoint":
+			p.marked = s.value().given()
+		case "stdout":
+			p.stdout = s.value()
+		case "stderr":
+			p.stderr = s.value()
+		case "outcome":
+			p.outcome = s.value()
+		}
+	}
+	p.whole = s.since(start, kind)
+	return p
+}
+
+func (s *scanner) imageURL(p *part) {
+	if s.c.Kind() != jsonspan.Object {
+		p.url = s.value()
+		return
+	}
+	p.url = value{}
+	for key := range s.c.Fields {
+		switch key {
+		case "url":
+			p.url = s.value()
+		case "detail":
+			p.detail = s.value()
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func edit(n, message, block int, text string) transcript.View {
+	v := transcript.Whole(n)
+	v.Messages[message].Edits = []transcript.BlockEdit{{Block: block, Text: text, Drop: text == ""}}
+	return v
+}
+
+func TestSpliceRefuses(t *testing.T) {
+	chat, responses := decoders[0], decoders[1]
+	for _, tt := range []struct {
+		name string
+		d    decoder
+		body string
+		view transcript.View
+		want error
+	}{
+		{"a message that is not there", chat, msgs(user), transcript.Whole(2), transcript.ErrBadView},
+		{"messages out of order", chat, msgs(user, user), transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 0}}}, transcript.ErrBadView},
+		{"a block that is not there", chat, msgs(user), edit(1, 0, 1, "x"), transcript.ErrNoSuchBlock},
+		{"dropping content that is a string", chat, msgs(user), edit(1, 0, 0, ""), transcript.ErrNotEditable},
+		{"changing thinking", chat, msgs(`{"role":"assistant","content":"x","reasoning_content":"y"}`), edit(1, 0, 0, "z"), transcript.ErrNotEditable},
+		{"dropping the last part", chat, msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`), edit(1, 0, 0, ""), transcript.ErrBadView},
+		{"changing reasoning", responses, input(asks, rs1, says), edit(3, 1, 0, "z"), transcript.ErrNotEditable},
+		{"changing an opaque item", responses, input(asks, trigger), edit(2, 1, 0, "z"), transcript.ErrNotEditable},
+		{"changing a screenshot", responses, input(`{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot"}}`), edit(1, 0, 0, "z"), transcript.ErrNotEditable},
+		{"leaving out input that is a string", responses, `{"input":"x"}`, transcript.View{}, transcript.ErrBadView},
+		{"adding to input that is a string", responses, `{"input":"x"}`, transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.User("y")}}}, transcript.ErrBadView},
+		{"adding to no input", responses, `{"previous_response_id":"r"}`, transcript.View{Messages: []transcript.ViewMessage{{Source: -1, Made: transcript.User("y")}}}, transcript.ErrBadView},
+		{"a made message of nothing", chat, msgs(user), transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.Assistant()}}}, transcript.ErrBadView},
+		{"a block behind the id", responses, input(asks, rs1, says), transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: 2, Edits: []transcript.BlockEdit{{Block: 1, Text: "x"}}}}}, transcript.ErrNoSuchBlock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := tt.d.decode([]byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := r.Splice(tt.view); !errors.Is(err, tt.want) {
+				t.Errorf("got %s, %v; want %v", out, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSpliceForms(t *testing.T) {
+	const (
+		patch = `{"type":"apply_patch_call","call_id":"p","operation":{"type":"update_file","path":"a.go","diff":"@@ long"}}`
+		shell = `{"type":"local_shell_call","call_id":"s","action":{"type":"exec","command":["cat","long"],"env":{}}}`
+		local = `{"type":"local_shell_call_output","id":"s","output":"long"}`
+	)
+	for _, tt := range []struct {
+		name, item, want string
+	}{
+		{"a patch", patch, strings.ReplaceAll(patch, "@@ long", "stub")},
+		{"a shell call", shell, strings.ReplaceAll(shell, `["cat","long"]`, `["stub"]`)},
+		{"a shell's output", local, strings.ReplaceAll(local, "long", "stub")},
+	} {
+		r, err := DecodeResponses([]byte(input(asks, tt.item)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.Splice(edit(2, 1, 0, "stub"))
+		if want := input(asks, tt.want); err != nil || string(out) != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, out, want)
+		}
+	}
+	r, _ := DecodeResponses([]byte(`{"input" : "long", "x":1}`))
+	if out, err := r.Splice(edit(1, 0, 0, "stub")); err != nil || string(out) != `{"input" : "stub", "x":1}` {
+		t.Errorf("string input: %s, %v", out, err)
+	}
+}
+
+// A made result of several kinds, in the place of what was there.
+func TestSpliceMadeRound(t *testing.T) {
+	r, err := DecodeChat([]byte("{\"messages\": [\n  " + user + ",\n  " + user + "\n]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{
+		{Source: 0},
+		{Source: -1, Made: transcript.Assistant(transcript.Call("a", "f", "{}"), transcript.Call("b", "f", "{}"))},
+		{Source: -1, Made: transcript.Results(transcript.Result("a", "1"), transcript.Result("b", "2"))},
+		{Source: 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := DecodeChat(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := back.Check(model.Model{}); len(v) > 0 || len(back.Messages) != 5 {
+		t.Errorf("%v\n%s", v, out)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	const second = "decode chat request: messages[1]: invalid JSON at offset 30"
+	if _, err := DecodeChat([]byte(`{"messages":[{"role":"user"},{x}]}`)); err == nil || !strings.HasPrefix(err.Error(), second) {
+		t.Errorf("got %v, want %s", err, second)
+	}
+	for _, tt := range []struct{ body, want string }{
+		{`{"messages":[`, "invalid JSON at offset 13"},
+		{`{"model":"m"}`, "no "},
+		{`[]`, "no "},
+		{`{"messages":"x","input":7}`, "no "},
+		{`{"messages":[` + strings.Repeat("[", 600), "nested too deep at offset"},
+		{`{"tools":[},"messages":[]}`, "tools: invalid JSON at offset 10"},
+	} {
+		for _, d := range decoders {
+			if _, err := d.decode([]byte(tt.body)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %.40s: got %v, want %s", d.name, tt.body, err, tt.want)
+			}
+		}
+	}
+}
+
+// Tools that stand in the input are found, and others can be added beside them.
+func TestInputTools(t *testing.T) {
+	const input = `"input":[{"type":"additional_tools","role":"developer","tools":[{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]},{"type":"web_search"}]},{"role":"user","content":"Go."}]`
+	more := []model.Tool{{Name: "look", Schema: `{"type":"object"}`}}
+	const list = `[{"type":"function","name":"look","parameters":{"type":"object"},"strict":false}]`
+	for _, tt := range []struct{ body, want string }{
+		{`{"model":"m",` + input + `}`, `{"tools":` + list + `,"model":"m",` + input + `}`},
+		{` { ` + input + `,"tools":null}`, ` { ` + input + `,"tools":` + list + `}`},
+		{`{` + input + `,"tools":[]}`, `{` + input + `,"tools":` + list + `}`},
+		{`{"input":"Go."}`, `{"input":"Go."}`},
+	} {
+		r, err := DecodeResponses([]byte(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range r.InputTools() {
+			names = append(names, tool.Name)
+		}
+		if got := strings.Join(names, " "); got != "exec web_search" && len(r.Messages) > 1 {
+			t.Errorf("tools of %s: %s", tt.body, got)
+		}
+		got, err := r.SpliceWith(transcript.Whole(len(r.Messages)), more)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s\nbecomes %s\nwant    %s\nerror   %v", tt.body, got, tt.want, err)
+		}
+	}
+}
