@@ -28,7 +28,7 @@ func TestPoliciesWithModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := always("The model's own words.")
 			s := open(t, store.NewMemory(), &pleat.Options{
-				Policy: policy(t, tt.name), Model: model.Model{ID: "m", Window: 200_000},
+				Policy: named(t, tt.name), Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
 			})
 			digestible(t, s, 24)

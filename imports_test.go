@@ -42,13 +42,16 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
+	"fold":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
 	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "search", "store", "transcript"},
 
+	"fold/lever": {"fold", "internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"policy":     {"fold", "fold/lever"},
+
 	"": {
-		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "recall", "store", "tokens",
+		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 
@@ -68,14 +71,14 @@ var imports = map[string][]string{
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "model", "recall", "tokens", "transcript"},
 	"proxy": {
-		"", "fold", "internal/conv", "internal/jsonspan", "model", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
+		"", "fold", "fold/lever", "internal/conv", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
 	},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "eval", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "eval", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 	"eval": {
-		"", "digest", "fold", "model", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
+		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
 		"wire/openai",
 	},
 

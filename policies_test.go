@@ -10,14 +10,15 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func policy(t testing.TB, name string) fold.Policy {
+func named(t testing.TB, name string) fold.Policy {
 	t.Helper()
-	p, err := fold.PolicyByName(name)
+	p, err := policy.ByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func countWith(lines []string, text string) int {
 
 func TestPolicyNames(t *testing.T) {
 	var names []string
-	for _, p := range fold.Policies() {
+	for _, p := range policy.All() {
 		names = append(names, p.Name)
 		if p.Doc == "" {
 			t.Errorf("policy %s says nothing about itself", p.Name)
@@ -67,7 +68,7 @@ func TestPolicyNames(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := fold.PolicyByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
+	if _, err := policy.ByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
 		t.Errorf("unknown policy: %v", err)
 	}
 }
@@ -75,7 +76,7 @@ func TestPolicyNames(t *testing.T) {
 // The book masks all but three results when red, and only summarizes when that is not
 // enough.
 func TestPolicyBook(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "book"), Budget: fold.Budget{Window: 8_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "book"), Budget: fold.Budget{Window: 8_000}})
 	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestPolicyBook(t *testing.T) {
 
 // threshold replaces all but the newest eight messages by a pair, at 75 % of 60,000.
 func TestPolicyThreshold(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "threshold")})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "threshold")})
 	if l := s.Snapshot().Limits; l.Window != 60_000 || l.Red != 45_000 {
 		t.Errorf("limits = %+v", l)
 	}
@@ -131,7 +132,7 @@ func TestPolicyThreshold(t *testing.T) {
 func TestPolicyThreeLayer(t *testing.T) {
 	files := make(map[string]int)
 	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy:    policy(t, "three-layer"),
+		Policy:    named(t, "three-layer"),
 		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
 	})
 	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
@@ -161,7 +162,7 @@ func TestPolicyThreeLayer(t *testing.T) {
 func TestPolicyFourLever(t *testing.T) {
 	files := make(map[string]int)
 	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy:    policy(t, "four-lever"),
+		Policy:    named(t, "four-lever"),
 		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
 	})
 	long := strings.Repeat("output\n", 5_000) // 35,000 characters
@@ -200,7 +201,7 @@ func TestPolicyFourLever(t *testing.T) {
 }
 
 func TestSpillMarker(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "four-lever")})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-lever")})
 	long := strings.Repeat("x", 50_000)
 	err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{}`)), transcript.Results(transcript.Result("a", long)))
 	if err != nil {
@@ -213,7 +214,7 @@ func TestSpillMarker(t *testing.T) {
 }
 
 func TestPolicyFourLayer(t *testing.T) {
-	p := policy(t, "four-layer")
+	p := named(t, "four-layer")
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 100_000, Output: fold.Tokens(10_000)}})
 	if l := s.Snapshot().Limits; l.Red != 77_000 {
 		t.Errorf("red = %d, want window − output − 13,000", l.Red)
@@ -244,7 +245,7 @@ func TestPolicyFourLayer(t *testing.T) {
 }
 
 func TestPolicyFourLayerBudget(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
 	calls, results := []transcript.Block{}, []transcript.ToolResult{}
 	for i, n := range []int{90_000, 60_000, 80_000} {
 		id := fmt.Sprint("c", i)
@@ -263,7 +264,7 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 }
 
 func TestPolicyIdle(t *testing.T) {
-	p := policy(t, "four-layer")
+	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
 	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
@@ -285,7 +286,7 @@ func TestPolicyIdle(t *testing.T) {
 }
 
 func TestPolicyTruncate(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "truncate"), Budget: fold.Budget{Window: 8_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "truncate"), Budget: fold.Budget{Window: 8_000}})
 	for i := range 20 {
 		if err := s.Append(t.Context(), transcript.User(fmt.Sprint("Question ", i))); err != nil {
 			t.Fatal(err)
@@ -302,7 +303,7 @@ func TestPolicyTruncate(t *testing.T) {
 }
 
 func TestPolicyNone(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy(t, "none"), Budget: fold.Budget{Window: 2_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "none"), Budget: fold.Budget{Window: 2_000}})
 	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
 	}

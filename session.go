@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/page"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -103,6 +104,15 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if opts != nil {
 		s.o = *opts
 	}
+	switch {
+	case st == nil:
+		return nil, errors.New("open session: the store is nil: use store.NewMemory() or one that keeps sessions on disk")
+	case key.Session == "":
+		return nil, errors.New("open session: the key has no session name")
+	}
+	if err := s.o.check(); err != nil {
+		return nil, fmt.Errorf("open session %s: %w", key, err)
+	}
 	s.o.fill()
 	s.dig.guard = digest.Guard{O: &s.o.Digest, Now: s.o.Now}
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -126,9 +136,23 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	return s, nil
 }
 
+// check reports options that make no sense.
+func (o *Options) check() error {
+	if err := o.Budget.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	if o.Memory < 0 {
+		return fmt.Errorf("%d bytes of memory", o.Memory)
+	}
+	if o.Policy.IsZero() {
+		return nil
+	}
+	return o.Policy.Check()
+}
+
 func (o *Options) fill() {
-	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
-		o.Policy = fold.DefaultPolicy()
+	if o.Policy.IsZero() {
+		o.Policy = policy.Default()
 	}
 	if o.Tokens == nil {
 		var t tokens.Options
@@ -146,7 +170,7 @@ func (o *Options) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Digest.Fill(o.Policy.Digest.Breaker, o.Model)
+	o.Digest.Fill(o.Policy.Asks().Breaker, o.Model)
 	o.fillBudget()
 }
 
@@ -297,7 +321,7 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.st.MaySpill(n.m, n.shapes, &s.o.Policy, s.limits())
+	spills := s.st.MayFoldAtBirth(n.m, n.shapes, &s.o.Policy, s.limits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err
@@ -324,7 +348,7 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 
 // spill makes the entry for the folds of a message's large results, if there are any.
 func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
-	spilled := s.st.Spills(m, &s.o.Policy, s.limits(), s.st.Recall)
+	spilled := s.st.AtBirth(m, &s.o.Policy, s.limits())
 	if len(spilled) == 0 {
 		return nil, nil
 	}
@@ -340,11 +364,11 @@ func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
 
 // keepFiles writes plain copies of spilled results where the policy wants them.
 func (s *Session) keepFiles(m transcript.Message, folds []*fold.Fold) error {
-	if s.o.WriteFile == nil || s.o.Policy.Spill.Dir == "" {
-		return nil
-	}
 	for _, f := range folds {
-		name := fold.SpillFile(s.o.Policy.Spill.Dir, m.Blocks().At(f.Block).(transcript.ToolResult).CallID)
+		name := f.File
+		if s.o.WriteFile == nil || name == "" {
+			continue
+		}
 		if err := s.o.WriteFile(name, []byte(transcript.BlockText(m.Blocks().At(f.Block)))); err != nil {
 			return fmt.Errorf("keep %s: %w", name, err)
 		}

@@ -53,7 +53,7 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 	if err := s.refresh(ctx); err == nil && s.newestTold() != newest {
 		return // another process has just stored one
 	}
-	if s.o.Policy.Digest.Notes && len(s.st.Notes) > 0 || !s.o.Policy.Digest.Trust && s.st.NotesSayEnough(need.Start, need.End) {
+	if need.Ask.Notes && len(s.st.Notes) > 0 || !need.Ask.AsIs && s.st.NotesSayEnough(need.Start, need.End) {
 		s.keepDigest(ctx, digest.Report{Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus},
 			s.st.SourceHash(need.Start, need.End), "")
 		return
@@ -96,7 +96,7 @@ func (s *Session) unlocked(f func()) {
 // is held. Whether it is worth while is found out in the background too.
 func (s *Session) digestAhead(o fold.PlanOptions) {
 	total := s.st.Parts.Total()
-	if s.o.Digest.NoBackground || !o.Model || s.o.Policy.Digest.Trust || s.dig.flight != nil || s.dig.ctx.Err() != nil ||
+	if s.o.Digest.NoBackground || !o.Model || s.o.Policy.Asks().AsIs || s.dig.flight != nil || s.dig.ctx.Err() != nil ||
 		total < o.Limits.Yellow || total >= s.dig.looked && total-s.dig.looked < o.Limits.Window/20 {
 		return
 	}
@@ -127,7 +127,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		return
 	}
 	j := &digest.Job{
-		Src: src, O: s.o.Digest, How: askOf(s.o.Policy.Digest), Live: s.o.Model, Rates: s.rates(),
+		Src: src, O: s.o.Digest, How: askOf(need.Ask), Live: s.o.Model, Rates: s.rates(),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 	}
 	done := make(chan struct{})
@@ -261,4 +261,9 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 		return s.digests[n]
 	}
 	return digest.Report{Start: f.Start, End: f.End, By: "code"}
+}
+
+// askOf is how a lever wants its digest asked for.
+func askOf(a fold.Ask) digest.Ask {
+	return digest.Ask{Prompt: a.Prompt, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs}
 }

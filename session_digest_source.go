@@ -14,8 +14,8 @@ import (
 func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 	st := s.st
 	src := &digest.Source{
-		Need: digest.Need(want), Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
-		Pins: st.Pins(), Notes: append([]transcript.Note(nil), st.Notes...),
+		Need: digest.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus}, Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
+		Pins: st.Pinned, Notes: append([]transcript.Note(nil), st.Notes...),
 		Said: append([]userwords.Said(nil), st.Words.Said()...),
 	}
 	for n := len(st.Told) - 1; n >= 0; n-- {
@@ -63,9 +63,4 @@ func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 		}
 	}
 	return src, errors.Join(err, st.Contents.Fault())
-}
-
-// askOf is how a policy wants its digests asked for.
-func askOf(d fold.DigestBy) digest.Ask {
-	return digest.Ask{Prompt: d.Prompt, Source: d.Source, Retries: d.Retries, ZeroTemp: d.ZeroTemp, Trust: d.Trust}
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -149,8 +151,8 @@ func TestHooks(t *testing.T) {
 	var seen []fold.Trigger
 	var report pleat.Report
 	decide := pleat.EpochDecision{Veto: true, Pins: []string{"The release is on Friday."}}
-	p := policy(t, "default")
-	p.Pays = true
+	p := named(t, "default")
+	p = policy.Pays(p)
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Hooks: pleat.Hooks{
 		BeforeEpoch: func(_ context.Context, p *fold.Plan) (pleat.EpochDecision, error) {
 			seen = append(seen, p.Trigger)
@@ -306,7 +308,7 @@ func TestPlanOfThinkingAlone(t *testing.T) {
 	if err := s.Append(t.Context(), transcript.User("go"), transcript.Assistant(think, transcript.Say("ok")), transcript.User("next")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Pull(t.Context(), fold.LeverSqueeze)
+	p, err := s.Pull(t.Context(), lever.Aim{}, lever.Squeeze{})
 	if err != nil || p.IsEmpty() || s.Snapshot().Parts.Thinking != 0 {
 		t.Errorf("plan %v, %v: %+v", p, err, s.Snapshot().Parts)
 	}
@@ -367,7 +369,7 @@ func TestPullSnip(t *testing.T) {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 80, 900)
-	p, err := s.Pull(t.Context(), fold.LeverSnip)
+	p, err := s.Pull(t.Context(), lever.Snip{Above: 50, Head: 3, Tail: 47})
 	if err != nil || len(p.Folds) != 1 {
 		t.Fatalf("%v, %v", p, err)
 	}
@@ -396,8 +398,8 @@ func TestStubsWithoutRecall(t *testing.T) {
 
 // However many results a turn brought, none is folded as old before a model has seen it.
 func TestUnseenResultsStay(t *testing.T) {
-	p := policy(t, "default")
-	p.Pays = true
+	p := named(t, "default")
+	p = policy.Pays(p)
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
 	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
@@ -426,8 +428,8 @@ func TestUnseenResultsStay(t *testing.T) {
 
 // A dearer price tier just ahead is reason enough for an epoch, once.
 func TestPriceCliff(t *testing.T) {
-	p := policy(t, "default")
-	p.Pays = true
+	p := named(t, "default")
+	p = policy.Pays(p)
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Model: model.Model{Window: 1_000_000, Prices: []model.Price{
 		{Input: 1, CacheWrite: 1.25, CacheRead: 0.1}, {Above: 200_000, Input: 2, CacheWrite: 2.5, CacheRead: 0.2},
 	}}})
@@ -448,7 +450,7 @@ func TestPriceCliff(t *testing.T) {
 
 // The book's summary has at most 1,000 words, and counts as what it is.
 func TestBookWords(t *testing.T) {
-	s := busy(t, 400, &pleat.Options{Policy: policy(t, "book"), Budget: fold.Budget{Window: 20_000}})
+	s := busy(t, 400, &pleat.Options{Policy: named(t, "book"), Budget: fold.Budget{Window: 20_000}})
 	for _, m := range view(t, s) {
 		if !strings.HasPrefix(m.Text(), "[session summary") {
 			continue
@@ -478,7 +480,7 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := busy(t, 20, &pleat.Options{Recall: tt.recall})
-			if _, err := s.Pull(t.Context(), fold.LeverDigest); err != nil {
+			if _, err := s.Pull(t.Context(), lever.Aim{}, lever.Digest{Keep: 8, Fill: true}); err != nil {
 				t.Fatal(err)
 			}
 			got := allText(view(t, s))

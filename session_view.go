@@ -47,7 +47,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 
 // fitting is the view in force, if it may be sent.
 func (s *Session) fitting() (transcript.View, error) {
-	if s.o.Policy.Guaranteed && s.st.Parts.Total() > s.limits().Max {
+	if s.o.Policy.Fits() && s.st.Parts.Total() > s.limits().Max {
 		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.limits().Max}
 	}
 	s.sent = s.st.Parts.Total()
@@ -84,22 +84,20 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	o.Cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
 	total := s.st.Parts.Total()
 	switch {
-	case len(p.Levers) == 0:
-		return o, false
 	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
 		return o, false // the digest is being written: there is still room to go on meanwhile
 	case total >= o.Limits.Red && (total > o.Limits.Max || !s.st.Settled()):
 		o.Trigger = fold.TriggerRed
 	case s.st.Settled():
 		return o, false
-	case p.Mask.Idle > 0 && turn.Idle >= p.Mask.Idle:
+	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
 	case len(p.EveryTurn) > 0:
 		o.Trigger = fold.TriggerTurn
-	case p.Pays && s.cliff(total, &o):
+	case len(p.WhenItPays) > 0 && s.cliff(total, &o):
 		o.Trigger = fold.TriggerCliff
-	case p.Pays:
-		from, cost := s.st.PayingFrom(p, o.Rates, o.Cold)
+	case len(p.WhenItPays) > 0:
+		from, cost := s.st.PayingFrom(p.Saver(), o.Rates, o.Cold)
 		if cost.Gain <= 0 {
 			return o, false
 		}
@@ -129,7 +127,7 @@ func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
 func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
 	return fold.PlanOptions{
-		Limits: s.limits(), Rates: s.rates(), Recall: s.st.Recall, Echo: s.finder().Again, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
+		Limits: s.limits(), Rates: s.rates(), Echo: s.finder().Again, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
 		Model: model,
 	}
 }
@@ -176,15 +174,15 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 	return p, nil
 }
 
-// Pull opens an epoch with the named levers alone, as far as each of them goes: the way
-// for an agent that has, say, a tool for snipping.
+// Pull opens an epoch with these levers alone, as far as each of them goes: the way for an
+// agent that has, say, a tool for snipping.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
-	o.Trigger, o.Levers = fold.TriggerAsked, levers
+	o.Trigger, o.Steps = fold.TriggerAsked, levers
 	p, err := s.epoch(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("pull %v in session %s: %w", levers, s.key, err)
+		return nil, fmt.Errorf("pull %s in session %s: %w", fold.Steps(levers), s.key, err)
 	}
 	return p, nil
 }
@@ -220,7 +218,7 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	if err != nil {
 		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
 	}
-	if p.IsEmpty() || p.After > o.Limits.Max && s.o.Policy.Guaranteed {
+	if p.IsEmpty() || p.After > o.Limits.Max && s.o.Policy.Fits() {
 		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max})
 	}
 	return s.fitting()
@@ -328,7 +326,7 @@ func (s *Session) store1(ctx context.Context, p *fold.Plan) error {
 // it, where the policy wants that.
 func (s *Session) keepTranscript(p *fold.Plan) error {
 	dir := s.o.Policy.Transcripts
-	digests := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Lever == fold.LeverDigest })
+	digests := slices.ContainsFunc(p.Folds, (*fold.Fold).IsDigest)
 	if s.o.WriteFile == nil || dir == "" || !digests {
 		return nil
 	}
@@ -353,7 +351,7 @@ func (s *Session) keepTranscript(p *fold.Plan) error {
 func (s *Session) after(ctx context.Context, p *fold.Plan) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
-		if f.Lever == fold.LeverDigest {
+		if f.IsDigest() {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 		}

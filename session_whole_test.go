@@ -7,14 +7,15 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // The meter knows what the whole transcript would take, as a session without folds shows.
 func TestSnapshotWhole(t *testing.T) {
 	msgs := pleattest.Transcripts{}.Make(7)
-	whole := func(policy string) fold.Snapshot {
-		p, err := fold.PolicyByName(policy)
+	whole := func(name string) fold.Snapshot {
+		p, err := policy.ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,10 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -98,7 +100,7 @@ func TestViewHashesCorpus(t *testing.T) {
 // the views at each budget.
 func corpusHashes(t *testing.T, path string) string {
 	t.Helper()
-	policy, err := fold.PolicyByName("default")
+	p, err := policy.ByName("default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func corpusHashes(t *testing.T, path string) string {
 	for _, budget := range []int{8_000, 20_000, 49_000} {
 		h := newViewHash()
 		for _, msgs := range sessions {
-			h.foldOnce(t, policy, budget, msgs)
+			h.foldOnce(t, p, budget, msgs)
 		}
 		out = append(out, h.String())
 	}
@@ -157,23 +159,23 @@ func readAllSessions(path string) (sessions [][]transcript.Message, err error) {
 // budget, then turn by turn in a window of each size.
 func addViewHashes(t *testing.T, to map[string]string, name string, msgs []transcript.Message) {
 	t.Helper()
-	for _, policy := range fold.Policies() {
+	for _, p := range policy.All() {
 		budgets := []int{8_000, 20_000}
-		if policy.Name == "default" {
+		if p.Name == "default" {
 			budgets = append(budgets, 49_000)
 		}
 		var out []string
 		for _, budget := range budgets {
 			h := newViewHash()
-			h.foldOnce(t, policy, budget, msgs)
+			h.foldOnce(t, p, budget, msgs)
 			out = append(out, h.String())
 		}
 		for _, window := range []int{8_000, 20_000} {
 			h := newViewHash()
-			h.foldLive(t, policy, window, msgs)
+			h.foldLive(t, p, window, msgs)
 			out = append(out, h.String())
 		}
-		to[name+"/"+policy.Name] = strings.Join(out, " ")
+		to[name+"/"+p.Name] = strings.Join(out, " ")
 	}
 }
 
@@ -223,11 +225,12 @@ func (h viewHash) failed(t *testing.T, err error) {
 }
 
 // foldOnce folds a whole conversation to a budget, as "pleat compact" does.
-func (h viewHash) foldOnce(t *testing.T, policy fold.Policy, budget int, msgs []transcript.Message) {
+func (h viewHash) foldOnce(t *testing.T, p fold.Policy, budget int, msgs []transcript.Message) {
 	t.Helper()
 	all := fold.Share(1)
-	policy.Budget.Window, policy.Spill.Window = 0, 0
-	s := openHashed(t, policy, fold.Budget{Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all})
+	p.Budget.Window = 0
+	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
+	s := openHashed(t, p, fold.Budget{Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all})
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}
@@ -237,11 +240,13 @@ func (h viewHash) foldOnce(t *testing.T, policy fold.Policy, budget int, msgs []
 
 // foldLive plays a conversation turn by turn. On the way there is a compaction with a
 // focus, a pin, a note, a pause, an undo and a refusal by the provider. Every view counts.
-func (h viewHash) foldLive(t *testing.T, policy fold.Policy, window int, msgs []transcript.Message) {
+func (h viewHash) foldLive(t *testing.T, p fold.Policy, window int, msgs []transcript.Message) {
 	t.Helper()
 	ctx := t.Context()
-	policy.Pays = policy.Name == "default" && window > 10_000
-	s := openHashed(t, policy, fold.Budget{Window: window, Buffer: fold.Tokens(window / 20), Red: fold.Share(0.8)})
+	if p.Name == "default" && window > 10_000 {
+		p = policy.Pays(p)
+	}
+	s := openHashed(t, p, fold.Budget{Window: window, Buffer: fold.Tokens(window / 20), Red: fold.Share(0.8)})
 	n := len(msgs)
 	for i, m := range msgs {
 		if m.Role() == transcript.RoleAssistant {
@@ -281,15 +286,15 @@ func (h viewHash) interrupt(ctx context.Context, t *testing.T, s *pleat.Session,
 	}
 }
 
-func openHashed(t *testing.T, policy fold.Policy, budget fold.Budget) *pleat.Session {
+func openHashed(t *testing.T, p fold.Policy, budget fold.Budget) *pleat.Session {
 	t.Helper()
-	o := &pleat.Options{Policy: policy, Budget: budget, Model: model.Model{
+	o := &pleat.Options{Policy: p, Budget: budget, Model: model.Model{
 		Prices: []model.Price{{Input: 3, CacheWrite: 3.75, CacheRead: 0.3, Output: 15}},
 	}}
-	if policy.Name == "default" {
+	if p.Name == "default" {
 		o.Check = anthropic.Checker(model.Model{})
 	}
-	if policy.CharsPerToken == 0 {
+	if p.CharsPerToken == 0 {
 		o.Tokens = counter
 	}
 	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "hashes"}, o)

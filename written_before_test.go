@@ -19,8 +19,10 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -87,40 +89,42 @@ func TestWrittenBeforeProxy(t *testing.T) {
 
 // TestWrittenBeforePolicies reads the policies as files and finds what the names mean.
 func TestWrittenBeforePolicies(t *testing.T) {
-	for _, want := range fold.Policies() {
-		var got fold.Policy
-		readJSON(t, filepath.Join("policies", want.Name+".json"), &got)
-		if !reflect.DeepEqual(got, want) {
+	for _, want := range append(policy.All(), customPolicy()) {
+		data, err := os.ReadFile(filepath.Join(writtenBefore, "policies", want.Name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Name == "none" {
+			want.AtRed = fold.Steps{lever.Nothing{}}
+		}
+		got, err := policy.Parse(data)
+		if err != nil {
+			t.Errorf("%s: %v", want.Name, err)
+		} else if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s (-want +got):\n%s", want.Name, cmp.Diff(want, got))
 		}
-	}
-	var got fold.Policy
-	readJSON(t, filepath.Join("policies", "custom.json"), &got)
-	if want := customPolicy(t); !reflect.DeepEqual(got, want) {
-		t.Errorf("custom (-want +got):\n%s", cmp.Diff(want, got))
 	}
 }
 
 // customPolicy is what custom.json says.
-func customPolicy(t *testing.T) fold.Policy {
-	t.Helper()
-	p, err := fold.PolicyByName("four-layer")
-	if err != nil {
-		t.Fatal(err)
-	}
+func customPolicy() fold.Policy {
+	restore := fold.Restore{Files: 2, PerFile: 1_000, Total: 1_500}
+	p := policy.FourLayer()
 	p.Name, p.Doc = "custom", "four layers with other numbers"
 	p.Budget = fold.Budget{Window: 120_000, Output: fold.Tokens(9_000), Yellow: fold.Share(0.5), Red: fold.Share(0.7), Target: fold.Tokens(30_000)}
 	p.CharsPerToken = 3
-	p.Pays = true
-	p.Spill.Chars, p.Spill.Tools, p.Spill.Preview = 12_345, map[string]int{"bash": 6_000}, 777
-	p.Mask.Keep, p.Mask.Min, p.Mask.Idle, p.Mask.Exempt = 5, 99, 90*time.Minute, []string{"read_file"}
-	p.Collapse = fold.Collapse{Rounds: 6, Only: true}
-	p.Snip.Above, p.Snip.Head, p.Snip.Tail = 40, 2, 30
-	p.Digest.Words, p.Digest.Retries = 400, 4
-	p.Restore = fold.Restore{Files: 2, PerFile: 1_000, Total: 1_500}
-	p.Reactive.Tail = 7
+	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Chars, s.Tools, s.Preview = 12_345, map[string]int{"bash": 6_000}, 777 })
+	for _, steps := range []*fold.Steps{&p.EveryTurn, &p.AtRed, &p.OnRefusal, &p.WhenIdle} {
+		*steps = fold.Change(*steps, func(m *lever.Mask) { m.Keep, m.Min, m.Exempt = 5, 99, []string{"read_file"} })
+		*steps = fold.Change(*steps, func(s *lever.Snip) { s.Above, s.Head, s.Tail = 40, 2, 30 })
+		*steps = fold.Change(*steps, func(c *lever.Collapse) { c.Rounds = 6 })
+		*steps = fold.Change(*steps, func(s *lever.Summarize) { s.Words, s.Ask.Retries, s.Restore = 400, 4, restore })
+	}
+	p.OnRefusal = fold.Change(p.OnRefusal, func(s *lever.Summarize) { s.Keep = 7 })
+	p.OnRefusal = fold.Change(p.OnRefusal, func(c *lever.Collapse) { c.Keep = 7 })
+	p.IdleAfter = 90 * time.Minute
 	p.Transcripts = ".kept"
-	return p
+	return policy.Pays(p)
 }
 
 func readJSON(t *testing.T, name string, v any) {

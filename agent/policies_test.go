@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -26,7 +27,7 @@ type policyRun struct {
 
 func runPolicy(t *testing.T, name string) *policyRun {
 	t.Helper()
-	p, err := fold.PolicyByName(name)
+	p, err := policy.ByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult
 	for i, c := range calls {
 		done[i] = make(chan struct{})
 		switch {
-		case compact >= 0 && r.o.Session.Policy.Digest.EndsTurn:
+		case compact >= 0 && r.o.Session.Policy.Asks().EndsTurn:
 			results[i] = transcript.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
 			close(done[i])
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -135,7 +136,7 @@ func TestReadAgainUnchanged(t *testing.T) {
 	for i := range 12 {
 		b.do(t, call("", "calc", `{"expression":"%d+1"}`, i))
 	}
-	if p, err := b.Session().Pull(t.Context(), fold.LeverMask); err != nil || p.IsEmpty() {
+	if p, err := b.Session().Pull(t.Context(), lever.Mask{Keep: 3, Min: 120}); err != nil || p.IsEmpty() {
 		t.Fatalf("nothing was masked: %v", err)
 	}
 	wants(t, b.do(t, read)[0], false, body+"more\n")

@@ -11,7 +11,9 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -24,11 +26,11 @@ import (
 // every policy has, but the source texts of the others know nothing of the kind, and with
 // it their figures for one recall would all be the same.
 func policyArm(name string, recall bool) Arm {
-	p, err := fold.PolicyByName(name)
+	p, err := policy.ByName(name)
 	if err != nil {
 		panic(err) // the names are those of this module
 	}
-	return Arm{Name: name, Doc: p.Doc, Weighs: p.Guaranteed, Summarizes: slices.Contains(p.Levers, fold.LeverDigest), Open: func(ctx context.Context, o Setup) (Method, error) {
+	return Arm{Name: name, Doc: p.Doc, Weighs: p.Fits(), Summarizes: slices.ContainsFunc(p.AtRed, func(l fold.Lever) bool { _, ok := l.(fold.Asker); return ok }), Open: func(ctx context.Context, o Setup) (Method, error) {
 		return openPolicy(ctx, p, recall, o)
 	}}
 }
@@ -55,17 +57,19 @@ func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Metho
 			opts.Budget.Window = o.Budget
 		}
 		opts.System = systemPrompt()
-		p.Pays = p.Guaranteed // what an agent that knows its prices turns on
+		if p.Fits() { // what an agent that knows its prices turns on
+			p = policy.Pays(p)
+		}
 	} else {
 		e.budget = o.Budget
 		all := fold.Share(1)
 		opts.Budget = fold.Budget{Window: o.Budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
 		p.Budget.Window = 0
-		p.Spill.Window = 0 // the budget is not the window in which results were born
-		p.Digest.Tokens = min(p.Digest.Tokens, o.Budget/2)
+		p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 }) // the budget is not the window in which results were born
+		p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Tokens = min(s.Tokens, o.Budget/2) })
 	}
 	opts.Policy = p
-	if p.Guaranteed {
+	if p.Fits() {
 		opts.Check = anthropic.Checker(model.Model{})
 	}
 	e.store = store.NewMemory()

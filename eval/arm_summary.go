@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -89,8 +90,7 @@ func (s *summarizing) summaryRoom() int { return min(s.setup.Budget/2, 8_000) }
 func digestOf(ctx context.Context, msgs []transcript.Message, room int, o Setup) (string, error) {
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "digest"}, &pleat.Options{
 		Policy: fold.Policy{
-			Name: "digest", Levers: []fold.Lever{fold.LeverDigest}, UntilGreen: true,
-			Digest: fold.DigestBy{Whole: true, NoHead: true, Tokens: room, Format: "{summary}"},
+			Name: "digest", FoldHead: true, AtRed: fold.Steps{lever.Digest{Whole: true, Tokens: room, Stub: "{summary}"}},
 		},
 		Budget: fold.Budget{Window: 1 << 30}, Tokens: o.Tokens, Digest: o.Digest,
 		Recall: func(string) string { return "" },
@@ -106,7 +106,7 @@ func digestOf(ctx context.Context, msgs []transcript.Message, room int, o Setup)
 		return "", fmt.Errorf("digest %d messages: %w", len(msgs), err)
 	}
 	for _, f := range plan.Folds {
-		if f.Lever == fold.LeverDigest && f.Stub != "" {
+		if f.IsDigest() && f.Stub != "" {
 			return f.Stub, nil
 		}
 	}

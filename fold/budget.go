@@ -34,7 +34,7 @@ func (l Level) of(window int) int {
 
 // String writes the level as people do: "80%" or "13000".
 func (l Level) String() string {
-	if l.share > 0 {
+	if l.share != 0 {
 		return strconv.FormatFloat(l.share*100, 'g', 6, 64) + "%"
 	}
 	return strconv.Itoa(l.tokens)
@@ -211,4 +211,38 @@ func (l Limits) State(tokens int) State {
 		return Yellow
 	}
 	return Green
+}
+
+// Check reports what makes no sense about the budget.
+func (b Budget) Check() error {
+	if b.Window < 0 {
+		return fmt.Errorf("a window of %d tokens", b.Window)
+	}
+	for _, l := range []struct {
+		name string
+		Level
+	}{{"output", b.Output}, {"buffer", b.Buffer}, {"yellow", b.Yellow}, {"red", b.Red}, {"target", b.Target}} {
+		if l.tokens < 0 || l.share < 0 || l.share > 1 {
+			return fmt.Errorf("%s at %s is not within the window", l.name, l.Level)
+		}
+	}
+	return nil
+}
+
+// Or fills the fields that b leaves open from c.
+func (b Budget) Or(c Budget) Budget {
+	if b.Window == 0 {
+		b.Window = c.Window
+	}
+	pick := func(l *Level, d Level) {
+		if l.IsZero() {
+			*l = d
+		}
+	}
+	pick(&b.Output, c.Output)
+	pick(&b.Buffer, c.Buffer)
+	pick(&b.Yellow, c.Yellow)
+	pick(&b.Red, c.Red)
+	pick(&b.Target, c.Target)
+	return b
 }

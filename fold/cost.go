@@ -93,9 +93,9 @@ const patience = 2
 //
 // Only what was sent before can be in the cache: what came after the newest answered
 // request is written in any case.
-func (s *Folding) PayingFrom(p *Policy, r model.Rates, cold bool) (int, CacheCost) {
+func (s *Folding) PayingFrom(l Saver, r model.Rates, cold bool) (int, CacheCost) {
 	best, at := CacheCost{}, -1
-	keep, suffix, removed, soon := p.Mask.Keep, 0, 0, 0
+	keep, suffix, removed, soon := l.Keeps(), 0, 0, 0
 	for i := s.Transcript.Len() - 1; i >= max(s.Transcript.Len()-walkBack, 0); i-- {
 		if s.InUse.covered(i) {
 			break // what is folded as a stretch has no results left to fold
@@ -106,7 +106,7 @@ func (s *Folding) PayingFrom(p *Policy, r model.Rates, cold bool) (int, CacheCos
 				continue
 			}
 			keep--
-			saves := s.maskSaves(transcript.BlockRef{Message: i, Block: b}, p)
+			saves := l.Saves(s, transcript.BlockRef{Message: i, Block: b})
 			switch {
 			case i >= s.asked || saves == 0:
 			case keep >= 0:
@@ -132,18 +132,4 @@ func (s *Folding) PayingFrom(p *Policy, r model.Rates, cold bool) (int, CacheCos
 		return -1, CacheCost{}
 	}
 	return at, best
-}
-
-// maskSaves is how many tokens masking a result takes out of the view; 0: it may not be
-// masked, or is as good as.
-func (s *Folding) maskSaves(ref transcript.BlockRef, p *Policy) int {
-	f := &s.Facts[ref.Message].Blocks[ref.Block]
-	if int(f.Chars) < p.Mask.Min || !s.maskable(ref, p, s.InUse) {
-		return 0
-	}
-	tokens := int(f.Tokens)
-	if old := s.InUse.blocks[ref]; old != nil {
-		tokens = old.After
-	}
-	return max(tokens-stubTokens, 0)
 }

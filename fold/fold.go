@@ -1,27 +1,9 @@
 package fold
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
-)
-
-// Lever names what proposed a fold.
-type Lever string
-
-// The levers, cheap first.
-const (
-	LeverSpill     Lever = "spill"     // a large result, before it is first sent
-	LeverSupersede Lever = "supersede" // a result that a later one made stale
-	LeverCollapse  Lever = "collapse"  // a closed stretch of rounds, to one line
-	LeverMask      Lever = "mask"      // an old result
-	LeverSnip      Lever = "snip"      // the middle of a very long conversation
-	LeverDigest    Lever = "digest"    // the oldest turns
-	LeverSqueeze   Lever = "squeeze"   // whatever it takes to fit
-	LeverTruncate  Lever = "truncate"  // the oldest half, without a word (a baseline)
-	LeverPin       Lever = "pin"       // nothing: the stub holds pins that no page holds
 )
 
 // Fold is one recorded decision: what is replaced, by what, and why. Folds are data.
@@ -29,7 +11,7 @@ const (
 type Fold struct {
 	ID     int    `json:"id"`     // counted from 1 within the session
 	Handle string `json:"handle"` // address of what was folded; see Session.Unfold
-	Lever  Lever  `json:"lever"`
+	Lever  string `json:"lever"`  // name of the lever that proposed it
 	Reason string `json:"reason"`
 
 	// Messages Start ≤ i < End are meant: all of them if Block is negative, else only
@@ -46,6 +28,8 @@ type Fold struct {
 	Ack string `json:"ack,omitempty"`
 	// By says who wrote the narrative of a page: "model" or "code". Empty: it is no page.
 	By string `json:"by,omitempty"`
+	// File is where a plain copy of it was written, relative to the session's folder.
+	File string `json:"file,omitempty"`
 
 	Before int             `json:"tokens_before"`
 	After  int             `json:"tokens_after"`
@@ -55,6 +39,9 @@ type Fold struct {
 	Parts  Parts           `json:"parts"` // what After is made of
 }
 
+// IsDigest reports whether the fold is a digest of turns: pleat's, or a model's summary.
+func (f *Fold) IsDigest() bool { return f.Lever == "digest" || f.Lever == "summarize" }
+
 // whole reports whether the fold replaces whole messages.
 func (f *Fold) whole() bool { return f.Block < 0 }
 
@@ -62,56 +49,5 @@ func (f *Fold) ref() transcript.BlockRef {
 	return transcript.BlockRef{Message: f.Start, Block: f.Block}
 }
 
-// stub is what a folded block's placeholder is made from.
-type stub struct {
-	tool, args string
-	outcome    string // "exit 1", "failed: first error line"
-	ok         bool   // it went well, which the arguments make room for: the call still has them
-	lines      int
-	bytes      int
-	handle     string
-	recall     func(handle string) string
-	note       string // what else is to be said, such as what superseded it
-}
-
-// stubTokens is the most a stub may take, its preview aside.
-const stubTokens = 60
-
-const saidOK = "It ended: ok. "
-
-// text renders the stub. It says that the call happened and was used, what it was, how
-// large the result, how it ended, how to get it back, and that the call must not be
-// repeated to see it. There is no clock in it, so that it is the same bytes forever.
-func (s stub) text(count func(string) int) string {
-	for room := 120; ; room -= 30 {
-		var b strings.Builder
-		b.WriteString("[folded: ")
-		b.WriteString(s.tool)
-		if args := text.ClipPath(s.args, room); args != "" {
-			b.WriteString(" ")
-			b.WriteString(args)
-		}
-		fmt.Fprintf(&b, ", %s, %s. ", text.Plural(s.lines, "line"), text.Plural(s.bytes, "byte"))
-		if out := text.Clip(s.outcome, room); out != "" {
-			b.WriteString("It ended: " + out + ". ")
-		}
-		if s.ok {
-			b.WriteString(saidOK)
-		}
-		if s.note != "" {
-			b.WriteString(s.note + ". ")
-		}
-		b.WriteString("Done and seen; do not repeat it to see it")
-		if s.recall != nil && s.handle != "" {
-			b.WriteString(": " + s.recall(s.handle))
-		}
-		b.WriteString("]")
-		text := b.String()
-		if s.ok && room <= 0 && count(text) > stubTokens {
-			text = strings.Replace(text, ". "+saidOK, ". ", 1)
-		}
-		if room <= 0 || count(text) <= stubTokens {
-			return text
-		}
-	}
-}
+// ErrCannotFit: no legal view fits the budget. The error is a *CannotFitError.
+var ErrCannotFit = errors.New("nothing that may be sent fits")

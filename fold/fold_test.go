@@ -52,7 +52,7 @@ func TestStubText(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
-			if n := words(got); n > stubTokens {
+			if n := words(got); n > StubTokens {
 				t.Errorf("%d tokens", n)
 			}
 		})

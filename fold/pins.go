@@ -15,7 +15,7 @@ func (d *Draft) showPins() {
 	if len(d.added) == 0 && !stripped {
 		return
 	}
-	missing := slices.DeleteFunc(slices.Clone(d.s.Pins()), d.shows)
+	missing := slices.DeleteFunc(slices.Clone(d.s.Pinned), d.shows)
 	if len(missing) == 0 {
 		return
 	}
@@ -32,12 +32,13 @@ func (d *Draft) showPins() {
 			at = min(at, f.Start)
 		}
 	}
-	at = d.back(min(max(at, d.head()), d.s.Transcript.Len()-1)) // behind the head where there is more
-	f := d.span(at, at, LeverPin, "pinned, and not on a page")
+	at = d.Back(min(max(at, d.Head()), d.s.Transcript.Len()-1)) // behind the head where there is more
+	f := d.span(at, at)
+	f.Lever, f.Reason = "pin", "pinned, and not on a page"
 	f.Stub = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n" + strings.Join(missing, "\n")
-	f.Parts = Parts{Pins: d.count(f.Stub), Stubs: d.s.Count.CountMessage(transcript.User(""))}
+	f.Parts = Parts{Pins: d.Count(f.Stub), Stubs: d.s.Count.CountMessage(transcript.User(""))}
 	f.After = f.Parts.Total()
-	if d.total+f.After > d.lim.Max {
+	if d.total+f.After > d.Limits.Max {
 		return
 	}
 	d.in.spans = append(d.in.spans, d.add(f))

@@ -3,7 +3,6 @@ package fold
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -93,172 +92,33 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// planOptions is what planning is told beyond the state.
+// PlanOptions is what planning is told beyond the conversation and its folds.
 type PlanOptions struct {
 	Trigger Trigger
 	Limits  Limits
 	Rates   model.Rates
-	Cold    bool
-	From    int // with TriggerPays: fold results from this message on
+	Cold    bool // the provider's cache is cold
+	From    int  // with TriggerPays: fold results from this message on
 	Focus   string
 	Model   bool // a model can be asked for a digest
-	Recall  func(handle string) string
-	Echo    echoes
-	Binds   bool    // the model binds thinking to the bytes before it
-	Child   bool    // the session of a sub-agent
-	Levers  []Lever // exactly these, as far as they go; nil: the policy's
+	Echo    Echoes
+	Binds   bool  // the model binds thinking to the bytes before it
+	Child   bool  // the session of a sub-agent
+	Steps   Steps // exactly these, as far as they go; nil: the policy's
 }
 
-// makePlan chooses folds. The same state gives the same plan. It may read messages from the
-// store, where an error is left for contents.fault, and it remembers what it mined and
-// measured in the conversation, which changes no later plan.
+// Make chooses folds. The same conversation and folds give the same plan. Making one may
+// read messages from the store, where an error is left for Contents.Fault, and remembers
+// what it measured, which changes no later plan.
 func Make(s *Folding, p *Policy, o PlanOptions) *Plan {
-	goal := o.Limits.Target
-	if p.UntilGreen {
-		goal = o.Limits.Red - 1
+	d := newDraft(s, p, o)
+	steps := o.Steps
+	if steps == nil {
+		steps = p.steps(o.Trigger)
 	}
-	if o.Trigger == TriggerRefused {
-		p = p.reactive()
-	}
-	d := newDraft(s, p, o.Limits, goal)
-	if p.Guaranteed {
-		d.goal = max(goal, d.attainable(2*MaxPage))
-	}
-	if o.Trigger == TriggerAsked && !p.UntilGreen {
-		d.goal = min(d.goal, max(d.total/2, d.attainable(MaxPage/2))) // who asks wants room, however much there is
-	}
-	d.focus, d.model, d.recall, d.echo = o.Focus, o.Model, o.Recall, o.Echo
-	d.keepThrashed()
-	switch o.Trigger {
-	case TriggerPays:
-		d.maskFrom(o.From)
-	case TriggerTurn:
-		d.pull(p.EveryTurn, o)
-	case TriggerIdle: // the cache is cold: what only folds results costs nothing
-		d.goal = 0
-		d.pull(slices.DeleteFunc(slices.Clone(p.Levers), func(l Lever) bool { return l != LeverSupersede && l != LeverMask }), o)
-	default:
-		levers := p.Levers
-		if o.Levers != nil {
-			levers = o.Levers
-			if !slices.Contains(levers, LeverDigest) && !slices.Contains(levers, LeverSqueeze) {
-				d.goal = 0 // as far as they go
-			}
-		}
-		d.pull(levers, o)
-	}
-	d.refill()
+	d.pull(steps)
 	d.showPins()
 	return d.plan(o)
-}
-
-// refill shows results again that were masked before a digest made room for them: what
-// is newest is worth most. The epoch rewrites the view anyway.
-func (d *Draft) refill() {
-	if !d.p.Guaranteed || d.p.UntilGreen || d.p.Mask.All || d.p.Mask.Format != "" {
-		return // policies with rules of their own mean them
-	}
-	if !slices.ContainsFunc(d.added, (*Fold).whole) {
-		return // nothing made room
-	}
-	refs := d.results()
-	for i := len(refs) - 1; i >= 0 && d.total < d.goal; i-- {
-		f := d.in.blocks[refs[i]]
-		if f == nil || f.Lever != LeverMask && (f.Lever != LeverSqueeze || f.After > stubTokens) || d.s.isLate(refs[i], d.in) {
-			continue
-		}
-		grow := int(d.s.Facts[f.Start].Blocks[f.Block].Tokens) - f.After
-		if spilled := d.s.born[refs[i]]; spilled != nil {
-			grow = spilled.After - f.After
-		}
-		if d.total+grow > d.goal {
-			return
-		}
-		d.total += grow
-		if delete(d.in.blocks, refs[i]); d.s.born[refs[i]] != nil {
-			d.in.blocks[refs[i]] = d.s.born[refs[i]]
-		}
-	}
-}
-
-// attainable is the smallest goal worth aiming at: what may not be folded, and a third of
-// the room that it leaves, but no more than so many tokens. Below it a page would have no
-// room to say anything.
-func (d *Draft) attainable(most int) int {
-	fixed := d.s.Head.Total() + d.tokensIn(0, d.head())
-	return fixed + min((d.lim.Max-fixed)/3, most)
-}
-
-// reactive is the policy as it is after a refusal: fewer of the newest messages stay.
-func (p *Policy) reactive() *Policy {
-	if p.Reactive.Tail == 0 {
-		return p
-	}
-	r := *p
-	r.Digest.Keep, r.Digest.Whole = p.Reactive.Tail, false
-	if p.Reactive.Format != "" {
-		r.Digest.Format = p.Reactive.Format
-	}
-	return &r
-}
-
-// pull runs levers in order until the view is small enough. Asked for, a digest is made
-// even if there is room. Levers whose policy wants them before every request do not ask
-// about room either.
-func (d *Draft) pull(levers []Lever, o PlanOptions) {
-	for _, l := range levers {
-		always := o.Trigger == TriggerAsked && l == LeverDigest ||
-			l == LeverMask && d.p.Mask.All || l == LeverSnip && d.p.Snip.Format != ""
-		if d.enough() && !always || d.barred(l, o) {
-			continue
-		}
-		switch l {
-		case LeverSupersede:
-			d.supersede()
-		case LeverCollapse:
-			d.collapse()
-		case LeverMask:
-			d.mask()
-		case LeverSnip:
-			d.snip()
-		case LeverDigest:
-			d.digest()
-		case LeverSqueeze:
-			d.squeeze()
-		case LeverTruncate:
-			for before := -1; !d.enough() && d.total != before; {
-				before = d.total
-				d.truncate()
-			}
-		}
-	}
-}
-
-// barred reports whether the policy keeps a lever from running here.
-func (d *Draft) barred(l Lever, o PlanOptions) bool {
-	switch l {
-	case LeverMask, LeverSupersede:
-		return d.p.Mask.ByProvider
-	case LeverSnip:
-		// A digest says the same and more, and keeps as many of the newest turns as fit.
-		byModel := d.p.Snip.Format == "" && slices.Contains(d.p.Levers, LeverDigest) && o.Levers == nil && d.digested()
-		return d.p.Snip.Main && o.Child || byModel
-	case LeverDigest: // collapse takes the place of the automatic digest
-		return d.p.Collapse.Only && d.p.Collapse.Rounds > 0 && o.Trigger != TriggerAsked && o.Trigger != TriggerRefused
-	}
-	return false
-}
-
-// maskFrom folds the old results from message i on: what was found to pay.
-func (d *Draft) maskFrom(i int) {
-	for _, ref := range d.old() {
-		bf := &d.s.Facts[ref.Message].Blocks[ref.Block]
-		if ref.Message < i || int(bf.Chars) < d.p.Mask.Min || !d.maskable(ref) {
-			continue
-		}
-		text, parts := d.stubFor(ref, d.p.Mask.Format, "")
-		d.foldBlock(ref, LeverMask, "old result; folding it saves money", text, parts)
-	}
 }
 
 // plan turns the draft into a plan: folds that a later lever of the same planning made
@@ -288,12 +148,12 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 		}
 	}
 	parts, _ := d.s.RenderedParts(d.in)
-	p.In, p.After, p.Kept = d.in, parts.Total(), d.thrash
+	p.In, p.After, p.Kept = d.in, parts.Total(), d.reread
 	if d.in.Bare != d.s.InUse.Bare {
 		p.bares = p.After < p.Before
 		first = min(first, d.s.InUse.Bare)
 	}
-	p.Cache = cacheCost(o.Rates, p.Before-p.After, d.tokensIn(first, d.s.asked), d.s.expected(), o.Cold)
+	p.Cache = cacheCost(o.Rates, p.Before-p.After, d.TokensIn(first, d.s.asked), d.s.expected(), o.Cold)
 	if p.After > o.Limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", text.Thousands(p.After), text.Thousands(o.Limits.Max))
 	}
@@ -305,7 +165,7 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 // inside a run the provider is asked to drop what does not verify.
 func (d *Draft) unbind(p *Plan) {
 	if n := d.s.Transcript.Len(); n > 0 && d.s.Facts[n-1].Typed {
-		d.setBare(n)
+		d.SetBare(n)
 		return
 	}
 	p.DropThinking = true

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -118,7 +118,7 @@ func benchProxy(b *testing.B, tokens int, kind string) {
 		if kind == "epoch" {
 			size = tokens * 3 / 4
 		}
-		policy, _ := fold.PolicyByName("default")
+		policy, _ := policy.ByName("default")
 		if h, err = NewHandler(&Options{Store: store, Anthropic: serveAt(up.URL), Window: size, Policy: policy}); err != nil {
 			b.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -94,9 +95,8 @@ func (o *Options) fill() error {
 	default:
 		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
 	}
-	if o.Policy.Name == "" && len(o.Policy.Levers) == 0 {
-		o.Policy, _ = fold.PolicyByName("default") // it exists
-		o.Policy.Pays = true
+	if o.Policy.IsZero() {
+		o.Policy = policy.Pays(policy.Default())
 	}
 	if o.Models == nil {
 		o.Models = model.DefaultModels()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -189,10 +190,12 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Memory: 4 << 20, // the client sends everything again anyway
 	}
 	if c.mode.Prefix != "" {
-		o.Policy.Spill.Exempt = slices.Clone(o.Policy.Spill.Exempt)
-		for _, t := range recallTools {
-			o.Policy.Spill.Exempt = append(o.Policy.Spill.Exempt, c.mode.Prefix+t.Name)
-		}
+		o.Policy.AtBirth = fold.Change(o.Policy.AtBirth, func(s *lever.Spill) {
+			s.Exempt = slices.Clone(s.Exempt)
+			for _, t := range recallTools {
+				s.Exempt = append(s.Exempt, c.mode.Prefix+t.Name)
+			}
+		})
 	}
 	if rw.o.Observe != nil {
 		o.Observe = func(e pleat.Event) { rw.o.Observe(c.key, e) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
@@ -112,10 +113,7 @@ func byLever(folds []*fold.Fold) []leverShare {
 		list[i].Before += f.Before
 		list[i].After += f.After
 	}
-	order := []fold.Lever{
-		fold.LeverSpill, fold.LeverSupersede, fold.LeverCollapse, fold.LeverMask, fold.LeverSnip,
-		fold.LeverDigest, fold.LeverSqueeze, fold.LeverTruncate,
-	}
+	order := fold.Steps(lever.All()).Names()
 	slices.SortStableFunc(list, func(a, b leverShare) int {
 		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
 	})

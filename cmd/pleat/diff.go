@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -102,7 +103,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 
 // wholeParts is what the session is made of before anything is folded.
 func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (fold.Parts, error) {
-	opts.Policy, opts.Budget, opts.Observe = fold.Policy{Name: "whole"}, fit(1<<40), nil
+	opts.Policy, opts.Budget, opts.Observe = policy.None(), fit(1<<40), nil
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
 	if err != nil {
 		return fold.Parts{}, err

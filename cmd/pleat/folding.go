@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,9 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -50,7 +51,7 @@ func (f *foldFlags) declare(fs *flag.FlagSet) {
 // --json" prints it.
 func loadPolicy(name string) (fold.Policy, error) {
 	if !strings.ContainsAny(name, `./\`) {
-		p, err := fold.PolicyByName(name)
+		p, err := policy.ByName(name)
 		if err != nil {
 			return p, usageError{err.Error()}
 		}
@@ -60,9 +61,9 @@ func loadPolicy(name string) (fold.Policy, error) {
 	if err != nil {
 		return fold.Policy{}, fmt.Errorf("read policy: %w", err)
 	}
-	var p fold.Policy
-	if err := json.Unmarshal(data, &p); err != nil {
-		return p, fmt.Errorf("read policy %s: %w", name, err)
+	p, err := policy.Parse(data)
+	if err != nil {
+		return p, fmt.Errorf("file %s: %w", name, err)
 	}
 	return p, nil
 }
@@ -93,21 +94,21 @@ func (r *folded) tokens() budgetJSON {
 
 // fold takes the session into a store and folds it to the budget.
 func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Store, flags foldFlags) (*folded, error) {
-	policy, err := loadPolicy(flags.policy)
+	pol, err := loadPolicy(flags.policy)
 	if err != nil {
 		return nil, err
 	}
-	policy.Budget.Window = 0
+	pol.Budget.Window = 0
 	// What is spilled at birth must not depend on this run's budget: the session may be
 	// folded to another one tomorrow, and results that are too large now may fit then.
-	policy.Spill.Window = 0
-	r := &folded{file: f, policy: policy.Name, budget: int(flags.budget)}
+	pol.AtBirth = fold.Change(pol.AtBirth, func(s *lever.Spill) { s.Window = 0 })
+	r := &folded{file: f, policy: pol.Name, budget: int(flags.budget)}
 	opts := f.options()
 	if !flags.request {
 		opts.System, opts.Tools = "", nil
 	}
-	opts.Policy, opts.Budget = policy, fit(r.budget)
-	opts.Tokens = counterFor(policy, f.model)
+	opts.Policy, opts.Budget = pol, fit(r.budget)
+	opts.Tokens = counterFor(pol, f.model)
 	opts.Observe = func(e pleat.Event) {
 		if e.Kind == pleat.EventEpoch {
 			r.warning = e.Plan.Warning

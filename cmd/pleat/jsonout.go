@@ -34,7 +34,7 @@ const (
 	formatLedger   = "pleat/ledger/1"
 	formatSearch   = "pleat/search/1"
 	formatDiff     = "pleat/diff/1"
-	formatPolicies = "pleat/policies/1"
+	formatPolicies = "pleat/policies/2"
 	formatPrices   = "pleat/prices/1"
 	formatSessions = "pleat/sessions/1"
 
@@ -221,7 +221,7 @@ type blockJSON struct {
 
 type foldJSON struct {
 	Handle   string          `json:"handle"`
-	Lever    fold.Lever      `json:"lever"`
+	Lever    string          `json:"lever"`
 	Reason   string          `json:"reason"`
 	Messages [2]int          `json:"messages"`        // first and last, from 1
 	Block    *int            `json:"block,omitempty"` // only this block of the message, from 0
@@ -253,10 +253,10 @@ type anchorJSON struct {
 
 // leverShare is what one lever did.
 type leverShare struct {
-	Lever  fold.Lever `json:"lever"`
-	Folds  int        `json:"folds"`
-	Before int        `json:"tokens_before"`
-	After  int        `json:"tokens_after"`
+	Lever  string `json:"lever"`
+	Folds  int    `json:"folds"`
+	Before int    `json:"tokens_before"`
+	After  int    `json:"tokens_after"`
 }
 
 // diffJSON is what "pleat diff --json" prints.

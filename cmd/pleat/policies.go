@@ -5,7 +5,7 @@ import (
 	"flag"
 	"strings"
 
-	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
 )
 
 var policiesCommand = command{
@@ -24,13 +24,13 @@ pleat plan session.jsonl --policy ./mine.json`,
 		return func(_ context.Context, p *program, args []string) error {
 			switch len(args) {
 			case 0:
-				return p.output(*asJSON, policiesJSON{formatPolicies, fold.Policies()})
+				return p.output(*asJSON, policiesJSON{formatPolicies, policy.All()})
 			case 1:
-				policy, err := fold.PolicyByName(args[0])
+				pol, err := policy.ByName(args[0])
 				if err != nil {
 					return usageError{err.Error()}
 				}
-				return writeJSON(p.stdout, policy)
+				return writeJSON(p.stdout, pol)
 			}
 			return usageError{"policies takes one name"}
 		}

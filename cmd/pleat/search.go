@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -72,7 +72,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 	}
 	defer f.Close()
 	opts := roughly()
-	opts.Policy = fold.Policy{Name: "whole"} // nothing is to be spilled
+	opts.Policy = policy.None() // nothing is to be spilled
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
 	if err != nil {
 		return err

@@ -28,8 +28,8 @@ type BlockFacts struct {
 // counted is a number as facts hold it.
 func counted(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
-// messageFacts is what planning knows of a message.
-type messageFacts struct {
+// MessageFacts is what planning knows of a message.
+type MessageFacts struct {
 	Blocks []BlockFacts
 	Role   transcript.Role
 	Extra  uint32 // tokens of the message beyond those of its blocks
@@ -42,7 +42,7 @@ type messageFacts struct {
 type Conversation struct {
 	Transcript transcript.Transcript
 	Contents   *contents // of t
-	Facts      []messageFacts
+	Facts      []MessageFacts
 	Ledger     ledger.Ledger
 	Words      userwords.Words
 	Index      handles
@@ -83,8 +83,8 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 
 // describe finds the facts. The shapes are the message's own, those that its entry tells if
 // another message stands for it.
-func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape) messageFacts {
-	f := messageFacts{Role: m.Role(), Blocks: make([]BlockFacts, m.Blocks().Len())}
+func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape) MessageFacts {
+	f := MessageFacts{Role: m.Role(), Blocks: make([]BlockFacts, m.Blocks().Len())}
 	_, f.Typed = userwords.TypedText(m)
 	sum := 0
 	for b, blk := range m.Blocks().All() {

@@ -1,0 +1,148 @@
+package fold
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// epochData is a complete answer to "which folds are in force": later epochs do not
+// depend on earlier ones, so undoing is writing an old answer again.
+type EpochData struct {
+	Epoch        int       `json:"epoch"`
+	Messages     int       `json:"messages"` // length of the transcript when it was made
+	Trigger      Trigger   `json:"trigger"`
+	Undo         bool      `json:"undo,omitempty"`
+	Focus        string    `json:"focus,omitempty"`
+	Folds        []*Fold   `json:"folds,omitempty"` // new ones
+	InForce      []int     `json:"in_force"`        // numbers of all folds in force from now on
+	Bare         int       `json:"bare,omitempty"`
+	DropThinking bool      `json:"drop_thinking,omitempty"`
+	Before       int       `json:"tokens_before"`
+	After        int       `json:"tokens_after"`
+	Cache        CacheCost `json:"cache"`
+	Warning      string    `json:"warning,omitempty"`
+	Kept         []string  `json:"kept,omitempty"` // files kept because they were read again after each epoch
+}
+
+// use puts folds made at birth in force. They are of the newest message.
+func (s *Folding) Use(folds []*Fold) {
+	for _, f := range folds {
+		s.keep(f)
+		s.InUse.blocks[f.ref()] = f
+		s.born[f.ref()] = f
+	}
+	s.rebuildLast()
+}
+
+// keep remembers a fold by its number, and its stretch by its handle.
+func (s *Folding) keep(f *Fold) {
+	s.Folds = append(s.Folds, f)
+	if f.whole() {
+		s.Index.Add(f.Hash, transcript.Place{Start: f.Start, End: f.End, Block: -1})
+	}
+}
+
+// enter opens an epoch: exactly the folds it lists are in force, and folds made at birth
+// of messages that came after those it knew.
+func (s *Folding) Enter(d EpochData) error {
+	for _, f := range d.Folds {
+		s.keep(f)
+	}
+	for _, id := range d.InForce {
+		if id < 1 || id > len(s.Folds) {
+			return fmt.Errorf("fold %d of epoch %d is missing: %w", id, d.Epoch, store.ErrCorrupt)
+		}
+	}
+	s.InUse = s.SetOf(d.InForce, d.Bare)
+	s.Epochs = max(s.Epochs, d.Epoch)
+	s.History = append(s.History, d)
+	s.Epoch = 0
+	if at := s.inEffect(); len(at) > 0 {
+		s.Epoch = s.History[at[len(at)-1]].Epoch
+	}
+	if d.Undo {
+		s.Told = nil // the fold that showed it is not wanted
+	}
+	if d.DropThinking {
+		s.Unbound = d.Messages
+	}
+	if d.Cache.PaysAfter > 0 { // else the cache was cold
+		s.spent.rewritten += d.Cache.Rewritten
+	}
+	s.Rebuild()
+	return nil
+}
+
+// setOf makes the set of folds with the given numbers.
+func (s *Folding) SetOf(ids []int, bare int) Folded {
+	in := Folded{blocks: make(map[transcript.BlockRef]*Fold), Bare: bare}
+	for _, id := range ids {
+		f := s.Folds[id-1]
+		if f.whole() {
+			in.spans = append(in.spans, f)
+		} else {
+			in.blocks[f.ref()] = f
+		}
+	}
+	slices.SortFunc(in.spans, byPlace)
+	return in
+}
+
+// inForce lists the numbers of the folds in a set, ascending.
+func (in *Folded) InForce() []int {
+	ids := make([]int, 0, len(in.spans)+len(in.blocks))
+	for _, f := range in.spans {
+		ids = append(ids, f.ID)
+	}
+	for _, f := range in.blocks {
+		ids = append(ids, f.ID)
+	}
+	sort.Ints(ids)
+	return ids
+}
+
+// undone is the record that takes the newest epoch back: what was in force before it,
+// and what was spilled at birth since then.
+func (s *Folding) Undone() (EpochData, bool) {
+	at := s.inEffect()
+	if len(at) == 0 {
+		return EpochData{}, false
+	}
+	d := EpochData{Epoch: s.History[at[len(at)-1]].Epoch, Messages: s.Transcript.Len(), Undo: true, Trigger: TriggerAsked}
+	if len(at) > 1 {
+		prev := s.History[at[len(at)-2]]
+		d.InForce, d.Bare = slices.Clone(prev.InForce), prev.Bare
+	}
+	for _, f := range s.Folds {
+		if s.born[f.ref()] == f && !slices.Contains(d.InForce, f.ID) {
+			d.InForce = append(d.InForce, f.ID)
+		}
+	}
+	slices.Sort(d.InForce)
+	return d, true
+}
+
+// inEffect lists the epochs that were not undone, as places in history.
+func (s *Folding) inEffect() []int {
+	var at []int
+	for i, d := range s.History {
+		if !d.Undo {
+			at = append(at, i)
+		} else if len(at) > 0 {
+			at = at[:len(at)-1]
+		}
+	}
+	return at
+}
+
+// settled reports whether an epoch was opened for the transcript as it is now: then
+// planning again would give up more without anything new to make room for, and the same
+// request would not get the same bytes twice.
+func (s *Folding) Settled() bool {
+	n := len(s.History)
+	return n > 0 && s.History[n-1].Messages == s.Transcript.Len()
+}

@@ -1,0 +1,20 @@
+package lever
+
+import "github.com/pleat-dev/pleat/fold"
+
+// Aim makes the levers after it go on until the view meets the budget's target, where the
+// fixed parts leave room for that. Without it they stop as soon as the view is no longer
+// red. When somebody asked, it aims for half of what there is: whoever asks wants room,
+// however much there is.
+type Aim struct{}
+
+// Name returns "aim".
+func (Aim) Name() string { return "aim" }
+
+// Pull sets the draft's goal.
+func (Aim) Pull(d *fold.Draft) {
+	d.Goal = max(d.Limits.Target, d.Attainable(2*fold.MaxPage))
+	if d.Trigger == fold.TriggerAsked {
+		d.Goal = min(d.Goal, max(d.Tokens()/2, d.Attainable(fold.MaxPage/2)))
+	}
+}

@@ -1,0 +1,159 @@
+package lever
+
+import (
+	"errors"
+
+	"github.com/pleat-dev/pleat/fold"
+)
+
+// Digest folds the oldest turns into one page. Code writes what must survive (the user's
+// words, pins, tasks and the ledger); the rest is written by a model and checked, or by
+// code where no model can be asked.
+type Digest struct {
+	Keep    int          `json:"keep,omitempty"`  // newest messages that stay
+	Fill    bool         `json:"fill,omitempty"`  // more of them stay where there is room
+	Whole   bool         `json:"whole,omitempty"` // everything is replaced, the newest turns too
+	Tokens  int          `json:"tokens,omitempty"`
+	Words   int          `json:"words,omitempty"` // most words of the text; 0: no such limit
+	Stub    string       `json:"stub,omitempty"`  // {n}, {summary}, {handle}; empty: the page alone
+	Ack     string       `json:"ack,omitempty"`   // assistant message after it; empty: none
+	Restore fold.Restore `json:"restore,omitzero"`
+	Ask     fold.Ask     `json:"ask,omitzero"`
+}
+
+// Name returns "digest".
+func (Digest) Name() string { return "digest" }
+
+// Check refuses numbers that make no sense.
+func (g Digest) Check() error {
+	if g.Keep < 0 || g.Tokens < 0 || g.Words < 0 {
+		return errors.New("keep, tokens and words must not be negative")
+	}
+	return nil
+}
+
+// Asks says how the model is asked.
+func (g Digest) Asks() fold.Ask { return g.Ask }
+
+// Pull folds the oldest turns. Asked for, it does so even if there is room.
+func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
+
+// Ahead is the digest that the next epoch at red will need.
+func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
+	start, room := d.Head(), pageTokens(d, g.Tokens, g.Words)
+	end := digestEnd(d, start, d.Tail(g.Keep), room+d.RestoreRoom(g.Restore)+tokens, g.Fill)
+	return d.NeedOf(start, end, room, g.Ask)
+}
+
+// Summarize replaces turns by a model's text as it came, as the source texts do: it is
+// neither checked nor put beside pleat's page. Where no model can be asked, pleat's page
+// takes its place.
+type Summarize Digest
+
+// Name returns "summarize".
+func (Summarize) Name() string { return "summarize" }
+
+// Check refuses numbers that make no sense.
+func (s Summarize) Check() error { return Digest(s).Check() }
+
+// Asks says how the model is asked.
+func (s Summarize) Asks() fold.Ask { return s.digest().Ask }
+
+// Pull folds turns. Asked for, it does so even if there is room.
+func (s Summarize) Pull(d *fold.Draft) { s.digest().pull(d, s) }
+
+// Ahead returns nil: a text that is taken as it came has to be written for exactly the
+// turns that it replaces.
+func (s Summarize) Ahead(*fold.Draft, int) *fold.Need { return nil }
+
+func (s Summarize) digest() Digest {
+	s.Ask.AsIs = true
+	return Digest(s)
+}
+
+// pull folds under the name of the lever that it is pulled for.
+func (g Digest) pull(d *fold.Draft, l fold.Lever) {
+	if d.Enough() && d.Trigger != fold.TriggerAsked {
+		return
+	}
+	start, end := d.Head(), d.Len()
+	room := fold.PageRoom{Total: pageTokens(d, g.Tokens, g.Words), Files: d.RestoreRoom(g.Restore)}
+	if !g.Whole {
+		end = digestEnd(d, start, d.Tail(g.Keep), room.Total+room.Files, g.Fill)
+	}
+	if end <= start {
+		return // nothing can be folded without cutting a round
+	}
+	const why = "the oldest turns"
+	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs}
+	told := d.Told(end)
+	if told != nil && told.End > end && told.End <= d.Tail(g.Keep) {
+		end = d.Back(told.End) // what it tells need not be shown as well
+	}
+	more := d.Clone()
+	if !d.FoldPage(start, end, l, why, style) {
+		f := d.Span(d.Widened(start), end, l, why)
+		f.Before = d.TokensIn(f.Start, f.End)
+		d.Ask(f, room.Total, g.Ask) // code cannot say it in less; a model may
+		return
+	}
+	written := d.LastAdded()
+	if d.Ask(written, room.Total, g.Ask); d.Asked() || told != nil || !g.Fill || d.Goal-d.Tokens() < d.Goal/10 {
+		return
+	}
+	// The page needed less than it was given: then more of the newest turns can stay.
+	size := written.After + written.After/20
+	if earlier := digestEnd(more, start, more.Tail(g.Keep), size, g.Fill); earlier > start && earlier < end &&
+		more.FoldPage(start, earlier, l, why, style) && more.Tokens() <= d.Goal {
+		d.Take(more)
+	}
+}
+
+// pageTokens is the room for a page: as given, or about half of a small view.
+func pageTokens(d *fold.Draft, tokens, words int) int {
+	if tokens > 0 {
+		return tokens
+	}
+	goal := d.Goal
+	if goal == 0 { // as far as the levers go
+		goal = d.Limits.Target
+	}
+	free := goal - d.Fixed()
+	share := free / 2
+	if d.ByModel() { // a model's text beside what code keeps
+		share = free * 3 / 5
+	}
+	room := max(min(share, fold.MaxPage), 300)
+	if words > 0 {
+		room = min(room, words*4/3) // English words have about that many tokens
+	}
+	return room
+}
+
+// digestEnd picks the place up to which turns are digested: last, or with fill as much
+// earlier as the goal allows, so that as many of the newest turns as possible stay beside a
+// page of so many tokens.
+func digestEnd(d *fold.Draft, start, last, page int, fill bool) int {
+	if !fill {
+		return last
+	}
+	n := d.Len()
+	room := d.Goal - d.Overhead() - d.TokensIn(0, start) - page
+	used := d.TokensIn(last, n)
+	for last > start {
+		prev := d.Back(last - 1)
+		if prev < start {
+			break
+		}
+		cost := d.TokensIn(prev, last)
+		if used+cost > room {
+			break
+		}
+		used += cost
+		last = prev
+	}
+	if last <= start { // everything would fit: then only the older half goes
+		last = d.Back(start + (n-start)/2)
+	}
+	return last
+}

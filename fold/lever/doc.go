@@ -1,0 +1,17 @@
+// Package lever has pleat's levers, one file each. A lever is a value whose fields are its
+// settings; a policy (package policy) is a list of them for each occasion.
+//
+// The cheap ones come first in a policy: [Spill] at birth, then [Supersede], [Collapse] and
+// [Mask], which need no page, then [Snip], [Digest] or [Summarize], which fold turns into
+// one, and [Squeeze] as the last resort. [Aim], [KeepReread] and [Refill] fold nothing by
+// themselves: they say where the others stop, what stays, and what comes back.
+package lever
+
+import "github.com/pleat-dev/pleat/fold"
+
+// All returns one of each lever with its settings at zero: what policy files can name.
+func All() []fold.Lever {
+	return []fold.Lever{
+		Aim{}, KeepReread{}, Spill{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{}, Squeeze{}, Refill{}, Truncate{}, Nothing{},
+	}
+}

@@ -1,0 +1,72 @@
+package lever
+
+import (
+	"errors"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Mask replaces old results by a stub, the oldest first, until the goal is met. The calls
+// stay.
+type Mask struct {
+	Keep   int      `json:"keep,omitempty"`   // newest results that stay
+	Min    int      `json:"min,omitempty"`    // results of fewer characters stay
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay
+	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
+	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
+	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet
+	// ByProvider leaves old results to the provider's own clearing, where the wire has it;
+	// the wire package writes the request's field for it.
+	ByProvider bool `json:"by_provider,omitempty"`
+}
+
+// Name returns "mask".
+func (Mask) Name() string { return "mask" }
+
+// Check refuses negative numbers.
+func (m Mask) Check() error {
+	if m.Keep < 0 || m.Min < 0 {
+		return errors.New("keep and min must not be negative")
+	}
+	return nil
+}
+
+// Pull masks results.
+func (m Mask) Pull(d *fold.Draft) {
+	if m.ByProvider || !m.All && d.Enough() && d.Trigger != fold.TriggerPays {
+		return
+	}
+	why := "old result"
+	if d.Trigger == fold.TriggerPays {
+		why = "old result; folding it saves money"
+	}
+	for _, ref := range old(d, m.Keep, m.Unseen) {
+		if !m.All && d.Enough() && d.Trigger != fold.TriggerPays {
+			return
+		}
+		if ref.Message < d.From || int(d.Facts(ref).Chars) < m.Min || !d.Maskable(ref, m.Exempt) {
+			continue
+		}
+		d.FoldBlock(ref, m, why, d.Stub(ref, m.Stub, ""))
+	}
+}
+
+// Keeps returns Keep.
+func (m Mask) Keeps() int { return m.Keep }
+
+// Saves is what masking a result takes out of the view.
+func (m Mask) Saves(s *fold.Folding, ref transcript.BlockRef) int {
+	return s.MaskSaves(ref, m.Min, m.Exempt)
+}
+
+// old lists the results that may be folded as old ones, oldest first: all but the newest
+// few, and none that no model has seen yet unless those are wanted too.
+func old(d *fold.Draft, keep int, unseen bool) []transcript.BlockRef {
+	refs := d.Results()
+	refs = refs[:max(len(refs)-keep, 0)]
+	for !unseen && len(refs) > 0 && !d.Seen(refs[len(refs)-1].Message) {
+		refs = refs[:len(refs)-1]
+	}
+	return refs
+}

@@ -1,0 +1,12 @@
+package lever
+
+import "github.com/pleat-dev/pleat/fold"
+
+// Nothing folds nothing. It is for policies that mean that.
+type Nothing struct{}
+
+// Name returns "nothing".
+func (Nothing) Name() string { return "nothing" }
+
+// Pull does nothing.
+func (Nothing) Pull(*fold.Draft) {}

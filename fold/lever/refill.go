@@ -1,0 +1,27 @@
+package lever
+
+import "github.com/pleat-dev/pleat/fold"
+
+// Refill shows results again that were masked before a page made room for them, the newest
+// first, as long as the view meets the goal. The epoch rewrites the view anyway.
+type Refill struct{}
+
+// Name returns "refill".
+func (Refill) Name() string { return "refill" }
+
+// Pull takes folds back.
+func (Refill) Pull(d *fold.Draft) {
+	if !d.HasSpan() {
+		return // nothing made room
+	}
+	refs := d.Results()
+	for i := len(refs) - 1; i >= 0 && d.Tokens() < d.Goal; i-- {
+		f := d.Folded(refs[i])
+		if f == nil || f.Lever != (Mask{}).Name() && (f.Lever != (Squeeze{}).Name() || f.After > fold.StubTokens) {
+			continue
+		}
+		if !d.ShowAgain(refs[i]) {
+			return
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package lever
+
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+)
+
+// KeepReread keeps the newest reads of files that the agent has read again after each of
+// the last two epochs: it needs them, and folding them once more costs a round each time.
+type KeepReread struct {
+	Files  int `json:"files"`  // at most so many
+	Tokens int `json:"tokens"` // of a read that is kept
+}
+
+// Name returns "keep-reread".
+func (KeepReread) Name() string { return "keep-reread" }
+
+// Pull marks the reads.
+func (k KeepReread) Pull(d *fold.Draft) {
+	files := rereadFiles(d)
+	for _, f := range files[max(0, len(files)-max(k.Files, 1)):] {
+		d.Reread(f.path)
+		e := d.Ledger().Entry(f.read)
+		if e.Outcome == toolcall.Succeeded && int(d.Facts(e.Result).Tokens) <= max(k.Tokens, 1) {
+			d.Keep(e.Result)
+		}
+	}
+}
+
+// rereadEpochs is after how many epochs in a row a file has to be read again.
+const rereadEpochs = 2
+
+type rereadFile struct {
+	path string
+	read int // number of the newest call that read it
+}
+
+// rereadFiles finds the files that were known before each of the newest epochs and read
+// again after it, oldest first.
+func rereadFiles(d *fold.Draft) []rereadFile {
+	starts := d.EpochStarts(rereadEpochs)
+	if starts == nil {
+		return nil
+	}
+	type seen struct {
+		rereadFile
+		known bool
+		again [rereadEpochs]bool
+	}
+	var table ledger.PathTable
+	files := make(map[int]*seen)
+	var order []*seen
+	led := d.Ledger()
+	for seq := 1; seq <= led.Len(); seq++ {
+		e := led.Entry(seq)
+		if e.Outcome == toolcall.Failed || e.Kind != toolcall.CallRead || len(e.Paths) != 1 {
+			continue
+		}
+		id := table.File(e.Dir, e.Paths[0].Path)
+		f := files[id]
+		if f == nil {
+			f = &seen{rereadFile: rereadFile{path: e.Paths[0].Path}, known: e.Call.Message < starts[0]}
+			files[id] = f
+			order = append(order, f)
+		}
+		f.read = seq
+		for k := len(starts) - 1; k >= 0; k-- {
+			if e.Call.Message >= starts[k] {
+				f.again[k] = true
+				break
+			}
+		}
+	}
+	var out []rereadFile
+	for _, f := range order {
+		if f.known && !slices.Contains(f.again[:], false) {
+			out = append(out, f.rereadFile)
+		}
+	}
+	return out
+}

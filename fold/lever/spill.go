@@ -1,0 +1,151 @@
+package lever
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// Spill folds results that are too large to be sent at all, before a model sees them. A
+// preview stays.
+type Spill struct {
+	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
+	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools
+	Message int            `json:"message,omitempty"` // all results of one message together: the largest go first; 0: no limit
+	Preview int            `json:"preview,omitempty"` // characters that are shown
+	Window  int            `json:"window,omitempty"`  // no result may take more than one part in this many of the window; 0: no such limit
+	Dir     string         `json:"dir,omitempty"`     // folder to which results are written as plain files too
+	Stub    string         `json:"stub,omitempty"`    // {size}, {path}, {preview}, {handle}; empty: pleat's own
+	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled
+}
+
+// Name returns "spill".
+func (Spill) Name() string { return "spill" }
+
+// Check refuses negative numbers.
+func (s Spill) Check() error {
+	if s.Chars < 0 || s.Message < 0 || s.Preview < 0 || s.Window < 0 {
+		return errors.New("chars, message, preview and window must not be negative")
+	}
+	return nil
+}
+
+// Pull does nothing: results are spilled at birth or not at all.
+func (Spill) Pull(*fold.Draft) {}
+
+// MayFold reports whether results of these sizes might be too large: neither characters
+// nor tokens are more than bytes.
+func (s Spill) MayFold(bytes []int, lim fold.Limits) bool {
+	least := math.MaxInt - 1
+	if s.Chars > 0 {
+		least = s.Chars
+	}
+	for _, chars := range s.Tools {
+		if chars > 0 {
+			least = min(least, chars)
+		}
+	}
+	if s.Window > 0 {
+		least = min(least, lim.Window/s.Window/4)
+	}
+	total := 0
+	for _, n := range bytes {
+		if n > least {
+			return true
+		}
+		total += n
+	}
+	return s.Message > 0 && total > s.Message
+}
+
+// Born folds what is too large.
+func (s Spill) Born(b *fold.Birth) {
+	type big struct {
+		block, chars int
+		why          string
+	}
+	var results []big
+	total := 0
+	for block, r := range b.Results() {
+		tool := b.Tool(r)
+		if slices.Contains(s.Exempt, tool) {
+			continue
+		}
+		c := big{block, utf8.RuneCountInString(r.Text()), ""}
+		limit := s.Chars
+		if n, ok := s.Tools[tool]; ok {
+			limit = n
+		}
+		switch {
+		case limit > 0 && c.chars > limit:
+			c.why = fmt.Sprintf("more than %s characters", text.Thousands(limit))
+		case s.Window > 0 && b.Tokens(r) > b.Limits.Window/s.Window:
+			c.why = fmt.Sprintf("more than 1/%d of the window", s.Window)
+		default:
+			total += c.chars
+		}
+		results = append(results, c)
+	}
+	if s.Message > 0 && total > s.Message { // the largest go first
+		order := make([]*big, len(results))
+		for i := range results {
+			order[i] = &results[i]
+		}
+		slices.SortStableFunc(order, func(a, b *big) int { return b.chars - a.chars })
+		for _, c := range order {
+			if total <= s.Message {
+				break
+			}
+			if c.why == "" {
+				c.why = fmt.Sprintf("results of one message above %s characters", text.Thousands(s.Message))
+				total -= c.chars
+			}
+		}
+	}
+	for _, c := range results {
+		if c.why != "" {
+			s.spill(b, c.block, c.why)
+		}
+	}
+}
+
+// spill folds one result.
+func (s Spill) spill(b *fold.Birth, block int, why string) {
+	for i, r := range b.Results() {
+		if i != block {
+			continue
+		}
+		whole, file := r.Text(), ""
+		if s.Dir != "" {
+			file = spillFile(s.Dir, r.CallID)
+		}
+		b.Fold(block, why, file, func(handle string) string {
+			if s.Stub != "" {
+				return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", spillFile(s.Dir, r.CallID),
+					"{preview}", text.ClipRunes(whole, s.Preview), "{handle}", handle)
+			}
+			// The end of an output says how it went, so it gets a quarter of the preview.
+			head, tail := text.ClipRunes(whole, s.Preview*3/4), text.CutEnd(whole, s.Preview/4)
+			return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s", b.Stub(r, handle), head, tail)
+		})
+	}
+}
+
+// spillFile is where a spilled result is kept. Ids come from outside, so only what cannot
+// leave the folder is taken from them.
+func spillFile(dir, callID string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, callID)
+	return path.Join(dir, name+".txt")
+}

@@ -1,0 +1,196 @@
+package lever
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Squeeze finds a view that fits without a model, whatever it takes. What it gives up
+// follows one order: old results, thinking of closed turns, length within long blocks,
+// turns before the newest round, restored files, key lines, ledger detail, the newest
+// round's place in the view, the head. It never gives up the newest words of the user.
+type Squeeze struct {
+	Restore fold.Restore `json:"restore,omitzero"` // on its pages
+}
+
+// Name returns "squeeze".
+func (Squeeze) Name() string { return "squeeze" }
+
+// Fits says that a policy with this lever guarantees views that fit.
+func (Squeeze) Fits() {}
+
+// Pull squeezes.
+func (s Squeeze) Pull(d *fold.Draft) {
+	page, files := pageTokens(d, 0, 0), d.RestoreRoom(s.Restore)
+	older := func(files int) {
+		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), page+files, true), page, files)
+	}
+	gentle := []func(){
+		func() { s.maskOlder(d) },
+		func() { s.dropThinking(d) },
+		func() { s.shorten(d, 1_500) },
+		func() { older(files) },
+		func() { older(0) },
+		func() { s.shorten(d, 500) },
+		func() { s.foldTo(d, d.Newest(), page/2, 0) },
+		func() { s.shorten(d, 120) },
+	}
+	for _, step := range gentle {
+		if d.Enough() {
+			return
+		}
+		step()
+	}
+	// From here on the newest round itself goes: only when nothing else is legal.
+	hard := []func(){
+		func() { s.foldTo(d, d.Newest(), 300, 0) },
+		func() { s.foldTo(d, d.Len(), page/2, 0) },
+		func() { s.foldTo(d, d.Len(), 300, 0) },
+		func() { s.shortenHead(d) },
+		func() { s.fold(d, d.Prompt(), d.Len(), 300, 0) },
+		func() { s.fold(d, d.Prompt(), d.Len(), 0, 0) },
+	}
+	for _, step := range hard {
+		if d.Tokens() <= d.Limits.Max {
+			return
+		}
+		step()
+	}
+}
+
+// maskOlder folds the results before the newest round.
+func (s Squeeze) maskOlder(d *fold.Draft) {
+	newest := d.Newest()
+	for _, ref := range d.Results() {
+		if d.Enough() || ref.Message >= newest {
+			return
+		}
+		if !d.Facts(ref).Fixed && d.Folded(ref) == nil {
+			d.FoldBlock(ref, s, "old result, to fit", d.Stub(ref, "", ""))
+		}
+	}
+}
+
+// dropThinking removes the thinking of turns that ended with the user's newest words.
+// Providers allow that; inside an open turn they do not.
+func (Squeeze) dropThinking(d *fold.Draft) {
+	if at := d.LastTyped(); at > d.Bare() {
+		d.SetBare(at)
+	}
+}
+
+func (s Squeeze) foldTo(d *fold.Draft, end, room, files int) { s.fold(d, d.Head(), end, room, files) }
+
+func (s Squeeze) fold(d *fold.Draft, start, end, room, files int) {
+	if end > start {
+		d.FoldPage(start, end, s, "to fit", fold.PageStyle{
+			Room: fold.PageRoom{Total: max(room, 0), Files: files, Plain: room < 400}, Restore: s.Restore,
+		})
+	}
+}
+
+// shorten cuts the blocks of the messages that are left to about limit tokens each,
+// keeping their beginning and end. The newest words of the user stay.
+func (s Squeeze) shorten(d *fold.Draft, limit int) {
+	last := d.LastTyped()
+	for i := d.Head(); i < d.Len() && !d.Enough(); i++ {
+		if i != last && !d.Covered(i) {
+			s.shortenMessage(d, i, limit)
+		}
+	}
+}
+
+// shortenHead cuts what stands before the first answer, the newest words apart.
+func (s Squeeze) shortenHead(d *fold.Draft) {
+	last := d.LastTyped()
+	for i := range d.Head() {
+		if r := d.Message(i).Role; i != last && r != transcript.RoleSystem && r != transcript.RoleDeveloper {
+			s.shortenMessage(d, i, 60)
+		}
+	}
+}
+
+func (s Squeeze) shortenMessage(d *fold.Draft, i, limit int) {
+	for b := range d.Message(i).Blocks {
+		ref := transcript.BlockRef{Message: i, Block: b}
+		bf := d.Facts(ref)
+		if bf.Fixed || int(bf.Tokens) <= limit {
+			continue
+		}
+		mark := func(cut int) string {
+			if how := d.Recall(bf.Name.String()); how != "" {
+				return fmt.Sprintf("[… %s folded: %s …]", text.Plural(cut, "byte"), how)
+			}
+			return fmt.Sprintf("[… %s folded …]", text.Plural(cut, "byte"))
+		}
+		short := ""
+		switch blk := d.Block(ref).(type) {
+		case transcript.ToolCall:
+			short = shortInput(blk.Input.String(), limit, d.Count, mark)
+		case transcript.Text, transcript.ToolResult:
+			short = shortText(transcript.BlockText(blk), limit, d.Count, mark)
+		}
+		if short != "" {
+			d.FoldBlock(ref, s, "shortened to fit", short)
+		}
+	}
+}
+
+// shortText keeps the beginning and the end of a text, with a mark between them, in at
+// most about limit tokens.
+func shortText(txt string, limit int, count func(string) int, mark func(cut int) string) string {
+	total := max(count(txt), 1)
+	keep := len(txt) * limit / total
+	for keep > 16 {
+		head := text.CutText(txt, keep*2/3)
+		tail := text.CutEnd(txt, keep/3)
+		out := head + "\n" + mark(len(txt)-len(head)-len(tail)) + "\n" + tail
+		if count(out) <= limit {
+			return out
+		}
+		keep = keep * 3 / 4
+	}
+	return mark(len(txt))
+}
+
+// shortInput shortens the long values of a call's input and keeps it valid JSON, because
+// the wires demand that. An input that is no JSON object is shortened as text.
+func shortInput(input string, limit int, count func(string) int, mark func(cut int) string) string {
+	data := []byte(input)
+	var c jsonspan.Cursor
+	c.Reset(data, jsonspan.Limits{})
+	if c.Kind() != jsonspan.Object {
+		if jsonspan.Value(data).Valid(jsonspan.Invalid) != nil {
+			return shortText(input, limit, count, mark)
+		}
+		return string(jsonspan.AppendQuote(nil, mark(len(input))))
+	}
+	var edits []jsonspan.Edit
+	room := max(limit*2, 64) // bytes for each value
+	c.Object()
+	for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
+		kind := c.Kind()
+		span := c.Skip()
+		if span.Len() <= room {
+			continue
+		}
+		short := mark(span.Len())
+		if text, ok := jsonspan.Unquote(span.Of(data)); ok && kind == jsonspan.String {
+			short = shortText(text, room/4, count, mark)
+		}
+		edits = append(edits, jsonspan.Edit{Span: span, With: jsonspan.AppendQuote(nil, short)})
+	}
+	if c.End() != nil {
+		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
+	}
+	out, err := jsonspan.Splice(data, edits)
+	if err != nil || count(string(out)) > 2*limit {
+		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
+	}
+	return strings.Clone(string(out))
+}

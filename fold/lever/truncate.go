@@ -1,0 +1,44 @@
+package lever
+
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Truncate drops the first half without a word, again and again until the goal is met: the
+// baseline to beat. The first message stays where nothing else could legally stand first.
+type Truncate struct{}
+
+// Name returns "truncate".
+func (Truncate) Name() string { return "truncate" }
+
+// Pull drops halves.
+func (t Truncate) Pull(d *fold.Draft) {
+	for before := -1; !d.Enough() && d.Tokens() != before; {
+		before = d.Tokens()
+		t.half(d)
+	}
+}
+
+func (t Truncate) half(d *fold.Draft) {
+	n := d.Len()
+	last := d.LastSpan()
+	cut := last + (n-last)/2
+	start, at := d.Prompt(), cut
+	for at < n && !(d.Safe(at) && d.Message(at).Role == transcript.RoleUser && !hasResult(d, at)) {
+		at++
+	}
+	if at == n {
+		start, at = min(d.Opening(), n), d.Back(cut)
+	}
+	if at > start {
+		d.FoldSpan(d.Span(start, at, t, "the first half"))
+	}
+}
+
+func hasResult(d *fold.Draft, i int) bool {
+	return slices.ContainsFunc(d.Message(i).Blocks, func(b conv.BlockFacts) bool { return b.Kind == transcript.KindToolResult })
+}

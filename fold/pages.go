@@ -1,0 +1,291 @@
+package fold
+
+import (
+	"strconv"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// A Writer writes the pages that stand for folded turns. The session passes one in: this
+// package does not know how a page is written.
+type Writer interface {
+	Page(PageRequest) WrittenPage
+	// Restored writes what comes back beside a summary: files, and the state of tasks.
+	Restored(PageRequest) string
+}
+
+// PageRequest asks for the page that stands for a stretch.
+type PageRequest struct {
+	Start, End int // messages it speaks for
+	Pins       []string
+	Notes      []transcript.Note
+	Focus      string
+	Narrative  *conv.Narrative // a model's, already checked; nil: code writes one
+	Recall     func(handle string) string
+	Handle     string // of the whole stretch
+	Room       PageRoom
+	Restore    Restore
+	Thrash     []string // files that come back first
+}
+
+// PageRoom is how many tokens a page may take.
+type PageRoom struct {
+	Total int
+	Files int  // for restored files, beyond Total
+	Plain bool // user words and ledger only, if there is no room for more
+}
+
+// WrittenPage is a page as a fold shows it.
+type WrittenPage struct {
+	Text  string
+	Parts Parts
+	By    string // who wrote the narrative: "model" or "code"
+}
+
+// Restore says what comes back after a digest.
+type Restore struct {
+	Files   int  `json:"files,omitempty"`    // newest touched files
+	PerFile int  `json:"per_file,omitempty"` // tokens
+	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window
+	State   bool `json:"state,omitempty"`    // todo list, plan, loaded skills, running children
+}
+
+// MaxPage is the most tokens that a page written by code is worth: beyond it the newest
+// turns are worth more.
+const MaxPage = 12_000
+
+// PageStyle is how a lever wants its page.
+type PageStyle struct {
+	Room    PageRoom
+	Restore Restore
+	Words   int    // most words; 0: no such limit
+	Stub    string // format around the page: {n}, {summary}, {handle}; empty: the page alone
+	Ack     string // assistant message after it; empty: none
+	AsIs    bool   // a model's text takes the place of pleat's page
+}
+
+// FoldPage replaces messages start ≤ i < end by a page, if that makes the view smaller.
+func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle) bool {
+	f := d.Span(d.Widened(start), end, l, reason)
+	pg := d.page(f, style)
+	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
+	if style.Stub != "" {
+		f.Stub = Expand(style.Stub, "{n}", strconv.Itoa(f.End-f.Start), "{summary}", pg.Text, "{handle}", f.Handle)
+		f.Parts.Digest += d.Count(f.Stub) - d.Count(pg.Text)
+	}
+	if style.Ack != "" && end < d.Len() { // a conversation must not end on it
+		f.Ack = style.Ack
+		f.Parts.Digest += d.Count(f.Ack)
+	}
+	f.Parts.Stubs += d.s.Count.CountMessage(transcript.User("")) // the message around it
+	return d.FoldSpan(f)
+}
+
+// Page writes the page for a stretch into its fold.
+func (d *Draft) Page(f *Fold, style PageStyle) {
+	pg := d.page(f, style)
+	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
+}
+
+func (d *Draft) page(f *Fold, style PageStyle) WrittenPage {
+	r := PageRequest{
+		Start: f.Start, End: f.End, Pins: d.s.Pinned, Notes: d.s.Notes, Focus: d.Focus, Recall: d.s.Recall, Handle: f.Handle,
+		Room: style.Room, Restore: style.Restore, Thrash: d.reread,
+	}
+	if n := d.Told(f.End); style.AsIs && n != nil && n.End == f.End {
+		whole := n.Text
+		if style.Words > 0 {
+			whole = text.FirstWords(whole, style.Words)
+		}
+		whole = text.JoinSections(whole, d.s.pages.Restored(r))
+		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, "model"}
+	}
+	r.Narrative = d.narrative(f, style)
+	pg := d.s.pages.Page(r)
+	if style.Words > 0 {
+		if short := text.FirstWords(pg.Text, style.Words); short != pg.Text {
+			pg = WrittenPage{short, Parts{Digest: d.Count(short)}, pg.By}
+		}
+	}
+	return pg
+}
+
+// narrative is the model's digest for the page of a stretch, if there is one, the page has
+// room for it, and it is shorter than what the view shows of the stretch.
+func (d *Draft) narrative(f *Fold, style PageStyle) *conv.Narrative {
+	n := d.Told(f.End)
+	if n == nil || style.AsIs || n.Tokens > style.Room.Total*5/6 || n.Tokens > d.TokensIn(f.Start, f.End)*3/4 {
+		return nil
+	}
+	return n
+}
+
+// RestoreRoom is how many tokens restored files may take.
+func (d *Draft) RestoreRoom(r Restore) int {
+	if r.Files == 0 {
+		return 0
+	}
+	free := d.Goal - d.s.Head.Total()
+	return min(r.Files*r.PerFile, r.Total, d.Limits.Window/4, max(free/5, 0))
+}
+
+// A plan that would be better with a model's digest holds a need beside the page that code
+// wrote. The session gets the text, checks it, stores it and plans again; then planning
+// finds it here. A plan whose need nobody answers is complete as it is.
+
+// Narrated takes in a stored digest. A text that was not written for these messages is
+// not used.
+func (s *Folding) Narrated(n conv.Narrative) {
+	if n.Text == "" || n.Start < 0 || n.End > s.Transcript.Len() || n.Start >= n.End || s.SourceHash(n.Start, n.End) != n.Source {
+		return
+	}
+	s.Told = append(s.Told, n)
+	if len(s.Told) > keptNarratives {
+		s.Told = s.Told[1:]
+	}
+}
+
+// keptNarratives is how many digests are remembered: the newest is used, the one before
+// it may be the last that fits a focus.
+const keptNarratives = 4
+
+// Told is the newest digest by a model that a page of messages before end can use; nil if
+// there is none. One that was written with a focus serves only that focus.
+func (d *Draft) Told(end int) *conv.Narrative {
+	for i := len(d.s.Told) - 1; i >= 0; i-- {
+		if n := &d.s.Told[i]; n.Focus == d.Focus && n.Start < end && n.End <= d.Len() {
+			return n
+		}
+	}
+	return nil
+}
+
+// ByModel reports whether a model's digest is there or can be asked for.
+func (d *Draft) ByModel() bool { return d.model || d.Told(d.Len()) != nil }
+
+// leastUpdate is the least number of tokens of new turns for which a digest is asked.
+const leastUpdate = 1_000
+
+// fresh reports whether a digest needs no other beside it: it was written since the last
+// epoch, or tells of nearly everything. Code tells what came after it.
+func (d *Draft) fresh(n *conv.Narrative, end int, ask Ask) bool {
+	if n == nil || ask.AsIs {
+		return n != nil && n.End == end
+	}
+	if n.End >= end || n.Seq > d.s.EpochSeq {
+		return true
+	}
+	missing := 0
+	for i := n.End; i < end; i++ {
+		for b := range d.s.Facts[i].Blocks {
+			missing += int(d.s.Facts[i].Blocks[b].Tokens)
+		}
+	}
+	return missing < leastUpdate
+}
+
+// Ask notes that a model should write the digest of a stretch, whose page has so many
+// tokens. It does nothing if no model can be asked or a recent digest serves.
+func (d *Draft) Ask(f *Fold, page int, ask Ask) {
+	if !d.model || d.fresh(d.Told(f.End), f.End, ask) || f.Before < leastUpdate {
+		return // turns of less than leastUpdate are as short as a digest
+	}
+	d.need = &Need{f.Start, f.End, narrativeRoom(page, ask), d.Focus, ask}
+	if !ask.AsIs {
+		d.need.Room = min(d.need.Room, f.Before*2/3)
+	}
+}
+
+// Asked reports whether a model is to be asked for a digest.
+func (d *Draft) Asked() bool { return d.need != nil }
+
+// NeedOf is the need for a digest of messages start ≤ i < end on a page of so many tokens;
+// nil if a recent digest serves.
+func (d *Draft) NeedOf(start, end, page int, ask Ask) *Need {
+	if end <= start || d.fresh(d.Told(end), end, ask) {
+		return nil
+	}
+	return &Need{Start: start, End: end, Room: narrativeRoom(page, ask), Ask: ask}
+}
+
+// narrativeRoom is how many of a page's tokens are a model's.
+func narrativeRoom(page int, ask Ask) int {
+	if ask.AsIs {
+		return page
+	}
+	return max(page*2/3, 200)
+}
+
+// NeedAhead is the digest that the next epoch will need when it comes at red; nil if the
+// levers before it will be enough.
+func (s *Folding) NeedAhead(p *Policy, o PlanOptions) *Need {
+	o.Trigger = TriggerRed
+	d := newDraft(s, p, o)
+	ahead, before := max(o.Limits.Red-d.total, 0), d.total
+	for _, l := range p.AtRed {
+		a, ok := l.(Asker)
+		switch {
+		case d.done:
+			return nil
+		case !ok:
+			goal := d.Goal
+			d.Goal = 0 // as far as it goes
+			if l.Pull(d); d.Goal == 0 {
+				d.Goal = goal
+			}
+		case d.total+ahead*d.total/max(before, 1) <= d.Goal: // what comes until red will shrink as much
+			return nil
+		default:
+			return a.Ahead(d, ahead)
+		}
+	}
+	return nil
+}
+
+// NotesSayEnough reports whether the agent's notes, the user's words and the ledger name
+// nearly everything that the assistant spoke of more than once in a stretch: then a
+// summary would only repeat them.
+func (s *Folding) NotesSayEnough(start, end int) bool {
+	if len(s.Notes) == 0 {
+		return false
+	}
+	told := make(map[uint64]bool)
+	tell := func(txt string) {
+		for _, a := range text.AppendAnchors(nil, txt) {
+			told[a.Hash] = true
+		}
+	}
+	size := 0
+	for _, n := range s.Notes {
+		tell(n.Text)
+		size += len(n.Text)
+	}
+	for _, w := range s.Words.Said() {
+		tell(w.Text)
+	}
+	tell(s.Ledger.RenderWith(ledger.RenderOptions{UpTo: end, Budget: 2_000, Count: s.Count.CountText}))
+	spoken := make(map[uint64]int)
+	for i := start; i < end; i++ {
+		if s.Facts[i].Role == transcript.RoleAssistant {
+			for _, a := range text.AppendAnchors(nil, s.Transcript.At(i).Text()) {
+				spoken[a.Hash]++
+			}
+		}
+	}
+	names, known := 0, 0
+	for h, n := range spoken {
+		if n > 1 {
+			names++
+			if told[h] {
+				known++
+			}
+		}
+	}
+	return size >= leastNotes && known*10 >= names*9
+}
+
+// leastNotes is the least number of bytes of notes that can stand for a digest.
+const leastNotes = 400

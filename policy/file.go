@@ -1,0 +1,146 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+)
+
+// Format writes a policy as [Parse] reads it. A step is an object with the lever's name and
+// its settings: {"lever": "mask", "keep": 3}.
+func Format(p fold.Policy) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(p)
+	return b.Bytes(), err
+}
+
+// policyFile is a policy whose steps are not read yet.
+type policyFile struct {
+	Name          string            `json:"name"`
+	Doc           string            `json:"doc"`
+	Budget        fold.Budget       `json:"budget"`
+	CharsPerToken int               `json:"chars_per_token"`
+	FoldHead      bool              `json:"fold_head"`
+	Transcripts   string            `json:"transcripts"`
+	AtBirth       []json.RawMessage `json:"at_birth"`
+	EveryTurn     []json.RawMessage `json:"every_turn"`
+	AtRed         []json.RawMessage `json:"at_red"`
+	OnAsk         []json.RawMessage `json:"on_ask"`
+	OnRefusal     []json.RawMessage `json:"on_refusal"`
+	WhenIdle      []json.RawMessage `json:"when_idle"`
+	WhenItPays    []json.RawMessage `json:"when_it_pays"`
+	IdleAfter     string            `json:"idle_after"` // as time.ParseDuration reads it
+}
+
+// Parse reads a policy file: one that [Format] wrote, or one of the older form, which lists
+// levers by name and has their settings beside them. Files can name the levers of package
+// lever and those passed in. What makes no sense is an error.
+func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
+	p, err := parse(data, append(lever.All(), levers...))
+	if err == nil {
+		err = p.Check()
+	}
+	if err != nil {
+		return fold.Policy{}, fmt.Errorf("read policy: %w", err)
+	}
+	return p, nil
+}
+
+func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
+	var form struct {
+		Levers json.RawMessage `json:"levers"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return fold.Policy{}, err
+	}
+	if form.Levers != nil {
+		return parseOlder(data)
+	}
+	var f policyFile
+	if err := strict(data, &f); err != nil {
+		return fold.Policy{}, err
+	}
+	p := fold.Policy{
+		Name: f.Name, Doc: f.Doc, Budget: f.Budget, CharsPerToken: f.CharsPerToken, FoldHead: f.FoldHead, Transcripts: f.Transcripts,
+	}
+	var err error
+	if f.IdleAfter != "" {
+		if p.IdleAfter, err = time.ParseDuration(f.IdleAfter); err != nil {
+			return fold.Policy{}, fmt.Errorf("idle_after: %w", err)
+		}
+	}
+	for _, list := range []struct {
+		name string
+		from []json.RawMessage
+		to   *fold.Steps
+	}{
+		{"at_birth", f.AtBirth, &p.AtBirth},
+		{"every_turn", f.EveryTurn, &p.EveryTurn},
+		{"at_red", f.AtRed, &p.AtRed},
+		{"on_ask", f.OnAsk, &p.OnAsk},
+		{"on_refusal", f.OnRefusal, &p.OnRefusal},
+		{"when_idle", f.WhenIdle, &p.WhenIdle},
+		{"when_it_pays", f.WhenItPays, &p.WhenItPays},
+	} {
+		for i, s := range list.from {
+			l, err := read(s, known)
+			if err != nil {
+				return fold.Policy{}, fmt.Errorf("step %d of %s: %w", i+1, list.name, err)
+			}
+			*list.to = append(*list.to, l)
+		}
+	}
+	return p, nil
+}
+
+// read makes the lever that a step describes.
+func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(data, &settings); err != nil {
+		return nil, err
+	}
+	var name string
+	if err := json.Unmarshal(settings["lever"], &name); err != nil {
+		return nil, errors.New(`a step is an object such as {"lever": "mask", "keep": 3}`)
+	}
+	delete(settings, "lever")
+	var names []string
+	for _, l := range known {
+		names = append(names, l.Name())
+		if l.Name() != name {
+			continue
+		}
+		rest, _ := json.Marshal(settings)
+		v := reflect.New(reflect.TypeOf(l))
+		v.Elem().Set(reflect.ValueOf(l))
+		if err := strict(rest, v.Interface()); err != nil {
+			return nil, fmt.Errorf("lever %q: %w", name, err)
+		}
+		return v.Elem().Interface().(fold.Lever), nil
+	}
+	return nil, fmt.Errorf("there is no lever %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// strict decodes JSON and refuses members that nobody reads.
+func strict(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is more after the policy")
+	}
+	return nil
+}

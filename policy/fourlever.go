@@ -1,0 +1,29 @@
+package policy
+
+import (
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+)
+
+const persistedOutput = "<persisted-output>\nOutput too large ({size}). Full output saved to: {path}\nPreview (first 2.0KB):\n{preview}\n</persisted-output>"
+
+// FourLever is [ThreeLayer] with large outputs kept in files, file reads left alone, and
+// one summary message instead of a pair.
+func FourLever() fold.Policy {
+	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"read_file"}, Stub: "[Previous: used {tool}]"}
+	return fold.Policy{
+		Name:          "four-lever",
+		Doc:           "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; at 50,000 tokens everything becomes one summary message",
+		Budget:        fold.Budget{Window: 200_000, Red: fold.Tokens(50_000)},
+		CharsPerToken: 4,
+		FoldHead:      true,
+		Transcripts:   ".transcripts",
+		AtBirth: fold.Steps{lever.Spill{
+			Chars: 50_000, Tools: shellLimit(30_000), Preview: 2_000, Dir: ".task_outputs/tool-results", Stub: persistedOutput,
+		}},
+		EveryTurn: fold.Steps{mask},
+		AtRed: fold.Steps{mask, lever.Summarize{
+			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: fold.Ask{Source: 80_000},
+		}},
+	}
+}

@@ -1,0 +1,53 @@
+// Package policy has the policies that come with pleat, one file each. A policy is a
+// program of levers (package lever): what is pulled at birth, before every request, at red,
+// and so on. To make your own, start from one of these and change the steps, or write a
+// new [fold.Policy]; both can be kept in a file, see [Parse].
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+)
+
+// All returns the policies in the order in which people are shown them.
+func All() []fold.Policy {
+	return []fold.Policy{Default(), Book(), Threshold(), ThreeLayer(), FourLever(), FourLayer(), Truncate(), None()}
+}
+
+// ByName finds one of [All].
+func ByName(name string) (fold.Policy, error) {
+	var names []string
+	for _, p := range All() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return fold.Policy{}, fmt.Errorf("find policy %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// Pays returns the policy changed so that it also folds when that saves money: with the
+// levers at red that fold single results.
+func Pays(p fold.Policy) fold.Policy {
+	p.WhenItPays = nil
+	for _, l := range p.AtRed {
+		switch l.(type) {
+		case lever.KeepReread, lever.Mask:
+			p.WhenItPays = append(p.WhenItPays, l)
+		}
+	}
+	return p
+}
+
+// shellLimit gives the tools that run commands a limit of their own: their output is
+// long more often than it is worth reading.
+func shellLimit(n int) map[string]int {
+	m := make(map[string]int)
+	for _, name := range []string{"bash", "Bash", "shell", "exec_command", "run_shell_command", "local_shell"} {
+		m[name] = n
+	}
+	return m
+}
