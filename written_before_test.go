@@ -74,6 +74,45 @@ func TestWrittenBeforeStore(t *testing.T) {
 	}
 }
 
+// TestWrittenAsBefore appends the messages of the store to a new session: what is written
+// for each is the same bytes as then.
+func TestWrittenAsBefore(t *testing.T) {
+	old := openWritten(t)
+	codecs := map[transcript.Format]transcript.Codec{
+		transcript.FormatAnthropic: anthropic.DecodeMessage, transcript.FormatChat: openai.DecodeChatMessage, transcript.FormatResponses: openai.DecodeItem,
+	}
+	written := func(st store.Store, key store.SessionKey) (data []string) {
+		for e, err := range st.Scan(t.Context(), key, 1, store.EntryMessage) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = append(data, string(e.Data)+e.BodyHash.String())
+		}
+		return data
+	}
+	for _, key := range listSessions(t, old) {
+		was, err := pleat.OpenSession(t.Context(), old, key, &pleat.Options{Codecs: codecs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs, err := was.Resolve(t.Context(), transcript.Whole(was.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := store.NewMemory()
+		is, err := pleat.OpenSession(t.Context(), mem, key, &pleat.Options{Codecs: codecs})
+		if err == nil {
+			err = is.Append(t.Context(), msgs...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := written(old, key), written(mem, key); !reflect.DeepEqual(want, got) {
+			t.Errorf("session %s (-want +got):\n%s", key, cmp.Diff(want, got))
+		}
+	}
+}
+
 // TestWrittenBeforeProxy goes on with a conversation that a proxy of the earlier version
 // was in the middle of. The provider gets what that version would have sent.
 func TestWrittenBeforeProxy(t *testing.T) {

@@ -52,9 +52,9 @@ type Plan struct {
 	// view instead of being folded once more.
 	Kept []string `json:"kept,omitempty"`
 
-	In    Folded
-	bares bool  // it takes thinking away
-	Need  *Need // a digest that the plan would be better with; nil: none
+	In    Folded `json:"-"`
+	bares bool   // it takes thinking away
+	Need  *Need  `json:"-"` // a digest that the plan would be better with; nil: none
 }
 
 // IsEmpty reports whether the plan would change nothing.

@@ -25,8 +25,8 @@ type BlockShape struct {
 	Bytes int             `json:"bytes,omitempty"` // of that text
 	Lines int             `json:"lines,omitempty"`
 
-	Tokens  int // if counted
-	Counted bool
+	Tokens  int  `json:"-"` // if Counted
+	Counted bool `json:"-"`
 }
 
 // shapesOf says what the blocks of a message are.
