@@ -15,7 +15,7 @@ import (
 // TestStubOfUnfoldingNamesTheOrigin: what unfolding gave and was folded again is got back
 // from where it came from, by the same call. What another tool of that name gave is not.
 func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{Window: 16_000}})
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}})
 	work(t, s, 0, 2, 8_000)
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {

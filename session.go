@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/page"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -40,8 +42,8 @@ type Options struct {
 
 	Digest digest.Options // digests by a model; zero: by code
 
-	// Recall says in a stub how to get content back; nil: [UnfoldCall]. A function that
-	// returns "" makes stubs without handles.
+	// Recall says in a stub how to get content back. Nil: with [UnfoldCall] if Tools has the
+	// tool unfold, else not at all. A function that returns "" makes stubs without handles.
 	Recall func(handle string) string
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It gates the views
@@ -162,7 +164,10 @@ func (o *Options) fill() {
 		o.Tokens = tokens.NewTokenizer(o.Model, &t)
 	}
 	if o.Recall == nil {
-		o.Recall = conv.UnfoldCall
+		o.Recall = func(string) string { return "" }
+		if slices.ContainsFunc(o.Tools, func(t Tool) bool { return t.Name == recall.ToolUnfold }) {
+			o.Recall = UnfoldCall
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -474,9 +474,10 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 		recall     func(string) string
 		want, miss string
 	}{
-		"tools":   {nil, `search("words")`, "pleat unfold"},
+		"tools":   {pleat.UnfoldCall, `search("words")`, "pleat unfold"},
 		"command": {func(h string) string { return "pleat unfold " + h }, "the whole stretch is pleat unfold ", "search("},
 		"nothing": {func(string) string { return "" }, "do not repeat them.", "Nothing is lost"},
+		"no tool": {nil, "do not repeat them.", "Nothing is lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := busy(t, 20, &pleat.Options{Recall: tt.recall})

@@ -288,7 +288,7 @@ func (h viewHash) interrupt(ctx context.Context, t *testing.T, s *pleat.Session,
 
 func openHashed(t *testing.T, p fold.Policy, budget fold.Budget) *pleat.Session {
 	t.Helper()
-	o := &pleat.Options{Policy: p, Budget: budget, Model: model.Model{
+	o := &pleat.Options{Policy: p, Budget: budget, Recall: pleat.UnfoldCall, Model: model.Model{
 		Prices: []model.Price{{Input: 3, CacheWrite: 3.75, CacheRead: 0.3, Output: 15}},
 	}}
 	if p.Name == "default" {

@@ -50,7 +50,7 @@ type engine struct {
 }
 
 func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Method, error) {
-	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest}
+	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest, Recall: pleat.UnfoldCall}
 	e := engine{tokens: o.Tokens}
 	if o.Replay {
 		if p.Budget.Window == 0 {

@@ -79,8 +79,8 @@ func (c *contents) add(m transcript.Message, k KeptMessage) {
 	c.hold(len(c.Kept)-1, m)
 }
 
-// where says where message i is.
-func (c *contents) where(i int) KeptMessage {
+// Where says where message i is.
+func (c *contents) Where(i int) KeptMessage {
 	k := c.Kept[i]
 	return KeptMessage{k.Seq, k.body, c.forms[k.form]}
 }
@@ -120,7 +120,7 @@ func (c *contents) hold(i int, m transcript.Message) {
 
 // load reads message i from the store. Along with an error comes what stands for it.
 func (c *contents) load(i int) (transcript.Message, error) {
-	k := c.where(i)
+	k := c.Where(i)
 	m, err := c.Read(c.Ctx, k)
 	if err != nil {
 		return c.standIn(k), fmt.Errorf("read message %d: %w", i+1, err)

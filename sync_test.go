@@ -1,0 +1,102 @@
+package pleat_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestMessages(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 12, 4_000)
+	msgs, err := s.Messages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := view(t, s)
+	if len(msgs) != len(want) || len(msgs) >= s.Len() || allText(msgs) != allText(want) {
+		t.Errorf("%d messages, the view has %d of %d", len(msgs), len(want), s.Len())
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	work(t, s, 0, 1, 400)
+	handle := s.Ledger(pleat.LedgerFilter{})[0].Handle
+	r, ok := s.Answer(t.Context(), pleat.Call("c", "unfold", `{"handle":"`+handle+`"}`))
+	if !ok || r.Error || r.CallID != "c" || !strings.Contains(r.Text(), "line of file 0") {
+		t.Errorf("unfold: %v %+v", ok, r)
+	}
+	if r, ok := s.Answer(t.Context(), pleat.Call("d", "unfold", `{"handle":"zzzzzzzz"}`)); !ok || !r.Error {
+		t.Errorf("a handle that is not there: %v %+v", ok, r)
+	}
+	if _, ok := s.Answer(t.Context(), pleat.Call("e", "bash", `{}`)); ok {
+		t.Error("answered a call of somebody else's tool")
+	}
+}
+
+// TestSync hands over whole histories: longer ones, the same one, an edited one, one that
+// was taken back.
+func TestSync(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	sync := func(s *pleat.Session, history []pleat.Message) *pleat.Session {
+		t.Helper()
+		next, err := s.Sync(t.Context(), history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs, err := next.Resolve(t.Context(), transcript.Whole(next.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if allText(msgs) != allText(history) {
+			t.Errorf("the session has\n%s\nwant\n%s", allText(msgs), allText(history))
+		}
+		return next
+	}
+	think := transcript.Thinking{Text: transcript.Plain("hmm")}
+	history := []pleat.Message{
+		pleat.User("Hello."),
+		pleat.Assistant(pleat.Say("Hi."), pleat.Call("a", "ls", `{}`)),
+		pleat.Results(pleat.Result("a", "file.go")),
+	}
+	if sync(s, history[:1]) != s || sync(s, history) != s || sync(s, history) != s || s.Len() != 3 {
+		t.Fatalf("a growing history: %d messages", s.Len())
+	}
+	thought := append([]pleat.Message{}, history...)
+	thought[1] = pleat.Assistant(think, pleat.Say("Hi."), pleat.Call("a", "ls", `{}`))
+	if next, err := s.Sync(t.Context(), append(thought, pleat.Assistant(pleat.Say("One file.")))); err != nil || next != s || s.Len() != 4 {
+		t.Errorf("thinking that the session does not have makes another conversation: %v, %d messages", err, s.Len())
+	}
+	edited := append([]pleat.Message{}, history...)
+	edited[2] = pleat.Results(pleat.Result("a", "other.go"))
+	fork := sync(s, edited)
+	if fork == s || s.Len() != 4 || !strings.HasPrefix(fork.Key().Session, "test~") {
+		t.Errorf("an edit: session %s, the first has %d messages", fork.Key(), s.Len())
+	}
+	if again := sync(s, edited); again.Key() != fork.Key() {
+		t.Errorf("the same edit is session %s, then %s", fork.Key(), again.Key())
+	}
+	if fork = sync(fork, append(edited, pleat.User("And now?"))); fork.Len() != 4 {
+		t.Errorf("the fork has %d messages", fork.Len())
+	}
+	if back := sync(s, history[:1]); back == s || back.Len() != 1 {
+		t.Errorf("a shorter history: %s has %d messages", back.Key(), back.Len())
+	}
+	first := sync(s, []pleat.Message{pleat.User("Another question.")})
+	if first == s || first.Len() != 1 {
+		t.Errorf("another beginning: %s has %d messages", first.Key(), first.Len())
+	}
+	if _, err := first.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Ledger(pleat.LedgerFilter{})[0].Handle}); !errors.Is(err, pleat.ErrNotFound) {
+		t.Errorf("a fork from the beginning knows handles of the other: %v", err)
+	}
+}
