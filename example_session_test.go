@@ -34,6 +34,54 @@ func reading(o *pleat.Options) *pleat.Session {
 	return s
 }
 
+// An agent's loop: send what Messages returns, append the answer, answer its calls. Here the
+// model is a function that reads two files, and the window is small.
+func ExampleSession_Messages() {
+	ctx := context.Background()
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "work"}, &pleat.Options{
+		Budget: pleat.Budget{Window: 8_000},
+		Tools:  append([]pleat.Tool{{Name: "read_file"}}, pleat.RecallTools()...),
+	})
+	if err == nil {
+		err = s.Append(ctx, pleat.User("Find the bug. Never touch legacy/."))
+	}
+	asked := 0
+	ask := func(msgs []pleat.Message) pleat.Message {
+		if asked++; asked > 20 {
+			return pleat.Assistant(pleat.Say("Found it."))
+		}
+		return pleat.Assistant(pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"part%d.go"}`, asked)))
+	}
+	for err == nil {
+		var msgs []pleat.Message
+		if msgs, err = s.Messages(ctx); err != nil {
+			break
+		}
+		reply := ask(msgs)
+		if err = s.Append(ctx, reply); err != nil {
+			break
+		}
+		var results []pleat.ToolResult
+		for _, call := range reply.Calls() {
+			r, ok := s.Answer(ctx, call)
+			if !ok {
+				r = pleat.Result(call.ID, strings.Repeat("some line of the file\n", 200))
+			}
+			results = append(results, r)
+		}
+		if len(results) == 0 {
+			break
+		}
+		err = s.Append(ctx, pleat.Results(results...))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	snap := s.Snapshot()
+	fmt.Println("whole:", snap.Whole > snap.Limits.Max, "shown:", snap.Tokens <= snap.Limits.Max)
+	// Output: whole: true shown: true
+}
+
 // A session stores what is said and gives the view to send. Here the window is so small
 // that the oldest turns are folded.
 func ExampleSession() {
