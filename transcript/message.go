@@ -96,3 +96,14 @@ func (m Message) Raw() string { return m.raw }
 
 // Text joins the message's text blocks with line feeds.
 func (m Message) Text() string { return m.blocks.Text() }
+
+// Calls returns the tool calls in the message, in order.
+func (m Message) Calls() []ToolCall {
+	var calls []ToolCall
+	for _, b := range m.blocks.list {
+		if c, ok := b.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}

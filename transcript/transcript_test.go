@@ -168,6 +168,28 @@ func TestBlocksText(t *testing.T) {
 	}
 }
 
+func TestMessageCalls(t *testing.T) {
+	m := transcript.Assistant(
+		transcript.Say("I will look."),
+		transcript.Call("c1", "read_file", `{"path":"go.mod"}`),
+		transcript.Say("And list."),
+		transcript.Call("c2", "bash", `{"command":"ls"}`),
+	)
+	var got []string
+	for _, c := range m.Calls() {
+		got = append(got, c.ID+" "+c.Name+" "+c.Input.String())
+	}
+	want := []string{`c1 read_file {"path":"go.mod"}`, `c2 bash {"command":"ls"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	for _, m := range []transcript.Message{{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok"))} {
+		if calls := m.Calls(); calls != nil {
+			t.Errorf("%s message has calls %v", m.Role(), calls)
+		}
+	}
+}
+
 func TestChain(t *testing.T) {
 	a, b, c := transcript.HashOf("a"), transcript.HashOf("b"), transcript.HashOf("c")
 	abc, abb, bac := transcript.Chain([]transcript.Hash{a, b, c}), transcript.Chain([]transcript.Hash{a, b, b}), transcript.Chain([]transcript.Hash{b, a, c})
