@@ -65,6 +65,8 @@ var imports = map[string][]string{
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
+	"wire/openai/localserver": {"model"},
+
 	// The doors are thin callers of Session.
 	"agent": {
 		"", "fold", "internal/conv", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
@@ -76,6 +78,7 @@ var imports = map[string][]string{
 	"cmd/pleat": {
 		"", "agent", "agent/rehearsal", "eval", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"wire/openai/localserver",
 	},
 	"eval": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",

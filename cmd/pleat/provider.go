@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 // provider is a model that can be asked, and what a session needs to know of its wire.
@@ -52,16 +53,16 @@ func findProvider(ctx context.Context, env func(string) string) (provider, bool,
 type providers struct {
 	env   func(string) string
 	http  *http.Client                              // nil: http.DefaultClient
-	local func(ctx context.Context) []openai.Server // nil: the usual ports of this machine
+	local func(ctx context.Context) []localserver.Server // nil: the usual ports of this machine
 }
 
 func (ps *providers) get(name string) string { return strings.TrimSpace(ps.env(name)) }
 
-func (ps *providers) servers(ctx context.Context) []openai.Server {
+func (ps *providers) servers(ctx context.Context) []localserver.Server {
 	if ps.local != nil {
 		return ps.local(ctx)
 	}
-	return openai.Local(ctx, ps.http)
+	return localserver.Running(ctx, ps.http)
 }
 
 func (ps *providers) find(ctx context.Context) (provider, bool, error) {
@@ -164,7 +165,7 @@ func (ps *providers) openai(ctx context.Context, id string, format transcript.Fo
 	}
 	m := tableModel(id)
 	if isLoopback(base) { // it knows its windows better than the table
-		if s, err := openai.Discover(ctx, base, ps.http); err == nil {
+		if s, err := localserver.Discover(ctx, base, ps.http); err == nil {
 			if own, ok := s.Find(id); ok {
 				m = own
 			}
@@ -211,7 +212,7 @@ func (ps *providers) address(ctx context.Context, spec string) (provider, error)
 	if own := ps.get("OPENAI_BASE_URL"); own != "" && sameHost(own, base) {
 		key = ps.get("OPENAI_API_KEY") // a key goes to the server that it is for and to no other
 	}
-	s, err := openai.Discover(ctx, base, ps.http)
+	s, err := localserver.Discover(ctx, base, ps.http)
 	switch m, ok := s.Find(name); {
 	case ok:
 		return ps.chat(base, key, m, s.Kind), nil
@@ -231,7 +232,7 @@ func (ps *providers) chat(base, key string, m model.Model, kind string) provider
 		m.Window = unknown.Window
 	}
 	name := m.ID + place(base, openai.DefaultBaseURL)
-	if kind != "" && kind != openai.ServerOther {
+	if kind != "" && kind != localserver.Other {
 		name += " (" + kind + ")"
 	}
 	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}

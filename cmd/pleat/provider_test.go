@@ -13,7 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 func envOf(pairs ...string) func(string) string {
@@ -28,11 +28,11 @@ func envOf(pairs ...string) func(string) string {
 }
 
 // noServers is a machine without servers of models.
-func noServers(context.Context) []openai.Server { return nil }
+func noServers(context.Context) []localserver.Server { return nil }
 
-func oneServer(context.Context) []openai.Server {
-	return []openai.Server{{
-		BaseURL: "http://127.0.0.1:11434/v1", Kind: openai.ServerOllama,
+func oneServer(context.Context) []localserver.Server {
+	return []localserver.Server{{
+		BaseURL: "http://127.0.0.1:11434/v1", Kind: localserver.Ollama,
 		Models: []model.Model{{ID: "qwen3:4b", Window: 8192}, {ID: "llama3:latest", Window: 4096}},
 	}}
 }
@@ -61,7 +61,7 @@ func TestOpenProvider(t *testing.T) {
 	for _, tt := range []struct {
 		spec   string
 		env    []string
-		local  func(context.Context) []openai.Server
+		local  func(context.Context) []localserver.Server
 		name   string
 		client string
 		format transcript.Format
@@ -127,7 +127,7 @@ func TestFindProvider(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		env   []string
-		local func(context.Context) []openai.Server
+		local func(context.Context) []localserver.Server
 		want  string // empty: none
 	}{
 		{name: "anthropic first", env: []string{"ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o"}, want: defaultAnthropic},

@@ -18,6 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 // llama returns the address of a real llama.cpp server: the one that PLEAT_LLAMA_SERVER
@@ -91,12 +92,12 @@ func story(tokens int) string {
 // The clients against a real llama.cpp server.
 func TestLlama(t *testing.T) {
 	url := llama(t)
-	found, err := openai.Discover(t.Context(), url, nil)
+	found, err := localserver.Discover(t.Context(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mdl, ok := found.Find("")
-	if !ok || found.Kind != openai.ServerLlamaCpp || mdl.Window == 0 {
+	if !ok || found.Kind != localserver.LlamaCpp || mdl.Window == 0 {
 		t.Fatalf("found %+v", found)
 	}
 	t.Logf("%s with %s, window %d", found.Kind, mdl.ID, mdl.Window)
@@ -167,7 +168,7 @@ func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
 // A deadline ends a real answer in its middle.
 func TestLlamaGivenUp(t *testing.T) {
 	url := llama(t)
-	found, err := openai.Discover(t.Context(), url, nil)
+	found, err := localserver.Discover(t.Context(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type ClientOptions struct {
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 
 	// Model says what the model takes, and is asked where a request names none. Zero, or
-	// an ID alone: the facts are the table's. [Discover] finds out those of a local model.
+	// an ID alone: the facts are the table's. Package localserver finds those of a local model.
 	Model model.Model
 
 	Header http.Header     // sent along with every request

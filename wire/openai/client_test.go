@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 const (
@@ -148,7 +149,7 @@ func ExampleChatClient() {
 	defer server.Close()
 	ctx := context.Background()
 
-	found, err := openai.Discover(ctx, server.URL, nil)
+	found, err := localserver.Discover(ctx, server.URL, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

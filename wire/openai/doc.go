@@ -11,8 +11,8 @@
 //     [ChatRecorder] or [ResponsesRecorder] beside a stream that is passed on.
 //   - The program wants an answer and nothing else: [ChatClient] or [ResponsesClient],
 //     which are [pleat.Generator]s with retries, limits and typed errors.
-//   - Which models does that server have, how large are their windows really:
-//     [Discover]; which servers run on this machine: [Local].
+//   - Which models does that server have, how large are their windows really, which
+//     servers run on this machine: package localserver.
 //   - Is it legal: Check, on either request. Each violation is one rule, told in the
 //     provider's own words where these are known.
 //

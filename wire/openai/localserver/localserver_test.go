@@ -1,4 +1,4 @@
-package openai_test
+package localserver_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 // routes serves fixed answers; a path may have the request's body behind it.
@@ -46,25 +46,25 @@ func TestDiscover(t *testing.T) {
 		want    []model
 	}{
 		{
-			name: "llama.cpp", server: "llama.cpp", kind: openai.ServerLlamaCpp, want: []model{{"a.gguf", 2048}},
+			name: "llama.cpp", server: "llama.cpp", kind: localserver.LlamaCpp, want: []model{{"a.gguf", 2048}},
 			answers: map[string]string{
 				"/v1/models": `{"object":"list","data":[{"id":"a.gguf","owned_by":"llamacpp","meta":{"n_ctx":8192,"n_ctx_train":32768}}]}`,
 				"/props":     `{"default_generation_settings":{"n_ctx":2048},"total_slots":4}`,
 			},
 		},
 		{
-			name: "llama.cpp with several models", kind: openai.ServerLlamaCpp, want: []model{{"a", 8192}, {"b", 32768}},
+			name: "llama.cpp with several models", kind: localserver.LlamaCpp, want: []model{{"a", 8192}, {"b", 32768}},
 			answers: map[string]string{
 				"/v1/models": `{"data":[{"id":"a","owned_by":"llamacpp","meta":{"n_ctx":8192,"n_ctx_train":32768}},{"id":"b","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`,
 				"/props":     `{"default_generation_settings":{"n_ctx":2048}}`,
 			},
 		},
 		{
-			name: "vllm", kind: openai.ServerVLLM, want: []model{{"qwen", 40960}},
+			name: "vllm", kind: localserver.VLLM, want: []model{{"qwen", 40960}},
 			answers: map[string]string{"/v1/models": `{"data":[{"id":"qwen","owned_by":"vllm","max_model_len":40960}]}`},
 		},
 		{
-			name: "ollama", kind: openai.ServerOllama,
+			name: "ollama", kind: localserver.Ollama,
 			want: []model{{"loaded:1b", 16384}, {"set:1b", 8192}, {"plain:1b", 4096}, {"small:1b", 2048}, {"silent:1b", 4096}},
 			answers: map[string]string{
 				"/v1/models":                    `{"data":[{"id":"set:1b","owned_by":"library"}]}`,
@@ -76,14 +76,14 @@ func TestDiscover(t *testing.T) {
 			},
 		},
 		{
-			name: "lm studio", kind: openai.ServerLMStudio, want: []model{{"loaded", 8000}, {"idle", 4096}, {"tiny", 512}},
+			name: "lm studio", kind: localserver.LMStudio, want: []model{{"loaded", 8000}, {"idle", 4096}, {"tiny", 512}},
 			answers: map[string]string{
 				"/v1/models":     `{"data":[{"id":"idle","owned_by":"organization_owner"}]}`,
 				"/api/v0/models": `{"data":[{"id":"idle","type":"llm","state":"not-loaded","max_context_length":131072},{"id":"e","type":"embeddings"},{"id":"tiny","type":"vlm","max_context_length":512},{"id":"loaded","type":"llm","state":"loaded","loaded_context_length":8000,"max_context_length":131072}]}`,
 			},
 		},
 		{
-			name: "others", kind: openai.ServerOther, want: []model{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 0}},
+			name: "others", kind: localserver.Other, want: []model{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 0}},
 			answers: map[string]string{"/v1/models": `{"data":[{"id":"a","context_length":1},{"id":"b","context_window":2},{"id":"c","max_context_length":3},{"id":"d"}]}`},
 		},
 	} {
@@ -91,7 +91,7 @@ func TestDiscover(t *testing.T) {
 			s := httptest.NewServer(routes(tt.server, tt.answers))
 			defer s.Close()
 			for _, address := range []string{s.URL, s.URL + "/", s.URL + "/v1", s.URL + "/v1/"} {
-				found, err := openai.Discover(t.Context(), address, nil)
+				found, err := localserver.Discover(t.Context(), address, nil)
 				if err != nil || found.Kind != tt.kind || found.BaseURL != s.URL+"/v1" {
 					t.Fatalf("%s: %+v, %v", address, found, err)
 				}
@@ -120,13 +120,13 @@ func TestDiscoverFails(t *testing.T) {
 	for address, want := range map[string]string{
 		page.URL: "is no server of models", gone.URL: "refused", "localhost:1": "is no address", "": "is no address", moved.URL: "302",
 	} {
-		if _, err := openai.Discover(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := localserver.Discover(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", address, err, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := openai.Discover(ctx, page.URL, nil); !errors.Is(err, context.Canceled) {
+	if _, err := localserver.Discover(ctx, page.URL, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func (mute) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLocalSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := time.Now()
-		if got := openai.Local(t.Context(), &http.Client{Transport: mute{}}); len(got) != 0 || time.Since(before) != 2*time.Second {
+		if got := localserver.Running(t.Context(), &http.Client{Transport: mute{}}); len(got) != 0 || time.Since(before) != 2*time.Second {
 			t.Errorf("found %v after %s", got, time.Since(before))
 		}
 	})
@@ -170,7 +170,7 @@ func TestLocal(t *testing.T) {
 		"1234":  http.NotFoundHandler(),
 	}}
 	var got []string
-	for _, s := range openai.Local(t.Context(), hc) {
+	for _, s := range localserver.Running(t.Context(), hc) {
 		m, _ := s.Find("")
 		got = append(got, s.Kind+" "+s.BaseURL+" "+m.ID)
 	}
@@ -178,7 +178,7 @@ func TestLocal(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := openai.Local(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {
+	if got := localserver.Running(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {
 		t.Errorf("found %v where nothing is", got)
 	}
 }

@@ -1,82 +1,77 @@
-package openai
+package localserver
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
 )
 
-// llama asks a llama.cpp server for the window of one conversation: the context is shared
-// by those that it serves at a time.
+// llama asks a llama.cpp server for the window of one conversation: its slots share the
+// context.
 func (p *prober) llama(ctx context.Context, l modelList) []model.Model {
 	var props struct {
 		Settings struct {
 			NCtx int `json:"n_ctx"`
 		} `json:"default_generation_settings"`
 	}
-	known := p.ask(ctx, "/props", nil, &props) == nil && props.Settings.NCtx > 0
-	out := l.models(ServerLlamaCpp)
-	for i := range out {
-		if known && len(out) == 1 { // of several models it does not say whose it is
-			out[i].Window = props.Settings.NCtx
-		}
+	out := l.models(LlamaCpp)
+	if p.ask(ctx, "/props", nil, &props) == nil && props.Settings.NCtx > 0 && len(out) == 1 { // with several it does not say whose it is
+		out[0].Window = props.Settings.NCtx
 	}
 	return out
 }
 
-// defaultOllama is the context that Ollama gives a model on a small machine.
-const defaultOllama = 4096
+// defaultWindow is the window that Ollama and LM Studio give a model on a small machine.
+const defaultWindow = 4096
 
-// maxShown bounds the models that are asked for one by one.
+// maxShown bounds how many models are asked for one by one.
 const maxShown = 64
 
 // ollama asks an Ollama server for its models and their windows.
 func (p *prober) ollama(ctx context.Context) ([]model.Model, bool) {
-	var tags struct {
-		Models []struct {
-			Name string `json:"name"`
-		} `json:"models"`
-	}
-	if p.ask(ctx, "/api/tags", nil, &tags) != nil {
-		return nil, false
-	}
-	var ps struct {
+	type list struct {
 		Models []struct {
 			Name          string `json:"name"`
 			ContextLength int    `json:"context_length"`
 		} `json:"models"`
 	}
-	loaded := make(map[string]int)
+	var tags, ps list
+	if p.ask(ctx, "/api/tags", nil, &tags) != nil {
+		return nil, false
+	}
+	windows := make(map[string]int) // of the loaded models
 	if p.ask(ctx, "/api/ps", nil, &ps) == nil {
 		for _, m := range ps.Models {
-			loaded[m.Name] = m.ContextLength
+			windows[m.Name] = m.ContextLength
 		}
 	}
-	var out []model.Model
+	var loaded, others []model.Model
 	for i, m := range tags.Models {
-		window := loaded[m.Name]
-		if window == 0 && i < maxShown {
+		window := windows[m.Name]
+		if window > 0 {
+			loaded = append(loaded, localModel(Ollama, m.Name, window))
+			continue
+		}
+		if i < maxShown {
 			window = p.ollamaWindow(ctx, m.Name)
 		}
-		out = append(out, localModel(ServerOllama, m.Name, window, 0))
+		others = append(others, localModel(Ollama, m.Name, window))
 	}
-	slices.SortStableFunc(out, func(a, b model.Model) int { return order(loaded[a.ID] > 0, loaded[b.ID] > 0) })
-	return out, true
+	return append(loaded, others...), true
 }
 
-// ollamaWindow is the window that a model which is not loaded will have.
+// ollamaWindow is the window that a model will have once it is loaded.
 func (p *prober) ollamaWindow(ctx context.Context, name string) int {
 	var show struct {
 		Parameters string         `json:"parameters"`
 		Info       map[string]any `json:"model_info"`
 	}
 	if p.ask(ctx, "/api/show", map[string]string{"model": name}, &show) != nil {
-		return defaultOllama
+		return defaultWindow
 	}
-	window := defaultOllama
+	window := defaultWindow
 	for line := range strings.Lines(show.Parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
 			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 {
@@ -92,7 +87,7 @@ func (p *prober) ollamaWindow(ctx context.Context, name string) int {
 	return window
 }
 
-// lmStudio asks LM Studio, whose own list knows more than the common one.
+// lmStudio asks LM Studio for its own list, which says more than /v1/models.
 func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
 	var list struct {
 		Data []struct {
@@ -106,30 +101,23 @@ func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
 	if p.ask(ctx, "/api/v0/models", nil, &list) != nil || len(list.Data) == 0 {
 		return nil, false
 	}
-	var out []model.Model
-	loaded := make(map[string]bool)
+	var loaded, others []model.Model
 	for _, m := range list.Data {
 		if m.Type == "embeddings" {
 			continue
 		}
-		loaded[m.ID] = m.State == "loaded"
 		window := m.Loaded
 		if window == 0 {
-			window = min(m.Max, defaultOllama) // what it loads a model with unless it is told otherwise
+			window = min(m.Max, defaultWindow)
 		}
-		out = append(out, localModel(ServerLMStudio, m.ID, window, m.Max))
+		if m.Max > 0 && (window == 0 || window > m.Max) {
+			window = m.Max
+		}
+		if local := localModel(LMStudio, m.ID, window); m.State == "loaded" {
+			loaded = append(loaded, local)
+		} else {
+			others = append(others, local)
+		}
 	}
-	slices.SortStableFunc(out, func(a, b model.Model) int { return order(loaded[a.ID], loaded[b.ID]) })
-	return out, true
-}
-
-// order puts what is loaded first.
-func order(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
-	}
-	return 0
+	return append(loaded, others...), true
 }
