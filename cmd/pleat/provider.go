@@ -52,7 +52,7 @@ func findProvider(ctx context.Context, env func(string) string) (provider, bool,
 // providers is the world in which models are looked for.
 type providers struct {
 	env   func(string) string
-	http  *http.Client                              // nil: http.DefaultClient
+	http  *http.Client                                   // nil: http.DefaultClient
 	local func(ctx context.Context) []localserver.Server // nil: the usual ports of this machine
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -48,16 +49,16 @@ func Checker[R interface {
 	}
 }
 
-// DecodeOne reads one element of a message array with a format's way to decode a body: open
-// is what a body begins with. It keeps nothing of raw.
-func DecodeOne(open string, raw []byte, decode func(body []byte) ([]transcript.Message, error)) (transcript.Message, error) {
-	body := append(make([]byte, 0, len(open)+len(raw)+2), open...)
-	msgs, err := decode(append(append(body, raw...), `]}`...))
-	if err == nil && len(msgs) != 1 {
-		err = fmt.Errorf("%d elements, want one", len(msgs))
-	}
+// DecodeOne reads one element of the array that the member of a request's body holds, with
+// the format's own way to decode a body. It keeps nothing of raw.
+func DecodeOne[R any](member string, raw []byte, decode func(body []byte) (R, error), messages func(R) []transcript.Message) (transcript.Message, error) {
+	r, err := decode(slices.Concat([]byte(`{"`+member+`":[`), raw, []byte(`]}`)))
 	if err != nil {
 		return transcript.Message{}, fmt.Errorf("decode message: %w", err)
+	}
+	msgs := messages(r)
+	if len(msgs) != 1 {
+		return transcript.Message{}, fmt.Errorf("decode message: %d elements, want one", len(msgs))
 	}
 	return msgs[0], nil
 }

@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -163,4 +164,33 @@ data: {"type":"message_stop"}
 	fmt.Println(reply.Messages[0].Text(), reply.Stop, reply.Usage.Output, err)
 	// Output:
 	// "Par" "is." Paris. end 4 <nil>
+}
+
+// A session reads stored messages with the wire's codec, and asks it about every view that
+// folds have changed.
+func ExampleMessages() {
+	known, _ := model.DefaultModels().Lookup("claude-sonnet-5-5")
+	w := anthropic.Messages(known)
+	var msgs []transcript.Message
+	for _, raw := range []string{
+		`{"role":"user","content":"What is in notes.txt?"}`,
+		`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"read","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"milk"}]}`,
+	} {
+		m, err := w.Codec([]byte(raw))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		msgs = append(msgs, m)
+	}
+	t := transcript.NewTranscript(msgs...)
+	view := transcript.Whole(t.Len())
+	fmt.Println("whole:", w.Check(view, t))
+	view.Messages = view.Messages[:2]
+	err := w.Check(view, t)
+	fmt.Println("without the result:", errors.Is(err, transcript.ErrIllegal))
+	// Output:
+	// whole: <nil>
+	// without the result: true
 }

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -183,4 +184,36 @@ func ExampleResponsesRecorder() {
 	// data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","role":"assistant","content":[]}}
 	//
 	// record answer: the stream broke off: unexpected EOF
+}
+
+// The wire of a session refuses a view that hides the result of a call.
+func ExampleChat() {
+	known, _ := model.DefaultModels().Lookup("gpt-6.1-terra")
+	t := transcript.NewTranscript(
+		transcript.User("Is main.go long?"),
+		transcript.Assistant(transcript.Call("call_1", "read", `{"path":"main.go"}`)),
+		transcript.Results(transcript.Result("call_1", "package main")),
+	)
+	view := transcript.Whole(t.Len())
+	view.Messages = view.Messages[:2]
+	for _, w := range []model.Wire{openai.Chat(known), openai.Responses(known)} {
+		err := w.Check(view, t)
+		fmt.Println(w.Format, w.Model.ID, errors.Is(err, transcript.ErrIllegal))
+	}
+	// Output:
+	// chat gpt-6.1-terra true
+	// responses gpt-6.1-terra true
+}
+
+// The codec of the Responses wire reads back what a session has stored.
+func ExampleResponses() {
+	w := openai.Responses(model.Model{ID: "gpt-6.1-terra"})
+	m, err := w.Codec([]byte(`{"type":"function_call","call_id":"call_1","name":"read","arguments":"{\"path\":\"main.go\"}"}`))
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range m.Calls() {
+		fmt.Println(m.Format(), c.Name, c.Input)
+	}
+	// Output: responses read {"path":"main.go"}
 }

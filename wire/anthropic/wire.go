@@ -8,30 +8,29 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Checker returns a check for [pleat.Options]: it refuses views that this wire would
-// refuse for the model. A zero model means the rules that hold for all.
+// Messages returns what a session needs to talk to the model over this wire.
+func Messages(m model.Model) model.Wire {
+	return model.Wire{Model: m, Format: transcript.FormatAnthropic, Codec: DecodeMessage, Check: Checker(m)}
+}
+
+// Checker returns the check of [Messages]: it refuses views that this wire would refuse for
+// the model. With the zero Model it has only the rules that hold for all models.
 func Checker(m model.Model) func(transcript.View, *transcript.Transcript) error {
 	return wire.Checker(m, encodeAsIs, Decode)
 }
 
-// DecodeMessage reads one element of a messages array: the [pleat.Codec] of this wire.
-// It keeps nothing of raw.
+// DecodeMessage reads one element of a messages array: it is the [transcript.Codec] of this
+// wire. It keeps nothing of raw.
 func DecodeMessage(raw []byte) (transcript.Message, error) {
-	return wire.DecodeOne(`{"messages":[`, raw, func(body []byte) ([]transcript.Message, error) {
-		r, err := Decode(body)
-		if err != nil {
-			return nil, err
-		}
-		return r.Messages, nil
-	})
+	return wire.DecodeOne("messages", raw, Decode, func(r *Request) []transcript.Message { return r.Messages })
 }
 
-// ClearingBeta is the value that anthropic-beta must have for [Clearing].
+// ClearingBeta is the value of anthropic-beta that [Clearing] needs.
 const ClearingBeta = "context-management-2025-06-27"
 
 // Clearing is the context_management value for a policy that leaves old results to the
-// provider: above trigger tokens of prompt the provider clears all but the newest keep
-// results itself, apart from those of the exempt tools. The request's messages stay as
+// provider. Above trigger tokens of prompt the provider itself clears all but the newest
+// keep results, apart from those of the exempt tools. The messages of the request stay as
 // they are.
 func Clearing(trigger, keep int, exempt ...string) []byte {
 	type amount struct {
