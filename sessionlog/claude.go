@@ -2,13 +2,35 @@ package sessionlog
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// readClaude reads a Claude Code log in two passes: an index of the tree, then the lines
-// of the conversation, put together to messages.
+// ClaudeCode is the format of Claude Code sessions.
+const ClaudeCode Format = "claude-code"
+
+var claudeFormat = format{
+	name: ClaudeCode,
+	line: func(e object) bool {
+		if !slices.Contains(claudeTypes, e.get("type").str()) {
+			return false
+		}
+		return e.get("snapshot").isObject() || slices.ContainsFunc([]string{"uuid", "sessionId", "session_id", "leafUuid"},
+			func(name string) bool { return e.get(name).isString() })
+	},
+	read: readClaude,
+}
+
+var claudeTypes = []string{
+	"user", "assistant", "system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation",
+	"custom-title", "ai-title", "last-prompt", "mode", "permission-mode", "pr-link", "agent-name", "tag",
+}
+
+// readClaude reads a Claude Code log in two passes: an index of the tree, then the lines of
+// the conversation, joined into messages.
 func readClaude(l *Log, s *sink) error {
 	x, err := indexClaude(l)
 	if err != nil {
@@ -26,14 +48,14 @@ func readClaude(l *Log, s *sink) error {
 	return nil
 }
 
-// release lets go of what only building the index and the steps needs: of a large log that
-// is most of the index, and messages are about to need the memory.
+// release drops what only building the index and the steps needs. In a large log that is
+// most of the index, and messages are about to need the memory.
 func (x *claudeIndex) release() {
 	x.ids, x.links, x.answers, x.calls, x.results, x.about, x.logged = nil, nil, nil, nil, nil, nil, nil
 }
 
-// claudeSteps are the nodes that make one message together, as lists: a large log has as many
-// as it has messages.
+// claudeSteps says which nodes make one message together. It is made of flat lists because a
+// large log has very many messages.
 type claudeSteps struct {
 	first []int32 // node of each message, in the order of the file
 	next  []int32 // the node that follows a node in its message, 0: none
@@ -48,8 +70,8 @@ func (s *claudeSteps) nodes(list []int, first int32) []int {
 	return list
 }
 
-// steps puts the nodes that make one message together, in the order of the file: the
-// parts of an answer, and the results that answer it.
+// steps joins the nodes that make one message, in the order of the file: the parts of an
+// answer, and the results of its calls.
 func (x *claudeIndex) steps() claudeSteps {
 	s := claudeSteps{next: make([]int32, len(x.nodes))}
 	var last []int32 // node of each message
@@ -100,7 +122,7 @@ type claudeReader struct {
 	sink  *sink
 	index *claudeIndex
 	buf   []byte
-	// of the message that is being put together
+	// the message that is being assembled
 	parts   bytes.Buffer
 	rec     Record
 	role    string
@@ -124,7 +146,7 @@ func (r *claudeReader) step(nodes []int) error {
 	}
 	switch first.kind {
 	case queuedNode:
-		v, err := r.log.again(first, &r.buf)
+		v, err := r.log.reread(first, &r.buf)
 		if err != nil {
 			return err
 		}
@@ -139,7 +161,7 @@ func (r *claudeReader) step(nodes []int) error {
 }
 
 func (r *claudeReader) mark(n node) error {
-	v, err := r.log.again(n, &r.buf)
+	v, err := r.log.reread(n, &r.buf)
 	if err != nil {
 		return err
 	}
@@ -157,7 +179,7 @@ func (r *claudeReader) message(nodes []int) error {
 	r.role, r.origin, r.changes = "", transcript.OriginUnknown, r.changes[:0]
 	var content value
 	for _, at := range nodes {
-		v, err := r.log.again(r.index.nodes[at], &r.buf)
+		v, err := r.log.reread(r.index.nodes[at], &r.buf)
 		if err != nil {
 			return err
 		}
@@ -192,53 +214,41 @@ func (r *claudeReader) message(nodes []int) error {
 
 // part takes one line's share of the message and returns its content.
 func (r *claudeReader) part(v value, num int) (content value) {
-	var result value
-	info := &r.log.info
-	for name, val := range v.fields() {
-		switch name {
-		case "message":
-			for name, val := range val.fields() {
-				switch name {
-				case "role":
-					r.role = val.str()
-				case "content":
-					content = val
-				case "model":
-					r.rec.Model = val.str()
-				case "usage":
-					r.rec.Usage = anthropicUsage(val)
-				}
-			}
-		case "attachment":
-			r.role, content = "user", val.get("prompt")
-		case "timestamp":
-			if r.rec.Time.IsZero() {
-				r.rec.Time = val.time()
-			}
-		case "isMeta":
-			if val.isTrue() {
-				r.origin = transcript.OriginInjected
-			}
-		case "isCompactSummary":
-			if val.isTrue() {
-				r.origin = transcript.OriginSummary
-			}
-		case "toolUseResult":
-			result = val
-		case "cwd":
-			info.Dir = val.str()
-		case "version":
-			info.Agent, info.Version = "Claude Code", val.str()
-		}
+	e := v.object()
+	m := e.get("message").object()
+	content, r.role = m.get("content"), cmp.Or(m.get("role").str(), r.role)
+	if name := m.get("model"); name.exists() {
+		r.rec.Model = name.str()
 	}
-	if r.rec.Model == "<synthetic>" { // the program's own words: errors, interruptions
+	if u := m.get("usage"); u.exists() {
+		r.rec.Usage = anthropicUsage(u)
+	}
+	if a := e.get("attachment"); a.exists() {
+		r.role, content = "user", a.get("prompt")
+	}
+	if r.rec.Time.IsZero() {
+		r.rec.Time = e.get("timestamp").time()
+	}
+	switch {
+	case r.rec.Model == "<synthetic>": // the program itself speaks: errors, interruptions
 		r.rec.Model, r.rec.Usage, r.origin = "", nil, transcript.OriginInjected
+	case e.get("isCompactSummary").isTrue():
+		r.origin = transcript.OriginSummary
+	case e.get("isMeta").isTrue():
+		r.origin = transcript.OriginInjected
 	}
-	r.changed(result, content, num)
+	info := &r.log.info
+	if dir := e.get("cwd"); dir.exists() {
+		info.Dir = dir.str()
+	}
+	if version := e.get("version"); version.exists() {
+		info.Agent, info.Version = "Claude Code", version.str()
+	}
+	r.changed(e.get("toolUseResult"), content, num)
 	return content
 }
 
-// append collects the text of blocks; a string is one.
+// append collects the text of blocks; a string counts as a block.
 func (r *claudeReader) append(content value) {
 	text := content.b
 	switch {
@@ -256,12 +266,10 @@ func (r *claudeReader) append(content value) {
 	r.parts.Write(text)
 }
 
-// assemble makes the element that was on the wire and its message. The one copy of the
-// text is the element's; the blocks are parts of it.
+// assemble makes the element that was on the wire and its message. The blocks share the
+// element's copy of the text.
 func (r *claudeReader) assemble(content value) []transcript.Block {
-	if r.role == "" {
-		r.role = "user"
-	}
+	r.role = cmp.Or(r.role, "user")
 	if !content.exists() {
 		content.b = []byte("[]")
 	}
@@ -273,7 +281,7 @@ func (r *claudeReader) assemble(content value) []transcript.Block {
 	return blocks
 }
 
-// changed notes the change of a file from the structured form in which the log repeats a
+// changed notes the change of a file, which the log repeats in a structured form beside the
 // tool's result.
 func (r *claudeReader) changed(result, content value, num int) {
 	patch := result.get("structuredPatch")
@@ -301,14 +309,235 @@ func (r *claudeReader) changed(result, content value, num int) {
 	r.changes = append(r.changes, c)
 }
 
-// summarized gives the newest compaction the words of its summary.
+// summarized gives the newest compaction its summary.
 func (r *claudeReader) summarized() {
 	all := r.log.info.Compactions
-	for i := len(all) - 1; i >= 0; i-- {
-		if !all[i].Partial && all[i].Summary == "" {
+	for i, c := range slices.Backward(all) {
+		if !c.Partial && c.Summary == "" {
 			all[i].Summary = r.rec.Message.Text()
 			return
 		}
 	}
 	r.sink.compaction(Compaction{Line: r.rec.Line, Summary: r.rec.Message.Text()})
+}
+
+// claudeIndex is what the first pass over a Claude Code log keeps: the tree, and which
+// lines belong together.
+type claudeIndex struct {
+	*tree
+	log     *Log
+	linked  bool              // some line names its parent: the log is a tree
+	answers map[string][]int  // nodes by the id of the answer they are a part of
+	calls   map[string]int    // the node of each call
+	results map[int][]string  // the calls that a node answers
+	about   map[int]string    // the call that an injected node belongs to
+	waiting []queuedText      // typed and not delivered yet
+	queued  map[int]string    // delivered, by node
+	logged  map[string]bool   // queued texts that the log has as messages too
+	titles  map[string]string // by kind of title line
+}
+
+type queuedText struct {
+	text string
+	node node
+}
+
+func indexClaude(l *Log) (*claudeIndex, error) {
+	x := &claudeIndex{
+		tree: newTree(), log: l, answers: make(map[string][]int), calls: make(map[string]int), results: make(map[int][]string),
+		about: make(map[int]string), queued: make(map[int]string), logged: make(map[string]bool), titles: make(map[string]string),
+	}
+	if err := l.lines(x.line); err != nil {
+		return nil, err
+	}
+	for _, kind := range []string{"summary", "ai-title", "custom-title"} { // the person's own title wins
+		if t := x.titles[kind]; t != "" {
+			l.info.Title = t
+		}
+	}
+	if x.linked {
+		x.walk(x.leaf())
+		x.bringBack()
+	} else {
+		x.all()
+	}
+	x.placeQueued()
+	return x, nil
+}
+
+func (x *claudeIndex) line(ln line, v value) error {
+	e := v.object()
+	if !e.get("type").isString() {
+		return errShape
+	}
+	info := &x.log.info
+	info.SessionID = cmp.Or(info.SessionID, e.get("sessionId").str(), e.get("session_id").str())
+	n := node{off: ln.off, size: ln.size, num: int32(ln.num), side: e.get("isSidechain").isTrue() || e.get("parent_tool_use_id").isString()}
+	switch typ := e.get("type").str(); typ {
+	case "user", "assistant":
+		if !e.get("message").isObject() {
+			return errShape
+		}
+		x.message(n, e, typ == "assistant")
+		return nil
+	case "system":
+		if s := e.get("subtype"); s.is("compact_boundary") || s.is("microcompact_boundary") {
+			n.kind = markNode
+		}
+	case "attachment":
+		if a := e.get("attachment"); a.get("type").is("queued_command") {
+			n.kind = userNode
+			x.logged[a.get("prompt").texts()] = true
+		}
+	case "queue-operation":
+		x.queue(n, e)
+		return nil
+	case "summary", "ai-title", "custom-title":
+		for _, key := range []string{"summary", "aiTitle", "customTitle"} {
+			if t := e.get(key); t.isString() {
+				x.titles[typ] = t.str()
+			}
+		}
+		return nil
+	default:
+		if !e.get("uuid").isString() && x.log.foreign(v) {
+			return errShape
+		}
+	}
+	if e.get("uuid").isString() {
+		x.link(n, e)
+	}
+	return nil
+}
+
+// link adds a node to the tree. A compaction boundary has only a logical parent. In old logs
+// it has none, and then it follows the line before it.
+func (x *claudeIndex) link(n node, e object) (int, bool) {
+	parent := cmp.Or(e.get("parentUuid").str(), e.get("logicalParentUuid").str())
+	x.linked = x.linked || parent != ""
+	at, ok := x.add(e.get("uuid").str(), parent, n)
+	if ok && parent == "" && n.kind == markNode {
+		x.nodes[at].parent = broken
+	}
+	return at, ok
+}
+
+func (x *claudeIndex) message(n node, e object, answer bool) {
+	n.kind = userNode
+	if answer {
+		n.kind = answerNode
+	}
+	m := e.get("message").object()
+	calls, results := toolIDs(m.get("content"))
+	if len(results) > 0 {
+		n.kind = resultNode
+	}
+	at, ok := x.link(n, e)
+	if !ok {
+		return
+	}
+	if id := m.get("id").str(); answer && id != "" {
+		x.answers[id] = append(x.answers[id], at)
+	}
+	for _, call := range calls {
+		x.calls[call] = at
+	}
+	if len(results) > 0 {
+		x.results[at] = results
+	}
+	if source := e.get("sourceToolUseID"); source.isString() && e.get("isMeta").isTrue() {
+		x.about[at] = source.str()
+	}
+}
+
+// toolIDs lists the ids of the calls and of the answered calls in a content.
+func toolIDs(content value) (calls, results []string) {
+	for elem := range content.elems() {
+		switch b := elem.object(); b.get("type").str() {
+		case "tool_use":
+			calls = append(calls, b.get("id").str())
+		case "tool_result":
+			results = append(results, b.get("tool_use_id").str())
+		}
+	}
+	return calls, results
+}
+
+// bringBack puts lines on the path that forked off although they belong to an answer on it:
+// its other blocks, the results of its calls, and what those brought in.
+func (x *claudeIndex) bringBack() {
+	for _, nodes := range x.answers {
+		if slices.ContainsFunc(nodes, func(at int) bool { return x.nodes[at].on }) {
+			for _, at := range nodes {
+				x.nodes[at].on = !x.nodes[at].side
+			}
+		}
+	}
+	answered := make(map[string]bool)
+	for at, ids := range x.results {
+		for _, id := range ids {
+			answered[id] = answered[id] || x.nodes[at].on
+		}
+	}
+	for at := range x.nodes { // in order, so that of two answers the first is taken
+		n := &x.nodes[at]
+		if n.on || n.side {
+			continue
+		}
+		for _, id := range x.results[at] {
+			if call, ok := x.calls[id]; ok && x.nodes[call].on && !answered[id] {
+				n.on, answered[id] = true, true
+			}
+		}
+		if call, ok := x.calls[x.about[at]]; ok && x.nodes[call].on && x.about[at] != "" {
+			n.on = true
+		}
+	}
+}
+
+// queue follows the texts that were typed while the agent worked. A text that is taken out
+// while the agent works ("remove") was shown to the model in the middle of its turn, and in
+// many versions the log has no other trace of it. One that waited for the end of the turn
+// ("dequeue") follows as a message; "popAll" gives all of them back to the person.
+func (x *claudeIndex) queue(n node, e object) {
+	n.kind = queuedNode
+	switch op := e.get("operation").str(); op {
+	case "enqueue":
+		if text := e.get("content").str(); text != "" {
+			x.waiting = append(x.waiting, queuedText{text, n})
+		}
+	case "popAll":
+		x.waiting = x.waiting[:0]
+	case "dequeue", "remove":
+		i := 0
+		if text := e.get("content").str(); text != "" {
+			i = slices.IndexFunc(x.waiting, func(q queuedText) bool { return q.text == text })
+		}
+		if i < 0 || i >= len(x.waiting) {
+			return
+		}
+		q := x.waiting[i]
+		x.waiting = slices.Delete(x.waiting, i, i+1)
+		if op == "remove" {
+			at, _ := x.add("", "", q.node)
+			x.queued[at] = q.text
+		}
+	}
+}
+
+// placeQueued decides which queued texts are read: those on the path that the log does not
+// have as messages too.
+func (x *claudeIndex) placeQueued() {
+	on := false
+	for at := range x.nodes {
+		n := &x.nodes[at]
+		switch {
+		case n.kind == queuedNode && x.logged[x.queued[at]]:
+			n.kind = linkNode
+		case n.kind == queuedNode:
+			n.on = on
+		case !n.side && n.kind != linkNode:
+			on = n.on
+		}
+	}
 }

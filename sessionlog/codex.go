@@ -1,18 +1,42 @@
 package sessionlog
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// codexReader reads rollouts: response items are the conversation; events repeat them
-// for a screen and are read only for what the items do not say.
+// Codex is the format of Codex rollouts.
+const Codex Format = "codex"
+
+var codexFormat = format{
+	name: Codex,
+	line: func(e object) bool {
+		typ := e.get("type").str()
+		return typ != "" && e.get("payload").isObject() ||
+			slices.Contains(codexItems, typ) && (e.get("role").isString() || e.get("call_id").isString() || e.get("summary").isArray()) &&
+				!e.get("message").isObject() ||
+			e.get("record_type").isString() && len(e.members) == 1
+	},
+	read: readCodex,
+}
+
+// codexItems are the types of the items that the first rollouts wrote without an envelope.
+var codexItems = []string{
+	"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+	"web_search_call", "local_shell_call", "compaction", "tool_search_call", "tool_search_output",
+}
+
+// codexReader reads rollouts. Response items are the conversation; events repeat them for a
+// screen and are read only for what the items do not say.
 type codexReader struct {
 	log    *Log
 	sink   *sink
-	held   Record          // the newest record: events behind it may add to it
+	held   Record          // the newest record, to which later events may add
 	failed map[string]bool // calls whose end was reported, until their output comes
 	model  string
 }
@@ -26,41 +50,32 @@ func readCodex(l *Log, s *sink) error {
 }
 
 func (r *codexReader) line(ln line, v value) error {
-	var typ, payload, stamp value
-	for name, val := range v.fields() {
-		switch name {
-		case "type":
-			typ = val
-		case "payload":
-			payload = val
-		case "timestamp":
-			stamp = val
-		}
-	}
+	e := v.object()
+	typ, payload, stamp := e.get("type"), e.get("payload"), e.get("timestamp")
 	if !payload.isObject() { // the first rollouts had bare items, and state between them
 		switch {
-		case oneOf(typ.str(), codexItems):
+		case slices.Contains(codexItems, typ.str()):
 			return r.item(ln, v, stamp)
-		case v.get("record_type").exists():
+		case e.get("record_type").exists():
 			return nil
-		case v.get("id").isString() && v.get("timestamp").isString() && !typ.exists():
+		case e.get("id").isString() && stamp.isString() && !typ.exists():
 			r.meta(v)
 			return nil
 		}
-		return damaged(errShape)
+		return errShape
 	}
-	switch {
-	case typ.is("response_item"):
+	switch typ.str() {
+	case "response_item":
 		return r.item(ln, payload, stamp)
-	case typ.is("event_msg"):
+	case "event_msg":
 		r.event(ln, payload)
-	case typ.is("turn_context"):
+	case "turn_context":
 		if m := payload.get("model"); m.isString() {
 			r.model = m.str()
 		}
-	case typ.is("session_meta"):
+	case "session_meta":
 		r.meta(payload)
-	case typ.is("compacted"):
+	case "compacted":
 		return r.compacted(ln, payload, stamp)
 	}
 	return nil
@@ -76,15 +91,13 @@ func (r *codexReader) meta(v value) {
 	info.Version = v.get("cli_version").str()
 	info.Dir = v.get("cwd").str()
 	info.Tools = tools(v.get("dynamic_tools"))
-	if info.System = v.get("base_instructions", "text").str(); info.System == "" {
-		info.System = v.get("instructions").str()
-	}
+	info.System = cmp.Or(v.get("base_instructions", "text").str(), v.get("instructions").str())
 }
 
 func (r *codexReader) item(ln line, item, stamp value) error {
 	msg, ok := responsesItem(item)
 	if !ok {
-		return damaged(errShape)
+		return errShape
 	}
 	rec := Record{Message: msg, Time: stamp.time(), Line: ln.num}
 	switch msg.Role() {
@@ -104,7 +117,7 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 	return r.hold(rec)
 }
 
-// outcome marks a result as failed if the log says so: by an event, or in its first words.
+// outcome marks a result as failed if the log says so, in an event or in its first words.
 func (r *codexReader) outcome(msg transcript.Message) transcript.Message {
 	res, ok := msg.Blocks().At(0).(transcript.ToolResult)
 	if !ok {
@@ -124,11 +137,8 @@ func failedOutput(text string) bool {
 	text = text[:min(len(text), 400)]
 	for _, mark := range []string{"Exit code: ", "Process exited with code ", `"exit_code":`} {
 		if _, rest, ok := strings.Cut(text, mark); ok {
-			end := strings.IndexFunc(rest, func(c rune) bool { return c != '-' && (c < '0' || c > '9') })
-			if end < 0 {
-				end = len(rest)
-			}
-			n, err := strconv.Atoi(rest[:end])
+			digits := rest[:len(rest)-len(strings.TrimLeft(rest, "-0123456789"))]
+			n, err := strconv.Atoi(digits)
 			return err == nil && n != 0
 		}
 	}
@@ -143,7 +153,12 @@ func (r *codexReader) event(ln line, payload value) {
 		}
 	case "token_count":
 		if r.held.Message.Role() == transcript.RoleAssistant {
-			r.held.Usage = openaiUsage(v.get("info", "last_token_usage"))
+			u := v.get("info", "last_token_usage").object()
+			cached := u.get("cached_input_tokens").num()
+			r.held.Usage = u.usage(model.Usage{
+				Input: max(u.get("input_tokens").num()-cached, 0), CacheRead: cached,
+				Output: u.get("output_tokens").num(), Reasoning: u.get("reasoning_output_tokens").num(),
+			})
 		}
 	case "exec_command_end":
 		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
@@ -200,8 +215,8 @@ func diffCount(diff string) (added, removed int) {
 	return added, removed
 }
 
-// compacted notes a compaction. Its replacement history repeats what the file has, so it
-// is read only if the file has nothing.
+// compacted notes a compaction. Its replacement history repeats what the file has, so it is
+// read only if the file has nothing else.
 func (r *codexReader) compacted(ln line, v, stamp value) error {
 	first := r.held.Message.Role() == "" && r.sink.n == 0
 	if err := r.release(); err != nil {

@@ -1,41 +1,37 @@
 package sessionlog
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// readCopilot reads the events of Copilot CLI.
-func readCopilot(l *Log, s *sink) error {
-	r := copilotReader{l, s}
-	return l.lines(r.line)
+// CopilotCLI is the format of Copilot CLI sessions.
+const CopilotCLI Format = "copilot-cli"
+
+var copilotFormat = format{
+	name: CopilotCLI,
+	line: func(e object) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
+	read: func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
 }
 
+// copilotReader reads the events of Copilot CLI.
 type copilotReader struct {
 	log  *Log
 	sink *sink
 }
 
 func (r copilotReader) line(ln line, v value) error {
-	var typ, stamp value
-	var data object
-	for name, val := range v.fields() {
-		switch name {
-		case "type":
-			typ = val
-		case "data":
-			data = val.object()
-		case "timestamp":
-			stamp = val
-		}
-	}
+	e := v.object()
+	typ, data := e.get("type"), e.get("data").object()
 	if !typ.isString() || !data.isObject() {
-		return damaged(errShape)
+		return errShape
 	}
-	rec := Record{Time: stamp.time(), Line: ln.num, Sidechain: data.get("parentToolCallId").isString()}
-	if rec.Sidechain && oneOf(typ.str(), []string{"user.message", "assistant.message", "tool.execution_complete"}) {
+	rec := Record{Time: e.get("timestamp").time(), Line: ln.num, Sidechain: data.get("parentToolCallId").isString()}
+	if rec.Sidechain && slices.Contains([]string{"user.message", "assistant.message", "tool.execution_complete"}, typ.str()) {
 		r.log.info.Sidechain++
 		if !r.log.opts.Sidechains {
 			return nil
@@ -61,15 +57,17 @@ func (r copilotReader) line(ln line, v value) error {
 	case "assistant.message":
 		return r.assistant(rec, data)
 	case "tool.execution_complete":
-		r.result(rec, data)
+		return r.result(rec, data)
 	case "session.compaction_complete":
-		return r.compaction(rec, data)
+		summary := data.get("summaryContent").str()
+		r.sink.compaction(Compaction{Line: rec.Line, PreTokens: data.get("preCompactionTokens").num(), Summary: summary})
+		return r.sink.summary(rec, summary)
 	}
 	return nil
 }
 
-// user takes a user message apart: what was typed, and around it what the program added
-// before it was sent.
+// user splits a user message into what was typed and what the program put around it before
+// it was sent.
 func (r copilotReader) user(rec Record, data object) error {
 	typed, sent := data.get("content").str(), data.get("transformedContent").str()
 	origin := textOrigin(typed)
@@ -109,16 +107,14 @@ func (r copilotReader) assistant(rec Record, data object) error {
 		})
 	}
 	rec.Message = transcript.Assistant(blocks...)
-	if rec.Model = data.get("model").str(); rec.Model == "" {
-		rec.Model = r.log.info.Model
-	}
+	rec.Model = cmp.Or(data.get("model").str(), r.log.info.Model)
 	if n := data.get("outputTokens").num(); n > 0 {
 		rec.Usage = &model.Usage{Output: n}
 	}
 	return r.sink.add(rec)
 }
 
-func (r copilotReader) result(rec Record, data object) {
+func (r copilotReader) result(rec Record, data object) error {
 	id := data.get("toolCallId").str()
 	text := data.get("result", "content").str()
 	failed := !data.get("success").isTrue()
@@ -129,11 +125,5 @@ func (r copilotReader) result(rec Record, data object) {
 	}
 	res := transcript.Result(id, text)
 	res.Error = failed
-	r.sink.result(rec, res)
-}
-
-func (r copilotReader) compaction(rec Record, data object) error {
-	summary := data.get("summaryContent").str()
-	r.sink.compaction(Compaction{Line: rec.Line, PreTokens: data.get("preCompactionTokens").num(), Summary: summary})
-	return r.sink.summary(rec, summary)
+	return r.sink.result(rec, res)
 }

@@ -20,20 +20,20 @@
 // A [Record] is one message with at least one block. Formats write messages in many
 // ways; these rules make them comparable:
 //
-//   - An answer of the model is one record, also where the log spreads it over lines
+//   - An answer of the model is one record, even where the log spreads it over lines
 //     (Claude Code) or events (OpenHands). On the Responses wire, and so in Codex
 //     rollouts, every item is a message of its own.
-//   - The results that answer one answer are one record that follows it, also where the
-//     log writes them on lines of their own or inside the call's own part. They have
-//     role user in the Anthropic forms, where what else stands in the same line stays
-//     beside them, and role tool elsewhere.
-//   - Words of different origin are different records, except where they were one
+//   - The results of an answer's calls are one record that follows it, even where the
+//     log writes each on a line of its own or inside its call. They have role tool. In the
+//     Anthropic forms they have role user, and other blocks of the same line stay beside
+//     them.
+//   - Texts of different origin are different records, except where they were one
 //     element on the wire (Claude Code, request bodies).
 //   - What only a screen shows (progress, hooks, notices, titles) is no record.
 //
-// [pleat.Message.Origin] tells what a person typed from what a program put there and from
-// another agent's summaries; model and tool messages and those of formats that do not
-// tell have [pleat.OriginUnknown].
+// [transcript.Message.Origin] tells what a person typed from what a program put there and
+// from another agent's summaries. Messages of models and tools have
+// [transcript.OriginUnknown], and so have all messages of formats that do not tell.
 //
 // Messages of wire formats keep their raw element. Claude Code's lines are put back
 // together as the element that was on the wire: role and content, each block's bytes as
@@ -42,24 +42,32 @@
 // # Trees
 //
 // Claude Code and pi (version 3) write trees: rewinding makes a fork. The conversation is
-// the path from the last leaf to the root. Parallel calls make forks too; their lines
-// are brought back, because they belong to an answer on the path. A link to a line that
-// is not there is bridged by the order of the file. Branches that were left and
+// the path from the last leaf to the root. Parallel calls make forks too; their lines are
+// read because they belong to an answer on the path. Where a line links to one that the
+// file does not have, the line before it takes its place. Abandoned branches and
 // sidechains (sub-agents) are counted in [Info] and read only on demand.
 //
 // # Compaction
 //
 // The transcript stays complete: where a log says that its agent compacted, everything
-// before is still read, and the place is noted in [Info].Compactions. Summaries are records
-// with [pleat.OriginSummary] and role user. A replacement history (Codex) is read only
-// where the file holds nothing before it.
+// before is still read, and [Info].Compactions notes where it happened. Summaries are
+// records with [transcript.OriginSummary] and role user. A replacement history (Codex) is
+// read only where the file holds nothing before it.
 //
 // # Damage and size
 //
 // A line that cannot be read is reported with its number and skipped; [Options].Strict
-// makes it an error. A document that is cut off yields what is whole.
+// makes it an error. Of a document that is cut off, whole messages are read.
 //
 // Line formats stream: memory holds one line (at most [Options].MaxLine) and for trees an
 // index of some 200 bytes a line. Formats that are one JSON document are held whole, up
-// to [Options].MaxDocument. Input that cannot seek goes to a temporary file.
+// to [Options].MaxDocument. Large input that cannot seek goes to a temporary file.
+//
+// # Adding a format
+//
+// Each format is one file: its name, a value of type format that says how to recognize it,
+// and the function that reads it. To add one, copy the file of a format that is written in
+// the same way (copilot.go for lines, gemini.go for a document, pi.go for a tree), and add
+// one line to the list in format.go. TestFormats reads testdata/NAME.log and compares what
+// it finds with testdata/NAME.golden.
 package sessionlog

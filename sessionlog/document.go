@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 func trimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// readDocument reads the whole file as one document. If it is cut off or damaged, what
-// is whole before the damage is returned and the damage noted.
+// readDocument reads the whole file as one document. If it is cut off or damaged, it
+// returns what is whole before the damage and notes the damage.
 func (l *Log) readDocument() (value, error) {
 	text := make([]byte, l.src.size)
 	if err := l.src.readAt(text, 0); err != nil && l.src.size > 0 {
@@ -27,13 +28,13 @@ func (l *Log) readDocument() (value, error) {
 		at = syntax.Offset
 	}
 	l.broken = []Damage{{1 + bytes.Count(text[:at], []byte("\n")), fmt.Errorf("the document ends here: %w", err)}}
-	v, _ = parse(salvage(text[:at])) // what cannot be saved has no format
+	v, _ = parse(salvage(text[:at])) // if nothing is left, no format will fit
 	return v, nil
 }
 
-// salvage closes a JSON text that was cut off, behind the last whole element of the lists
-// that hold messages: the list in an object, or in an object of the outermost list. It
-// returns nil if there is none.
+// salvage closes a JSON text that was cut off, after the last whole element of a list that
+// can hold messages: a list in the outermost object, or in an object of the outermost list.
+// It returns nil if there is none.
 func salvage(text []byte) []byte {
 	var stack, closing []byte
 	safe, deepest := 0, 2
@@ -60,11 +61,8 @@ func salvage(text []byte) []byte {
 	if safe == 0 {
 		return nil
 	}
-	out := append(make([]byte, 0, safe+len(closing)), text[:safe]...)
-	for i := len(closing) - 1; i >= 0; i-- {
-		out = append(out, closing[i])
-	}
-	return out
+	slices.Reverse(closing)
+	return slices.Concat(text[:safe], closing)
 }
 
 // stringEnd returns the offset of the quote that ends the string that begins at i, or the
@@ -81,19 +79,17 @@ func stringEnd(text []byte, i int) int {
 	return len(text) - 1
 }
 
-// openLines prepares a file of lines. Of formats with a document a line it reads the
-// chosen session's only.
+// openLines prepares a file of lines. Where each line is a document it reads only the
+// chosen session's.
 func (l *Log) openLines() error {
-	switch l.format {
-	case ClaudeCode, Codex, CopilotCLI, Pi:
+	if l.format.document == nil {
 		return nil
 	}
-	l.count = 0
-	l.opening = true
+	l.count, l.opening = 0, true
 	defer func() { l.opening = false }()
 	return l.lines(func(ln line, v value) error {
 		if classifyLine(v) != l.format {
-			return damaged(errShape)
+			return errShape
 		}
 		if l.count == l.opts.Session {
 			l.doc, l.docAt = value{b: bytes.Clone(v.b), off: v.off}, ln.num
@@ -105,7 +101,7 @@ func (l *Log) openLines() error {
 
 // choose takes the chosen session out of a document that holds several.
 func (l *Log) choose() error {
-	if l.doc.isArray() && (l.format == TauBench || l.format == OpenHands && !isOpenHands(l.doc.at(0))) {
+	if several := l.format.several; several != nil && l.doc.isArray() && several(l.doc) {
 		list := l.doc
 		l.doc, l.count = value{}, 0
 		for e := range list.elems() {
@@ -121,14 +117,16 @@ func (l *Log) choose() error {
 	return nil
 }
 
-// each visits the elements of a list in the document with the line each begins on.
-func (l *Log) each(list value, visit func(e value, lineNum int) bool) {
+// each visits the elements of a list in the document with the line each begins on. An
+// element that visit calls damaged is skipped.
+func (l *Log) each(list value, visit func(e value, lineNum int) error) error {
 	num, at := l.docAt, l.doc.off
 	for e := range list.elems() {
 		num += bytes.Count(l.doc.b[at-l.doc.off:e.off-l.doc.off], []byte("\n"))
 		at = e.off
-		if !visit(e, num) {
-			return
+		if err := l.skip(visit(e, num), num); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -1,15 +1,17 @@
 package sessionlog
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // OpenAs opens data as a format that it may not have.
-func OpenAs(data []byte, format Format, opts Options) *Log {
+func OpenAs(data []byte, name Format, opts Options) *Log {
 	opts.MaxLine, opts.MaxDocument = defaultMaxLine, defaultMaxDocument
 	src, _ := newSource(bytes.NewReader(data))
-	l := &Log{src: src, opts: opts, format: format, count: 1}
-	switch format {
-	case ClaudeCode, Codex, CopilotCLI, Pi:
-	default:
+	l := &Log{src: src, opts: opts, count: 1}
+	l.format = formats[slices.IndexFunc(formats, func(f *format) bool { return f.name == name })]
+	if l.format.document != nil {
 		l.doc, _ = l.readDocument()
 		l.whole, l.docAt = l.doc, 1
 		if l.choose() != nil {

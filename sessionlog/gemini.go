@@ -5,31 +5,49 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// readGemini reads a Gemini CLI session: an answer holds its calls and their results.
-func readGemini(l *Log, s *sink) {
+// GeminiCLI is the format of Gemini CLI sessions.
+const GeminiCLI Format = "gemini-cli"
+
+var geminiFormat = format{
+	name: GeminiCLI,
+	document: func(doc value) bool {
+		messages := doc.get("messages")
+		first := messages.at(0)
+		return messages.isArray() && doc.get("sessionId").isString() && (first.get("type").isString() || !first.exists())
+	},
+	read: readGemini,
+}
+
+// readGemini reads a Gemini CLI session, in which an answer holds its calls and their
+// results.
+func readGemini(l *Log, s *sink) error {
 	l.info.Agent = "gemini-cli"
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Title = l.doc.get("summary").str()
-	l.each(l.doc.get("messages"), func(e value, num int) bool {
+	return l.each(l.doc.get("messages"), func(e value, num int) error {
 		m := e.keep().object()
 		rec := Record{Line: num, Time: m.get("timestamp").time()}
-		switch typ := m.get("type").str(); typ {
+		switch m.get("type").str() {
 		case "user":
 			blocks := geminiParts(m.get("content"))
 			rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
-			_ = s.add(rec)
+			return s.add(rec)
 		case "gemini":
-			geminiAnswer(s, rec, m)
-		case "": // others are notices for the screen
-			s.err = l.damage(num, errShape)
+			return geminiAnswer(s, rec, m)
+		case "":
+			return errShape
 		}
-		return s.err == nil
+		return nil // a notice for the screen
 	})
 }
 
-func geminiAnswer(s *sink, rec Record, m object) {
+func geminiAnswer(s *sink, rec Record, m object) error {
 	rec.Model = m.get("model").str()
-	rec.Usage = geminiUsage(m.get("tokens"))
+	u := m.get("tokens").object()
+	cached, thought := u.get("cached").num(), u.get("thoughts").num()
+	rec.Usage = u.usage(model.Usage{
+		Input: max(u.get("input").num()-cached, 0), CacheRead: cached, Output: u.get("output").num() + thought, Reasoning: thought,
+	})
 	var blocks []transcript.Block
 	for t := range m.get("thoughts").elems() {
 		text := t.get("description").str()
@@ -48,12 +66,7 @@ func geminiAnswer(s *sink, rec Record, m object) {
 			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
 		}
 	}
-	rec.Message = transcript.Assistant(blocks...)
-	_ = s.add(rec)
-	for _, res := range results {
-		s.result(Record{Line: rec.Line, Time: rec.Time}, res)
-	}
-	s.flush()
+	return s.answer(rec, blocks, results)
 }
 
 // geminiResult reads what went back to the model: parts, of which the first is the
@@ -61,7 +74,7 @@ func geminiAnswer(s *sink, rec Record, m object) {
 func geminiResult(id, status string, v value) transcript.ToolResult {
 	res := transcript.ToolResult{CallID: id, Error: status == "error"}
 	var parts []transcript.Block
-	one := func(p value) {
+	for p := range v.list() {
 		response := p.get("functionResponse", "response")
 		switch {
 		case response.get("output").isString():
@@ -75,24 +88,14 @@ func geminiResult(id, status string, v value) transcript.ToolResult {
 			parts = append(parts, geminiPart(p)...)
 		}
 	}
-	if v.isArray() {
-		for p := range v.elems() {
-			one(p)
-		}
-	} else {
-		one(v)
-	}
 	res.Parts = transcript.BlocksOf(parts...)
 	return res
 }
 
 // geminiParts decodes content: a string, one part or a list of them.
 func geminiParts(v value) []transcript.Block {
-	if !v.isArray() {
-		return geminiPart(v)
-	}
 	var blocks []transcript.Block
-	for p := range v.elems() {
+	for p := range v.list() {
 		blocks = append(blocks, geminiPart(p)...)
 	}
 	return blocks
@@ -115,14 +118,4 @@ func geminiPart(p value) []transcript.Block {
 		return []transcript.Block{transcript.Opaque{Type: "part", Raw: p.raw()}}
 	}
 	return nil
-}
-
-func geminiUsage(v value) *model.Usage {
-	if !v.isObject() {
-		return nil
-	}
-	cached, thought := v.get("cached").num(), v.get("thoughts").num()
-	return &model.Usage{
-		Input: max(v.get("input").num()-cached, 0), CacheRead: cached, Output: v.get("output").num() + thought, Reasoning: thought,
-	}
 }

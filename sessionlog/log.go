@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,9 @@ import (
 type Options struct {
 	Session    int  // which session of a file that holds several, from 0
 	Strict     bool // damage is an error, not a report
-	Sidechains bool // read sub-agents' messages too, marked, where the log has them
-	Abandoned  bool // read branches that were left by rewinding too, marked
-	// OnDamage is told of every line that cannot be read. [Info] keeps the first hundred.
+	Sidechains bool // also read sub-agents' messages; Record.Sidechain marks them
+	Abandoned  bool // also read branches that were left by rewinding; Record.Abandoned marks them
+	// OnDamage is called for every line that cannot be read. [Info] keeps the first hundred.
 	OnDamage func(Damage)
 	// MaxLine is the longest line that is read, in bytes; longer ones are damage.
 	// 0 means 256 MiB.
@@ -36,38 +37,38 @@ var (
 	ErrNoSession = errors.New("no such session in the file")
 	// ErrTooLarge: a line or document is longer than the options allow.
 	ErrTooLarge = errors.New("too large")
-	errShape    = errors.New("not an entry of this format")
 )
+
+// damagedError is an error of one line or element, which is reported and skipped.
+type damagedError struct{ error }
+
+var errShape = damagedError{errors.New("not an entry of this format")}
 
 // Log is an open session file. It is not safe for concurrent use.
 type Log struct {
 	src    *source
 	opts   Options
-	format Format
+	format *format
 	whole  value // the document, for document formats
 	doc    value // the session's part of it
 	docAt  int   // line on which doc begins
 	count  int   // sessions in the file
 
-	broken  []Damage // what was found damaged while opening, reported with the records
+	broken  []Damage // damage found while opening, reported with the records
 	opening bool
 	info    Info
 }
 
-// Open finds out what r holds and prepares reading it. It reads from r's current
-// position. A file (anything that can seek and read at an offset) is read in place and
-// must stay open and unchanged until [Log.Close]; other input is spooled.
+// Open finds the format of r and prepares to read it. It reads from r's current position. A
+// file (anything that can seek and read at an offset) is read in place and must stay open
+// and unchanged until [Log.Close]; other input is copied.
 func Open(r io.Reader, opts *Options) (*Log, error) {
 	l := &Log{count: 1}
 	if opts != nil {
 		l.opts = *opts
 	}
-	if l.opts.MaxLine <= 0 {
-		l.opts.MaxLine = defaultMaxLine
-	}
-	if l.opts.MaxDocument <= 0 {
-		l.opts.MaxDocument = defaultMaxDocument
-	}
+	l.opts.MaxLine = cmp.Or(max(l.opts.MaxLine, 0), defaultMaxLine)
+	l.opts.MaxDocument = cmp.Or(max(l.opts.MaxDocument, 0), defaultMaxDocument)
 	var err error
 	if l.src, err = newSource(r); err != nil {
 		return nil, err
@@ -81,35 +82,35 @@ func Open(r io.Reader, opts *Options) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open session: %w", err), l.src.close())
 	}
-	l.info = Info{Format: l.format}
+	l.info = Info{Format: l.format.name}
 	return l, nil
 }
 
-// Detect says which format r holds. It reads from r's current position and, if r can
+// Detect returns the format of r. It reads from r's current position and, if r can
 // seek, leaves it there.
 func Detect(r io.Reader) (Format, error) {
 	l, err := Open(r, nil)
 	if err != nil {
 		return "", err
 	}
-	return l.format, l.Close()
+	return l.format.name, l.Close()
 }
 
-// Close lets go of what the log holds. It does not close the reader given to [Open].
+// Close releases what the log holds. It does not close the reader given to [Open].
 func (l *Log) Close() error { return l.src.close() }
 
-// Format is the format that was found.
-func (l *Log) Format() Format { return l.format }
+// Format returns the format that was found.
+func (l *Log) Format() Format { return l.format.name }
 
-// Sessions is the number of sessions in the file.
+// Sessions returns the number of sessions in the file.
 func (l *Log) Sessions() int { return l.count }
 
 // Session returns the log of another session in the same file, without opening it again.
-// It is good until l is closed.
+// It can be used until l is closed.
 func (l *Log) Session(n int) (*Log, error) {
 	other := *l
 	other.src = &source{r: l.src.r, size: l.src.size, close: func() error { return nil }}
-	other.opts.Session, other.info = n, Info{Format: l.format}
+	other.opts.Session, other.info = n, Info{Format: l.format.name}
 	var err error
 	if l.whole.exists() {
 		other.doc, other.docAt = l.whole, 1
@@ -126,22 +127,22 @@ func (l *Log) Session(n int) (*Log, error) {
 	return &other, nil
 }
 
-// Info returns what is known about the session so far: all of it when a loop over
-// [Log.Records] has ended by itself.
+// Info returns what is known about the session so far. It is complete once a loop over
+// [Log.Records] has run to its end.
 func (l *Log) Info() Info { return l.info }
 
-// Records yields the session's messages in order. An error ends it: the source cannot be
-// read, or a line is damaged in strict mode. It can be called again to read again.
+// Records yields the session's messages in order. An error ends it: the file cannot be
+// read, or a line is damaged in strict mode. Each call reads the session from its start.
 func (l *Log) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		l.info = Info{Format: l.format}
+		l.info = Info{Format: l.format.name}
 		s := &sink{log: l, yield: yield}
 		for _, d := range l.broken {
 			l.report(d)
 		}
-		err := l.read(s)
+		err := l.format.read(l, s)
 		if err == nil {
-			s.flush()
+			err = s.flush()
 		}
 		if err != nil && !errors.Is(err, errStop) && !s.stopped {
 			yield(Record{}, fmt.Errorf("read session: %w", err))
@@ -149,39 +150,7 @@ func (l *Log) Records() iter.Seq2[Record, error] {
 	}
 }
 
-func (l *Log) read(s *sink) error {
-	switch l.format {
-	case ClaudeCode:
-		return readClaude(l, s)
-	case Codex:
-		return readCodex(l, s)
-	case CopilotCLI:
-		return readCopilot(l, s)
-	case Pi:
-		return readPi(l, s)
-	}
-	switch l.format {
-	case OpenCode:
-		readOpenCode(l, s)
-	case GeminiCLI:
-		readGemini(l, s)
-	case TauBench:
-		readTau(l, s)
-	case SWEAgent:
-		readSWEAgent(l, s)
-	case OpenHands:
-		readOpenHands(l, s)
-	case Anthropic:
-		readAnthropic(l, s)
-	case OpenAIChat:
-		readChat(l, s)
-	case OpenAIResponses:
-		readResponses(l, s)
-	}
-	return s.err
-}
-
-// errStop ends reading because the caller wants no more.
+// errStop ends reading because the caller has left the loop.
 var errStop = errors.New("stop")
 
 func (l *Log) report(d Damage) {
@@ -194,9 +163,14 @@ func (l *Log) report(d Damage) {
 	}
 }
 
-// damage reports a line that is skipped; the error is not nil in strict mode.
-func (l *Log) damage(lineNum int, err error) error {
-	d := Damage{lineNum, err}
+// skip reports damage and returns nil so that reading goes on. In strict mode it returns
+// the damage, and always any other error.
+func (l *Log) skip(err error, lineNum int) error {
+	damaged, ok := errors.AsType[damagedError](err)
+	if !ok {
+		return err
+	}
+	d := Damage{lineNum, damaged.error}
 	if l.opening {
 		l.broken = append(l.broken, d)
 		return nil
@@ -223,37 +197,24 @@ func (l *Log) lines(visit func(ln line, v value) error) error {
 		if err == nil {
 			err = visit(ln, v)
 		}
-		if errors.Is(err, errDamaged) {
-			err = l.damage(ln.num, errors.Unwrap(err))
-		}
-		if err != nil {
+		if err = l.skip(err, ln.num); err != nil {
 			return err
 		}
 	}
 }
 
-// errDamaged marks the errors of one line, which end its reading only.
-var errDamaged = errors.New("damaged")
-
-type damagedError struct{ error }
-
-func (e damagedError) Unwrap() error   { return e.error }
-func (damagedError) Is(err error) bool { return err == errDamaged }
-
-func damaged(err error) error { return damagedError{err} }
-
 func (l *Log) object(ln line) (value, error) {
 	if ln.text == nil {
-		return value{}, damaged(fmt.Errorf("line of %d bytes, limit %d: %w", ln.size, l.opts.MaxLine, ErrTooLarge))
+		return value{}, damagedError{fmt.Errorf("line of %d bytes, limit %d: %w", ln.size, l.opts.MaxLine, ErrTooLarge)}
 	}
 	v, err := parse(ln.text)
 	switch {
 	case err != nil && ln.off+ln.size >= l.src.size:
-		return value{}, damaged(fmt.Errorf("the last line is cut off: %w", err))
+		return value{}, damagedError{fmt.Errorf("the last line is cut off: %w", err)}
 	case err != nil:
-		return value{}, damaged(err)
+		return value{}, damagedError{err}
 	case !v.isObject():
-		return value{}, damaged(errShape)
+		return value{}, errShape
 	}
 	return v, nil
 }

@@ -7,9 +7,25 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
+// OpenCode is the format of opencode exports.
+const OpenCode Format = "opencode"
+
+var openCodeFormat = format{
+	name: OpenCode,
+	document: func(doc value) bool {
+		if doc.isArray() {
+			return doc.at(0).get("info").isObject() && doc.at(0).get("parts").isArray()
+		}
+		messages := doc.get("messages")
+		first := messages.at(0)
+		return messages.isArray() && doc.get("info").isObject() && (first.get("parts").isArray() || !first.exists())
+	},
+	read: readOpenCode,
+}
+
 // readOpenCode reads an opencode export: messages of parts, in which a call and its
 // result are one part.
-func readOpenCode(l *Log, s *sink) {
+func readOpenCode(l *Log, s *sink) error {
 	list := l.doc
 	if l.doc.isObject() {
 		info := l.doc.get("info")
@@ -21,28 +37,24 @@ func readOpenCode(l *Log, s *sink) {
 		list = l.doc.get("messages")
 	}
 	r := openCodeReader{s}
-	l.each(list, func(m value, num int) bool {
+	return l.each(list, func(m value, num int) error {
 		entry := m.object()
 		info, parts := entry.get("info").object(), entry.get("parts")
 		if !info.isObject() || !parts.isArray() {
-			s.err = l.damage(num, errShape)
-			return s.err == nil
+			return errShape
 		}
 		rec := Record{Line: num, Time: info.get("time", "created").time()}
 		if info.get("role").is("assistant") {
-			r.assistant(rec, info, parts)
-		} else {
-			r.user(rec, parts)
+			return r.assistant(rec, info, parts)
 		}
-		return s.err == nil
+		return r.user(rec, parts)
 	})
 }
 
 type openCodeReader struct{ sink *sink }
 
-// user separates what was typed from what the program put beside it: files that were
-// mentioned, reminders.
-func (r openCodeReader) user(rec Record, parts value) {
+// user separates what was typed from what the program added: mentioned files, reminders.
+func (r openCodeReader) user(rec Record, parts value) error {
 	origin := transcript.OriginUnknown
 	var blocks []transcript.Block
 	flush := func() {
@@ -79,10 +91,11 @@ func (r openCodeReader) user(rec Record, parts value) {
 		}
 	}
 	flush()
+	return r.sink.err
 }
 
-// openCodeFile is an attached file. Text files are left out: their content follows as a
-// text part.
+// openCodeFile decodes an attached file. It leaves out text files, whose content follows as
+// a text part.
 func openCodeFile(p object) (transcript.Block, bool) {
 	mime := p.get("mime").str()
 	switch url := p.get("url").str(); {
@@ -96,10 +109,9 @@ func openCodeFile(p object) (transcript.Block, bool) {
 	return transcript.Opaque{Type: "file", Raw: p.raw()}, true
 }
 
-func (r openCodeReader) assistant(rec Record, info object, parts value) {
+func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 	if info.get("summary").isTrue() {
-		r.summary(rec, parts)
-		return
+		return r.summary(rec, parts)
 	}
 	rec.Model = info.get("modelID").str()
 	rec.Aborted = info.get("error", "name").is("MessageAbortedError")
@@ -107,12 +119,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
 	step := func() {
-		rec.Message = transcript.Assistant(blocks...)
-		_ = r.sink.add(rec)
-		for _, res := range results {
-			r.sink.result(Record{Line: rec.Line, Time: rec.Time}, res)
-		}
-		r.sink.flush()
+		_ = r.sink.answer(rec, blocks, results)
 		blocks, results, rec.Usage = nil, nil, nil
 	}
 	for part := range parts.elems() {
@@ -144,10 +151,16 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) {
 				r.sink.change(FileChange{Path: f.str(), Op: Edited, Line: rec.Line})
 			}
 		case "step-finish":
-			rec.Usage = openCodeUsage(p.get("tokens"))
+			u := p.get("tokens").object()
+			thought := u.get("reasoning").num()
+			rec.Usage = u.usage(model.Usage{
+				Input: u.get("input").num(), CacheRead: u.get("cache", "read").num(), CacheWrite: u.get("cache", "write").num(),
+				Output: u.get("output").num() + thought, Reasoning: thought,
+			})
 		}
 	}
 	step()
+	return r.sink.err
 }
 
 func openCodeReasoning(p object) (transcript.Thinking, bool) {
@@ -163,7 +176,7 @@ func openCodeReasoning(p object) (transcript.Thinking, bool) {
 	return think, !think.Text.IsEmpty() || think.Redacted
 }
 
-// openCodeResult is the result of a call that has come to an end.
+// openCodeResult decodes the result of a call that has ended.
 func openCodeResult(id string, state object) (transcript.ToolResult, bool) {
 	switch state.get("status").str() {
 	case "completed":
@@ -180,19 +193,8 @@ func openCodeResult(id string, state object) (transcript.ToolResult, bool) {
 	return transcript.ToolResult{}, false
 }
 
-func openCodeUsage(v value) *model.Usage {
-	if !v.isObject() {
-		return nil
-	}
-	thought := v.get("reasoning").num()
-	return &model.Usage{
-		Input: v.get("input").num(), CacheRead: v.get("cache", "read").num(), CacheWrite: v.get("cache", "write").num(),
-		Output: v.get("output").num() + thought, Reasoning: thought,
-	}
-}
-
-// summary takes the answer that stands for the compacted history.
-func (r openCodeReader) summary(rec Record, parts value) {
+// summary reads the answer that stands for the compacted history.
+func (r openCodeReader) summary(rec Record, parts value) error {
 	var text []string
 	for p := range parts.elems() {
 		if p.get("type").is("text") {
@@ -206,5 +208,5 @@ func (r openCodeReader) summary(rec Record, parts value) {
 	} else {
 		r.sink.compaction(Compaction{Line: rec.Line, Summary: words})
 	}
-	_ = r.sink.summary(rec, words)
+	return r.sink.summary(rec, words)
 }

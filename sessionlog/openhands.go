@@ -8,16 +8,46 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// openHandsReader reads OpenHands events. An answer of the model is several actions if it
-// calls several tools; observations answer actions.
+// OpenHands is the format of OpenHands trajectories.
+const OpenHands Format = "openhands"
+
+var openHandsFormat = format{
+	name: OpenHands,
+	line: func(e object) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
+	document: func(doc value) bool {
+		if doc.isArray() {
+			if isOpenHands(doc.at(0)) {
+				return true
+			}
+			doc = doc.at(0)
+		}
+		history := doc.get("history")
+		return history.isArray() && isOpenHands(history.at(0))
+	},
+	several: func(list value) bool { return !isOpenHands(list.at(0)) },
+	read:    readOpenHands,
+}
+
+// isOpenHands reports whether a value is an event.
+func isOpenHands(event value) bool {
+	if event.isArray() { // a pair of action and observation
+		event = event.at(0)
+	}
+	e := event.object()
+	action := e.get("action").isString()
+	return e.get("source").isString() && (action || e.get("observation").isString()) || action && e.get("args").isObject()
+}
+
+// openHandsReader reads OpenHands events. An answer of the model that calls several tools is
+// several actions; observations answer actions.
 type openHandsReader struct {
 	log    *Log
 	sink   *sink
-	answer string         // id of the newest answer, as its provider named it
+	answer string         // the provider's id of the newest answer
 	calls  map[int]string // by the action's id
 }
 
-func readOpenHands(l *Log, s *sink) {
+func readOpenHands(l *Log, s *sink) error {
 	r := &openHandsReader{log: l, sink: s, calls: make(map[int]string)}
 	l.info.Agent = "OpenHands"
 	list := l.doc
@@ -26,48 +56,45 @@ func readOpenHands(l *Log, s *sink) {
 		l.info.SessionID = l.doc.get("instance_id").str()
 		l.info.Model = l.doc.get("metadata", "llm_config", "model").str()
 	}
-	l.each(list, func(e value, num int) bool {
-		if e.isArray() { // the first versions wrote pairs
-			for e := range e.elems() {
-				if r.event(e, num); s.err != nil {
-					break
-				}
+	return l.each(list, func(e value, num int) error {
+		for e := range e.list() { // the first versions wrote pairs
+			if err := l.skip(r.event(e, num), num); err != nil {
+				return err
 			}
-		} else {
-			r.event(e, num)
 		}
-		return s.err == nil
+		return nil
 	})
 }
 
-func (r *openHandsReader) event(elem value, num int) {
+func (r *openHandsReader) event(elem value, num int) error {
 	e := elem.keep().object()
 	rec := Record{Line: num, Time: e.get("timestamp").time()}
 	action, observation := e.get("action").str(), e.get("observation").str()
 	switch {
 	case observation != "":
-		r.observation(rec, e, observation)
+		return r.observation(rec, e, observation)
 	case action == "":
-		r.sink.err = r.log.damage(num, errShape)
+		return errShape
 	case action == "system":
 		r.log.info.System = e.get("args", "content").str()
 		r.log.info.Tools = tools(e.get("args", "tools"))
 	case action == "condensation":
 		summary := e.get("args", "summary").str()
 		r.sink.compaction(Compaction{Line: num, Summary: summary})
-		_ = r.sink.summary(rec, summary)
+		return r.sink.summary(rec, summary)
 	case e.get("tool_call_metadata").isObject():
-		r.call(rec, e)
+		return r.call(rec, e)
 	case action == "message":
-		r.message(rec, e)
+		return r.message(rec, e)
 	case e.get("source").is("agent") && (action == "run" || action == "run_ipython" || action == "finish" || action == "think"):
 		// An agent without function calling: its words are in the thought.
 		rec.Message = transcript.Assistant(textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code"))...)
-		_ = r.sink.add(rec)
+		return r.sink.add(rec)
 	}
+	return nil
 }
 
-func (r *openHandsReader) message(rec Record, e object) {
+func (r *openHandsReader) message(rec Record, e object) error {
 	blocks := textBlocks(e.get("args", "content"))
 	for u := range e.get("args", "image_urls").elems() {
 		blocks = append(blocks, imageFrom(u.str(), "", ""))
@@ -77,26 +104,24 @@ func (r *openHandsReader) message(rec Record, e object) {
 	} else {
 		rec.Message = transcript.Assistant(blocks...)
 	}
-	_ = r.sink.add(rec)
+	return r.sink.add(rec)
 }
 
-// call takes an action that came of a tool call. OpenHands keeps the whole answer with
-// each of its actions, which follow one another with their observations between them;
-// the first brings the answer with all of its calls.
-func (r *openHandsReader) call(rec Record, e object) {
+// call reads an action that a tool call caused. OpenHands keeps the whole answer with each
+// of its actions, so the first one brings the answer with all of its calls.
+func (r *openHandsReader) call(rec Record, e object) error {
 	meta := e.get("tool_call_metadata")
 	id, response := meta.get("tool_call_id").str(), meta.get("model_response")
 	r.calls[e.get("id").num()] = id
 	answer := response.get("id").str()
 	if answer != "" && answer == r.answer {
-		return
+		return nil
 	}
 	r.answer = answer
 	msg := response.get("choices").at(0).get("message").object()
 	blocks := textBlocks(msg.get("content"))
 	known := false
-	for _, b := range chatCalls(msg) {
-		c := b.(transcript.ToolCall)
+	for _, c := range chatCalls(msg) {
 		c.Raw = ""
 		known = known || c.ID == id
 		blocks = append(blocks, c)
@@ -106,30 +131,32 @@ func (r *openHandsReader) call(rec Record, e object) {
 	}
 	rec.Message = transcript.Assistant(blocks...)
 	rec.Model = response.get("model").str()
-	rec.Usage = openHandsUsage(response.get("usage"))
-	_ = r.sink.add(rec)
+	u := response.get("usage").object()
+	cached := u.get("prompt_tokens_details", "cached_tokens").num()
+	rec.Usage = u.usage(model.Usage{Input: max(u.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: u.get("completion_tokens").num()})
+	return r.sink.add(rec)
 }
 
-func (r *openHandsReader) observation(rec Record, e object, kind string) {
+func (r *openHandsReader) observation(rec Record, e object, kind string) error {
 	text := e.get("content")
 	id := e.get("tool_call_metadata", "tool_call_id").str()
 	if id == "" && e.get("cause").exists() {
 		id = r.calls[e.get("cause").num()]
 	}
 	if id == "" { // nothing asked for it: context, or the refusal of a malformed call
-		if blocks := textBlocks(text); kind != "agent_state_changed" && kind != "null" {
-			rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(transcript.OriginInjected)
-			_ = r.sink.add(rec)
+		if kind == "agent_state_changed" || kind == "null" {
+			return nil
 		}
-		return
+		rec.Message = transcript.NewMessage(transcript.RoleUser, textBlocks(text)...).WithOrigin(transcript.OriginInjected)
+		return r.sink.add(rec)
 	}
 	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")
 	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(head(text.content()), "ERROR:")
-	r.sink.result(rec, res)
 	if kind == "edit" && !res.Error {
 		r.changed(rec, e, id)
 	}
+	return r.sink.result(rec, res)
 }
 
 func (r *openHandsReader) changed(rec Record, e object, id string) {
@@ -149,12 +176,4 @@ func textBlocks(texts ...value) []transcript.Block {
 		}
 	}
 	return blocks
-}
-
-func openHandsUsage(v value) *model.Usage {
-	if !v.isObject() {
-		return nil
-	}
-	cached := v.get("prompt_tokens_details", "cached_tokens").num()
-	return &model.Usage{Input: max(v.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: v.get("completion_tokens").num()}
 }

@@ -2,35 +2,51 @@ package sessionlog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// readPi reads pi sessions: the first versions are linear, later ones trees. Two passes
+// Pi is the format of pi sessions.
+const Pi Format = "pi"
+
+var piFormat = format{
+	name: Pi,
+	line: func(e object) bool {
+		return e.get("type").is("session") && (e.get("cwd").exists() || e.get("version").exists()) ||
+			e.get("type").is("message") && e.get("message").isObject()
+	},
+	read: readPi,
+}
+
+// readPi reads pi sessions. The first versions are linear, later ones are trees. Two passes
 // serve both: an index of the entries, then the path.
 func readPi(l *Log, s *sink) error {
 	t := newTree()
 	linear := true
 	err := l.lines(func(ln line, v value) error {
-		m := piEntry(v)
-		if !m.typ.isString() {
-			return damaged(errShape)
-		}
+		e := v.object()
+		typ := e.get("type")
 		n := node{off: ln.off, size: ln.size, num: int32(ln.num), kind: linkNode}
 		switch {
-		case m.typ.is("session"):
-			piSession(&l.info, v)
+		case !typ.isString(), typ.is("message") && !e.get("message").isObject():
+			return errShape
+		case typ.is("session"):
+			l.info.Agent = "pi"
+			l.info.Version = e.get("version").raw()
+			l.info.SessionID = e.get("id").str()
+			l.info.Dir = e.get("cwd").str()
+			l.info.Model = e.get("modelId").str()
 			return nil
-		case m.typ.is("message") && !m.message.isObject():
-			return damaged(errShape)
-		case oneOf(m.typ.str(), []string{"message", "compaction", "branch_summary", "custom_message"}):
+		case slices.Contains([]string{"message", "compaction", "branch_summary", "custom_message"}, typ.str()):
 			n.kind = userNode
-		case classifyLine(v) != "" && classifyLine(v) != Pi:
-			return damaged(errShape)
+		case l.foreign(v):
+			return errShape
 		}
-		linear = linear && !m.parent.isString()
-		t.add(m.id.str(), m.parent.str(), n)
+		parent := e.get("parentId")
+		linear = linear && !parent.isString()
+		t.add(e.get("id").str(), parent.str(), n)
 		return nil
 	})
 	if err != nil {
@@ -56,7 +72,7 @@ func piRecords(l *Log, s *sink, t *tree) error {
 				continue
 			}
 		}
-		v, err := l.again(n, &buf)
+		v, err := l.reread(n, &buf)
 		if err != nil {
 			return err
 		}
@@ -67,73 +83,24 @@ func piRecords(l *Log, s *sink, t *tree) error {
 	return s.err
 }
 
-// again reads the line of a node for the second time, into a buffer that the value uses.
-func (l *Log) again(n node, buf *[]byte) (value, error) {
-	if c := int64(cap(*buf)); c < n.size || c > longLine && n.size < c/2 {
-		*buf = nil // let go of the old one first
-		*buf = make([]byte, n.size)
-	}
-	text := (*buf)[:n.size]
-	if err := l.src.readAt(text, n.off); err != nil {
-		return value{}, err
-	}
-	if n.num == 1 {
-		text = trimBOM(text)
-	}
-	v, err := parse(text)
-	if err != nil {
-		return value{}, fmt.Errorf("line %d changed while it was read: %w", n.num, err)
-	}
-	return v, nil
-}
-
-type piFields struct{ typ, id, parent, stamp, message value }
-
-func piEntry(v value) (m piFields) {
-	for name, val := range v.fields() {
-		switch name {
-		case "type":
-			m.typ = val
-		case "id":
-			m.id = val
-		case "parentId":
-			m.parent = val
-		case "timestamp":
-			m.stamp = val
-		case "message":
-			m.message = val
-		}
-	}
-	return m
-}
-
-func piSession(info *Info, v value) {
-	info.Agent = "pi"
-	info.Version = v.get("version").raw()
-	info.SessionID = v.get("id").str()
-	info.Dir = v.get("cwd").str()
-	info.Model = v.get("modelId").str()
-}
-
 func piLine(l *Log, s *sink, rec Record, v value) error {
-	m := piEntry(v)
-	rec.Time = m.stamp.time()
-	switch m.typ.str() {
+	e := v.object()
+	rec.Time = e.get("timestamp").time()
+	switch e.get("type").str() {
 	case "message":
-		return piMessage(s, rec, m.message.keep().object())
+		return piMessage(s, rec, e.get("message").keep().object())
 	case "model_change":
-		l.info.Model = v.get("modelId").str()
+		l.info.Model = e.get("modelId").str()
 	case "session_info":
-		l.info.Title = v.get("name").str()
+		l.info.Title = e.get("name").str()
 	case "compaction":
-		summary := v.get("summary").str()
-		s.compaction(Compaction{Line: rec.Line, PreTokens: v.get("tokensBefore").num(), Summary: summary})
+		summary := e.get("summary").str()
+		s.compaction(Compaction{Line: rec.Line, PreTokens: e.get("tokensBefore").num(), Summary: summary})
 		return s.summary(rec, summary)
 	case "branch_summary":
-		return s.summary(rec, v.get("summary").str())
+		return s.summary(rec, e.get("summary").str())
 	case "custom_message":
-		v = v.keep()
-		rec.Message = transcript.NewMessage(transcript.RoleUser, piBlocks(v.get("content"))...).WithOrigin(transcript.OriginInjected)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, piBlocks(e.get("content").keep())...).WithOrigin(transcript.OriginInjected)
 		return s.add(rec)
 	}
 	return nil
@@ -145,12 +112,13 @@ func piMessage(s *sink, rec Record, m object) error {
 	case "assistant":
 		rec.Message = transcript.Assistant(blocks...)
 		rec.Model = m.get("model").str()
-		rec.Usage = piUsage(m.get("usage"))
+		u := m.get("usage").object()
+		rec.Usage = u.usage(model.Usage{
+			Input: u.get("input").num(), CacheRead: u.get("cacheRead").num(), CacheWrite: u.get("cacheWrite").num(), Output: u.get("output").num(),
+		})
 		rec.Aborted = m.get("stopReason").is("aborted")
 	case "toolResult":
-		res := transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)}
-		s.result(rec, res)
-		return s.err
+		return s.result(rec, transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)})
 	case "bashExecution": // the person ran a command beside the conversation
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
 		rec.Message = transcript.User(text).WithOrigin(transcript.OriginInjected)
@@ -187,13 +155,4 @@ func piBlocks(content value) []transcript.Block {
 		}
 	}
 	return blocks
-}
-
-func piUsage(v value) *model.Usage {
-	if !v.isObject() {
-		return nil
-	}
-	return &model.Usage{
-		Input: v.get("input").num(), CacheRead: v.get("cacheRead").num(), CacheWrite: v.get("cacheWrite").num(), Output: v.get("output").num(),
-	}
 }

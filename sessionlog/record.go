@@ -19,14 +19,14 @@ type Record struct {
 	Usage     *model.Usage
 	Sidechain bool // a sub-agent's, not the conversation itself
 	Abandoned bool // on a branch that was left by rewinding
-	Aborted   bool // marks or is an answer that somebody interrupted
+	Aborted   bool // an answer that somebody interrupted, or the mark that says so
 }
 
 // Info is what a log says about its session beside the messages. Fields that a format
-// does not have are zero. It is complete when [Log.Records] is through.
+// does not have are zero. It is complete once [Log.Records] has run to its end.
 type Info struct {
 	Format    Format
-	Agent     string // the program's own name for itself; not a proof of the format
+	Agent     string // what the program calls itself, which does not prove the format
 	Version   string
 	SessionID string
 	Title     string
@@ -67,8 +67,8 @@ const (
 	Deleted ChangeOp = "deleted"
 )
 
-// FileChange is a change of a file that the log itself vouches for: not what a call asked
-// for but what was done.
+// FileChange is a change of a file that the log itself reports: not what a call asked for
+// but what was done.
 type FileChange struct {
 	Path           string
 	Op             ChangeOp
@@ -88,22 +88,3 @@ func (d Damage) Error() string { return fmt.Sprintf("line %d: %v", d.Line, d.Err
 
 // Unwrap returns the cause.
 func (d Damage) Unwrap() error { return d.Err }
-
-// Format names the format of a session file.
-type Format string
-
-// The formats.
-const (
-	ClaudeCode      Format = "claude-code"
-	Codex           Format = "codex"
-	OpenCode        Format = "opencode"
-	GeminiCLI       Format = "gemini-cli"
-	CopilotCLI      Format = "copilot-cli"
-	Pi              Format = "pi"
-	Anthropic       Format = "anthropic"        // Messages request body
-	OpenAIChat      Format = "openai-chat"      // Chat Completions request body
-	OpenAIResponses Format = "openai-responses" // Responses request body
-	TauBench        Format = "tau-bench"
-	SWEAgent        Format = "swe-agent"
-	OpenHands       Format = "openhands"
-)

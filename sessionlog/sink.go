@@ -4,8 +4,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// sink takes what a reader finds and hands it to the caller. It puts consecutive
-// results together: those that answer one answer of the model are one message.
+// sink takes what a reader finds and hands it to the caller. It joins consecutive results:
+// those of one answer of the model are one message.
 type sink struct {
 	log     *Log
 	yield   func(Record, error) bool
@@ -21,7 +21,7 @@ func (s *sink) add(r Record) error {
 	if r.Message.Blocks().Len() == 0 {
 		return s.err
 	}
-	s.flush()
+	_ = s.flush()
 	return s.put(r)
 }
 
@@ -40,42 +40,37 @@ func (s *sink) put(r Record) error {
 }
 
 // result takes a tool result; r says where it comes from.
-func (s *sink) result(r Record, res transcript.ToolResult) {
+func (s *sink) result(r Record, res transcript.ToolResult) error {
 	if len(s.results) > 0 && (r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned) {
-		s.flush()
+		_ = s.flush()
 	}
 	if len(s.results) == 0 {
 		s.pending = r
 	}
 	s.results = append(s.results, res)
+	return s.err
 }
 
 // flush hands out the results that wait.
-func (s *sink) flush() {
+func (s *sink) flush() error {
 	if len(s.results) == 0 {
-		return
+		return s.err
 	}
 	r := s.pending
 	r.Message = transcript.NewMessage(transcript.RoleTool, s.results...)
 	s.results = nil
-	_ = s.put(r)
+	return s.put(r)
 }
 
-// at is the index of the next record.
-func (s *sink) at() int {
-	if len(s.results) > 0 {
-		return s.n + 1
-	}
-	return s.n
-}
-
-// compaction notes a compaction at this place.
+// compaction notes that the agent compacted before the next record.
 func (s *sink) compaction(c Compaction) {
-	c.At = s.at()
+	if c.At = s.n; len(s.results) > 0 {
+		c.At++
+	}
 	s.log.info.Compactions = append(s.log.info.Compactions, c)
 }
 
-// summary adds the words that stand for what was compacted away.
+// summary adds the text that stands for what was compacted away.
 func (s *sink) summary(r Record, text string) error {
 	if text == "" {
 		return s.err
@@ -88,4 +83,14 @@ func (s *sink) change(c FileChange) {
 	if c.Path != "" {
 		s.log.info.Changes = append(s.log.info.Changes, c)
 	}
+}
+
+// answer adds an answer of the model whose entry holds the results of its calls as well.
+func (s *sink) answer(rec Record, blocks []transcript.Block, results []transcript.ToolResult) error {
+	rec.Message = transcript.Assistant(blocks...)
+	_ = s.add(rec)
+	for _, res := range results {
+		_ = s.result(Record{Line: rec.Line, Time: rec.Time}, res)
+	}
+	return s.flush()
 }

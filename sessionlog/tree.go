@@ -1,10 +1,12 @@
 package sessionlog
 
-// node is an entry of a log that is a tree. The index holds nothing else of it.
+import "fmt"
+
+// node is all that the index of a tree holds of a line.
 type node struct {
 	off, size int64
 	num       int32 // line
-	parent    int32 // node, or one of the two below
+	parent    int32 // a node, or one of the two below
 	kind      nodeKind
 	side      bool // of a sidechain
 	on        bool // of the conversation
@@ -12,7 +14,7 @@ type node struct {
 
 const (
 	root   = -1 // has no parent
-	broken = -2 // has one that the file does not have
+	broken = -2 // its parent is not in the file
 )
 
 type nodeKind uint8
@@ -35,8 +37,8 @@ type tree struct {
 
 func newTree() *tree { return &tree{ids: make(map[string]int), links: make(map[int]string)} }
 
-// add appends a node. It is false for an id that is there already: resumed sessions
-// repeat lines.
+// add appends a node. It reports false for an id that the tree has already: resumed
+// sessions repeat lines.
 func (t *tree) add(id, parent string, n node) (int, bool) {
 	at := len(t.nodes)
 	if id != "" {
@@ -58,9 +60,9 @@ func (t *tree) add(id, parent string, n node) (int, bool) {
 	return at, true
 }
 
-// walk marks the path from a leaf to the root. Where the parent is not in the file the
-// path goes on with the line before: logs lose lines, and compaction links to lines that
-// were never written.
+// walk marks the path from a leaf to the root. Where the parent is not in the file, the path
+// continues with the line before: logs lose lines, and a compaction links to lines that were
+// never written.
 func (t *tree) walk(leaf int) {
 	for at, id := range t.links {
 		if p, ok := t.ids[id]; ok {
@@ -102,4 +104,24 @@ func (t *tree) leaf() int {
 		}
 	}
 	return root
+}
+
+// reread reads the line of a node again, into a buffer that the value shares.
+func (l *Log) reread(n node, buf *[]byte) (value, error) {
+	if c := int64(cap(*buf)); c < n.size || c > longLine && n.size < c/2 {
+		*buf = nil // let go of the old one first
+		*buf = make([]byte, n.size)
+	}
+	text := (*buf)[:n.size]
+	if err := l.src.readAt(text, n.off); err != nil {
+		return value{}, err
+	}
+	if n.num == 1 {
+		text = trimBOM(text)
+	}
+	v, err := parse(text)
+	if err != nil {
+		return value{}, fmt.Errorf("line %d changed while it was read: %w", n.num, err)
+	}
+	return v, nil
 }

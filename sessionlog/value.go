@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // value is one JSON value of a text that was checked as a whole, so walking it cannot
-// fail. Asking a value for what it is not gives zero: logs are read for what they have.
+// fail. Asked for what it is not, a value gives the zero value: logs are read for what they
+// have.
 type value struct {
 	b   jsonspan.Value
 	s   string // the same text as a string, if the value is kept: parts then share it
@@ -82,8 +84,8 @@ func (v value) content() transcript.Content {
 
 func (v value) num() int { return v.b.Int() }
 
-// fields yields the members of an object. A name may share memory with the text, which is
-// used again for the next line.
+// fields yields the members of an object. A name may share the memory of the text, which
+// the next line overwrites.
 func (v value) fields() iter.Seq2[string, value] {
 	return func(yield func(string, value) bool) {
 		for key, val := range v.b.Members() {
@@ -105,6 +107,14 @@ func (v value) elems() iter.Seq[value] {
 	}
 }
 
+// list yields the elements of an array, or the value itself if it is something else.
+func (v value) list() iter.Seq[value] {
+	if v.isArray() {
+		return v.elems()
+	}
+	return func(yield func(value) bool) { yield(v) }
+}
+
 // get follows member names inwards.
 func (v value) get(path ...string) value {
 	for _, name := range path {
@@ -117,8 +127,8 @@ func (v value) get(path ...string) value {
 	return v
 }
 
-// object is an object whose members were found once. Use it where many of them are asked
-// for: every get of a plain value walks the whole object.
+// object is an object whose members were looked up once. Use it where several are needed:
+// every get of a plain value walks the whole object.
 type object struct {
 	value
 	members []member
@@ -130,14 +140,14 @@ type member struct {
 }
 
 func (v value) object() object {
-	o := object{value: v}
+	o := object{value: v, members: make([]member, 0, 8)}
 	for name, val := range v.fields() {
-		o.members = append(o.members, member{strings.Clone(name), val})
+		o.members = append(o.members, member{name, val})
 	}
 	return o
 }
 
-// get is like that of a value.
+// get follows member names inwards.
 func (o object) get(path ...string) value {
 	if len(path) == 0 {
 		return o.value
@@ -191,4 +201,12 @@ func (v value) texts() string {
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// usage returns u if the log says what was used, which it does in an object, else nil.
+func (v value) usage(u model.Usage) *model.Usage {
+	if !v.isObject() {
+		return nil
+	}
+	return &u
 }

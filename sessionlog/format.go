@@ -1,0 +1,150 @@
+package sessionlog
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Format names the format of a session file.
+type Format string
+
+// format is how the sessions of one program are recognized and read. Names that agents
+// write into their files are not believed: the shape of the content decides.
+type format struct {
+	name Format
+	// line reports whether an object is a line of the format. If document is nil as well,
+	// the format streams: no line is a session by itself.
+	line func(e object) bool
+	// document reports whether a JSON value is a session, or a list of them.
+	document func(doc value) bool
+	// several reports whether each element of a document that is a list is a session; nil: no.
+	several func(list value) bool
+	// read hands the session's messages to the sink and sets the log's info.
+	read func(l *Log, s *sink) error
+}
+
+// formats are the formats, in the order in which they are tried. The first that fits wins,
+// so those that fit much come last.
+var formats []*format
+
+func init() { // here and not above, because readers look at the list as well
+	formats = []*format{
+		&codexFormat, &copilotFormat, &openHandsFormat, &claudeFormat, &piFormat,
+		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat,
+		&responsesFormat, &anthropicFormat, &chatFormat,
+	}
+}
+
+// classifyLine returns the format of one line, nil if it is of none.
+func classifyLine(v value) *format {
+	e := v.object()
+	for _, f := range formats {
+		if f.line != nil && f.line(e) {
+			return f
+		}
+	}
+	if e.get("messages").isArray() || e.get("input").exists() || e.get("traj").isArray() { // a document a line
+		return classifyDocument(v)
+	}
+	return nil
+}
+
+// classifyDocument returns the format of a document, nil if it is of none.
+func classifyDocument(v value) *format {
+	for _, f := range formats {
+		if f.document != nil && f.document(v) {
+			return f
+		}
+	}
+	return nil
+}
+
+// foreign reports whether a line belongs to another format.
+func (l *Log) foreign(v value) bool {
+	f := classifyLine(v)
+	return f != nil && f != l.format
+}
+
+const (
+	sniffLines = 64 // lines looked at to find a line format
+	sniffBytes = 64 << 20
+)
+
+// detect finds the format and, for documents, reads the document.
+//
+// If the first line is a whole object, the file consists of lines, or is a document on one
+// line. Otherwise the file is one document. If it is not even that, its first line may be
+// damaged, and the lines after it tell.
+func (l *Log) detect() error {
+	whole, format, err := l.sniff()
+	if err != nil {
+		return err
+	}
+	if format != nil && whole {
+		l.format = format
+		return l.openLines()
+	}
+	if l.src.size <= l.opts.MaxDocument {
+		v, err := l.readDocument()
+		if err != nil {
+			return err
+		}
+		if f := classifyDocument(v); f != nil && (format == nil || len(l.broken) == 0) {
+			l.format, l.whole, l.doc, l.docAt = f, v, v, 1
+			return nil
+		}
+	}
+	if format != nil {
+		l.format, l.broken = format, nil
+		return l.openLines()
+	}
+	if l.src.size > l.opts.MaxDocument {
+		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size, l.opts.MaxDocument, ErrTooLarge)
+	}
+	return l.unknown()
+}
+
+func (l *Log) unknown() error {
+	head := make([]byte, min(l.src.size, 512))
+	if err := l.src.readAt(head, 0); err != nil {
+		return err
+	}
+	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, pi or OpenHands; an opencode or Gemini CLI session; " +
+		"a Messages, Chat Completions or Responses body; a tau-bench, SWE-agent or OpenHands trajectory"
+	switch text := bytes.TrimSpace(trimBOM(head)); {
+	case len(text) == 0:
+		why = "the file is empty"
+	case bytes.IndexByte(head, 0) >= 0:
+		why = "the file is binary"
+	case text[0] != '{' && text[0] != '[':
+		why = "the file is not JSON"
+	}
+	return fmt.Errorf("%w: %s", ErrFormat, why)
+}
+
+// sniff looks at the first lines. It returns the format of the first one that has a line
+// format, and whether the first line that is not blank is a whole object.
+func (l *Log) sniff() (whole bool, format *format, err error) {
+	lr := newLineReader(l.src, l.opts.MaxLine)
+	for i := 0; i < sniffLines && lr.pos < sniffBytes; i++ {
+		ln, err := lr.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return false, nil, err
+		}
+		v, err := parse(ln.text)
+		if err != nil || !v.isObject() {
+			continue
+		}
+		if i == 0 {
+			whole = true
+		}
+		if f := classifyLine(v); f != nil {
+			return whole, f, nil
+		}
+	}
+	return whole, nil, nil
+}

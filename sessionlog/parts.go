@@ -1,0 +1,97 @@
+package sessionlog
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// body returns the list that a request body has under a name, and notes what else the body
+// says. A document that is a bare list has nothing else.
+func (l *Log) body(list string) value {
+	if !l.doc.isObject() {
+		return l.doc
+	}
+	l.info.Model = l.doc.get("model").str()
+	l.info.Tools = tools(l.doc.get("tools"))
+	return l.doc.get(list)
+}
+
+// readMessages reads a list of messages that are each one element.
+func readMessages(l *Log, s *sink, list value, decode func(value) (transcript.Message, bool)) error {
+	return l.each(list, func(e value, num int) error {
+		msg, ok := decode(e)
+		if !ok {
+			return errShape
+		}
+		return s.add(Record{Message: msg, Line: num})
+	})
+}
+
+// arguments decodes a call's input: a string that holds JSON, or JSON itself.
+func arguments(v value) transcript.Content {
+	if v.isString() {
+		return v.content()
+	}
+	return transcript.Plain(v.raw())
+}
+
+// openaiParts decodes content of both OpenAI wires: a string or typed parts. An empty
+// string is no content.
+func openaiParts(content value) []transcript.Block {
+	if content.isString() {
+		if content.content().IsEmpty() {
+			return nil
+		}
+		return []transcript.Block{transcript.Text{Text: content.content()}}
+	}
+	var blocks []transcript.Block
+	for e := range content.elems() {
+		p := e.object()
+		raw := p.raw()
+		switch typ := p.get("type").str(); typ {
+		case "text", "input_text", "output_text":
+			blocks = append(blocks, transcript.Text{Text: p.get("text").content(), Raw: raw})
+		case "image_url", "input_image":
+			img := p.get("image_url")
+			url, detail := img, p.get("detail")
+			if img.isObject() {
+				url, detail = img.get("url"), img.get("detail")
+			}
+			blocks = append(blocks, imageFrom(url.str(), detail.str(), raw))
+		default:
+			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: raw})
+		}
+	}
+	return blocks
+}
+
+// imageFrom makes an image from a URL, which may hold the data itself.
+func imageFrom(url, detail, raw string) transcript.Image {
+	if rest, ok := strings.CutPrefix(url, "data:"); ok {
+		if media, data, ok := strings.Cut(rest, ";base64,"); ok {
+			return transcript.Image{MediaType: media, Data: transcript.Plain(data), Detail: detail, Raw: raw}
+		}
+	}
+	return transcript.Image{URL: url, Detail: detail, Raw: raw}
+}
+
+// tools decodes tool definitions of any of the wires.
+func tools(list value) []model.Tool {
+	var all []model.Tool
+	for v := range list.elems() {
+		raw := v.raw()
+		if f := v.get("function"); f.isObject() {
+			v = f
+		}
+		t := model.Tool{Name: v.get("name").str(), Description: v.get("description").str(), Raw: raw}
+		for _, key := range []string{"input_schema", "parameters", "inputSchema"} {
+			if schema := v.get(key); schema.isObject() {
+				t.Schema = schema.raw()
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
