@@ -11,12 +11,11 @@ import (
 )
 
 // ChatRequest is a decoded Chat Completions request. System and developer messages are
-// messages like the others: they stay where they stand.
+// messages like all others and keep their places.
 type ChatRequest struct {
 	Request
 }
 
-// errNoMessages says that a body is some other JSON.
 var errNoMessages = errors.New("no messages array")
 
 // DecodeChat reads the body of POST /v1/chat/completions. The request's messages share
@@ -73,12 +72,11 @@ func (r *ChatRequest) messages(s *scanner) {
 
 // Splice returns the body with the view's messages in place of its own: the sources of
 // the view are indices into Messages. Everything that the view does not change stays
-// byte for byte; the whole view returns the body itself.
-//
-// Messages of pleat's own are encoded as by [EncodeChatMessage].
+// byte for byte; the whole view returns the body itself. Messages that the view adds are
+// encoded as by [EncodeChatMessage].
 func (r *ChatRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
 
-// SpliceWith is [ChatRequest.Splice] with tools added behind the request's own. A request
+// SpliceWith is [ChatRequest.Splice] with tools added after the request's own. A request
 // without a list of tools gets none.
 func (r *ChatRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
 	made := func(m transcript.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
@@ -89,19 +87,19 @@ func (r *ChatRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte,
 	return out, nil
 }
 
-// Hashes returns a hash for each message under which it is known again in the client's
-// next request: cache markers and space do not count, and content that is a string is
-// the same as one text part.
+// Hashes returns a hash of each message that stays the same when the client sends the
+// message again: cache markers and space do not count, and content that is a string counts
+// as one text part.
 func (r *ChatRequest) Hashes() []transcript.Hash { return r.body.Hashes() }
 
-// ChatMessageHash is the hash of one element of a messages array as [ChatRequest.Hashes]
-// has it. The element must be valid JSON.
+// ChatMessageHash returns the hash that [ChatRequest.Hashes] gives an element of a messages
+// array. The element must be valid JSON.
 func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
-// HeadHash is the hash of what stands outside of the messages: the tools.
+// HeadHash returns the hash of what comes before the messages: the tools.
 func (r *ChatRequest) HeadHash() transcript.Hash { return headHash(nil, r.Tools) }
 
-// chatMessage is what the scanner notes of a message.
+// chatMessage is what the scanner notes about a message.
 type chatMessage struct {
 	whole, role, content, name          value
 	refusal, thinking, thought, audio   value
@@ -111,7 +109,7 @@ type chatMessage struct {
 	legacy                              toolCall // of functionCall
 }
 
-// toolCall is what it notes of an element of tool_calls.
+// toolCall is what it notes about an element of tool_calls.
 type toolCall struct {
 	whole, id, typ   value
 	index            value // only in streams
@@ -119,46 +117,32 @@ type toolCall struct {
 	name, input      value // of whichever of the two is there
 }
 
+var messageNotes = []string{"role", "name", "refusal", "reasoning_content", "reasoning", "audio", "tool_call_id"}
+
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
 	for key := range s.c.Fields {
 		switch key {
-		case "role":
-			m.role = s.value()
 		case "content":
 			m.content, m.parts = s.parts(m.parts[:0])
-		case "name":
-			m.name = s.value()
-		case "refusal":
-			m.refusal = s.value()
-		case "reasoning_content":
-			m.thinking = s.value()
-		case "reasoning":
-			m.thought = s.value()
-		case "audio":
-			m.audio = s.value()
-		case "tool_call_id":
-			m.toolCallID = s.value()
 		case "tool_calls":
-			s.toolCalls(m)
+			at, kind := s.c.Pos(), s.c.Kind()
+			m.calls = m.calls[:0]
+			for range s.c.Items {
+				m.calls = append(m.calls, s.toolCall())
+			}
+			m.toolCalls = s.since(at, kind)
 		case "function_call":
 			at, kind := s.c.Pos(), s.c.Kind()
 			m.legacy = toolCall{}
 			s.function(&m.legacy)
 			m.functionCall = s.since(at, kind)
+		default:
+			s.note(key, messageNotes, &m.role, &m.name, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID)
 		}
 	}
 	m.whole = s.since(start, kind)
-}
-
-func (s *scanner) toolCalls(m *chatMessage) {
-	start, kind := s.c.Pos(), s.c.Kind()
-	m.calls = m.calls[:0]
-	for range s.c.Items {
-		m.calls = append(m.calls, s.toolCall())
-	}
-	m.toolCalls = s.since(start, kind)
 }
 
 func (s *scanner) toolCall() toolCall {
@@ -167,18 +151,14 @@ func (s *scanner) toolCall() toolCall {
 	for key := range s.c.Fields {
 		at, kind := s.c.Pos(), s.c.Kind()
 		switch key {
-		case "id":
-			t.id = s.value()
-		case "type":
-			t.typ = s.value()
-		case "index":
-			t.index = s.value()
 		case "function":
 			s.function(&t)
 			t.function = s.since(at, kind)
 		case "custom":
 			s.function(&t)
 			t.custom = s.since(at, kind)
+		default:
+			s.note(key, []string{"id", "type", "index"}, &t.id, &t.typ, &t.index)
 		}
 	}
 	t.whole = s.since(start, kind)
@@ -188,12 +168,7 @@ func (s *scanner) toolCall() toolCall {
 // function reads what a call holds: name and arguments, or name and input.
 func (s *scanner) function(t *toolCall) {
 	for key := range s.c.Fields {
-		switch key {
-		case "name":
-			t.name = s.value()
-		case "arguments", "input":
-			t.input = s.value()
-		}
+		s.note(key, []string{"name", "arguments", "input"}, &t.name, &t.input, &t.input)
 	}
 }
 
@@ -202,12 +177,12 @@ func (b *builder) chatMessage(m *chatMessage) (transcript.Message, wire.Element)
 	b.reset()
 	role := transcript.Role(b.text(m.role))
 	switch role {
-	case "tool":
-		b.add(b.result(b.text(m.toolCallID), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
-	case "function":
-		// The form before tools had ids pairs by name.
-		role = transcript.RoleTool
-		b.add(b.result(b.text(m.name), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+	case transcript.RoleTool, "function":
+		id := m.toolCallID
+		if role == "function" { // calls and results of this older form belong together by name
+			role, id = transcript.RoleTool, m.name
+		}
+		b.add(b.result(b.text(id), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
@@ -219,7 +194,7 @@ func (b *builder) chatMessage(m *chatMessage) (transcript.Message, wire.Element)
 	return b.message(role, transcript.FormatChat, m.whole)
 }
 
-// contentSpan is the place of content that text may stand for.
+// contentSpan is the place of content that text may replace.
 func contentSpan(v value) jsonspan.Span {
 	if v.isString() || v.kind == jsonspan.Array {
 		return v.Span
@@ -228,10 +203,12 @@ func contentSpan(v value) jsonspan.Span {
 }
 
 func (b *builder) assistant(m *chatMessage) {
-	if m.thinking.isString() {
-		b.add(transcript.Thinking{Text: b.scanner.content(m.thinking), Raw: b.raw(m.thinking)}, wire.Place{})
-	} else if m.thought.isString() {
-		b.add(transcript.Thinking{Text: b.scanner.content(m.thought), Raw: b.raw(m.thought)}, wire.Place{})
+	thinking := m.thinking
+	if !thinking.isString() {
+		thinking = m.thought
+	}
+	if thinking.isString() {
+		b.add(transcript.Thinking{Text: b.scanner.content(thinking), Raw: b.raw(thinking)}, wire.Place{})
 	}
 	b.content(m.content, m.parts)
 	if m.refusal.isString() {

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -8,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// item is what the scanner notes of an item.
+// item is what the scanner notes about an item.
 type item struct {
 	whole, typ, role, id, callID, name value
 	content, output, summary           value
@@ -20,60 +22,44 @@ type item struct {
 	parts, outputs, summaries          []part
 }
 
+var itemNotes = []string{"type", "role", "id", "call_id", "name", "arguments", "input", "encrypted_content"}
+
 func (s *scanner) item(it *item) {
 	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
 	start, kind := s.c.Pos(), s.c.Kind()
 	for key := range s.c.Fields {
-		s.itemMember(it, key)
+		switch key {
+		case "content":
+			it.content, it.parts = s.parts(it.parts[:0])
+		case "output":
+			it.output, it.outputs = s.parts(it.outputs[:0])
+		case "summary":
+			it.summary, it.summaries = s.parts(it.summaries[:0])
+		case "action":
+			it.command = value{}
+			it.action = s.inside(&it.command, "command", "commands")
+		case "operation":
+			it.diff = value{}
+			it.operation = s.inside(&it.diff, "diff")
+		default:
+			s.note(key, itemNotes, &it.typ, &it.role, &it.id, &it.callID, &it.name, &it.arguments, &it.input, &it.encrypted)
+		}
 	}
 	it.whole = s.since(start, kind)
 }
 
-func (s *scanner) itemMember(it *item, key string) {
-	switch key {
-	case "type":
-		it.typ = s.value()
-	case "role":
-		it.role = s.value()
-	case "id":
-		it.id = s.value()
-	case "call_id":
-		it.callID = s.value()
-	case "name":
-		it.name = s.value()
-	case "content":
-		it.content, it.parts = s.parts(it.parts[:0])
-	case "output":
-		it.output, it.outputs = s.parts(it.outputs[:0])
-	case "summary":
-		it.summary, it.summaries = s.parts(it.summaries[:0])
-	case "arguments":
-		it.arguments = s.value()
-	case "input":
-		it.input = s.value()
-	case "action":
-		it.command = value{}
-		it.action = s.inside(&it.command, "command", "commands")
-	case "operation":
-		it.diff = value{}
-		it.operation = s.inside(&it.diff, "diff", "diff")
-	case "encrypted_content":
-		it.encrypted = s.value()
-	}
-}
-
-// inside passes over an object and notes one of its members.
-func (s *scanner) inside(member *value, name, orName string) value {
+// inside passes over an object and notes the member that has one of the names.
+func (s *scanner) inside(member *value, names ...string) value {
 	start, kind := s.c.Pos(), s.c.Kind()
 	for key := range s.c.Fields {
-		if v := s.value(); key == name || key == orName {
+		if v := s.value(); slices.Contains(names, key) {
 			*member = v
 		}
 	}
 	return s.since(start, kind)
 }
 
-// form says how text is put into an item whose wire form wants more than a string.
+// form says how text is put into an item whose wire form is more than a string.
 type form uint8
 
 const (
@@ -97,7 +83,7 @@ func (n itemNote) wrap(text string) string {
 	return string(w.b)
 }
 
-// kind of item, as far as this package treats it in its own way.
+// itemKind is how this package treats an item.
 type itemKind uint8
 
 const (
@@ -108,8 +94,8 @@ const (
 	itemOutput
 )
 
-// itemTypes are the types that are more than opaque. An output's type is its call's
-// with _output behind it.
+// itemTypes are the types that are not opaque. An output's type is its call's with _output
+// appended.
 var itemTypes = map[string]itemKind{
 	"message":                 itemMessage,
 	"reasoning":               itemReasoning,
@@ -127,8 +113,8 @@ var itemTypes = map[string]itemKind{
 	"computer_call_output":    itemOutput,
 }
 
-// opaqueRole says who speaks in an item that is opaque. Most are the model's: searches,
-// server-side tools, compactions, references. The client's are few.
+// opaqueRole says who speaks in an opaque item. Most are the model's: searches, server-side
+// tools, compactions, references.
 func opaqueRole(typ string) transcript.Role {
 	switch typ {
 	case "mcp_approval_response", "compaction_trigger":
@@ -144,7 +130,7 @@ func opaqueRole(typ string) transcript.Role {
 	return transcript.RoleAssistant
 }
 
-// itemType is the item's type; what has a role and no type is a message.
+// itemType returns the item's type. An item with a role and no type is a message.
 func (s *scanner) itemType(it *item) string {
 	if !it.typ.given() && it.role.isString() {
 		return "message"
@@ -176,40 +162,38 @@ func (b *builder) item(it *item) (transcript.Message, wire.Element, itemNote) {
 	return msg, element, note
 }
 
-// reasoning decodes a reasoning item: its words are the summary and, where a server
-// shows it, the reasoning itself.
+// reasoning decodes a reasoning item. Its text is the summary and, where a server shows it,
+// the reasoning itself.
 func (b *builder) reasoning(it *item) {
 	th := transcript.Thinking{Signature: b.text(it.encrypted), Raw: b.raw(it.whole)}
-	var words []value
+	var texts []value
 	for _, list := range [][]part{it.summaries, it.parts} {
 		for i := range list {
 			if v := b.said(&list[i]); v.isString() {
-				words = append(words, v)
+				texts = append(texts, v)
 			}
 		}
 	}
-	switch len(words) {
+	switch len(texts) {
 	case 0:
 		th.Redacted = th.Signature != ""
 	case 1:
-		th.Text = b.scanner.content(words[0])
+		th.Text = b.scanner.content(texts[0])
 	default:
-		texts := make([]string, len(words))
-		for i, v := range words {
-			texts[i] = b.text(v)
+		joined := b.text(texts[0])
+		for _, v := range texts[1:] {
+			joined += "\n" + b.text(v)
 		}
-		th.Text = transcript.Plain(strings.Join(texts, "\n"))
+		th.Text = transcript.Plain(joined)
 	}
 	b.add(th, wire.Place{})
 }
 
-// call decodes the five kinds of call. Only function and custom tools have names; the
-// others are known by their type without _call.
+// call decodes a call. Only function and custom tools have names; the others get their type
+// without _call.
 func (b *builder) call(typ string, it *item) form {
-	c := transcript.ToolCall{ID: b.text(it.callID), Name: b.text(it.name), Raw: b.raw(it.whole)}
-	if c.Name == "" {
-		c.Name = strings.TrimSuffix(typ, "_call")
-	}
+	name := cmp.Or(b.text(it.name), strings.TrimSuffix(typ, "_call"))
+	c := transcript.ToolCall{ID: b.text(it.callID), Name: name, Raw: b.raw(it.whole)}
 	var place wire.Place
 	f := formString
 	switch typ {
@@ -232,7 +216,7 @@ func (b *builder) call(typ string, it *item) form {
 func (b *builder) output(it *item, note *itemNote) {
 	id := it.callID
 	if note.typ == "local_shell_call_output" && !id.given() {
-		id = it.id // the one output that names its call so
+		id = it.id // the only output that names its call this way
 	}
 	r := b.result(b.text(id), it.output, it.outputs, it.whole)
 	place := wire.Place{Content: contentSpan(it.output)}
@@ -248,7 +232,7 @@ func (b *builder) output(it *item, note *itemNote) {
 	b.add(r, place)
 }
 
-// outcome is how the last of the commands ended; a stub must not say otherwise.
+// outcome is how the last of the commands ended, which a stub must not change.
 func (b *builder) outcome(outputs []part) string {
 	if n := len(outputs); n > 0 && outputs[n-1].outcome.kind == jsonspan.Object {
 		return b.raw(outputs[n-1].outcome)
@@ -256,7 +240,7 @@ func (b *builder) outcome(outputs []part) string {
 	return `{"type":"exit","exit_code":0}`
 }
 
-// shellOutput shows what commands printed as text.
+// shellOutput decodes what commands printed as text.
 func (b *builder) shellOutput(outputs []part) transcript.Blocks {
 	var list []transcript.Block
 	for i := range outputs {

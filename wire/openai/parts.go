@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -14,8 +15,8 @@ const (
 	listMembers // not blocks: the members of an item, see identify
 )
 
-// builder collects the blocks of one message and their places. The finished lists are
-// cut from larger ones, for a request has thousands of them.
+// builder collects the blocks of one message and their places. It cuts the finished lists
+// from larger ones, because a request has thousands of them.
 type builder struct {
 	*scanner
 	blocks []transcript.Block
@@ -73,7 +74,7 @@ func (b *builder) result(callID string, v value, parts []part, whole value) tran
 	return r
 }
 
-// said returns the value that holds a part's words: its text, or the refusal.
+// said returns the value that holds a part's text, or its refusal.
 func (s *scanner) said(p *part) value {
 	switch s.text(p.typ) {
 	case "text", "input_text", "output_text", "summary_text", "reasoning_text":
@@ -124,9 +125,5 @@ func imageURL(img transcript.Image) string {
 	if img.Data.IsEmpty() {
 		return img.URL
 	}
-	mediaType := img.MediaType
-	if mediaType == "" {
-		mediaType = "image/png"
-	}
-	return "data:" + mediaType + ";base64," + img.Data.String()
+	return "data:" + cmp.Or(img.MediaType, "image/png") + ";base64," + img.Data.String()
 }

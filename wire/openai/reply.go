@@ -56,16 +56,12 @@ func (s *scanner) chatReply(n *chatReply) {
 	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
 	for key := range s.c.Fields {
 		switch key {
-		case "id":
-			n.id = s.value()
-		case "model":
-			n.model = s.value()
-		case "error":
-			n.failure = s.value()
 		case "usage":
 			n.usage, n.hasUsage = usage(s.value().Of(s.data))
 		case "choices":
 			s.choices(n)
+		default:
+			s.note(key, []string{"id", "model", "error"}, &n.id, &n.model, &n.failure)
 		}
 	}
 }
@@ -77,13 +73,10 @@ func (s *scanner) choices(n *chatReply) {
 		isObject := s.c.Kind() == jsonspan.Object
 		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
 		for key := range s.c.Fields {
-			switch key {
-			case "index":
-				index = s.value()
-			case "finish_reason":
-				finish = s.value()
-			case "message", "delta":
+			if key == "message" || key == "delta" {
 				s.chatMessage(&m)
+			} else {
+				s.note(key, []string{"index", "finish_reason"}, &index, &finish)
 			}
 		}
 		if isObject && s.number(index) == 0 && !n.found {

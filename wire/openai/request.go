@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 
@@ -38,8 +39,8 @@ func (r *Request) broken(format string, err error) error {
 	return fmt.Errorf("decode %s request: %s: %w", format, r.at, err)
 }
 
-// sized returns empty lists with room for about as many messages as the rest of the
-// body may hold, so that they need not grow all the way.
+// sized returns empty lists with room for about as many messages as the rest of the body
+// may hold.
 func (r *Request) sized(s *scanner) ([]transcript.Message, []wire.Element) {
 	const typical = 4 << 10 // bytes of a message in a long conversation
 	n := min(4+(len(s.data)-s.c.Pos())/typical, 4<<10)
@@ -53,7 +54,11 @@ type params struct {
 	store, previous, conversation, template value
 }
 
-// member reads a top-level member that both formats know, or passes over it.
+var paramNotes = []string{
+	"max_tokens", "max_completion_tokens", "max_output_tokens", "store", "previous_response_id", "conversation", "prompt",
+}
+
+// member reads a top-level member that both formats have, or passes over it.
 func (r *Request) member(s *scanner, key string) {
 	p := &r.p
 	switch key {
@@ -65,23 +70,11 @@ func (r *Request) member(s *scanner, key string) {
 		p.tools, r.Tools = s.tools(r.Tools[:0])
 	case "functions":
 		_, r.Tools = s.tools(r.Tools[:0])
-	case "max_tokens":
-		p.maxTokens = s.value()
-	case "max_completion_tokens":
-		p.maxCompletion = s.value()
-	case "max_output_tokens":
-		p.maxOutput = s.value()
 	case "prompt_cache_options":
 		p.cacheMode = value{}
-		s.inside(&p.cacheMode, "mode", "mode")
-	case "store":
-		p.store = s.value()
-	case "previous_response_id":
-		p.previous = s.value()
-	case "conversation":
-		p.conversation = s.value()
-	case "prompt":
-		p.template = s.value()
+		s.inside(&p.cacheMode, "mode")
+	default:
+		s.note(key, paramNotes, &p.maxTokens, &p.maxCompletion, &p.maxOutput, &p.store, &p.previous, &p.conversation, &p.template)
 	}
 }
 
@@ -94,9 +87,9 @@ func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
 	return s.since(start, kind), list
 }
 
-// tool reads a definition of either format: the Chat one has its members one level
-// deeper. A tool without a name is known by its type, as the provider's own tools are:
-// web_search, shell, …
+// tool reads a definition of either format; the Chat one has its members one level deeper.
+// A tool without a name, such as the provider's own web_search or shell, is named by its
+// type.
 func (s *scanner) tool() model.Tool {
 	var t toolScan
 	start, kind := s.c.Pos(), s.c.Kind()
@@ -118,18 +111,12 @@ type toolScan struct{ typ, name, description, schema, label value }
 func (s *scanner) toolMembers(t *toolScan, outer bool) {
 	for key := range s.c.Fields {
 		switch {
-		case key == "name":
-			t.name = s.value()
-		case key == "description":
-			t.description = s.value()
-		case key == "parameters":
-			t.schema = s.value()
 		case key == "type" && outer:
 			t.typ = s.value()
-		case key == "server_label":
-			t.label = s.value()
 		case (key == "function" || key == "custom") && outer:
 			s.toolMembers(t, false)
+		default:
+			s.note(key, []string{"name", "description", "parameters", "server_label"}, &t.name, &t.description, &t.schema, &t.label)
 		}
 	}
 }
@@ -146,8 +133,8 @@ func (r *Request) moreTools(tools []model.Tool, encode func(*writer, model.Tool)
 	return []jsonspan.Edit{wire.Insert(r.body.Data, r.p.tools.Span, w.b)}
 }
 
-// headHash hashes what stands before the messages: system prompt and tools, without
-// space and cache markers.
+// headHash hashes what comes before the messages, system prompt and tools, without space and
+// cache markers.
 func headHash(system []transcript.Block, tools []model.Tool) transcript.Hash {
 	var buf []byte
 	for _, b := range system {
@@ -161,8 +148,7 @@ func headHash(system []transcript.Block, tools []model.Tool) transcript.Hash {
 	return transcript.HashOf(buf)
 }
 
-// joined encodes pleat's own message for a splice, where several elements may stand in
-// the place of one.
+// joined joins the elements that a message became, for a splice.
 func joined(elements [][]byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -170,9 +156,5 @@ func joined(elements [][]byte, err error) ([]byte, error) {
 	if len(elements) == 0 {
 		return nil, fmt.Errorf("message has nothing that the wire can carry: %w", transcript.ErrBadView)
 	}
-	out := elements[0]
-	for _, e := range elements[1:] {
-		out = append(append(out, ','), e...)
-	}
-	return out, nil
+	return bytes.Join(elements, []byte{','}), nil
 }

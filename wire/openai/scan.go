@@ -1,14 +1,16 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Reading is done in two steps. Scanning passes over a message once and notes where its
-// members are and of what kind, whatever they are; nothing is refused that is JSON.
-// Decoding and checking then look at the notes. Members may come in any order, so that
-// nothing can be decided while passing by: content often stands before type and role.
+// members are and of what kind; it refuses nothing that is JSON. Decoding and checking then
+// look at the notes. Members come in any order, content often before type and role, so
+// nothing can be decided during the scan.
 
 // value is a JSON value that was passed over. Its kind is Invalid if there is none.
 type value struct {
@@ -16,8 +18,8 @@ type value struct {
 	kind jsonspan.Kind
 }
 
-// given reports whether the value is there and says something. Clients send null for
-// members they have nothing to say about.
+// given reports whether the value is there and is not null, which clients send for members
+// that they do not use.
 func (v value) given() bool { return v.kind != jsonspan.Invalid && v.kind != jsonspan.Null }
 
 // isString reports whether the value is a string.
@@ -40,12 +42,19 @@ func (s *scanner) value() value {
 	return value{s.c.Skip(), kind}
 }
 
-// since returns the value that began at start and has just been walked through.
+// note passes over the member at the cursor, and keeps its value if its key is among names.
+func (s *scanner) note(key string, names []string, into ...*value) {
+	if i := slices.Index(names, key); i >= 0 {
+		*into[i] = s.value()
+	}
+}
+
+// since returns the value that began at start and ends here.
 func (s *scanner) since(start int, kind jsonspan.Kind) value {
 	return value{jsonspan.Span{Start: start, End: s.c.Pos()}, kind}
 }
 
-// text returns the decoded text of a string, of anything else nothing.
+// text returns the decoded text of a string, "" for anything else.
 func (s *scanner) text(v value) string {
 	if !v.isString() {
 		return ""
@@ -56,8 +65,8 @@ func (s *scanner) text(v value) string {
 // raw returns the value's bytes, sharing their memory.
 func (s *scanner) raw(v value) string { return jsonspan.View(s.data, v.Span) }
 
-// content returns a string as block content that shares its memory. Other kinds of
-// values are content too: their JSON text.
+// content returns a string as block content that shares its memory. For other kinds the
+// content is the JSON text.
 func (s *scanner) content(v value) transcript.Content {
 	switch {
 	case v.isString():
@@ -68,7 +77,7 @@ func (s *scanner) content(v value) transcript.Content {
 	return transcript.Content{}
 }
 
-// number returns an integer; of anything else 0.
+// number returns an integer, 0 for anything else.
 func (s *scanner) number(v value) int {
 	if v.kind != jsonspan.Number {
 		return 0
@@ -99,29 +108,19 @@ func (s *scanner) parts(buf []part) (value, []part) {
 	return s.since(start, kind), buf
 }
 
+var partNotes = []string{"type", "text", "refusal", "detail", "stdout", "stderr", "outcome"}
+
 func (s *scanner) part() part {
 	var p part
 	start, kind := s.c.Pos(), s.c.Kind()
 	for key := range s.c.Fields {
 		switch key {
-		case "type":
-			p.typ = s.value()
-		case "text":
-			p.text = s.value()
-		case "refusal":
-			p.said = s.value()
 		case "image_url": // an object on the Chat wire, a string on the Responses one
 			s.imageURL(&p)
-		case "detail":
-			p.detail = s.value()
 		case "prompt_cache_breakpoint":
 			p.marked = s.value().given()
-		case "stdout":
-			p.stdout = s.value()
-		case "stderr":
-			p.stderr = s.value()
-		case "outcome":
-			p.outcome = s.value()
+		default:
+			s.note(key, partNotes, &p.typ, &p.text, &p.said, &p.detail, &p.stdout, &p.stderr, &p.outcome)
 		}
 	}
 	p.whole = s.since(start, kind)
@@ -135,11 +134,6 @@ func (s *scanner) imageURL(p *part) {
 	}
 	p.url = value{}
 	for key := range s.c.Fields {
-		switch key {
-		case "url":
-			p.url = s.value()
-		case "detail":
-			p.detail = s.value()
-		}
+		s.note(key, []string{"url", "detail"}, &p.url, &p.detail)
 	}
 }
