@@ -136,7 +136,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		calls := callsOf(reply.Messages)
+		calls := transcript.Unanswered(reply.Messages...)
 		if text := textOf(reply.Messages); text != "" || len(calls) == 0 {
 			r.res.Text = text
 		}
@@ -203,18 +203,6 @@ func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
 	return r.session.Append(ctx, msgs...)
-}
-
-func callsOf(msgs []transcript.Message) []transcript.ToolCall {
-	var calls []transcript.ToolCall
-	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok {
-				calls = append(calls, c)
-			}
-		}
-	}
-	return calls
 }
 
 func textOf(msgs []transcript.Message) string {

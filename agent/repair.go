@@ -3,15 +3,16 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // repair answers the calls that an earlier run left without results. The loop stores an
-// answer before it runs its calls and all results of a round at once, so such calls stand
+// answer before it runs its calls, and all results of a round at once, so these calls are
 // at the end of the transcript and any of them may have run.
 func (a *Agent) repair(ctx context.Context) error {
-	var open []transcript.ToolCall
+	var last []transcript.Message
 	for i := a.session.Len() - 1; i >= 0; i-- {
 		m, err := a.session.Message(ctx, i)
 		if err != nil {
@@ -20,16 +21,12 @@ func (a *Agent) repair(ctx context.Context) error {
 		if m.Role() != transcript.RoleAssistant {
 			break
 		}
-		open = append(callsOf([]transcript.Message{m}), open...)
+		last = slices.Insert(last, 0, m)
 	}
-	if len(open) == 0 {
-		return nil
-	}
-	results := make([]transcript.ToolResult, len(open))
-	for i, c := range open {
-		results[i] = transcript.ErrorResult(c.ID, interrupted(c.Name, a.tools[c.Name], "the program ended before it answered"))
-	}
-	if err := a.session.Append(ctx, transcript.Results(results...)); err != nil {
+	repaired := transcript.Repair(last, func(c transcript.ToolCall) string {
+		return interrupted(c.Name, a.tools[c.Name], "the program ended before it answered")
+	})
+	if err := a.session.Append(ctx, repaired[len(last):]...); err != nil {
 		return fmt.Errorf("answer interrupted calls: %w", err)
 	}
 	return nil
