@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -194,5 +194,5 @@ func (c Call) unchanged(name, sum string, from, to int) string {
 		return ""
 	}
 	return fmt.Sprintf("[unchanged %s: it is as you read it, lines %d-%d stand above; %s shows them again; sha256 %s]",
-		quoteName(name), g.from, g.to, conv.UnfoldCall(handle), sum)
+		quoteName(name), g.from, g.to, pleat.UnfoldCall(handle), sum)
 }

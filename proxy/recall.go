@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -71,7 +71,7 @@ func (m mode) tools(req *request) []model.Tool {
 func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
 	switch m.Recall {
 	case RecallTools:
-		return func(handle string) string { return m.Prefix + conv.UnfoldCall(handle) }
+		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
 	case RecallFile:
 		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
 	}
