@@ -57,9 +57,11 @@ func (m mode) tools(req *request) []model.Tool {
 	if m.Recall != RecallTools || !req.hasTools() {
 		return nil
 	}
-	if m.Prefix == "" {
-		return recallTools
-	}
+	return m.prefixed()
+}
+
+// prefixed lists the recall tools by the names they have in the session.
+func (m mode) prefixed() []model.Tool {
 	list := slices.Clone(recallTools)
 	for i := range list {
 		list[i].Name = m.Prefix + list[i].Name

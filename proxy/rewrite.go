@@ -16,9 +16,21 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
+
+// exempt returns the policy with tools added to those whose results are never spilled.
+func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
+	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) {
+		s.Exempt = slices.Clone(s.Exempt)
+		for _, t := range tools {
+			s.Exempt = append(s.Exempt, t.Name)
+		}
+	})
+	return p
+}
 
 // rewriter finds the session that a request belongs to and turns the request into the
 // one that goes out. [Handler] and [Transport] are two faces of it.
@@ -190,12 +202,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Memory: 4 << 20, // the client sends everything again anyway
 	}
 	if c.mode.Prefix != "" {
-		o.Policy.AtBirth = fold.Change(o.Policy.AtBirth, func(s *lever.Spill) {
-			s.Exempt = slices.Clone(s.Exempt)
-			for _, t := range recallTools {
-				s.Exempt = append(s.Exempt, c.mode.Prefix+t.Name)
-			}
-		})
+		o.Policy = exempt(o.Policy, c.mode.prefixed())
 	}
 	if rw.o.Observe != nil {
 		o.Observe = func(e pleat.Event) { rw.o.Observe(c.key, e) }
