@@ -114,8 +114,7 @@ type Agent struct {
 	warm    fold.WarmPrefix
 
 	spentMu sync.Mutex
-	spent   Spent // in this run, without sub-agents
-	below   Spent // what sub-agents spent in it
+	spent   Spent // in this run, sub-agents included
 
 	files fileMemory
 }

@@ -170,9 +170,7 @@ func (r *run) used(ctx context.Context, u model.Usage) error {
 		return err
 	}
 	s := spentOf(u, r.session.Spent()-before)
-	r.spentMu.Lock()
-	r.spent.add(s)
-	r.spentMu.Unlock()
+	r.spend(s)
 	r.tell(Event{Kind: EventUsage, Usage: &s})
 	return nil
 }

@@ -69,12 +69,14 @@ type Spent struct {
 // Tokens is the sum of all tokens, in and out.
 func (s Spent) Tokens() int { return s.Input + s.CacheRead + s.CacheWrite + s.Output }
 
-func (s *Spent) add(o Spent) {
-	s.Input += o.Input
-	s.CacheRead += o.CacheRead
-	s.CacheWrite += o.CacheWrite
-	s.Output += o.Output
-	s.USD += o.USD
+// spend adds to what this run has spent, sub-agents included, and returns the sum.
+func (a *Agent) spend(s Spent) Spent {
+	a.spentMu.Lock()
+	defer a.spentMu.Unlock()
+	a.spent = Spent{
+		a.spent.Input + s.Input, a.spent.CacheRead + s.CacheRead, a.spent.CacheWrite + s.CacheWrite, a.spent.Output + s.Output, a.spent.USD + s.USD,
+	}
+	return a.spent
 }
 
 func spentOf(u model.Usage, usd float64) Spent {

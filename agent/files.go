@@ -15,9 +15,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// fileMemory knows which files the model has seen, and in which state. It is derived from
-// the transcript: the results of file tools begin with a line that says so. That is why
-// it survives compaction, which changes no transcript, and a restart.
+// fileMemory knows which files the model has seen, and what was in them. It is derived
+// from the transcript, because the results of file tools begin with a line that says so.
+// It therefore survives compaction, which changes no transcript, and a restart.
 type fileMemory struct {
 	mu    sync.Mutex
 	next  int               // first message not looked at yet
@@ -97,22 +97,27 @@ func (f *fileMemory) result(r transcript.ToolResult, ref transcript.BlockRef) {
 	f.seen[file] = sighting{sum: m[5], from: from, to: to, result: ref, told: true}
 }
 
-// look says how the conversation's model last saw a file.
-func (f *fileMemory) look(s *pleat.Session, name string) (sighting, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.catchUp(s)
-	g, ok := f.seen[name]
+// lastSeen returns how the model last saw a file.
+func (c Call) lastSeen(name string) (g sighting, ok bool) {
+	if c.agent != nil {
+		c.agent.files.use(c.agent.session, func(seen map[string]sighting) { g, ok = seen[name] })
+	}
 	return g, ok
 }
 
-// note remembers a sighting whose result is not in the transcript yet: the other calls of
-// the same answer have to know.
-func (f *fileMemory) note(s *pleat.Session, name, sum string) {
+// saw remembers that the model is being shown a file, or wrote it. The result is not in
+// the transcript yet, but the other calls of the same answer have to know.
+func (c Call) saw(name, sum string) {
+	if c.agent != nil {
+		c.agent.files.use(c.agent.session, func(seen map[string]sighting) { seen[name] = sighting{sum: sum} })
+	}
+}
+
+func (f *fileMemory) use(s *pleat.Session, do func(seen map[string]sighting)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.catchUp(s)
-	f.seen[name] = sighting{sum: sum}
+	do(f.seen)
 }
 
 // shown reports whether the view in force shows a result as it is, and its handle.

@@ -62,7 +62,7 @@ func (a *Agent) start(ctx context.Context, say ...transcript.Message) (Result, e
 	}
 	defer a.running.Unlock()
 	a.turn.Store(0)
-	a.spent, a.below = Spent{}, Spent{}
+	a.spent = Spent{}
 	r := &run{Agent: a}
 	if t := a.o.Limits.Time; t > 0 {
 		var stop context.CancelFunc
@@ -99,7 +99,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	default:
 		r.res.Stop = StopFailed
 	}
-	r.res.Spent = r.spentSoFar()
+	r.res.Spent = r.spend(Spent{})
 	if err != nil {
 		err = fmt.Errorf("run session %s: %w", r.o.Key, err)
 		r.tellError(err)
@@ -107,15 +107,6 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	done := r.res
 	r.tell(Event{Kind: EventDone, Done: &done})
 	return r.res, err
-}
-
-// spentSoFar is what this run has spent, sub-agents included.
-func (a *Agent) spentSoFar() Spent {
-	a.spentMu.Lock()
-	defer a.spentMu.Unlock()
-	s := a.spent
-	s.add(a.below)
-	return s
 }
 
 // loop asks and answers until the model is done or a limit is reached.
@@ -166,7 +157,7 @@ func (r *run) answered(ctx context.Context) (text string, ok bool, err error) {
 
 // limit says which limit is reached, if any.
 func (r *run) limit() Stop {
-	l, s := r.o.Limits, r.spentSoFar()
+	l, s := r.o.Limits, r.spend(Spent{})
 	switch {
 	case l.Turns > 0 && r.res.Turns >= l.Turns:
 		return StopTurns

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/glob"
@@ -19,57 +20,57 @@ import (
 //	*                        everything
 //
 // A rule for commands holds for simple commands. Of commands joined by &&, ||, ; or | each
-// must be allowed, and what a pattern cannot judge (substitutions, redirections into
-// files, subshells, variables, several lines) is never allowed by one: the program is asked. The zero
-// value decides nothing.
+// must be allowed. What a pattern cannot judge (substitutions, redirections into files,
+// subshells, variables, several lines) is never allowed by one. The zero value decides
+// nothing.
 type Rules struct {
 	Allow []string `json:"allow,omitempty"`
 	// Deny wins over Allow. A command is denied if any of its parts is.
 	Deny []string `json:"deny,omitempty"`
 }
 
-// rule is a rule in parts.
+// rule is a parsed rule.
 type rule struct {
 	tool    string
-	pattern string // with has
-	has     bool
-	paths   *regexp.Regexp // the pattern of a rule that is not for commands
+	pattern string
+	command *regexp.Regexp // the pattern for commands; nil: the rule has no pattern
+	path    *regexp.Regexp // the pattern for paths; nil in a rule for commands
 }
 
 var ruleForm = regexp.MustCompile(`^\s*([A-Za-z0-9_.-]+|\*)\s*(?:\((.*)\))?\s*$`)
 
-func parseRule(s string) (rule, error) {
+func parseRule(s string) (r rule, err error) {
 	m := ruleForm.FindStringSubmatchIndex(s)
 	if m == nil {
 		return rule{}, fmt.Errorf("read rule %q: want a tool, or a tool and a pattern as in bash(git status*)", s)
 	}
-	r := rule{tool: s[m[2]:m[3]], has: m[4] >= 0}
-	if r.has {
-		r.pattern = s[m[4]:m[5]]
+	r.tool = s[m[2]:m[3]]
+	if m[4] < 0 {
+		return r, nil
 	}
-	if r.has && r.tool != toolBash {
-		var err error
-		if r.paths, err = glob.Compile(r.pattern); err != nil {
-			return rule{}, fmt.Errorf("read rule %q: %w", s, err)
-		}
+	r.pattern = s[m[4]:m[5]]
+	r.command, err = regexp.Compile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(r.pattern), `\*`, `.*`) + `$`)
+	if err == nil && r.tool != toolBash {
+		r.path, err = glob.Compile(r.pattern)
+	}
+	if err != nil {
+		return rule{}, fmt.Errorf("read rule %q: %w", s, err)
 	}
 	return r, nil
 }
 
 // Check reports the first rule that cannot be read.
 func (rs Rules) Check() error {
-	for _, list := range [][]string{rs.Allow, rs.Deny} {
-		for _, s := range list {
-			if _, err := parseRule(s); err != nil {
-				return err
-			}
+	for _, s := range slices.Concat(rs.Allow, rs.Deny) {
+		if _, err := parseRule(s); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Decide says whether the rules allow or deny a call, and which rule did; known is false
-// if none of them says anything.
+// Decide returns whether the rules allow or deny a call, and which rule denied it. known
+// is false if no rule says anything about it.
 func (rs Rules) Decide(c Call) (d Decision, known bool) {
 	for _, s := range rs.Deny {
 		r, err := parseRule(s)
@@ -77,15 +78,22 @@ func (rs Rules) Decide(c Call) (d Decision, known bool) {
 			return Decision{Reason: "the rule " + s + " forbids it"}, true
 		}
 	}
+	open, ok := []string{c.Subject}, true // what no rule has allowed yet
 	if c.Name == toolBash {
-		return rs.allowCommand(c)
+		open, ok = commandParts(c.Subject)
 	}
 	for _, s := range rs.Allow {
-		if r, err := parseRule(s); err == nil && r.names(c) && (!r.has || r.matches(c.Subject)) {
+		r, err := parseRule(s)
+		if err != nil || !r.names(c) {
+			continue
+		}
+		if r.command == nil || c.Name == toolBash && r.pattern == "*" {
 			return Decision{Allow: true}, true
 		}
+		open = slices.DeleteFunc(open, func(part string) bool { return r.matches(c, part) })
 	}
-	return Decision{}, false
+	ok = ok && len(open) == 0
+	return Decision{Allow: ok}, ok
 }
 
 // Permit makes the rules an answer for [Options.Permit]. Calls that they say nothing about
@@ -104,81 +112,24 @@ func (rs Rules) Permit(next func(context.Context, Call) (Decision, error)) func(
 
 func (r rule) names(c Call) bool { return r.tool == "*" || r.tool == c.Name }
 
-func (r rule) matches(subject string) bool {
-	if r.tool == toolBash {
-		return wildcard(r.pattern, subject)
+// matches reports whether a rule that names the call's tool holds for a part of what the
+// call is about.
+func (r rule) matches(c Call, part string) bool {
+	switch {
+	case r.command == nil:
+		return true
+	case c.Name == toolBash:
+		return r.command.MatchString(part)
 	}
-	return subject != "" && r.paths.MatchString(subject)
+	return part != "" && r.path.MatchString(part)
 }
 
 // denies is generous: a command is denied if the pattern matches all of it or any of its
 // parts, whatever they are hidden in.
 func (r rule) denies(c Call) bool {
-	if !r.names(c) {
-		return false
+	parts := []string{c.Subject}
+	if c.Name == toolBash {
+		parts = append(parts, looseParts(c.Subject)...)
 	}
-	if !r.has || c.Name == toolBash && wildcard(r.pattern, c.Subject) {
-		return true
-	}
-	if c.Name != toolBash {
-		return r.matches(c.Subject)
-	}
-	for _, part := range looseParts(c.Subject) {
-		if wildcard(r.pattern, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// allowCommand allows a command if every part of it is allowed by some rule.
-func (rs Rules) allowCommand(c Call) (Decision, bool) {
-	var patterns []string
-	for _, s := range rs.Allow {
-		r, err := parseRule(s)
-		if err != nil || !r.names(c) {
-			continue
-		}
-		if !r.has || r.pattern == "*" {
-			return Decision{Allow: true}, true
-		}
-		patterns = append(patterns, r.pattern)
-	}
-	parts, ok := commandParts(c.Subject)
-	if !ok || len(parts) == 0 {
-		return Decision{}, false
-	}
-	for _, part := range parts {
-		allowed := false
-		for _, p := range patterns {
-			allowed = allowed || wildcard(p, part)
-		}
-		if !allowed {
-			return Decision{}, false
-		}
-	}
-	return Decision{Allow: true}, true
-}
-
-// wildcard matches a text with a pattern in which * stands for anything.
-func wildcard(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, first) {
-		return false
-	}
-	text = text[len(first):]
-	for {
-		piece, after, more := strings.Cut(rest, "*")
-		if !more {
-			return strings.HasSuffix(text, piece)
-		}
-		i := strings.Index(text, piece)
-		if i < 0 {
-			return false
-		}
-		text, rest = text[i+len(piece):], after
-	}
+	return r.names(c) && slices.ContainsFunc(parts, func(part string) bool { return r.matches(c, part) })
 }

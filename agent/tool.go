@@ -3,13 +3,14 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 )
 
-// Effect says what a tool may do to the world, and so whether it is asked about first.
+// Effect says what a tool may do to the world, and so whether permission is needed first.
 type Effect string
 
 // The effects.
@@ -18,22 +19,63 @@ const (
 	EffectWrite   Effect = "write"   // it changes files
 	EffectRun     Effect = "run"     // it runs commands, which may do anything
 	EffectNetwork Effect = "network" // it talks to other machines
+	// EffectDelegate starts a sub-agent. It runs without asking, because permission is
+	// asked for what the sub-agent does, call by call.
+	EffectDelegate Effect = "delegate"
 )
 
-// Tool is something that the model can call.
+// Tool is something that the model can call. [NewTool] makes one from typed functions.
 type Tool struct {
 	// Definition is what the model is told. It must stay the same bytes for the whole
 	// session, or the provider's cache is lost with every request.
 	Definition model.Tool
 	// Effect is what a call may do to the world.
 	Effect Effect
-	// Run answers a call. The text is the result; with an error the model is told that
-	// the tool failed, with the text, if there is any, and the error. Calls of one answer
-	// run at the same time. It must return soon when the context is done.
+	// Run answers a call. The text is the result. With an error, the model is told that
+	// the tool failed, with the text, if any, and the error. Calls of one answer run at
+	// the same time. Run must return soon when the context is done.
 	Run func(ctx context.Context, c Call) (string, error)
 	// Subject says in a line what a call is about, for [Rules] and for people: the
 	// command, the path. Nil: nothing.
 	Subject func(c Call) string
+}
+
+// NewTool makes a tool. Args is a struct into which the arguments are decoded; subject
+// may be nil. See [Tool] for what the functions return.
+func NewTool[Args any](def model.Tool, effect Effect, subject func(Args) string, run func(context.Context, Call, Args) (string, error)) Tool {
+	t := Tool{Definition: def, Effect: effect, Run: func(ctx context.Context, c Call) (string, error) {
+		var in Args
+		if err := c.Decode(&in); err != nil {
+			return "", err
+		}
+		return run(ctx, c, in)
+	}}
+	if subject != nil {
+		t.Subject = func(c Call) string {
+			var in Args
+			_ = c.Decode(&in) // Run reports it
+			return subject(in)
+		}
+	}
+	return t
+}
+
+// ToolOptions choose how the tools of [StandardTools] work. The zero value works.
+type ToolOptions struct {
+	Bash   BashOptions
+	Skills string      // folder of skills, each a folder with a SKILL.md; empty: none
+	Task   TaskOptions // the budget of sub-agents
+}
+
+// StandardTools are the tools of a coding agent, always the same and in the same order:
+// bash, read_file, write_file, edit_file, glob, grep, todo_write, task, load_skill, calc.
+// What the model is told about them does not depend on the options, so the bytes of the
+// tool list are the same in every session.
+func StandardTools(w *Workspace, o ToolOptions) []Tool {
+	return []Tool{
+		w.bash(o.Bash), w.readFile(), w.writeFile(), w.editFile(), w.glob(), w.grep(),
+		todoWrite(), taskTool(o.Task), loadSkill(o.Skills), calc(),
+	}
 }
 
 // Call is a call of a tool by the model.
@@ -43,13 +85,12 @@ type Call struct {
 	Input   string `json:"input"` // the arguments, JSON
 	Effect  Effect `json:"effect,omitempty"`
 	Subject string `json:"subject,omitempty"` // the command, the path; see [Tool]
-	// Denied says why the call is not run; empty: it is.
-	Denied string `json:"denied,omitempty"`
+	Denied  string `json:"denied,omitempty"`  // why the call is not run; empty: it is
 
 	agent *Agent
 }
 
-// Decode reads the arguments into a struct. Its error is made for the model.
+// Decode reads the arguments into a struct. Its error is written for the model.
 func (c Call) Decode(args any) error {
 	input := c.Input
 	if input == "" {
@@ -65,13 +106,12 @@ func (c Call) Decode(args any) error {
 // not become part of the result.
 func (c Call) Stream(text string) {
 	if c.agent != nil && text != "" {
-		shown := c
-		c.agent.tell(Event{Kind: EventToolOutput, Call: &shown, Text: c.agent.redact(text)})
+		c.agent.tell(Event{Kind: EventToolOutput, Call: &c, Text: c.agent.o.Redact(text)})
 	}
 }
 
 // Session is the conversation that the call belongs to; nil outside of a run. A tool may
-// read it and write notes and pins; messages are the loop's to append.
+// read it and write notes and pins; only the loop appends messages.
 func (c Call) Session() *pleat.Session {
 	if c.agent == nil {
 		return nil
@@ -84,7 +124,7 @@ func recallTool(d model.Tool) Tool {
 	return Tool{Definition: d, Run: func(ctx context.Context, c Call) (string, error) {
 		text, failed, _ := c.Session().Recall(ctx, c.Name, c.Input)
 		if failed {
-			return "", fmt.Errorf("%s", text)
+			return "", errors.New(text)
 		}
 		return text, nil
 	}}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,92 +17,65 @@ import (
 type BashOptions struct {
 	Timeout    time.Duration // for commands that name none; 0: 2 minutes
 	MaxTimeout time.Duration // the most a command may name; 0: 10 minutes
-	// Output is how many bytes of output are recorded; 0: 1 MB. Of more, the beginning
-	// and the end are recorded and all of it goes to a file that read_file can read.
+	// Output is how many bytes of output are recorded; 0: 1 MB. Of longer output, the
+	// beginning and the end are recorded and all of it goes to a file that read_file can
+	// read.
 	Output int
-	// Spill is the folder for such files; empty: a new one in the system's temporary
-	// folder.
-	Spill string
-	// Env is the commands' environment; nil: the program's own.
-	Env []string
+	Spill  string   // the folder for such files; empty: a new temporary folder
+	Env    []string // the commands' environment; nil: the program's own
 	// Shell runs a command given as its last argument; empty: bash or sh, and on Windows
-	// bash, PowerShell or cmd, whichever is there.
+	// the first of bash, PowerShell and cmd that is there.
 	Shell []string
 }
 
+const toolBash = "bash"
+
+type bashArgs struct {
+	Command string
+	Timeout int
+}
+
 func (w *Workspace) bash(o BashOptions) Tool {
-	if o.Timeout <= 0 {
-		o.Timeout = 2 * time.Minute
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Minute)
+	o.MaxTimeout = cmp.Or(max(o.MaxTimeout, 0), 10*time.Minute)
+	o.Output = cmp.Or(max(o.Output, 0), 1<<20)
+	if len(o.Shell) == 0 {
+		o.Shell = findShell()
 	}
-	if o.MaxTimeout <= 0 {
-		o.MaxTimeout = 10 * time.Minute
-	}
-	if o.Output <= 0 {
-		o.Output = 1 << 20
-	}
-	b := &bashTool{w: w, o: o}
-	return Tool{
-		Definition: model.Tool{
-			Name: toolBash,
-			Description: "Runs a command in the workspace and returns its output, errors included. Each command starts in a fresh shell. " +
-				"When it ends, or when its time is up, everything that it started is killed.",
-			Schema: `{"type":"object","properties":{` +
-				`"command":{"type":"string"},` +
-				`"timeout":{"type":"integer","description":"Seconds; 120 if not given, at most 600."}},` +
-				`"required":["command"]}`,
-		},
-		Effect:  EffectRun,
-		Subject: commandSubject,
-		Run:     b.run,
-	}
+	return NewTool(model.Tool{
+		Name: toolBash,
+		Description: "Runs a command in the workspace and returns its output, errors included. Each command starts in a fresh shell. " +
+			"When it ends, or when its time is up, everything that it started is killed.",
+		Schema: `{"type":"object","properties":{` +
+			`"command":{"type":"string"},` +
+			`"timeout":{"type":"integer","description":"Seconds; 120 if not given, at most 600."}},` +
+			`"required":["command"]}`,
+	}, EffectRun, func(in bashArgs) string { return in.Command }, func(ctx context.Context, c Call, in bashArgs) (string, error) {
+		return w.runCommand(ctx, c, in, o)
+	})
 }
 
-func commandSubject(c Call) string {
-	var in struct{ Command string }
-	if c.Decode(&in) != nil {
-		return ""
-	}
-	return in.Command
-}
-
-type bashTool struct {
-	w *Workspace
-	o BashOptions
-}
-
-func (b *bashTool) run(ctx context.Context, c Call) (string, error) {
-	var in struct {
-		Command string
-		Timeout int
-	}
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
+func (w *Workspace) runCommand(ctx context.Context, c Call, in bashArgs, o BashOptions) (string, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return "", errors.New("a command is needed")
 	}
-	limit := b.o.Timeout
+	limit := o.Timeout
 	if in.Timeout > 0 {
-		limit = min(time.Duration(in.Timeout)*time.Second, b.o.MaxTimeout)
+		limit = min(time.Duration(in.Timeout)*time.Second, o.MaxTimeout)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errCommandTime)
 	defer stop()
-	shell := b.o.Shell
-	if len(shell) == 0 {
-		shell = findShell()
-	}
-	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:len(shell):len(shell)], in.Command)...)
-	cmd.Dir, cmd.Env = b.w.Dir(), b.o.Env
-	out := &output{max: b.o.Output, stream: c.Stream, create: b.spill}
+	cmd := exec.CommandContext(ctx, o.Shell[0], append(o.Shell[1:len(o.Shell):len(o.Shell)], in.Command)...)
+	cmd.Dir, cmd.Env = w.Dir(), o.Env
+	out := &output{max: o.Output, stream: c.Stream, create: func() (*os.File, error) { return w.spillFile(o.Spill) }}
 	err := runGroup(cmd, out)
-	text := out.finish()
-	return text, b.verdict(ctx, err, limit)
+	return out.finish(), commandError(ctx, err, limit)
 }
 
 var errCommandTime = errors.New("the command's time is up")
 
-// verdict says how a command ended, in the words that the ledger reads.
-func (b *bashTool) verdict(ctx context.Context, err error, limit time.Duration) error {
+// commandError says how a command ended, in a form that the ledger reads.
+func commandError(ctx context.Context, err error, limit time.Duration) error {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(context.Cause(ctx), errCommandTime):
@@ -110,20 +84,10 @@ func (b *bashTool) verdict(ctx context.Context, err error, limit time.Duration) 
 		return errors.New("[killed]")
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
-	case errors.As(err, &exit):
-		if code := exit.ExitCode(); code >= 0 {
-			return fmt.Errorf("[exit code: %d]", code)
-		}
+	case !errors.As(err, &exit):
+		return fmt.Errorf("start the command: %w", err)
+	case exit.ExitCode() < 0:
 		return fmt.Errorf("[killed: %s]", exit.ProcessState)
 	}
-	return fmt.Errorf("start the command: %w", err)
-}
-
-// spill makes the file for an output that is too long.
-func (b *bashTool) spill() (*os.File, error) {
-	dir, err := b.w.spillDir(b.o.Spill)
-	if err != nil {
-		return nil, err
-	}
-	return os.CreateTemp(dir, "output-*.txt")
+	return fmt.Errorf("[exit code: %d]", exit.ExitCode())
 }

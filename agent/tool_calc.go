@@ -16,34 +16,38 @@ import (
 )
 
 func calc() Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name: toolCalc,
-			Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, b), sqrt, abs, min, max, floor, ceil, round, " +
-				"log, log2, log10, exp, sin, cos, tan, pi, e. Use it for sums, averages and unit conversions instead of reckoning in your head.",
-			Schema: `{"type":"object","properties":{"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
-		},
-		Subject: func(c Call) string {
-			var in struct{ Expression string }
-			_ = c.Decode(&in) // Run tells what is wrong
-			return in.Expression
-		},
-		Run: func(_ context.Context, c Call) (string, error) {
-			var in struct{ Expression string }
-			if err := c.Decode(&in); err != nil {
-				return "", err
-			}
-			v, err := evaluate(in.Expression)
-			if err != nil {
-				return "", fmt.Errorf("work out %q: %w", in.Expression, err)
-			}
-			return v + "\n", nil
-		},
-	}
+	type args struct{ Expression string }
+	return NewTool(model.Tool{
+		Name: "calc",
+		Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, b), sqrt, abs, min, max, floor, ceil, round, " +
+			"log, log2, log10, exp, sin, cos, tan, pi, e. Use it for sums, averages and unit conversions instead of reckoning in your head.",
+		Schema: `{"type":"object","properties":{"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
+	}, EffectNone, func(in args) string { return in.Expression }, func(_ context.Context, _ Call, in args) (string, error) {
+		v, err := evaluate(in.Expression)
+		if err != nil {
+			return "", fmt.Errorf("work out %q: %w", in.Expression, err)
+		}
+		return v + "\n", nil
+	})
 }
 
-// evaluate works an expression out. Sizes are bounded, so that no expression takes long.
-func evaluate(expr string) (string, error) {
+// calcError is why an expression has no value. The functions below panic with it and
+// evaluate returns it.
+type calcError struct{ error }
+
+func cannot(format string, args ...any) { panic(calcError{fmt.Errorf(format, args...)}) }
+
+// evaluate works out an expression. Sizes are bounded, so that no expression takes long.
+func evaluate(expr string) (result string, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case calcError:
+			err = p.error
+		default:
+			panic(p)
+		}
+	}()
 	if len(expr) > 2_000 {
 		return "", errors.New("it is too long")
 	}
@@ -55,31 +59,27 @@ func evaluate(expr string) (string, error) {
 	if err != nil {
 		return "", errors.New("it is not an arithmetic expression")
 	}
-	v, err := value(tree)
-	if err != nil {
-		return "", err
-	}
-	return show(v)
+	return show(value(tree)), nil
 }
 
 // show writes a number: exactly if it is whole or a short decimal, else to 17 digits.
-func show(v constant.Value) (string, error) {
+func show(v constant.Value) string {
 	if i := constant.ToInt(v); i.Kind() == constant.Int {
-		return i.ExactString(), nil
+		return i.ExactString()
 	}
 	if r, ok := constant.Val(constant.ToFloat(v)).(*big.Rat); ok {
 		if digits, exact := r.FloatPrec(); exact && digits <= 30 {
-			return r.FloatString(digits), nil
+			return r.FloatString(digits)
 		}
 	}
 	f, _ := constant.Float64Val(v)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return "", errors.New("the result is too large")
+		cannot("the result is too large")
 	}
-	return fmt.Sprintf("%.17g", f), nil
+	return fmt.Sprintf("%.17g", f)
 }
 
-func value(e ast.Expr) (constant.Value, error) {
+func value(e ast.Expr) constant.Value {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return value(e.X)
@@ -90,63 +90,53 @@ func value(e ast.Expr) (constant.Value, error) {
 	case *ast.Ident:
 		switch e.Name {
 		case "pi":
-			return constant.MakeFloat64(math.Pi), nil
+			return constant.MakeFloat64(math.Pi)
 		case "e":
-			return constant.MakeFloat64(math.E), nil
+			return constant.MakeFloat64(math.E)
 		}
-		return nil, fmt.Errorf("%q is not known", e.Name)
+		cannot("%q is not known", e.Name)
 	case *ast.UnaryExpr:
-		x, err := value(e.X)
-		if err != nil {
-			return nil, err
-		}
+		x := value(e.X)
 		if e.Op == token.SUB || e.Op == token.ADD {
-			return constant.UnaryOp(e.Op, x, 0), nil
+			return constant.UnaryOp(e.Op, x, 0)
 		}
 	case *ast.BinaryExpr:
-		return binary(e)
+		return binary(value(e.X), e.Op, value(e.Y))
 	case *ast.CallExpr:
 		return function(e)
 	}
-	return nil, errors.New("only numbers, + - * / %, parentheses and functions are known")
+	cannot("only numbers, + - * / %%, parentheses and functions are known")
+	return nil
 }
 
 // bounded refuses numbers that would take long to work with.
-func bounded(v constant.Value) (constant.Value, error) {
+func bounded(v constant.Value) constant.Value {
 	switch {
 	case v.Kind() == constant.Unknown:
-		return nil, errors.New("a number cannot be read")
+		cannot("a number cannot be read")
 	case v.Kind() == constant.Int && constant.BitLen(v) > 1<<16:
-		return nil, errors.New("a number is too large")
+		cannot("a number is too large")
 	}
-	return v, nil
+	return v
 }
 
-func binary(e *ast.BinaryExpr) (constant.Value, error) {
-	x, err := value(e.X)
-	if err != nil {
-		return nil, err
-	}
-	y, err := value(e.Y)
-	if err != nil {
-		return nil, err
-	}
-	switch e.Op {
+func binary(x constant.Value, op token.Token, y constant.Value) constant.Value {
+	switch op {
 	case token.ADD, token.SUB, token.MUL:
-		return bounded(constant.BinaryOp(x, e.Op, y))
 	case token.QUO:
 		if constant.Sign(y) == 0 {
-			return nil, errors.New("division by zero")
+			cannot("division by zero")
 		}
-		return bounded(constant.BinaryOp(constant.ToFloat(x), token.QUO, constant.ToFloat(y)))
+		x, y = constant.ToFloat(x), constant.ToFloat(y)
 	case token.REM:
 		x, y = constant.ToInt(x), constant.ToInt(y)
 		if x.Kind() != constant.Int || y.Kind() != constant.Int || constant.Sign(y) == 0 {
-			return nil, errors.New("% needs whole numbers, the second not zero")
+			cannot("%% needs whole numbers, the second not zero")
 		}
-		return constant.BinaryOp(x, token.REM, y), nil
+	default:
+		cannot("%s is not known", op)
 	}
-	return nil, fmt.Errorf("%s is not known", e.Op)
+	return bounded(constant.BinaryOp(x, op, y))
 }
 
 // functions of one number, worked out in floating point.
@@ -155,29 +145,26 @@ var functions = map[string]func(float64) float64{
 	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
 }
 
-func function(e *ast.CallExpr) (constant.Value, error) {
+func function(e *ast.CallExpr) constant.Value {
 	id, ok := e.Fun.(*ast.Ident)
 	if !ok {
-		return nil, errors.New("that is not a function")
+		cannot("that is not a function")
 	}
 	args := make([]constant.Value, len(e.Args))
 	for i, a := range e.Args {
-		var err error
-		if args[i], err = value(a); err != nil {
-			return nil, err
-		}
+		args[i] = value(a)
 	}
 	switch f := functions[id.Name]; {
 	case f != nil && len(args) == 1:
 		if whole := constant.ToInt(args[0]); whole.Kind() == constant.Int {
 			switch id.Name {
-			case "floor", "ceil", "round":
-				return whole, nil
 			case "abs":
 				if constant.Sign(whole) < 0 {
-					return constant.UnaryOp(token.SUB, whole, 0), nil
+					return constant.UnaryOp(token.SUB, whole, 0)
 				}
-				return whole, nil
+				return whole
+			case "floor", "ceil", "round":
+				return whole
 			}
 		}
 		x, _ := constant.Float64Val(args[0])
@@ -192,29 +179,27 @@ func function(e *ast.CallExpr) (constant.Value, error) {
 				best = a
 			}
 		}
-		return best, nil
+		return best
 	}
-	return nil, fmt.Errorf("there is no function %s of %d numbers", id.Name, len(args))
+	cannot("there is no function %s of %d numbers", id.Name, len(args))
+	return nil
 }
 
-func fromFloat(f float64) (constant.Value, error) {
+func fromFloat(f float64) constant.Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, errors.New("the result is not a number")
+		cannot("the result is not a number")
 	}
-	return constant.MakeFloat64(f), nil
+	return constant.MakeFloat64(f)
 }
 
 // power is exact for small whole exponents.
-func power(x, y constant.Value) (constant.Value, error) {
+func power(x, y constant.Value) constant.Value {
 	if n, ok := constant.Int64Val(constant.ToInt(y)); constant.ToInt(y).Kind() == constant.Int && ok && n >= 0 && n <= 4096 {
 		out := constant.MakeInt64(1)
 		for range n {
-			var err error
-			if out, err = bounded(constant.BinaryOp(out, token.MUL, x)); err != nil {
-				return nil, err
-			}
+			out = bounded(constant.BinaryOp(out, token.MUL, x))
 		}
-		return out, nil
+		return out
 	}
 	a, _ := constant.Float64Val(x)
 	b, _ := constant.Float64Val(y)

@@ -10,90 +10,69 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-func (w *Workspace) writeFile() Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name: toolWriteFile,
-			Description: "Writes a whole file, with its folders. A file that exists must have been read first, so that nothing is overwritten that you have not seen. " +
-				"To change a part of a file use edit_file.",
-			Schema: `{"type":"object","properties":{` +
-				`"path":{"type":"string","description":"Relative to the workspace."},` +
-				`"content":{"type":"string"}},` +
-				`"required":["path","content"]}`,
-		},
-		Effect:  EffectWrite,
-		Subject: w.pathSubject,
-		Run:     w.runWrite,
-	}
+const (
+	toolWriteFile = "write_file"
+	toolEditFile  = "edit_file"
+)
+
+type writeArgs struct {
+	Path    string
+	Content *string
 }
 
-func (w *Workspace) runWrite(_ context.Context, c Call) (string, error) {
-	var in struct {
-		Path    string
-		Content *string
-	}
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
+func (w *Workspace) writeFile() Tool {
+	return NewTool(model.Tool{
+		Name: toolWriteFile,
+		Description: "Writes a whole file, with its folders. A file that exists must have been read first, so that nothing is overwritten that you have not seen. " +
+			"To change a part of a file use edit_file.",
+		Schema: `{"type":"object","properties":{` +
+			`"path":{"type":"string","description":"Relative to the workspace."},` +
+			`"content":{"type":"string"}},` +
+			`"required":["path","content"]}`,
+	}, EffectWrite, func(in writeArgs) string { return w.subject(in.Path) }, w.runWrite)
+}
+
+func (w *Workspace) runWrite(_ context.Context, c Call, in writeArgs) (string, error) {
 	if in.Content == nil {
 		return "", errors.New("content is needed; for an empty file give an empty text")
 	}
-	p, err := w.resolve(in.Path)
+	f, err := w.resolve(in.Path)
 	if err != nil {
 		return "", err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	old, err := read(p)
-	switch {
-	case err == nil:
-		if err := c.mayChange(p.name, sumOf(old)); err != nil {
+	if old, err := f.read(); err == nil {
+		if err := c.mayChange(f.name, sumOf(old)); err != nil {
 			return "", err
 		}
-	case !missing(p):
+	} else if _, lerr := f.root.Lstat(f.rel); !errors.Is(lerr, fs.ErrNotExist) {
 		return "", err
 	}
-	data := []byte(*in.Content)
-	if err := w.write(p, data); err != nil {
-		return "", plainError(p.name, err)
-	}
-	return c.changed("wrote", p.name, data, ""), nil
+	return c.change("wrote", f, []byte(*in.Content), "")
 }
 
-// missing reports whether there is nothing at a place.
-func missing(p place) bool {
-	_, err := p.root.Lstat(p.rel)
-	return errors.Is(err, fs.ErrNotExist)
+type editArgs struct {
+	Path, Old string
+	New       *string
+	All       bool
 }
 
 func (w *Workspace) editFile() Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name: toolEditFile,
-			Description: "Replaces text in a file that you have read. old must be in the file exactly, with its spaces, and only once, unless all is true. " +
-				"If the file has changed since you read it, read it again first.",
-			Schema: `{"type":"object","properties":{` +
-				`"path":{"type":"string","description":"Relative to the workspace."},` +
-				`"old":{"type":"string","description":"The text to replace."},` +
-				`"new":{"type":"string","description":"What to put in its place."},` +
-				`"all":{"type":"boolean","description":"Replace every occurrence."}},` +
-				`"required":["path","old","new"]}`,
-		},
-		Effect:  EffectWrite,
-		Subject: w.pathSubject,
-		Run:     w.runEdit,
-	}
+	return NewTool(model.Tool{
+		Name: toolEditFile,
+		Description: "Replaces text in a file that you have read. old must be in the file exactly, with its spaces, and only once, unless all is true. " +
+			"If the file has changed since you read it, read it again first.",
+		Schema: `{"type":"object","properties":{` +
+			`"path":{"type":"string","description":"Relative to the workspace."},` +
+			`"old":{"type":"string","description":"The text to replace."},` +
+			`"new":{"type":"string","description":"What to put in its place."},` +
+			`"all":{"type":"boolean","description":"Replace every occurrence."}},` +
+			`"required":["path","old","new"]}`,
+	}, EffectWrite, func(in editArgs) string { return w.subject(in.Path) }, w.runEdit)
 }
 
-func (w *Workspace) runEdit(_ context.Context, c Call) (string, error) {
-	var in struct {
-		Path, Old string
-		New       *string
-		All       bool
-	}
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
+func (w *Workspace) runEdit(_ context.Context, c Call, in editArgs) (string, error) {
 	switch {
 	case in.Old == "":
 		return "", errors.New("old is needed: the text to replace (to make a new file use write_file)")
@@ -102,46 +81,37 @@ func (w *Workspace) runEdit(_ context.Context, c Call) (string, error) {
 	case in.Old == *in.New:
 		return "", errors.New("old and new are the same: nothing would change")
 	}
-	p, err := w.resolve(in.Path)
+	f, err := w.resolve(in.Path)
 	if err != nil {
 		return "", err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	data, err := read(p)
+	data, err := f.read()
 	if err != nil {
 		return "", err
 	}
-	if err := c.mayChange(p.name, sumOf(data)); err != nil {
+	if err := c.mayChange(f.name, sumOf(data)); err != nil {
 		return "", err
 	}
-	text := string(data)
-	n := strings.Count(text, in.Old)
-	switch {
+	before, _, _ := strings.Cut(string(data), in.Old)
+	what := fmt.Sprintf("line %d", 1+strings.Count(before, "\n"))
+	switch n := strings.Count(string(data), in.Old); {
 	case n == 0:
-		return "", fmt.Errorf("old is not in %s: it must match exactly, with spaces and line ends; read the place again", p.name)
+		return "", fmt.Errorf("old is not in %s: it must match exactly, with spaces and line ends; read the place again", f.name)
 	case n > 1 && !in.All:
-		return "", fmt.Errorf("old is in %s %d times: give more of the text around the place, or set all", p.name, n)
+		return "", fmt.Errorf("old is in %s %d times: give more of the text around the place, or set all", f.name, n)
+	case n > 1:
+		what = fmt.Sprintf("%d places, the first at %s", n, what)
 	}
-	line := 1 + strings.Count(text[:strings.Index(text, in.Old)], "\n")
-	data = []byte(strings.ReplaceAll(text, in.Old, *in.New))
-	if err := w.write(p, data); err != nil {
-		return "", plainError(p.name, err)
-	}
-	what := fmt.Sprintf("line %d", line)
-	if n > 1 {
-		what = fmt.Sprintf("%d places, the first at line %d", n, line)
-	}
-	return c.changed("edited", p.name, data, what), nil
+	return c.change("edited", f, []byte(strings.ReplaceAll(string(data), in.Old, *in.New)), what+"; ")
 }
 
 // mayChange refuses to change a file that the model has not seen as it is now.
 func (c Call) mayChange(name, sum string) error {
-	if c.agent == nil {
-		return nil
-	}
-	g, ok := c.agent.files.look(c.agent.session, name)
+	g, ok := c.lastSeen(name)
 	switch {
+	case c.agent == nil:
 	case !ok:
 		return fmt.Errorf("%s was not read yet: read it first, then change it", name)
 	case g.sum != sum:
@@ -150,13 +120,13 @@ func (c Call) mayChange(name, sum string) error {
 	return nil
 }
 
-// changed remembers the new state of a file and tells it.
-func (c Call) changed(verb, name string, data []byte, what string) string {
-	sum := sumOf(data)
-	c.saw(name, sum)
-	_, _, _, all := lines(string(data), 1, 1)
-	if what != "" {
-		what += "; "
+// change writes a file, remembers its new content and describes it.
+func (c Call) change(verb string, f file, data []byte, what string) (string, error) {
+	if err := f.write(data); err != nil {
+		return "", err
 	}
-	return header(verb, name, fmt.Sprintf("%s%d lines, %d bytes", what, all, len(data)), sum) + "\n"
+	sum := sumOf(data)
+	c.saw(f.name, sum)
+	_, _, _, all := lines(string(data), 1, 1)
+	return header(verb, f.name, fmt.Sprintf("%s%d lines, %d bytes", what, all, len(data)), sum) + "\n", nil
 }

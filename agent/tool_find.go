@@ -3,11 +3,13 @@ package agent
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,134 +26,111 @@ const (
 	grepFile    = 16 << 20
 )
 
-// skipped folders are not searched: nobody means them.
+// skipped folders are not searched.
 var skipped = []string{".git", ".hg", ".svn", "node_modules"}
 
+type globArgs struct{ Pattern, Path string }
+
 func (w *Workspace) glob() Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name:        toolGlob,
-			Description: "Lists files by a pattern such as **/*.go or docs/*, sorted by name. ** stands for any number of folders. Folders of version control and node_modules are left out.",
-			Schema: `{"type":"object","properties":{` +
-				`"pattern":{"type":"string"},` +
-				`"path":{"type":"string","description":"Folder to look in; the workspace if not given."}},` +
-				`"required":["pattern"]}`,
-		},
-		Subject: w.folderSubject,
-		Run:     w.runGlob,
-	}
+	return NewTool(model.Tool{
+		Name:        "glob",
+		Description: "Lists files by a pattern such as **/*.go or docs/*, sorted by name. ** stands for any number of folders. Folders of version control and node_modules are left out.",
+		Schema: `{"type":"object","properties":{` +
+			`"pattern":{"type":"string"},` +
+			`"path":{"type":"string","description":"Folder to look in; the workspace if not given."}},` +
+			`"required":["pattern"]}`,
+	}, EffectNone, func(in globArgs) string { return w.subject(cmp.Or(in.Path, ".")) }, w.runGlob)
 }
 
-func (w *Workspace) folderSubject(c Call) string {
-	var in struct{ Path string }
-	if c.Decode(&in) != nil || in.Path == "" {
-		return "."
-	}
-	return w.pathSubject(c)
-}
-
-func (w *Workspace) runGlob(ctx context.Context, c Call) (string, error) {
-	var in struct{ Pattern, Path string }
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
+func (w *Workspace) runGlob(ctx context.Context, _ Call, in globArgs) (string, error) {
 	pattern, err := glob.Compile(in.Pattern)
 	if err != nil || in.Pattern == "" {
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
-	var found []string
-	more := 0
-	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) error {
-		if !pattern.MatchString(below) {
-			return nil
+	found := listing{most: globFiles}
+	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) {
+		if pattern.MatchString(below) {
+			found.add(name)
 		}
-		if len(found) == globFiles {
-			more++
-			return nil
-		}
-		found = append(found, name)
-		return nil
 	})
-	if err != nil {
+	return found.text("no file matches", "narrow the pattern", err)
+}
+
+// listing collects lines up to a number and counts the rest.
+type listing struct {
+	most, count int
+	lines       strings.Builder
+}
+
+func (l *listing) add(line string) {
+	if l.count++; l.count <= l.most {
+		l.lines.WriteString(line + "\n")
+	}
+}
+
+// text is the answer of a tool: the listing, unless there was an error.
+func (l *listing) text(none, hint string, err error) (string, error) {
+	switch {
+	case err != nil:
 		return "", err
+	case l.count == 0:
+		l.lines.WriteString(none + "\n")
+	case l.count > l.most:
+		fmt.Fprintf(&l.lines, "[%d more: %s]\n", l.count-l.most, hint)
 	}
-	if len(found) == 0 {
-		return "no file matches\n", nil
-	}
-	text := strings.Join(found, "\n") + "\n"
-	if more > 0 {
-		text += fmt.Sprintf("[%d more: narrow the pattern]\n", more)
-	}
-	return text, nil
+	return l.lines.String(), nil
 }
 
 // walk visits the regular files in a folder, sorted by name: with their names as the
 // model knows them, below the folder, and in a file system that cannot be left.
-func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below string, fsys fs.FS, file string) error) error {
-	if dir == "" {
-		dir = "."
-	}
-	p, err := w.resolve(dir)
+func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below string, fsys fs.FS, file string)) error {
+	p, err := w.resolve(cmp.Or(dir, "."))
 	if err != nil {
 		return err
 	}
 	fsys := p.root.FS()
-	start := path.Clean(strings.ReplaceAll(p.rel, `\`, "/"))
+	start := path.Clean(filepath.ToSlash(p.rel))
 	return fs.WalkDir(fsys, start, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && file == start:
 			return plainError(p.name, err)
-		case err != nil:
-			return nil // a folder that cannot be read is not searched
+		case err != nil: // a folder that cannot be read is not searched
 		case d.IsDir() && file != start && slices.Contains(skipped, d.Name()):
 			return fs.SkipDir
-		case !d.Type().IsRegular():
-			return nil
+		case d.Type().IsRegular():
+			below := file
+			if start != "." {
+				below = strings.TrimPrefix(strings.TrimPrefix(file, start), "/")
+			}
+			visit(path.Join(p.name, below), cmp.Or(below, path.Base(file)), fsys, file) // the folder may be a file
 		}
-		below := strings.TrimPrefix(strings.TrimPrefix(file, start), "/")
-		switch {
-		case start == ".":
-			below = file
-		case below == "": // the folder is a file
-			below = path.Base(file)
-		}
-		name := path.Join(p.name, strings.TrimPrefix(strings.TrimPrefix(file, start), "/"))
-		if start == "." {
-			name = path.Join(p.name, file)
-		}
-		return visit(name, below, fsys, file)
+		return nil
 	})
 }
 
-func (w *Workspace) grep() Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name:        toolGrep,
-			Description: "Finds lines in files by a regular expression (RE2) and shows them as path:line:text. At most 200 lines are shown.",
-			Schema: `{"type":"object","properties":{` +
-				`"pattern":{"type":"string"},` +
-				`"path":{"type":"string","description":"File or folder to look in; the workspace if not given."},` +
-				`"glob":{"type":"string","description":"Only files that match this pattern, such as **/*.go."},` +
-				`"ignore_case":{"type":"boolean"},` +
-				`"files_only":{"type":"boolean","description":"Only the names of the files, with counts."}},` +
-				`"required":["pattern"]}`,
-		},
-		Subject: w.folderSubject,
-		Run:     w.runGrep,
-	}
+type grepArgs struct {
+	Pattern, Path, Glob string
+	IgnoreCase          bool `json:"ignore_case"`
+	FilesOnly           bool `json:"files_only"`
 }
 
-func (w *Workspace) runGrep(ctx context.Context, c Call) (string, error) {
-	var in struct {
-		Pattern, Path, Glob string
-		IgnoreCase          bool `json:"ignore_case"`
-		FilesOnly           bool `json:"files_only"`
-	}
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
+func (w *Workspace) grep() Tool {
+	return NewTool(model.Tool{
+		Name:        "grep",
+		Description: "Finds lines in files by a regular expression (RE2) and shows them as path:line:text. At most 200 lines are shown.",
+		Schema: `{"type":"object","properties":{` +
+			`"pattern":{"type":"string"},` +
+			`"path":{"type":"string","description":"File or folder to look in; the workspace if not given."},` +
+			`"glob":{"type":"string","description":"Only files that match this pattern, such as **/*.go."},` +
+			`"ignore_case":{"type":"boolean"},` +
+			`"files_only":{"type":"boolean","description":"Only the names of the files, with counts."}},` +
+			`"required":["pattern"]}`,
+	}, EffectNone, func(in grepArgs) string { return w.subject(cmp.Or(in.Path, ".")) }, w.runGrep)
+}
+
+func (w *Workspace) runGrep(ctx context.Context, _ Call, in grepArgs) (string, error) {
 	if in.Pattern == "" {
 		return "", errors.New("a pattern is needed")
 	}
@@ -166,27 +145,24 @@ func (w *Workspace) runGrep(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read glob: %w", err)
 	}
-	g := grepper{re: re, filesOnly: in.FilesOnly}
-	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) error {
-		if in.Glob != "" && !pattern.MatchString(below) && !pattern.MatchString(path.Base(below)) {
-			return nil
+	g := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}
+	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) {
+		if in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below)) {
+			g.file(name, fsys, file)
 		}
-		g.file(name, fsys, file)
-		return nil
 	})
-	if err != nil {
-		return "", err
+	text, err := g.found.text("no line matches", "narrow the pattern or the path", err)
+	if err == nil && len(g.unread) > 0 {
+		text += fmt.Sprintf("[not searched because they are too large: %s]\n", strings.Join(g.unread, ", "))
 	}
-	return g.text(), nil
+	return text, err
 }
 
 // grepper collects the lines that match.
 type grepper struct {
 	re        *regexp.Regexp
 	filesOnly bool
-	out       strings.Builder
-	shown     int
-	more      int
+	found     listing
 	unread    []string
 }
 
@@ -210,7 +186,7 @@ func (g *grepper) file(name string, fsys fs.FS, file string) {
 		if line = strings.TrimRight(line, "\r\n"); (line != "" || err == nil) && g.re.MatchString(line) {
 			matches++
 			if !g.filesOnly {
-				g.add(fmt.Sprintf("%s:%d:%s", name, n, g.clip(line)))
+				g.found.add(fmt.Sprintf("%s:%d:%s", name, n, g.clip(line)))
 			}
 		}
 		if err != nil {
@@ -218,7 +194,7 @@ func (g *grepper) file(name string, fsys fs.FS, file string) {
 		}
 	}
 	if g.filesOnly && matches > 0 {
-		g.add(fmt.Sprintf("%s: %d", name, matches))
+		g.found.add(fmt.Sprintf("%s: %d", name, matches))
 	}
 }
 
@@ -230,26 +206,4 @@ func (g *grepper) clip(line string) string {
 	at := g.re.FindStringIndex(line)[0]
 	from := max(at-grepColumns/4, 0)
 	return fmt.Sprintf("[column %d of %d] %s…", from+1, len(line), strings.ToValidUTF8(line[from:min(from+grepColumns, len(line))], ""))
-}
-
-func (g *grepper) add(line string) {
-	if g.shown == grepLines {
-		g.more++
-		return
-	}
-	g.shown++
-	g.out.WriteString(line + "\n")
-}
-
-func (g *grepper) text() string {
-	if g.shown == 0 {
-		g.out.WriteString("no line matches\n")
-	}
-	if g.more > 0 {
-		fmt.Fprintf(&g.out, "[%d more: narrow the pattern or the path]\n", g.more)
-	}
-	if len(g.unread) > 0 {
-		fmt.Fprintf(&g.out, "[not searched because they are too large: %s]\n", strings.Join(g.unread, ", "))
-	}
-	return g.out.String()
 }

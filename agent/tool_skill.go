@@ -14,44 +14,33 @@ import (
 const maxSkill = 256 << 10
 
 func loadSkill(dir string) Tool {
-	return Tool{
-		Definition: model.Tool{
-			Name:        toolLoadSkill,
-			Description: "Loads a skill: instructions for a kind of work, written for this workspace. Without a name it lists the skills. Load the one that fits before you begin such work.",
-			Schema:      `{"type":"object","properties":{"name":{"type":"string"}}}`,
-		},
-		Subject: func(c Call) string {
-			var in struct{ Name string }
-			_ = c.Decode(&in) // Run tells what is wrong
-			return in.Name
-		},
-		Run: func(_ context.Context, c Call) (string, error) {
-			var in struct{ Name string }
-			if err := c.Decode(&in); err != nil {
-				return "", err
-			}
-			if dir == "" {
-				return "there are no skills here\n", nil
-			}
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				return "", plainError("the folder of skills", err)
-			}
-			defer root.Close()
-			if in.Name == "" {
-				return listSkills(root)
-			}
-			if strings.ContainsAny(in.Name, `/\`) || in.Name == ".." || in.Name == "." {
-				return "", fmt.Errorf("%q is not the name of a skill", in.Name)
-			}
-			text, err := readSkill(root, in.Name)
-			if err != nil {
-				list, _ := listSkills(root)
-				return list, fmt.Errorf("there is no skill %q", in.Name)
-			}
-			return fmt.Sprintf("[skill %s]\n%s", in.Name, text), nil
-		},
-	}
+	type args struct{ Name string }
+	return NewTool(model.Tool{
+		Name:        "load_skill",
+		Description: "Loads a skill: instructions for a kind of work, written for this workspace. Without a name it lists the skills. Load the one that fits before you begin such work.",
+		Schema:      `{"type":"object","properties":{"name":{"type":"string"}}}`,
+	}, EffectNone, func(in args) string { return in.Name }, func(_ context.Context, _ Call, in args) (string, error) {
+		if dir == "" {
+			return "there are no skills here\n", nil
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return "", plainError("the folder of skills", err)
+		}
+		defer root.Close()
+		if in.Name == "" {
+			return listSkills(root)
+		}
+		if strings.ContainsAny(in.Name, `/\`) || in.Name == ".." || in.Name == "." {
+			return "", fmt.Errorf("%q is not the name of a skill", in.Name)
+		}
+		text, err := readSkill(root, in.Name)
+		if err != nil {
+			list, _ := listSkills(root)
+			return list, fmt.Errorf("there is no skill %q", in.Name)
+		}
+		return fmt.Sprintf("[skill %s]\n%s", in.Name, text), nil
+	})
 }
 
 func readSkill(root *os.Root, name string) (string, error) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,60 +20,42 @@ type TaskOptions struct {
 	System string
 }
 
-// EffectDelegate is the effect of starting a sub-agent: what it does is asked about call
-// by call, so that starting it is not.
-const EffectDelegate Effect = "delegate"
+const toolTask = "task"
+
+type taskArgs struct{ Description, Prompt string }
 
 func taskTool(o TaskOptions) Tool {
-	if o.Turns <= 0 {
-		o.Turns = 50
-	}
-	return Tool{
-		Definition: model.Tool{
-			Name: toolTask,
-			Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. Good for searches and for work whose details you do not need. " +
-				"It knows nothing of this conversation: say everything that it needs, and what its report should contain. Several can work at the same time.",
-			Schema: `{"type":"object","properties":{` +
-				`"description":{"type":"string","description":"The task in a few words."},` +
-				`"prompt":{"type":"string","description":"The task."}},` +
-				`"required":["prompt"]}`,
-		},
-		Effect: EffectDelegate,
-		Subject: func(c Call) string {
-			var in struct{ Description string }
-			_ = c.Decode(&in) // Run tells what is wrong
-			return in.Description
-		},
-		Run: func(ctx context.Context, c Call) (string, error) { return c.delegate(ctx, o) },
-	}
+	o.Turns = cmp.Or(max(o.Turns, 0), 50)
+	return NewTool(model.Tool{
+		Name: toolTask,
+		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. Good for searches and for work whose details you do not need. " +
+			"It knows nothing of this conversation: say everything that it needs, and what its report should contain. Several can work at the same time.",
+		Schema: `{"type":"object","properties":{` +
+			`"description":{"type":"string","description":"The task in a few words."},` +
+			`"prompt":{"type":"string","description":"The task."}},` +
+			`"required":["prompt"]}`,
+	}, EffectDelegate, func(in taskArgs) string { return in.Description }, func(ctx context.Context, c Call, in taskArgs) (string, error) {
+		if strings.TrimSpace(in.Prompt) == "" {
+			return "", errors.New("a prompt is needed")
+		}
+		return c.agent.delegate(ctx, c.ID, in.Prompt, o)
+	})
 }
 
 // delegate runs a sub-agent in a session of its own.
-func (c Call) delegate(ctx context.Context, o TaskOptions) (string, error) {
-	var in struct{ Prompt string }
-	if err := c.Decode(&in); err != nil {
-		return "", err
-	}
-	if strings.TrimSpace(in.Prompt) == "" {
-		return "", errors.New("a prompt is needed")
-	}
-	child, err := c.agent.child(ctx, c.ID, o)
+func (a *Agent) delegate(ctx context.Context, call, prompt string, o TaskOptions) (string, error) {
+	child, err := a.child(ctx, call, o)
 	if err != nil {
 		return "", err
 	}
-	res, err := child.Run(ctx, in.Prompt)
+	res, err := child.Run(ctx, prompt)
 	err = errors.Join(err, child.Close())
-	c.agent.spentMu.Lock()
-	c.agent.below.add(res.Spent)
-	c.agent.spentMu.Unlock()
+	a.spend(res.Spent)
 	report := fmt.Sprintf("[report of sub-agent %s: %d requests, %d calls]\n%s\n", child.o.Key.Session, res.Turns, res.Calls, res.Text)
-	switch {
-	case err != nil:
-		return report, err
-	case res.Stop != StopDone:
-		return report, fmt.Errorf("[the sub-agent was not done: its limit (%s) was reached]", res.Stop)
+	if err == nil && res.Stop != StopDone {
+		err = fmt.Errorf("[the sub-agent was not done: its limit (%s) was reached]", res.Stop)
 	}
-	return report, nil
+	return report, err
 }
 
 // child is an agent for a task of this one: the same model, tools and rules, a session of
@@ -90,11 +73,11 @@ func (a *Agent) child(ctx context.Context, call string, t TaskOptions) (*Agent, 
 	}
 	o.Tools = slices.DeleteFunc(slices.Clone(a.o.Tools), func(t Tool) bool { return t.Definition.Name == toolTask })
 	o.Limits = Limits{Turns: t.Turns, Tokens: t.Tokens}
-	if left := a.o.Limits.Tokens - a.spentSoFar().Tokens(); a.o.Limits.Tokens > 0 && (o.Limits.Tokens == 0 || left < o.Limits.Tokens) {
+	if left := a.o.Limits.Tokens - a.spend(Spent{}).Tokens(); a.o.Limits.Tokens > 0 && (o.Limits.Tokens == 0 || left < o.Limits.Tokens) {
 		o.Limits.Tokens = max(left, 1)
 	}
 	if a.o.Limits.USD > 0 {
-		o.Limits.USD = max(a.o.Limits.USD-a.spentSoFar().USD, 1e-9)
+		o.Limits.USD = max(a.o.Limits.USD-a.spend(Spent{}).USD, 1e-9)
 	}
 	c := &Agent{o: o, out: a.out, depth: a.depth + 1}
 	return c, c.open(ctx)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,45 +83,45 @@ func (w *Workspace) Dir() string {
 	return w.roots[0].real
 }
 
-// spillDir is where outputs go that are too long, and where they can be read from.
-func (w *Workspace) spillDir(dir string) (string, error) {
+// spillFile makes a file for an output that is too long, where it can be read from: in
+// dir, or in a temporary folder if that is empty. All such files go into one folder.
+func (w *Workspace) spillFile(dir string) (*os.File, error) {
 	w.rootsMu.Lock()
 	defer w.rootsMu.Unlock()
-	if w.spill != "" {
-		return w.spill, nil
-	}
-	made := dir == ""
-	if made {
-		var err error
-		if dir, err = os.MkdirTemp("", "pleat-output-"); err != nil {
-			return "", err
+	if w.spill == "" {
+		err, made := error(nil), dir == ""
+		if made {
+			dir, err = os.MkdirTemp("", "pleat-output-")
+		} else {
+			err = os.MkdirAll(dir, 0o700)
 		}
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		if err != nil {
+			return nil, err
+		}
+		r, err := openRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		w.roots = append(w.roots, r)
+		w.spill, w.made = r.real, made
 	}
-	r, err := openRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	w.roots = append(w.roots, r)
-	w.spill, w.made = r.real, made
-	return w.spill, nil
+	return os.CreateTemp(w.spill, "output-*.txt")
 }
 
-// place is a file that may be touched.
-type place struct {
+// file is a file that may be touched.
+type file struct {
 	root root
 	rel  string // below the root, with no symbolic link in it
 	name string // for people and for rules: relative in the workspace, else absolute; with slashes
 }
 
 // resolve finds out which file a path means and refuses what is not in the workspace.
-func (w *Workspace) resolve(path string) (place, error) {
+func (w *Workspace) resolve(path string) (file, error) {
 	if path == "" {
-		return place{}, errors.New("a path is needed")
+		return file{}, errors.New("a path is needed")
 	}
 	if strings.ContainsRune(path, 0) {
-		return place{}, errors.New("the path has a NUL byte")
+		return file{}, errors.New("the path has a NUL byte")
 	}
 	abs := filepath.FromSlash(path)
 	if !filepath.IsAbs(abs) {
@@ -128,17 +129,27 @@ func (w *Workspace) resolve(path string) (place, error) {
 	}
 	abs = filepath.Clean(abs)
 	if _, ok := w.find(abs); !ok {
-		return place{}, w.outside(path, "it leads")
+		return file{}, w.outside(path, "it leads")
 	}
 	real, err := evalExisting(abs)
 	if err != nil {
-		return place{}, fmt.Errorf("resolve %s: %w", path, err)
+		return file{}, fmt.Errorf("resolve %s: %w", path, err)
 	}
-	p, ok := w.find(real)
+	f, ok := w.find(real)
 	if !ok {
-		return place{}, w.outside(path, "a symbolic link in it leads")
+		return file{}, w.outside(path, "a symbolic link in it leads")
 	}
-	return p, nil
+	return f, nil
+}
+
+// subject gives rules the real path of a file: a link must not make one path pass for
+// another.
+func (w *Workspace) subject(path string) string {
+	f, err := w.resolve(path)
+	if err != nil {
+		return path
+	}
+	return f.name
 }
 
 func (w *Workspace) outside(path, how string) error {
@@ -151,8 +162,8 @@ func (w *Workspace) outside(path, how string) error {
 	return fmt.Errorf("%s is refused: %s %w (%s)", path, how, ErrOutside, strings.Join(allowed, ", "))
 }
 
-// find gives the place of an absolute path in one of the roots.
-func (w *Workspace) find(abs string) (place, bool) {
+// find returns the file at an absolute path in one of the roots.
+func (w *Workspace) find(abs string) (file, bool) {
 	w.rootsMu.RLock()
 	defer w.rootsMu.RUnlock()
 	for i, r := range w.roots {
@@ -165,10 +176,10 @@ func (w *Workspace) find(abs string) (place, bool) {
 			if i > 0 {
 				name = filepath.ToSlash(filepath.Join(r.real, rel))
 			}
-			return place{r, rel, name}, true
+			return file{r, rel, name}, true
 		}
 	}
-	return place{}, false
+	return file{}, false
 }
 
 // evalExisting resolves the symbolic links of a path of which the end need not exist.
@@ -194,31 +205,68 @@ func evalExisting(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// write replaces a file's content: all of it, or nothing.
-func (w *Workspace) write(p place, data []byte) error {
-	if dir := filepath.Dir(p.rel); dir != "." {
-		if err := p.root.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+// maxFile is the size of the largest file that is read: larger ones are read by other
+// means.
+const maxFile = 64 << 20
+
+// read reads a regular file that is not too large.
+func (f file) read() ([]byte, error) {
+	in, err := f.root.Open(f.rel)
+	if err != nil {
+		return nil, plainError(f.name, err)
 	}
-	mode := fs.FileMode(0o644)
-	if info, err := p.root.Stat(p.rel); err == nil {
+	defer in.Close()
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return nil, plainError(f.name, err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: list it with glob", f.name)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", f.name)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part", f.name, info.Size())
+	}
+	return io.ReadAll(in)
+}
+
+// write replaces a file's content: all of it, or nothing.
+func (f file) write(data []byte) error {
+	dir, mode := filepath.Dir(f.rel), fs.FileMode(0o644)
+	if err := f.root.MkdirAll(dir, 0o755); err != nil {
+		return plainError(f.name, err)
+	}
+	if info, err := f.root.Stat(f.rel); err == nil {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("write %s: it is not a regular file", p.name)
+			return fmt.Errorf("%s is not a regular file", f.name)
 		}
 		mode = info.Mode().Perm()
 	}
-	temp := filepath.Join(filepath.Dir(p.rel), ".pleat-"+rand.Text())
-	f, err := p.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temp := filepath.Join(dir, ".pleat-"+rand.Text())
+	out, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		return plainError(f.name, err)
 	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, p.root.Remove(temp))
+	_, err = out.Write(data)
+	if err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close()); err == nil {
+		err = f.root.Rename(temp, f.rel)
 	}
-	if err := p.root.Rename(temp, p.rel); err != nil {
-		return errors.Join(err, p.root.Remove(temp))
+	if err != nil {
+		return plainError(f.name, errors.Join(err, f.root.Remove(temp)))
 	}
 	return nil
+}
+
+// plainError says what went wrong without the names of calls and folders.
+func plainError(name string, err error) error {
+	var pe *os.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: permission denied by the system", name)
+	case errors.As(err, &pe):
+		err = pe.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
