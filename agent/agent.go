@@ -1,40 +1,42 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Options set an agent up. Generator is needed; everything else has a default that works.
+// Options set up an agent. Generator is needed; everything else has a default that works.
 type Options struct {
 	// Store keeps the session; nil: memory, and the session is gone with the program.
 	Store store.Store
-	// Key names the session. If the store has it, the agent goes on with it. No name:
-	// "main".
+	// Key names the session. If the store has it, the agent continues it. No name: "main".
 	Key store.SessionKey
-	// Session sets the session up: policy, budget, model, codecs, hooks. System, Tools,
-	// Logger and Now are filled in from here; its observer, if any, is told as well.
+	// Session sets up the session: policy, budget, model, codecs, hooks. The agent fills
+	// in System, Tools, Logger and Now. An observer in it is called as well.
 	Session pleat.Options
 
 	// Generator is the model.
 	Generator model.Generator
-	// Request is what every request begins from: model id, system prompt, temperature,
-	// session hint. Its messages and tools are the agent's to fill in. No MaxTokens: the
-	// budget's output reserve.
+	// Request is what every request begins with: model id, system prompt, temperature,
+	// session hint. The agent fills in messages and tools. No MaxTokens: the budget's
+	// output reserve.
 	Request model.Request
 
-	// Tools are what the model may call, in the order in which it is told of them. The
+	// Tools are what the model may call, in the order in which it is shown them. The
 	// recall tools come after them, unless NoRecall.
 	Tools    []Tool
 	NoRecall bool
@@ -44,8 +46,7 @@ type Options struct {
 	// Parallel is how many tools run at the same time; 0: 8.
 	Parallel int
 	// Retries is how often a request is sent again after an error that may pass, such as
-	// an overloaded server. 0: never, because the clients of the wire packages do so
-	// themselves.
+	// an overloaded server. 0: never, because the clients of the wire packages retry.
 	Retries int
 
 	// Permit is asked before a tool with an effect runs; nil: such tools are refused. See
@@ -53,8 +54,8 @@ type Options struct {
 	Permit func(ctx context.Context, c Call) (Decision, error)
 	// Hooks take part in tool calls.
 	Hooks Hooks
-	// Observe is told of everything that happens, one event at a time. It must not call
-	// the agent. Nil: nobody.
+	// Observe gets everything that happens, one event at a time. It must not call the
+	// agent. Nil: nobody.
 	Observe func(Event)
 	// Redact is applied to all tool output before it is recorded or shown; nil:
 	// [RedactSecrets]. [KeepSecrets] switches it off.
@@ -64,7 +65,7 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 }
 
-// Limits are what a run may use. Zero means no limit. When one is reached the run ends
+// Limits are what a run may use. Zero means no limit. When one is reached, the run ends
 // between two requests with everything recorded, and can be resumed.
 type Limits struct {
 	Turns  int           `json:"turns,omitempty"`  // requests
@@ -84,21 +85,21 @@ type Hooks struct {
 // Verdict is a hook's answer. The zero value lets things go on.
 type Verdict struct {
 	Deny   bool     // do not run the tool
-	Reason string   // told to the model
+	Reason string   // shown to the model
 	Pins   []string // texts to keep in view from now on
 }
 
 // Decision is the answer to a question for permission. The zero value refuses.
 type Decision struct {
 	Allow  bool
-	Reason string // told to the model when it was refused
+	Reason string // shown to the model when it was refused
 }
 
 // AllowAll permits everything: for runs that are confined by other means.
 func AllowAll(context.Context, Call) (Decision, error) { return Decision{Allow: true}, nil }
 
-// Agent runs one conversation. One run goes on at a time; everything else is safe for
-// concurrent use.
+// Agent runs one conversation, one run at a time. Everything else is safe for concurrent
+// use.
 type Agent struct {
 	o       Options
 	session *pleat.Session
@@ -126,20 +127,20 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 }
 
 func (a *Agent) open(ctx context.Context) error {
-	if err := a.fill(); err != nil {
-		return fmt.Errorf("make agent: %w", err)
+	err := a.fill()
+	if err == nil {
+		s := a.o.Session
+		s.System, s.Tools = a.o.Request.System, a.defs
+		a.inner, s.Observe = s.Observe, a.fromSession
+		if s.Logger == nil {
+			s.Logger = a.o.Logger
+		}
+		if s.Now == nil {
+			s.Now = a.o.Now
+		}
+		a.session, err = pleat.OpenSession(ctx, a.o.Store, a.o.Key, &s)
 	}
-	s := a.o.Session
-	s.System, s.Tools = a.o.Request.System, a.defs
-	a.inner, s.Observe = s.Observe, a.fromSession
-	if s.Logger == nil {
-		s.Logger = a.o.Logger
-	}
-	if s.Now == nil {
-		s.Now = a.o.Now
-	}
-	var err error
-	if a.session, err = pleat.OpenSession(ctx, a.o.Store, a.o.Key, &s); err != nil {
+	if err != nil {
 		return fmt.Errorf("make agent: %w", err)
 	}
 	return nil
@@ -156,12 +157,8 @@ func (a *Agent) fill() error {
 	if o.Store == nil {
 		o.Store = store.NewMemory()
 	}
-	if o.Key.Session == "" {
-		o.Key.Session = "main"
-	}
-	if o.Parallel <= 0 {
-		o.Parallel = 8
-	}
+	o.Key.Session = cmp.Or(o.Key.Session, "main")
+	o.Parallel = cmp.Or(max(o.Parallel, 0), 8)
 	if o.Redact == nil {
 		o.Redact = RedactSecrets
 	}
@@ -171,13 +168,8 @@ func (a *Agent) fill() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return a.index()
-}
-
-// index lists the tools in the order in which the model is told of them.
-func (a *Agent) index() error {
-	tools := a.o.Tools[:len(a.o.Tools):len(a.o.Tools)]
-	if !a.o.NoRecall {
+	tools := slices.Clone(o.Tools)
+	if !o.NoRecall {
 		for _, d := range recall.Tools() {
 			tools = append(tools, recallTool(d))
 		}
@@ -198,15 +190,23 @@ func (a *Agent) index() error {
 	return nil
 }
 
-// Close ends what the agent has under way in the background and waits for it. The store
-// is the caller's to close.
+// Close ends what the agent has under way in the background and waits for it. It does not
+// close the store.
 func (a *Agent) Close() error { return a.session.Close() }
 
-// Session is the conversation: for its meter, ledger and search, for compacting and
+// Session is the conversation: for its meter, ledger and search, and for compacting and
 // undoing between two runs.
 func (a *Agent) Session() *pleat.Session { return a.session }
 
-// Tools lists the tools as the model is told of them.
+// Tools lists the tools as the model is shown them.
 func (a *Agent) Tools() []model.Tool { return a.defs }
 
-func (a *Agent) redact(text string) string { return a.o.Redact(text) }
+// RedactSecrets takes secrets of known shapes out of a text: private keys, keys and tokens
+// of AWS, GitHub, GitLab, Anthropic, OpenAI, Slack, Google, Stripe, npm, PyPI, Hugging
+// Face and SendGrid, JSON web tokens, authorization headers, passwords in URLs. In their
+// place it puts what they were. The same text always gives the same result, and redacting
+// twice is redacting once. Secrets without a shape of their own are not found.
+func RedactSecrets(text string) string { return secrets.Redact(text) }
+
+// KeepSecrets changes nothing: for [Options.Redact], to switch redaction off.
+func KeepSecrets(text string) string { return text }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -13,7 +14,12 @@ import (
 
 // ask sends the view to the model and records its answer.
 func (r *run) ask(ctx context.Context) (model.Reply, error) {
-	view, err := r.session.View(ctx, pleat.Turn{Idle: r.idle()})
+	now, idle := r.o.Now(), time.Duration(0)
+	if !r.last.IsZero() {
+		idle = now.Sub(r.last)
+	}
+	r.last = now
+	view, err := r.session.View(ctx, pleat.Turn{Idle: idle})
 	if err != nil {
 		return model.Reply{}, err
 	}
@@ -32,17 +38,6 @@ func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	return reply, r.used(ctx, reply.Usage)
 }
 
-// idle is the time since the last request, 0 if there was none.
-func (r *run) idle() time.Duration {
-	now := r.o.Now()
-	last := r.last
-	r.last = now
-	if last.IsZero() {
-		return 0
-	}
-	return now.Sub(last)
-}
-
 // generate asks until there is an answer: again after a pause when the error may pass,
 // and once with a harder fold when the request was too long.
 func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, error) {
@@ -57,9 +52,12 @@ func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, 
 			err = reply.Err
 		}
 		if err == nil {
-			if reply.Messages, err = r.sound(reply); err == nil {
+			// No provider takes back a message without content.
+			reply.Messages = slices.DeleteFunc(slices.Clone(reply.Messages), func(m transcript.Message) bool { return m.Blocks().Len() == 0 })
+			if len(reply.Messages) > 0 || reply.Stop == model.StopRefusal {
 				return reply, nil
 			}
+			err = errNothing
 		}
 		var api *model.APIError
 		isAPI := errors.As(err, &api)
@@ -130,30 +128,10 @@ func (r *run) sink(d model.Delta) {
 
 var errNothing = errors.New("the model answered with nothing")
 
-// sound leaves out messages without content, which no provider takes back.
-func (r *run) sound(reply model.Reply) ([]transcript.Message, error) {
-	msgs := make([]transcript.Message, 0, len(reply.Messages))
-	for _, m := range reply.Messages {
-		if m.Blocks().Len() > 0 {
-			msgs = append(msgs, m)
-		}
-	}
-	if len(msgs) == 0 && reply.Stop != model.StopRefusal {
-		return nil, errNothing
-	}
-	return msgs, nil
-}
-
 // wait waits as long as the provider asks, or a little longer each time.
 func (r *run) wait(ctx context.Context, api *model.APIError, tries int) error {
-	d := time.Second << tries
-	if api != nil {
-		d = max(d, min(api.Wait(r.o.Now()), 2*time.Minute))
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(max(time.Second<<tries, min(api.Wait(r.o.Now()), 2*time.Minute))):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait before asking again: %w", context.Cause(ctx))
@@ -169,7 +147,7 @@ func (r *run) used(ctx context.Context, u model.Usage) error {
 	if err := r.session.Used(context.WithoutCancel(ctx), u); err != nil {
 		return err
 	}
-	s := spentOf(u, r.session.Spent()-before)
+	s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, r.session.Spent() - before}
 	r.spend(s)
 	r.tell(Event{Kind: EventUsage, Usage: &s})
 	return nil

@@ -1,35 +1,34 @@
 package agent
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // commandParts takes a command line apart into simple commands, for rules to judge one by
-// one. ok is false if there is anything in it whose effect does not show in its words:
+// one. ok is false if anything in it has an effect that its text does not show:
 // substitutions, variables, redirections into files, subshells, groups, background jobs,
 // several lines, comments, escapes outside of quotes. It errs on the side of false.
 func commandParts(line string) (parts []string, ok bool) {
 	line = strings.TrimSpace(line)
-	var part strings.Builder
+	var part []byte
 	flush := func() bool {
-		p := strings.TrimSpace(part.String())
-		part.Reset()
-		parts = append(parts, p)
-		return simple(p)
+		parts = append(parts, strings.TrimSpace(string(part)))
+		part = nil
+		return simple(parts[len(parts)-1])
 	}
 	for i := 0; i < len(line); {
 		switch c := line[i]; c {
-		case '\'':
-			end := strings.IndexByte(line[i+1:], '\'')
-			if end < 0 || strings.ContainsAny(line[i:i+end+1], "\n\r") {
+		case '\'', '"':
+			bad := "\n\r"
+			if c == '"' {
+				bad = "$`\\!\n\r"
+			}
+			end := strings.IndexByte(line[i+1:], c)
+			if end < 0 || strings.ContainsAny(line[i:i+end+1], bad) {
 				return nil, false
 			}
-			part.WriteString(line[i : i+end+2])
-			i += end + 2
-		case '"':
-			end := strings.IndexByte(line[i+1:], '"')
-			if end < 0 || strings.ContainsAny(line[i:i+end+1], "$`\\!\n\r") {
-				return nil, false
-			}
-			part.WriteString(line[i : i+end+2])
+			part = append(part, line[i:i+end+2]...)
 			i += end + 2
 		case ';', '|', '&':
 			n := 1
@@ -44,20 +43,22 @@ func commandParts(line string) (parts []string, ok bool) {
 			}
 			i += n
 		case '>', '<':
-			n := harmlessRedirection(line[i:], part.String())
+			n := harmlessRedirection(line[i:], part)
 			if n == 0 {
 				return nil, false
 			}
-			trimFd(&part)
+			if n := len(part); n > 1 && part[n-2] == ' ' && isDigit(part[n-1]) { // the number of a file descriptor
+				part = part[:n-2]
+			}
 			i += n
 		case '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '#', '!', '~', 0:
 			return nil, false
 		default:
-			part.WriteByte(c)
+			part = append(part, c)
 			i++
 		}
 	}
-	if strings.TrimSpace(part.String()) == "" && len(parts) > 0 && strings.HasSuffix(line, ";") {
+	if strings.TrimSpace(string(part)) == "" && len(parts) > 0 && strings.HasSuffix(line, ";") {
 		return parts, true
 	}
 	return parts, flush()
@@ -80,8 +81,8 @@ func simple(part string) bool {
 
 // harmlessRedirection is the length of a redirection that writes no file: 2>&1, >&2,
 // >/dev/null, </dev/null. 0: it is another one.
-func harmlessRedirection(rest, before string) int {
-	if n := len(before); n > 0 && before[n-1] >= '0' && before[n-1] <= '9' && n > 1 && before[n-2] != ' ' {
+func harmlessRedirection(rest string, before []byte) int {
+	if n := len(before); n > 1 && isDigit(before[n-1]) && before[n-2] != ' ' {
 		return 0 // a word that ends in a digit
 	}
 	for _, form := range []string{">&1", ">&2", ">/dev/null", "> /dev/null", ">>/dev/null", "</dev/null", "< /dev/null"} {
@@ -92,22 +93,13 @@ func harmlessRedirection(rest, before string) int {
 	return 0
 }
 
-// trimFd takes the number of a file descriptor off the end of a part.
-func trimFd(part *strings.Builder) {
-	s := part.String()
-	if n := len(s); n > 1 && s[n-2] == ' ' && s[n-1] >= '0' && s[n-1] <= '9' {
-		part.Reset()
-		part.WriteString(s[:n-2])
-	}
-}
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // looseParts cuts a line wherever a command might begin. It is for rules that deny.
 func looseParts(line string) []string {
-	var out []string
-	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";|&\n\r()`{}$", r) }) {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
+	parts := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";|&\n\r()`{}$", r) })
+	for i, part := range parts {
+		parts[i] = strings.TrimSpace(part)
 	}
-	return out
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/model"
 )
 
 // EventKind says what an observer is told.
@@ -77,10 +76,6 @@ func (a *Agent) spend(s Spent) Spent {
 		a.spent.Input + s.Input, a.spent.CacheRead + s.CacheRead, a.spent.CacheWrite + s.CacheWrite, a.spent.Output + s.Output, a.spent.USD + s.USD,
 	}
 	return a.spent
-}
-
-func spentOf(u model.Usage, usd float64) Spent {
-	return Spent{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite + u.CacheWrite1h, Output: u.Output, USD: usd}
 }
 
 // tell hands an event to the observer. Tools run in parallel, so that events come from

@@ -6,8 +6,10 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -57,6 +59,48 @@ func Example() {
 	// call: read_file port.txt
 	// text: It listens on 8443.
 	// done after 2 requests
+}
+
+// A tool of your own is one value. Arguments are decoded into a struct by the names in the
+// schema; the effect says whether permission is needed.
+func ExampleNewTool() {
+	type args struct{ Service string }
+	status := agent.NewTool(model.Tool{
+		Name:        "status",
+		Description: "Says whether a service is up.",
+		Schema:      `{"type":"object","properties":{"service":{"type":"string"}},"required":["service"]}`,
+	}, agent.EffectNone, func(in args) string { return in.Service }, func(_ context.Context, _ agent.Call, in args) (string, error) {
+		if in.Service != "checkout" {
+			return "", fmt.Errorf("there is no service %q", in.Service)
+		}
+		return "checkout is up\n", nil
+	})
+
+	ctx := context.Background()
+	a, err := agent.New(ctx, agent.Options{
+		Generator: &pleattest.Script{Steps: []pleattest.Step{
+			pleattest.Use(transcript.Call("c1", "status", `{"service":"checkout"}`), transcript.Call("c2", "status", `{"service":"billing"}`)),
+			pleattest.Say("Checkout is up, and there is no service called billing."),
+		}},
+		Tools: []agent.Tool{status},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := a.Run(ctx, "Are checkout and billing up?"); err != nil {
+		log.Fatal(err)
+	}
+	results, err := a.Session().Message(ctx, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range results.Blocks().All() {
+		r := b.(transcript.ToolResult)
+		fmt.Println(r.CallID, "failed:", r.Error, strings.TrimSpace(r.Text()))
+	}
+	// Output:
+	// c1 failed: false checkout is up
+	// c2 failed: true there is no service "billing"
 }
 
 // Rules decide about calls without asking anybody.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,13 +112,15 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 
 // loop asks and answers until the model is done or a limit is reached.
 func (r *run) loop(ctx context.Context) error {
-	text, ok, err := r.answered(ctx)
-	if err != nil {
-		return err
-	}
-	if ok {
-		r.res.Text, r.res.Stop = text, StopDone
-		return nil
+	if n := r.session.Len(); n > 0 {
+		m, err := r.session.Message(ctx, n-1)
+		if err != nil {
+			return err
+		}
+		if m.Role() == transcript.RoleAssistant { // the model was done already
+			r.res.Text, r.res.Stop = m.Text(), StopDone
+			return nil
+		}
 	}
 	for {
 		if r.res.Stop = r.limit(); r.res.Stop != "" {
@@ -134,25 +137,12 @@ func (r *run) loop(ctx context.Context) error {
 		if len(calls) > 0 {
 			err = r.round(ctx, calls)
 		} else {
-			var over bool
-			if over, err = r.closing(ctx, reply); over {
-				return err
-			}
+			err = r.closing(ctx, reply)
 		}
-		if err != nil {
+		if err != nil || r.res.Stop != "" {
 			return err
 		}
 	}
-}
-
-// answered reports whether the conversation ends with an answer of the model, and it.
-func (r *run) answered(ctx context.Context) (text string, ok bool, err error) {
-	n := r.session.Len()
-	if n == 0 {
-		return "", false, nil
-	}
-	m, err := r.session.Message(ctx, n-1)
-	return m.Text(), m.Role() == transcript.RoleAssistant, err
 }
 
 // limit says which limit is reached, if any.
@@ -170,20 +160,20 @@ func (r *run) limit() Stop {
 }
 
 // closing takes an answer without calls: usually the last one.
-func (r *run) closing(ctx context.Context, reply model.Reply) (over bool, err error) {
+func (r *run) closing(ctx context.Context, reply model.Reply) error {
+	r.res.Stop = StopDone
 	switch reply.Stop {
 	case model.StopPause: // the provider's own tools are at work: ask again
-		return false, nil
+		r.res.Stop = ""
 	case model.StopMaxTokens, model.StopWindow:
 		if r.cuts++; r.cuts <= 3 {
-			return false, r.append(ctx, transcript.User(cutOff).WithOrigin(transcript.OriginInjected))
+			r.res.Stop = ""
+			return r.append(ctx, transcript.User(cutOff).WithOrigin(transcript.OriginInjected))
 		}
 	case model.StopRefusal:
 		r.res.Stop = StopRefused
-		return true, nil
 	}
-	r.res.Stop = StopDone
-	return true, nil
+	return nil
 }
 
 const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. Go on exactly where it stopped; if there is much left, put it into a file with the tools.\n</system-reminder>"
@@ -196,12 +186,45 @@ func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	return r.session.Append(ctx, msgs...)
 }
 
+// repair answers the calls that an earlier run left without results. The loop stores an
+// answer before it runs its calls, and all results of a round at once, so these calls are
+// at the end of the transcript and any of them may have run.
+func (a *Agent) repair(ctx context.Context) error {
+	var last []transcript.Message
+	for i := a.session.Len() - 1; i >= 0; i-- {
+		m, err := a.session.Message(ctx, i)
+		if err != nil {
+			return fmt.Errorf("look for interrupted calls: %w", err)
+		}
+		if m.Role() != transcript.RoleAssistant {
+			break
+		}
+		last = slices.Insert(last, 0, m)
+	}
+	repaired := transcript.Repair(last, func(c transcript.ToolCall) string {
+		return interrupted(c.Name, a.tools[c.Name], "the program ended before it answered")
+	})
+	if err := a.session.Append(ctx, repaired[len(last):]...); err != nil {
+		return fmt.Errorf("answer interrupted calls: %w", err)
+	}
+	return nil
+}
+
+// interrupted tells the model of a call that started and has no result.
+func interrupted(name string, tool *Tool, why string) string {
+	if tool != nil && tool.Effect == EffectNone {
+		return fmt.Sprintf("[interrupted] %s has no result: %s. It changes nothing: call it again if you still need it.", name, why)
+	}
+	return fmt.Sprintf("[interrupted] %s has no result: %s. It may or may not have taken effect, wholly or in part. Do not run it again blindly: look first what it did.", name, why)
+}
+
+// textOf joins the texts of messages with line feeds.
 func textOf(msgs []transcript.Message) string {
-	var parts []string
+	var texts []string
 	for _, m := range msgs {
 		if t := m.Text(); t != "" {
-			parts = append(parts, t)
+			texts = append(texts, t)
 		}
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(texts, "\n")
 }

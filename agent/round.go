@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,8 +15,8 @@ import (
 func (r *run) compactEndsTurn() bool { return r.o.Session.Policy.Asks().EndsTurn }
 
 // round runs the calls of an answer and records their results, all together and in the
-// order of the calls. The answer is durable already: should the program die now, resuming
-// finds calls without results and knows that they may have happened.
+// order of the calls. The answer is stored already: if the program dies now, resuming
+// finds calls without results and knows that they may have run.
 func (r *run) round(ctx context.Context, blocks []transcript.ToolCall) error {
 	calls := make([]Call, len(blocks))
 	for i, b := range blocks {
@@ -25,13 +26,10 @@ func (r *run) round(ctx context.Context, blocks []transcript.ToolCall) error {
 	if err := r.append(ctx, transcript.Results(r.answers(ctx, calls)...)); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
-// answers answers the calls, at the same time where they do not get in each other's way.
+// answers runs the calls, at the same time where they do not get in each other's way.
 func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult {
 	results := make([]transcript.ToolResult, len(calls))
 	done := make([]chan struct{}, len(calls))
@@ -104,23 +102,24 @@ func (r *run) answer(ctx context.Context, call Call) transcript.ToolResult {
 	if err != nil {
 		res.Text = strings.TrimLeft(strings.TrimRight(text, "\n")+"\n"+err.Error(), "\n")
 	}
-	if !recalls(call.Name) { // what is recalled was redacted when it came in, and is to be exact
-		res.Text = r.redact(res.Text)
+	switch call.Name {
+	case recall.ToolUnfold, recall.ToolSearch, recall.ToolLedger: // redacted when it came in, and must be exact
+	default:
+		res.Text = r.o.Redact(res.Text)
 	}
-	if res.Text == "" {
-		res.Text = "(no output)" // providers refuse empty results
+	res.Text = cmp.Or(res.Text, "(no output)") // providers refuse empty results
+	if h := r.o.Hooks.AfterTool; h != nil {
+		v, err := h(ctx, call, res)
+		if err != nil {
+			r.tellError(fmt.Errorf("hook after %s: %w", call.Name, err))
+		} else {
+			r.pin(ctx, v.Pins)
+		}
 	}
-	r.after(ctx, call, res)
 	r.tell(Event{Kind: EventToolResult, Call: &call, Result: &res})
-	if res.Error {
-		return transcript.ErrorResult(call.ID, res.Text)
-	}
-	return transcript.Result(call.ID, res.Text)
-}
-
-// recalls reports whether a tool only gives back what is in the session.
-func recalls(name string) bool {
-	return name == recall.ToolUnfold || name == recall.ToolSearch || name == recall.ToolLedger
+	result := transcript.Result(call.ID, res.Text)
+	result.Error = res.Error
+	return result
 }
 
 // permitted decides whether a call may run. If not, call.Denied says why and the error
@@ -128,16 +127,18 @@ func recalls(name string) bool {
 func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 	if tool == nil {
 		call.Denied = "there is no such tool"
-		return fmt.Errorf("[not run] there is no tool %q; the tools are %s", call.Name, r.toolNames())
+		names := make([]string, len(r.defs))
+		for i, d := range r.defs {
+			names[i] = d.Name
+		}
+		return fmt.Errorf("[not run] there is no tool %q; the tools are %s", call.Name, strings.Join(names, ", "))
 	}
 	if ctx.Err() != nil {
 		call.Denied = "the run was stopped before it started"
 		return fmt.Errorf("[not run] the run was stopped before %s started", call.Name)
 	}
 	deny := func(reason string) error {
-		if reason == "" {
-			reason = "permission was not given"
-		}
+		reason = cmp.Or(reason, "permission was not given")
 		call.Denied = reason
 		return fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
 	}
@@ -158,21 +159,13 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 		return deny("nobody can be asked for permission")
 	}
 	d, err := r.o.Permit(ctx, *call)
-	if err != nil {
+	switch {
+	case err != nil:
 		return deny("asking for permission failed: " + err.Error())
-	}
-	if !d.Allow {
+	case !d.Allow:
 		return deny(d.Reason)
 	}
 	return nil
-}
-
-func (r *run) toolNames() string {
-	names := make([]string, len(r.defs))
-	for i, d := range r.defs {
-		names[i] = d.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // runTool runs a tool. A tool that panics has failed; the run goes on.
@@ -183,19 +176,6 @@ func runTool(ctx context.Context, tool *Tool, call Call) (text string, err error
 		}
 	}()
 	return tool.Run(ctx, call)
-}
-
-func (r *run) after(ctx context.Context, call Call, res CallResult) {
-	h := r.o.Hooks.AfterTool
-	if h == nil {
-		return
-	}
-	v, err := h(ctx, call, res)
-	if err != nil {
-		r.tellError(fmt.Errorf("hook after %s: %w", call.Name, err))
-		return
-	}
-	r.pin(ctx, v.Pins)
 }
 
 func (r *run) pin(ctx context.Context, texts []string) {
