@@ -95,15 +95,15 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.bodies = append(s.bodies, body)
-	from, err := s.on.decode(s.client)
+	from, err := s.on.read(s.client)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sent, err := s.on.decode(body)
+	sent, err := s.on.read(body)
 	if err != nil {
 		s.t.Fatalf("what went out cannot be read: %v", err)
 	}
-	for _, v := range transcript.NewViolations(from.check(model.Model{}), sent.check(model.Model{})) {
+	for _, v := range transcript.NewViolations(from.Check(model.Model{}), sent.Check(model.Model{})) {
 		s.t.Errorf("request %d is illegal where the client's was not: %s", len(s.bodies), v)
 	}
 	prompt := len(body) / 4

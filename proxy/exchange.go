@@ -80,7 +80,7 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 		return x.pass() // the provider says what is wrong with it
 	}
 	x.report.BytesIn = len(body)
-	if x.req, err = on.decode(body); err != nil {
+	if x.req, err = on.read(body); err != nil {
 		return x.pass()
 	}
 	x.report.Model, x.report.Messages = x.req.model, len(x.req.messages)

@@ -64,7 +64,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.splice(own, c.mode.tools(req)); err != nil {
+	if t.out, err = req.SpliceWith(own, c.mode.tools(req)); err != nil {
 		return nil, false
 	}
 	count := rw.counter(req)

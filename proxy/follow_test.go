@@ -42,7 +42,7 @@ func TestRewind(t *testing.T) {
 
 			// Back to what the 8th request was, word for word.
 			b := *a
-			old, _ := on.decode(a.bodies[7])
+			old, _ := on.read(a.bodies[7])
 			b.history = a.history[:len(old.messages):len(old.messages)]
 			reply, err := b.send()
 			if err != nil {

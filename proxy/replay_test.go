@@ -136,11 +136,11 @@ func TestUntouched(t *testing.T) {
 		a.run(t)
 		var added []byte
 		for i, body := range up.all() {
-			from, err := on.decode(a.bodies[i])
+			from, err := on.read(a.bodies[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := from.splice(transcript.Whole(len(from.messages)), recall.Tools())
+			want, err := from.SpliceWith(transcript.Whole(len(from.messages)), recall.Tools())
 			if err != nil || !bytes.Equal(body, want) {
 				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
 			}
@@ -167,7 +167,7 @@ func TestByteStable(t *testing.T) {
 		}
 		var before []transcript.Hash
 		for i, body := range up.all() {
-			r, err := on.decode(body)
+			r, err := on.read(body)
 			if err != nil {
 				t.Fatal(err)
 			}

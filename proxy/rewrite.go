@@ -217,7 +217,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if old := c.sess; old != nil { // the client has changed the model
 		rw.closing.Go(func() { _ = old.Close() })
 	}
-	c.sess, c.setup = sess, setup{req.model, req.head(), from.child}
+	c.sess, c.setup = sess, setup{req.model, req.HeadHash(), from.child}
 	return nil
 }
 
@@ -374,7 +374,7 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 	if err := c.refresh(ctx, rw.o.Store); err != nil {
 		return err
 	}
-	if head := req.head(); c.setup.head != head {
+	if head := req.HeadHash(); c.setup.head != head {
 		c.sess.SetHead(req.system, append(slices.Clone(req.tools), c.mode.tools(req)...))
 		c.setup.head = head
 	}
@@ -427,7 +427,7 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 			own.Marker = marker
 		}
 	}
-	t.out, err = t.req.splice(own, t.conv.mode.tools(t.req))
+	t.out, err = t.req.SpliceWith(own, t.conv.mode.tools(t.req))
 	return err
 }
 

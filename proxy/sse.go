@@ -70,21 +70,16 @@ func eventEnd(b []byte, from int) int {
 
 // dataOf joins the data lines of an event.
 func dataOf(raw []byte) []byte {
-	var data []byte
-	found := false
+	var lines [][]byte
 	for line := range bytes.FieldsFuncSeq(raw, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		value, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok {
-			continue
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			lines = append(lines, bytes.TrimPrefix(value, []byte(" ")))
 		}
-		value = bytes.TrimPrefix(value, []byte(" "))
-		if !found {
-			data, found = value, true
-			continue
-		}
-		data = append(append(bytes.Clone(data), '\n'), value...)
 	}
-	return data
+	if len(lines) == 1 {
+		return lines[0] // as most events
+	}
+	return bytes.Join(lines, []byte("\n"))
 }
 
 // withData writes an event again with other data.
@@ -94,44 +89,22 @@ func withData(raw, data []byte) []byte {
 		end := bytes.IndexAny(line, "\r\n")
 		out = append(append(append(out, "event:"...), line[:end]...), '\n')
 	}
+	return append(out, newEvent("", data)...)
+}
+
+// rewritten is an event with changed data, or as it came if nothing was changed.
+func rewritten(raw, data, changed []byte) []byte {
+	if same(data, changed) {
+		return raw
+	}
+	return withData(raw, changed)
+}
+
+// newEvent writes an event; a type is optional.
+func newEvent(typ string, data []byte) []byte {
+	var out []byte
+	if typ != "" {
+		out = append(out, "event: "+typ+"\n"...)
+	}
 	return append(append(append(out, "data: "...), data...), "\n\n"...)
-}
-
-// screen passes a provider's stream on to the client without our own calls in it, and
-// makes one answer of several.
-type screen interface {
-	// event takes an event and returns what the client gets of it. over is true when
-	// the answer is complete; what ends it is held back until end.
-	event(raw, data []byte) (out []byte, over bool)
-	// next says that another answer follows, which goes on with this one.
-	next()
-	// end returns what was held back.
-	end() []byte
-	// begun reports whether the client has got anything of an answer's content.
-	begun() bool
-}
-
-// errorEvent says inside a stream what a provider said instead of an answer.
-func (p *protocol) errorEvent(body []byte) []byte {
-	body = bytes.ReplaceAll(bytes.TrimSpace(body), []byte("\n"), []byte(" "))
-	if p == chat {
-		return append(append([]byte("data: "), body...), "\n\n"...)
-	}
-	if p == responses {
-		e := get(body, "error")
-		if e == nil {
-			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
-		}
-		body = append(append([]byte(`{"type":"response.failed","response":{"status":"failed","error":`), e...), "}}"...)
-		return append(append([]byte("event: response.failed\ndata: "), body...), "\n\n"...)
-	}
-	return append(append([]byte("event: error\ndata: "), body...), "\n\n"...)
-}
-
-// pingEvent keeps a client waiting.
-func (p *protocol) pingEvent() []byte {
-	if p == messages {
-		return []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n")
-	}
-	return []byte(": keep-alive\n\n")
 }

@@ -85,7 +85,7 @@ func (s *stream) more() {
 			s.next = nil
 			s.resume(got)
 		case <-timer.C:
-			s.out = append(s.out, s.x.req.on.pingEvent()...)
+			s.out = append(s.out, s.x.req.on.ping...)
 		}
 		return
 	}

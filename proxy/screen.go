@@ -1,0 +1,128 @@
+package proxy
+
+import "bytes"
+
+// screen passes a provider's stream on to the client without our own calls in it, and
+// makes one answer of several.
+type screen interface {
+	// event takes an event and returns what the client gets of it. over is true when
+	// the answer is complete; what ends it is held back until end.
+	event(raw, data []byte) (out []byte, over bool)
+	// next says that another answer follows, which continues this one.
+	next()
+	// end returns what was held back.
+	end() []byte
+	// begun reports whether the client has got anything of an answer's content.
+	begun() bool
+}
+
+// joined is what all screens keep track of while they join answers. The parts of an
+// answer are its blocks, calls or items, depending on the wire.
+type joined struct {
+	own    func(name string) bool
+	parts  map[int]int // number of a part of this answer → number the client knows it by; negative: hidden
+	count  int         // parts that the client got
+	moved  bool        // numbers differ from the provider's
+	calls  int         // calls of this answer that the client got
+	hid    bool        // calls of this answer are hidden
+	answer int         // answers before this one
+	id     []byte      // of the first answer
+	output int         // tokens of the answers before
+	tokens int         // of this answer
+	held   [][]byte    // the events that end the answer
+}
+
+// number returns the number by which the client knows a part: the provider's own, as long
+// as nothing was hidden. It is negative for our own calls, which are hidden.
+func (j *joined) number(at int, call bool, name string) int {
+	n, known := j.parts[at]
+	switch {
+	case known:
+		return n
+	case call && j.own(name):
+		n, j.moved, j.hid = -1, true, true
+	case j.moved:
+		n = j.count
+	default:
+		n = at
+	}
+	if j.parts == nil {
+		j.parts = make(map[int]int)
+	}
+	j.parts[at] = n
+	j.count = max(j.count, n+1)
+	if call && n >= 0 {
+		j.calls++
+	}
+	return n
+}
+
+func (j *joined) hold(raw []byte) { j.held = append(j.held, bytes.Clone(raw)) }
+
+// release returns the events that were held back, with their data changed.
+func (j *joined) release(change func(data []byte) []byte) (out []byte) {
+	for _, raw := range j.held {
+		data := dataOf(raw)
+		out = append(out, rewritten(raw, data, change(data))...)
+	}
+	j.held = nil
+	return out
+}
+
+func (j *joined) next() {
+	j.answer++
+	j.output += j.tokens
+	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held = nil, true, 0, false, 0, nil
+}
+
+func (j *joined) begun() bool { return j.count > 0 || j.answer > 0 }
+
+// unanswerable reports whether all calls of the answer are hidden. Its stop reason must
+// not be that of an answer with calls then: nobody answers a call that the client does
+// not see.
+func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
+
+// same reports whether two slices are the same memory.
+func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// joinBlocks returns the last answer with what all of them have in a member, but our
+// calls, and with the first one's id; the number of calls left in it; and the output
+// tokens of all. If there is only one answer and nothing is hidden in it, it is returned
+// as it is.
+func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
+	var kept [][]byte
+	hid := false
+	for _, b := range bodies {
+		for _, block := range elements(get(b, member)) {
+			if text(get(block, "type")) == call {
+				if own(text(get(block, "name"))) {
+					hid = true
+					continue
+				}
+				calls++
+			}
+			kept = append(kept, block)
+		}
+		output += number(get(b, "usage", "output_tokens"))
+	}
+	out = bodies[len(bodies)-1]
+	if !hid && len(bodies) == 1 {
+		return out, calls, output
+	}
+	return withID(set(out, arrayOf(kept), member), bodies[0]), calls, output
+}
+
+// withID gives an answer the id of the first one.
+func withID(out, first []byte) []byte {
+	if id := get(first, "id"); id != nil {
+		return set(out, id, "id")
+	}
+	return out
+}
+
+// withUsage sets the output tokens, by the wire's names, and the total that follows.
+func withUsage(data []byte, prompt, output string, tokens int, path ...any) []byte {
+	at := func(name string) []any { return append(path[:len(path):len(path)], name) }
+	data = set(data, digits(tokens), at(output)...)
+	return set(data, digits(number(get(data, at(prompt)...))+tokens), at("total_tokens")...)
+}

@@ -1,0 +1,195 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// chat is the OpenAI Chat Completions wire.
+var chat = &protocol{
+	format: transcript.FormatChat, path: "/chat/completions", array: "messages",
+	decode: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
+	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
+	results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
+		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
+	},
+	stream:  func(own func(string) bool) screen { return &chatScreen{joined: joined{own: own}} },
+	join:    joinChat,
+	refuse:  refuseOpenAI,
+	tooLong: tooLongOpenAI("messages"),
+	failure: func(body []byte) []byte { return newEvent("", body) },
+	ping:    ": keep-alive\n\n",
+}
+
+func decodeChat(body []byte) (*request, error) {
+	r, err := openai.DecodeChat(body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages}, nil
+}
+
+// eachResult makes one message for each result, as the OpenAI wires have it.
+func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec) ([]transcript.Message, error) {
+	var out []transcript.Message
+	for _, r := range rs {
+		elements, err := encode(transcript.Results(r))
+		if err != nil {
+			return nil, err
+		}
+		for _, raw := range elements {
+			m, err := decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func refuseOpenAI(kind, text string) []byte {
+	return encoded(object{"error": object{"message": text, "type": kind, "param": nil, "code": kind}})
+}
+
+func tooLongOpenAI(param string) func(tokens, limit int) []byte {
+	return func(tokens, limit int) []byte {
+		text := fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", limit, tokens)
+		return encoded(object{"error": object{"message": text, "type": "invalid_request_error", "param": param, "code": "context_length_exceeded"}})
+	}
+}
+
+type chatScreen struct {
+	joined
+	any bool // content went to the client
+}
+
+func (s *chatScreen) begun() bool { return s.any || s.answer > 0 }
+
+func (s *chatScreen) event(raw, data []byte) ([]byte, bool) {
+	done := bytes.Equal(bytes.TrimSpace(data), []byte("[DONE]"))
+	if !done && (len(data) == 0 || data[0] != '{') {
+		return raw, false
+	}
+	if e := get(data, "error"); done || e != nil && e[0] == '{' {
+		s.hold(raw)
+		return nil, true
+	}
+	if u := get(data, "usage", "completion_tokens"); u != nil {
+		s.tokens = number(u)
+	}
+	changed, empty := s.screened(s.continued(data))
+	raw = rewritten(raw, data, changed)
+	finish := get(changed, "choices", 0, "finish_reason")
+	switch {
+	case finish != nil && finish[0] == '"' || len(elements(get(changed, "choices"))) == 0 || len(s.held) > 0:
+		s.hold(raw)
+		return nil, false
+	case empty:
+		return nil, false
+	}
+	if c := get(changed, "choices", 0, "delta", "content"); len(c) > 2 && c[0] == '"' || s.count > 0 {
+		s.any = true
+	}
+	return raw, false
+}
+
+// continued makes a chunk of a later answer continue the first one.
+func (s *chatScreen) continued(data []byte) []byte {
+	if s.answer == 0 {
+		if s.id == nil {
+			s.id = bytes.Clone(get(data, "id"))
+		}
+		return data
+	}
+	if s.id != nil && get(data, "id") != nil {
+		data = set(data, s.id, "id")
+	}
+	if get(data, "choices", 0, "delta", "role") != nil {
+		data = without(data, "role", "choices", 0, "delta")
+	}
+	return data
+}
+
+// screened takes our calls out of a chunk. empty reports that nothing else was in it.
+func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
+	var kept [][]byte
+	changed := false
+	for _, call := range elements(get(data, "choices", 0, "delta", "tool_calls")) {
+		at := number(get(call, "index"))
+		n := s.number(at, true, text(get(call, "function", "name")))
+		changed = changed || n != at
+		if n < 0 {
+			continue
+		}
+		if n != at {
+			call = set(call, digits(n), "index")
+		}
+		kept = append(kept, call)
+	}
+	switch {
+	case !changed:
+		return data, false
+	case len(kept) > 0:
+		return set(data, arrayOf(kept), "choices", 0, "delta", "tool_calls"), false
+	}
+	out = without(data, "tool_calls", "choices", 0, "delta")
+	content := get(out, "choices", 0, "delta", "content")
+	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
+}
+
+func (s *chatScreen) end() []byte {
+	return s.release(func(data []byte) []byte {
+		finish := text(get(data, "choices", 0, "finish_reason"))
+		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {
+			data = withUsage(data, "prompt_tokens", "completion_tokens", s.output+s.tokens, "usage")
+		}
+		if s.unanswerable() && finish == "tool_calls" {
+			data = set(data, []byte(`"stop"`), "choices", 0, "finish_reason")
+		}
+		return data
+	})
+}
+
+// joinChat makes one complete answer of several, without our calls.
+func joinChat(bodies [][]byte, own func(name string) bool) []byte {
+	out := bodies[len(bodies)-1]
+	var said []byte
+	output := 0
+	for _, b := range bodies {
+		if c := get(b, "choices", 0, "message", "content"); len(c) > 2 && c[0] == '"' {
+			if said != nil {
+				said = append(said[:len(said)-1], '\\', 'n')
+				c = c[1:]
+			}
+			said = append(said, c...)
+		}
+		output += number(get(b, "usage", "completion_tokens"))
+	}
+	calls := elements(get(out, "choices", 0, "message", "tool_calls"))
+	var kept [][]byte
+	for _, c := range calls {
+		if !own(text(get(c, "function", "name"))) {
+			kept = append(kept, c)
+		}
+	}
+	switch {
+	case len(kept) == len(calls) && len(bodies) == 1:
+		return out
+	case len(kept) > 0:
+		out = set(out, arrayOf(kept), "choices", 0, "message", "tool_calls")
+	case len(calls) > 0:
+		out = without(out, "tool_calls", "choices", 0, "message")
+		out = set(out, []byte(`"stop"`), "choices", 0, "finish_reason")
+	}
+	if said != nil {
+		out = set(out, said, "choices", 0, "message", "content")
+	}
+	if out = withID(out, bodies[0]); get(out, "usage") == nil {
+		return out
+	}
+	return withUsage(out, "prompt_tokens", "completion_tokens", output, "usage")
+}

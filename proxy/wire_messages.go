@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+)
+
+// messages is the Anthropic Messages wire.
+var messages = &protocol{
+	format: transcript.FormatAnthropic, path: "/v1/messages", array: "messages",
+	decode: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
+	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
+	results: messageResults,
+	stream:  func(own func(string) bool) screen { return &messagesScreen{joined: joined{own: own}} },
+	join:    joinMessages,
+	refuse:  refuseMessages,
+	tooLong: func(tokens, limit int) []byte {
+		return refuseMessages("invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, limit))
+	},
+	failure: func(body []byte) []byte { return newEvent("error", body) },
+	ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+}
+
+func decodeMessages(body []byte) (*request, error) {
+	r, err := anthropic.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages}, nil
+}
+
+// messageResults makes the message that answers our calls: all results are in one.
+func messageResults(rs []transcript.ToolResult) ([]transcript.Message, error) {
+	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
+	if err != nil {
+		return nil, err
+	}
+	m, err := anthropic.DecodeMessage(raw)
+	return []transcript.Message{m}, err
+}
+
+func refuseMessages(kind, text string) []byte {
+	return encoded(object{"type": "error", "error": object{"type": kind, "message": text}})
+}
+
+type messagesScreen struct {
+	joined
+	usage []byte // of the answer's start
+}
+
+func (s *messagesScreen) event(raw, data []byte) ([]byte, bool) {
+	at := number(get(data, "index"))
+	switch text(get(data, "type")) {
+	case "message_start":
+		s.usage = bytes.Clone(get(data, "message", "usage"))
+		s.tokens = number(get(s.usage, "output_tokens"))
+		if s.answer > 0 {
+			return nil, false
+		}
+	case "content_block_start":
+		call := text(get(data, "content_block", "type")) == "tool_use"
+		return s.numbered(raw, data, s.number(at, call, text(get(data, "content_block", "name")))), false
+	case "content_block_delta", "content_block_stop":
+		if n, known := s.parts[at]; known {
+			return s.numbered(raw, data, n), false
+		}
+	case "message_delta":
+		if n := get(data, "usage", "output_tokens"); n != nil {
+			s.tokens = number(n)
+		}
+		s.hold(raw)
+		return nil, false
+	case "message_stop", "error":
+		s.hold(raw)
+		return nil, true
+	}
+	return raw, false
+}
+
+// numbered is the event with the number that the client knows the block by.
+func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
+	switch {
+	case n < 0:
+		return nil
+	case !s.moved:
+		return raw
+	}
+	return withData(raw, set(data, digits(n), "index"))
+}
+
+// end sends the usage of the last request with all output tokens: clients decide about
+// their own compaction from it.
+func (s *messagesScreen) end() []byte {
+	return s.release(func(data []byte) []byte {
+		if text(get(data, "type")) != "message_delta" {
+			return data
+		}
+		if s.answer > 0 {
+			data = s.joinedUsage(data)
+		}
+		if s.unanswerable() {
+			data = set(data, []byte(`"end_turn"`), "delta", "stop_reason")
+		}
+		return data
+	})
+}
+
+func (s *messagesScreen) joinedUsage(data []byte) []byte {
+	if get(data, "usage") == nil {
+		data = set(data, []byte("{}"), "usage")
+	}
+	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"} {
+		if v := get(s.usage, name); v != nil && get(data, "usage", name) == nil {
+			data = set(data, v, "usage", name)
+		}
+	}
+	return set(data, digits(s.output+s.tokens), "usage", "output_tokens")
+}
+
+// joinMessages makes one complete answer of several, without our calls.
+func joinMessages(bodies [][]byte, own func(name string) bool) []byte {
+	out, calls, output := joinBlocks(bodies, "content", "tool_use", own)
+	if same(out, bodies[0]) {
+		return out
+	}
+	if calls == 0 && text(get(out, "stop_reason")) == "tool_use" {
+		out = set(out, []byte(`"end_turn"`), "stop_reason")
+	}
+	return set(out, digits(output), "usage", "output_tokens")
+}

@@ -1,0 +1,123 @@
+package proxy
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// responses is the OpenAI Responses wire.
+var responses = &protocol{
+	format: transcript.FormatResponses, path: "/responses", array: "input",
+	decode: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
+	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
+	results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
+		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
+	},
+	stream:  func(own func(string) bool) screen { return &responsesScreen{joined: joined{own: own}} },
+	join:    joinResponses,
+	refuse:  refuseOpenAI,
+	tooLong: tooLongOpenAI("input"),
+	failure: func(body []byte) []byte {
+		e := get(body, "error")
+		if e == nil {
+			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
+		}
+		const kind = "response.failed"
+		return newEvent(kind, slices.Concat([]byte(`{"type":"`+kind+`","response":{"status":"failed","error":`), e, []byte("}}")))
+	},
+	ping: ": keep-alive\n\n",
+}
+
+func decodeResponses(body []byte) (*request, error) {
+	r, err := openai.DecodeResponses(body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		wireRequest: r, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
+	}, nil
+}
+
+type responsesScreen struct {
+	joined
+	done   [][]byte // complete items that the client got
+	events int      // events that the client got
+}
+
+func (s *responsesScreen) event(raw, data []byte) ([]byte, bool) {
+	switch typ := text(get(data, "type")); typ {
+	case "response.created", "response.in_progress", "response.queued":
+		if s.answer > 0 {
+			return nil, false
+		}
+		if s.id == nil {
+			s.id = bytes.Clone(get(data, "response", "id"))
+		}
+	case "response.completed", "response.incomplete", "response.failed", "error":
+		s.tokens = number(get(data, "response", "usage", "output_tokens"))
+		s.hold(raw)
+		return nil, true
+	default:
+		at := get(data, "output_index")
+		if at == nil || !strings.HasPrefix(typ, "response.") {
+			break
+		}
+		item, done := get(data, "item"), typ == "response.output_item.done"
+		call := (done || typ == "response.output_item.added") && text(get(item, "type")) == "function_call"
+		n := s.number(number(at), call, text(get(item, "name")))
+		if n < 0 {
+			return nil, false
+		}
+		if done {
+			s.done = append(s.done, bytes.Clone(item))
+		}
+		if s.moved {
+			data = set(data, digits(n), "output_index")
+		}
+	}
+	if !s.moved {
+		s.events++
+		return raw, false
+	}
+	return withData(raw, s.sequenced(data)), false
+}
+
+// sequenced counts an event that the client gets, and numbers it.
+func (s *responsesScreen) sequenced(data []byte) []byte {
+	s.events++
+	if get(data, "sequence_number") == nil {
+		return data
+	}
+	return set(data, digits(s.events-1), "sequence_number")
+}
+
+func (s *responsesScreen) end() []byte {
+	return s.release(func(data []byte) []byte {
+		if !s.moved {
+			return data
+		}
+		if get(data, "response") != nil {
+			data = set(data, arrayOf(s.done), "response", "output")
+		}
+		if s.id != nil {
+			data = set(data, s.id, "response", "id")
+		}
+		if s.answer > 0 && get(data, "response", "usage", "output_tokens") != nil {
+			data = withUsage(data, "input_tokens", "output_tokens", s.output+s.tokens, "response", "usage")
+		}
+		return s.sequenced(data)
+	})
+}
+
+// joinResponses makes one complete answer of several, without our calls.
+func joinResponses(bodies [][]byte, own func(name string) bool) []byte {
+	out, _, output := joinBlocks(bodies, "output", "function_call", own)
+	if same(out, bodies[0]) || get(out, "usage", "output_tokens") == nil {
+		return out
+	}
+	return withUsage(out, "input_tokens", "output_tokens", output, "usage")
+}
