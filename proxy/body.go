@@ -12,14 +12,13 @@ import (
 	"strings"
 )
 
-// errTooLarge: a request's body is larger than Options.MaxBody.
 var errTooLarge = errors.New("the request is larger than the proxy takes")
 
-// readAll reads at most limit bytes. size is what to expect, if it is known.
+// readAll reads at most limit bytes. size is how many to expect, if that is known.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	var buf bytes.Buffer
 	if size > 0 && size <= limit {
-		buf.Grow(int(min(size, 16<<20)) + bytes.MinRead) // a promise is not believed beyond that
+		buf.Grow(int(min(size, 16<<20)) + bytes.MinRead) // anybody can announce a large size
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -31,15 +30,14 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// A Decoder reads what an HTTP content encoding packed. The proxy limits how much it reads.
+// A Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
 type Decoder func(packed io.Reader) (io.ReadCloser, error)
 
 func gunzip(packed io.Reader) (io.ReadCloser, error) { return gzip.NewReader(packed) }
 
-// errEncoding: there is no decoder for a content encoding.
 var errEncoding = errors.New("no decoder for content encoding")
 
-// decoder reads a body in a content encoding. With errEncoding nothing was read of it.
+// decoder undoes the content encoding of a body. With errEncoding nothing was read.
 func (o *Options) decoder(encoding string, body io.ReadCloser) (io.ReadCloser, error) {
 	name := strings.ToLower(encoding)
 	if name == "" || name == "identity" {
@@ -83,8 +81,7 @@ func (c closers) Close() error { return errors.Join(c.ReadCloser.Close(), c.from
 
 // plainReply undoes the content encoding of a reply that has to be read here.
 func (o *Options) plainReply(resp *http.Response) error {
-	encoding := resp.Header.Get("Content-Encoding")
-	r, err := o.decoder(encoding, resp.Body)
+	r, err := o.decoder(resp.Header.Get("Content-Encoding"), resp.Body)
 	if err != nil {
 		return fmt.Errorf("read reply: %w", err)
 	}

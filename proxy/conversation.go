@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,13 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// conversation is a session with what the proxy knows of it: which prefixes of the
-// client's conversation it has seen, and where they lie in the transcript.
+// conversation is a session with what the proxy knows about it: which prefixes of the
+// client's conversation it has seen, and where they are in the transcript.
 type conversation struct {
 	key     store.SessionKey
 	mode    mode
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
-	// status is for those who may not wait: mu is held while models answer and stores write.
+	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
 
 	mu    sync.Mutex
@@ -31,7 +32,7 @@ type conversation struct {
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
 	// client is the client's message for each message of the transcript that a mark
-	// covers; negative: the client has none, it is of a hidden round.
+	// covers; negative: the client has none, because it is of a hidden round.
 	client  []int
 	covered int  // client's messages that client covers
 	tools   bool // its requests have tools
@@ -68,7 +69,7 @@ type mark struct {
 	seq uint64
 }
 
-// alias says that some messages of the client stand for others of the transcript: an
+// alias says that some messages of the client stand for others in the transcript: an
 // answer whose hidden rounds the client has not seen.
 type alias struct {
 	Client int `json:"client"` // first message of the client
@@ -79,12 +80,12 @@ type alias struct {
 
 // reply is an answer with hidden rounds that the client has not sent back yet.
 type reply struct {
-	From  int    `json:"from"`
-	To    int    `json:"to"`
-	Words string `json:"words"` // hash of what the client saw of it
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Said string `json:"words"` // hash of what the client saw of it
 }
 
-// publish makes the status what the session is now. The caller has the lock.
+// publish updates the status. The caller holds the lock.
 func (c *conversation) publish() {
 	c.status.Store(&SessionStatus{
 		Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
@@ -98,38 +99,34 @@ func (c *conversation) unlock() {
 	c.mu.Unlock()
 }
 
-// refresh takes in what other replicas wrote. Entries of our own, unless somebody else's
+// refresh takes in what other replicas wrote. Our own entries, unless somebody else's
 // came between them, need not be read again to know their marks.
 func (c *conversation) refresh(ctx context.Context, store store.Store) error {
-	if err := c.sess.Refresh(ctx); err != nil {
-		return err
+	err := c.sess.Refresh(ctx)
+	if err == nil && c.sess.Last() != c.seen {
+		if err = c.load(ctx, store); err == nil {
+			c.seen = c.sess.Last()
+		}
 	}
-	if c.sess.Last() == c.seen {
-		return nil
-	}
-	if err := c.load(ctx, store); err != nil {
-		return err
-	}
-	c.seen = c.sess.Last()
-	return nil
+	return err
 }
 
-// wrote says that all entries since one are ours and known: the session would have said
-// that there is a conflict.
+// wrote notes that all entries after one are ours and known: otherwise the session would
+// have reported a conflict.
 func (c *conversation) wrote(since uint64) {
 	if c.seen == since {
 		c.seen = c.sess.Last()
 	}
 }
 
-// wroteOne says that one entry of ours was written, perhaps behind others.
+// wroteOne notes that one entry of ours was written, perhaps behind others.
 func (c *conversation) wroteOne() {
 	if c.sess.Last() == c.seen+1 {
 		c.seen++
 	}
 }
 
-// load reads the marks that were written since it last looked.
+// load reads the marks that were written since the last time.
 func (c *conversation) load(ctx context.Context, st store.Store) error {
 	for e, err := range st.Scan(ctx, c.key, c.seen+1, store.EntryPrefix) {
 		if err != nil {
@@ -139,8 +136,7 @@ func (c *conversation) load(ctx context.Context, st store.Store) error {
 		if err := json.Unmarshal(e.Data, &m); err != nil {
 			return fmt.Errorf("read mark %d of session %s: %w", e.Seq, c.key, err)
 		}
-		m.seq = e.Seq
-		c.seen = e.Seq
+		m.seq, c.seen = e.Seq, e.Seq
 		c.take(m, e.Time)
 	}
 	return nil
@@ -182,28 +178,29 @@ func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
 	return client, covered
 }
 
-// place is where a request stands in a conversation's session.
-type place struct {
+// position is where a request is in a conversation's session.
+type position struct {
 	mark    mark // the longest prefix that was a request
 	client  int  // the client's messages before this one are in the transcript
-	at      int  // and take it up to here
+	at      int  // and end here
 	aliases []alias
 }
 
-// find matches a request with the transcript. It is errMoved if the session has gone
-// another way since the prefix they share: then the conversation needs one of its own.
-func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []transcript.Hash) (p place, err error) {
+// find matches a request with the transcript. It returns errMoved if the session has gone
+// another way since the prefix they share: then the conversation needs its own session.
+func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []transcript.Hash) (p position, err error) {
 	for n := len(prefixes); n > 0; n-- {
 		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
-			p = place{mark: got, client: n, at: got.At}
+			p = position{mark: got, client: n, at: got.At}
 			break
 		}
 	}
 	size := c.sess.Len()
 	for p.at < size {
 		if r, hidden := c.replies[p.at]; hidden {
-			n := answerLen(req.messages[p.client:])
-			if n == 0 || words(req.messages[p.client:p.client+n], c.mode.own) != r.Words {
+			rest := req.messages[p.client:]
+			n := countWhile(rest, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
+			if n == 0 || saidHash(rest[:n], c.mode.own) != r.Said {
 				return p, errMoved
 			}
 			p.aliases = append(p.aliases, alias{p.client, n, r.From, r.To})
@@ -221,9 +218,9 @@ func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes
 	return p, nil
 }
 
-// same is errMoved if the next message of the client is not the next of the transcript.
-func (c *conversation) same(ctx context.Context, m *memo, req *request, p place) error {
-	have, err := c.message(ctx, p.at)
+// same returns errMoved if the client's next message is not the next of the transcript.
+func (c *conversation) same(ctx context.Context, m *memo, req *request, p position) error {
+	have, err := c.sess.Message(ctx, p.at)
 	if err != nil {
 		return err
 	}
@@ -237,28 +234,17 @@ func (c *conversation) same(ctx context.Context, m *memo, req *request, p place)
 	return nil
 }
 
-// message reads a message of the transcript.
-func (c *conversation) message(ctx context.Context, i int) (transcript.Message, error) {
-	list, err := c.sess.Resolve(ctx, transcript.View{Messages: []transcript.ViewMessage{{Source: i}}})
-	if err != nil {
-		return transcript.Message{}, err
+// countWhile returns how many messages at the start of a list have a property.
+func countWhile(list []transcript.Message, has func(transcript.Message) bool) int {
+	if i := slices.IndexFunc(list, func(m transcript.Message) bool { return !has(m) }); i >= 0 {
+		return i
 	}
-	return list[0], nil
+	return len(list)
 }
 
-// answerLen is the number of messages that a conversation begins with that are of one
-// answer of the model.
-func answerLen(list []transcript.Message) int {
-	n := 0
-	for n < len(list) && list[n].Role() == transcript.RoleAssistant {
-		n++
-	}
-	return n
-}
-
-// words is the hash of what an answer says, whatever form its client gives it: its text
+// saidHash is the hash of what an answer says, whatever form its client gives it: its text
 // without space, and its calls, without ours.
-func words(list []transcript.Message, own func(name string) bool) string {
+func saidHash(list []transcript.Message, own func(name string) bool) string {
 	var text []byte
 	for _, m := range list {
 		if m.Role() != transcript.RoleAssistant {
@@ -282,8 +268,8 @@ func words(list []transcript.Message, own func(name string) bool) string {
 	return transcript.HashOf(text).String()
 }
 
-// view turns a view of the transcript into one of the request's messages: those that
-// the client does not have stand in it as they are.
+// view turns a view of the transcript into one of the request's messages. Messages that
+// the client does not have are included whole.
 func (c *conversation) view(ctx context.Context, v transcript.View, req *request, client []int) (transcript.View, error) {
 	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
 	hidden := make(map[int]transcript.Message)
@@ -297,7 +283,7 @@ func (c *conversation) view(ctx context.Context, v transcript.View, req *request
 			m, known := c.hidden[vm.Source]
 			if !known {
 				var err error
-				if m, err = c.message(ctx, vm.Source); err != nil {
+				if m, err = c.sess.Message(ctx, vm.Source); err != nil {
 					return transcript.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
 				}
 			}

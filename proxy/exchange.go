@@ -17,8 +17,8 @@ import (
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
-// exchange is one request of a client on its way: what came, what goes out for it, and
-// what comes back.
+// exchange is one request of a client: what came, what goes out for it, and what comes
+// back.
 type exchange struct {
 	rw   *rewriter
 	in   *http.Request // as the client sent it, for the upstream
@@ -57,12 +57,17 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := x.run(on, counts)
 	if err != nil {
 		x.finish(err)
-		if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) {
-			err = cause
-		}
-		return nil, err
+		return nil, x.cause(err)
 	}
 	return resp, nil
+}
+
+// cause says it when an error came because the upstream was silent for too long.
+func (x *exchange) cause(err error) error {
+	if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
+		return cause
+	}
+	return err
 }
 
 // run decides what happens to the request and sends it.
@@ -87,15 +92,12 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 	if x.req.partial || len(x.req.messages) == 0 {
 		return x.pass()
 	}
-	from := x.rw.caller(x.in, x.req)
-	switch {
-	case counts, !x.req.hasTools(): // titles, summaries and suggestions have no tools
-		var begin bool
+	from, begin := x.rw.caller(x.in, x.req), true
+	if counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools
 		x.turn, begin, err = x.rw.beside(x.ctx, x.req, from)
-		if err == nil && begin && !counts {
-			x.turn, err = x.rw.begin(x.ctx, x.req, from)
-		}
-	default:
+		begin = begin && err == nil && !counts
+	}
+	if begin {
 		x.turn, err = x.rw.begin(x.ctx, x.req, from)
 	}
 	if err != nil {
@@ -120,8 +122,8 @@ func (rw *rewriter) caller(r *http.Request, req *request) caller {
 	return caller{s, id, child}
 }
 
-// answered reports whether a request has an answer of the model in it: it is not the
-// first of its conversation.
+// answered reports whether a request has an answer of the model in it, so that it is not
+// the first of its conversation.
 func answered(req *request) bool {
 	return slices.ContainsFunc(req.messages, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
 }
@@ -175,11 +177,9 @@ func setRequestBody(r *http.Request, body []byte) {
 
 // addBeta adds a value to the anthropic-beta header, where it is not among them yet.
 func addBeta(h http.Header, value string) {
-	for _, line := range h.Values("Anthropic-Beta") {
-		for v := range strings.SplitSeq(line, ",") {
-			if strings.TrimSpace(v) == value {
-				return
-			}
+	for v := range strings.SplitSeq(strings.Join(h.Values("Anthropic-Beta"), ","), ",") {
+		if strings.TrimSpace(v) == value {
+			return
 		}
 	}
 	if line := h.Get("Anthropic-Beta"); line != "" {
@@ -205,7 +205,7 @@ func (x *exchange) exchange() (*http.Response, error) {
 	return x.whole(resp)
 }
 
-// sendUntilTaken sends the turn, once more where a refusal can be mended.
+// sendUntilTaken sends the turn, and once more if a refusal can be mended.
 func (x *exchange) sendUntilTaken() (*http.Response, error) {
 	for {
 		resp, err := x.send(x.ctx)
@@ -227,19 +227,19 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 // maxError is how large the body of a refusal may be.
 const maxError = 8 << 20
 
-// refused reacts to an error of the provider. It reports whether the turn is to be sent
-// again: folded harder, or with leave to drop thinking. Everything happens once.
+// refused reacts to an error of the provider, once. It reports whether the turn should be
+// sent again: folded harder, or with permission to drop thinking.
 func (x *exchange) refused(e *model.APIError) (again bool) {
-	overflow := e.Overflow()
-	if x.retried || x.rw.o.ObserveOnly || !overflow && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
+	if x.retried || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
 		return false
 	}
 	x.retried = true
+	log := x.rw.o.Logger.With("session", x.turn.conv.key.String(), "kind", e.Kind.String())
 	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
-		x.rw.o.Logger.Warn("the provider refused a request and it could not be mended", "session", x.turn.conv.key.String(), "kind", e.Kind.String(), "err", err)
+		log.Warn("the provider refused a request and it could not be mended", "err", err)
 		return false
 	}
-	x.rw.o.Logger.Info("the provider refused a request; sent again", "session", x.turn.conv.key.String(), "kind", e.Kind.String())
+	log.Info("the provider refused a request; sent again")
 	return true
 }
 
@@ -262,7 +262,7 @@ func (x *exchange) finish(err error) {
 	x.rw.o.Report(*r)
 }
 
-// passing is a reply that passes as it comes.
+// passing is a reply that is passed on as it comes.
 type passing struct {
 	x    *exchange
 	from io.ReadCloser
@@ -273,9 +273,7 @@ func (p *passing) Read(b []byte) (int, error) {
 	n, err := p.from.Read(b)
 	p.x.first(n)
 	if err != nil {
-		if cause := context.Cause(p.x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
-			err = cause
-		}
+		err = p.x.cause(err)
 		p.x.finish(notEOF(err))
 	}
 	return n, err
@@ -303,9 +301,8 @@ func (x *exchange) first(n int) {
 // refuse answers in the provider's place.
 func (x *exchange) refuse(status int, body []byte) *http.Response {
 	x.report.Status = status
-	resp := refusal(x.in, status, body)
 	x.finish(nil)
-	return resp
+	return refusal(x.in, status, body)
 }
 
 func refusal(r *http.Request, status int, body []byte) *http.Response {

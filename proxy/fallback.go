@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -14,10 +15,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// beside makes the request that goes out for one beside a conversation: it gets the
-// folds in force, nothing is stored and no epoch opens. The turn is nil if there is
-// nothing to change. begin says that it has to be taken as a conversation of its own:
-// it is one that has no tools at all, or it does not fit as it is.
+// beside makes what goes out for a request beside a conversation: it gets the folds in
+// force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
+// change. begin says that the request must be treated as a conversation of its own,
+// because that conversation has no tools at all, or because it does not fit as it is.
 func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, begin bool, err error) {
 	prefixes := rw.memo.prefixes(req)
 	key, known, err := rw.locate(ctx, from, prefixes)
@@ -43,9 +44,9 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	return t, !fits, nil
 }
 
-// asIs makes a request from what the conversation's session knows, and the rest of the
-// request whole. It stores nothing. The turn is nil if the conversation is not known in
-// the session, or nothing of it is folded.
+// asIs makes a request from what the conversation's session knows, with the rest of the
+// request whole. It stores nothing. The turn is nil if the session does not know the
+// conversation, or if nothing in it is folded.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (t *turn, fits bool) {
 	p, err := c.find(ctx, rw.memo, req, prefixes)
 	v := c.sess.InForce()
@@ -67,21 +68,24 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 	if t.out, err = req.SpliceWith(own, c.mode.tools(req)); err != nil {
 		return nil, false
 	}
-	count := rw.counter(req)
-	extra := 0
-	for _, m := range req.messages[p.client:] {
-		extra += count.CountMessage(m)
-	}
-	return t, t.meter.Tokens+extra <= t.meter.Limits.Max
+	return t, t.meter.Tokens+rw.count(req, p.client) <= t.meter.Limits.Max
 }
 
-func (rw *rewriter) counter(req *request) tokens.MessageCounter {
+// count estimates the tokens of texts and of a request's messages from one on.
+func (rw *rewriter) count(req *request, from int, texts ...string) (total int) {
 	model, _ := rw.o.Models.Lookup(req.model)
-	return tokens.NewTokenizer(model, nil)
+	count := tokens.NewTokenizer(model, nil)
+	for _, t := range texts {
+		total += count.CountText(t)
+	}
+	for _, m := range req.messages[from:] {
+		total += count.CountMessage(m)
+	}
+	return total
 }
 
-// failed decides what happens to a request that could not be rewritten. With a response
-// that is the answer; with neither the turn, or none, goes out.
+// failed decides what happens to a request that could not be rewritten. A response is the
+// answer to it; without one, the turn goes out, or the request as it came.
 func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	log := x.rw.o.Logger
 	var big *pleat.CannotFitError
@@ -91,8 +95,8 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	}
 	log.Error("a request could not be rewritten", "err", err)
 	x.report.Err = err
+	x.turn = nil
 	if x.rw.o.ObserveOnly {
-		x.turn = nil
 		return nil, nil
 	}
 	t, fits := x.rw.remembered(x.ctx, x.req, from)
@@ -105,11 +109,11 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 		resp.Header.Set("Retry-After", "5")
 		return resp, nil
 	}
-	x.turn = t // nil: nothing is folded and it fits, so it goes out as it came
+	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
 	return nil, nil
 }
 
-// reason says what went wrong without naming sessions, which are the owner's business.
+// reason says what went wrong without naming sessions, which clients need not know.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, transcript.ErrIllegal):
@@ -124,13 +128,10 @@ func reason(err error) string {
 func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
 	prefixes := rw.memo.prefixes(req)
 	key, _ := rw.lookup(from.scope, prefixes)
-	rw.mu.Lock()
-	e, ok := rw.sessions[key]
-	rw.mu.Unlock()
-	if !ok {
+	c := rw.inMemory(key)
+	if c == nil {
 		return nil, false
 	}
-	c := e.Value.(*conversation)
 	c.mu.Lock()
 	defer c.unlock()
 	return rw.asIs(ctx, c, req, from, prefixes)
@@ -139,15 +140,11 @@ func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (
 // fitsWhole estimates whether a request fits its model's window as it is.
 func (rw *rewriter) fitsWhole(req *request) bool {
 	model, window := rw.o.model(req.model)
-	count := rw.counter(req)
-	total := count.CountText(req.system)
+	texts := []string{req.system}
 	for _, t := range req.tools {
-		total += count.CountText(t.Raw)
+		texts = append(texts, t.Raw)
 	}
-	for _, m := range req.messages {
-		total += count.CountMessage(m)
-	}
-	return total <= fold.Budget{Window: or(window, model.Window)}.Limits().Max
+	return rw.count(req, 0, texts...) <= fold.Budget{Window: cmp.Or(window, model.Window)}.Limits().Max
 }
 
 // refused folds harder, or asks for thinking to be dropped, and writes the turn anew.

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Transport is an [http.RoundTripper] that keeps the conversations which pass through it
+// Transport is an [http.RoundTripper] that keeps the conversations that pass through it
 // inside their model's window: give it to the HTTP client of any SDK. Requests go where
-// their URL says; those that are no conversation pass as they are.
+// their URL says; those that are no conversation pass unchanged.
 type Transport struct{ rw *rewriter }
 
 // NewTransport makes a transport.
@@ -32,24 +32,16 @@ func NewTransport(o *Options) (*Transport, error) {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.ours(r.URL) {
-		return t.rw.o.Transport.RoundTrip(r)
+	a, o := t.rw.o.Anthropic, t.rw.o.OpenAI
+	if a == nil && o == nil || a != nil && a.Host == r.URL.Host || o != nil && o.Host == r.URL.Host {
+		return t.rw.roundTrip(r)
 	}
-	return t.rw.roundTrip(r)
+	return t.rw.o.Transport.RoundTrip(r)
 }
 
-// Close ends what sessions do in the background and waits for it. It is for after the
-// last request; the store is not closed.
+// Close ends what sessions do in the background and waits for it. Call it after the last
+// request. It does not close the store.
 func (t *Transport) Close() error { return t.rw.close() }
-
-// ours reports whether requests to a host are rewritten.
-func (t *Transport) ours(u *url.URL) bool {
-	o := &t.rw.o
-	if o.Anthropic == nil && o.OpenAI == nil {
-		return true
-	}
-	return o.Anthropic != nil && o.Anthropic.Host == u.Host || o.OpenAI != nil && o.OpenAI.Host == u.Host
-}
 
 // Handler is an [http.Handler] that stands between clients and model providers: it
 // forwards everything to the upstreams of its [Options], and keeps the conversations that
@@ -79,15 +71,15 @@ func NewHandler(o *Options) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends what sessions do in the background and waits for it. It is for after the
-// server has been shut down; the store is not closed.
+// Close ends what sessions do in the background and waits for it. Call it after the server
+// has been shut down. It does not close the store.
 func (h *Handler) Close() error { return h.rw.close() }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// logWriter brings what net/http logs into ours.
+// logWriter sends what net/http logs to our logger.
 type logWriter struct{ rw *rewriter }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -121,8 +113,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.forward.ServeHTTP(w, r)
 }
 
-// timedBody is a request's body with a time by which it must have come: a client that
-// sends it drop by drop must not hold us for ever. The answer may take as long as it likes.
+// timedBody is a request's body with a deadline: a client that sends it drop by drop must
+// not hold us for ever. The answer may take as long as it likes.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -138,9 +130,9 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Knows reports whether a client may call the handler by that host, see [Options.Hosts].
-// Pages in a browser can make a name of their own point here; they cannot do that with
-// addresses. What serves other pages beside the handler should ask too.
+// Knows reports whether a client may call the handler by that host; see [Options.Hosts].
+// A page in a browser can make a name of its own point here, but not an address. Whatever
+// is served beside the handler should check this too.
 func (h *Handler) Knows(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {
@@ -159,15 +151,13 @@ func (h *Handler) upstream(r *http.Request) *url.URL {
 	switch path := r.URL.Path; {
 	case strings.Contains(path, "/messages"), r.Header.Get("Anthropic-Version") != "", r.Header.Get("X-Api-Key") != "":
 		return o.Anthropic
-	case strings.Contains(path, "/chat/completions"), strings.Contains(path, "/responses"), o.Anthropic == nil:
-		return o.OpenAI
-	case o.OpenAI == nil:
+	case o.OpenAI == nil && !strings.Contains(path, "/chat/completions") && !strings.Contains(path, "/responses"):
 		return o.Anthropic
 	}
 	return o.OpenAI
 }
 
-// direct points a request to its upstream and leaves the rest as it came.
+// direct points a request to its upstream and leaves the rest unchanged.
 func (h *Handler) direct(p *httputil.ProxyRequest) {
 	p.SetURL(h.upstream(p.In))
 	p.Out.URL.RawQuery = p.In.URL.RawQuery

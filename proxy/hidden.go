@@ -13,36 +13,36 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// ownCalls are the calls of an answer to our tools, and how many there are to others.
+// ownCalls returns the calls of an answer to our tools, and how many there are to others.
 func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.ToolCall, others int) {
 	switch reply.Stop {
 	case model.StopMaxTokens, model.StopWindow, model.StopRefusal:
-		return nil, 0 // the calls of an answer that was cut off are not meant
+		return nil, 0 // the answer was cut off: its calls may be incomplete
 	}
-	for _, m := range reply.Messages {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok {
-				if own(c.Name) {
-					ours = append(ours, c)
-				} else {
-					others++
-				}
-			}
+	for _, c := range transcript.Unanswered(reply.Messages...) {
+		if own(c.Name) {
+			ours = append(ours, c)
+		} else {
+			others++
 		}
 	}
 	return ours, others
 }
 
-// hide answers our calls of an answer and takes both into the session. The answer is not
-// over then if it called nobody else: the turn is written anew, to be sent again.
-func (x *exchange) hide(ctx context.Context, reply model.Reply, ours []transcript.ToolCall, others int) error {
+// hide answers the calls of an answer to our tools and adds both to the session. If the
+// answer called no other tools it is not over: the turn is written anew, and again says
+// that it should be sent.
+func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err error) {
 	rw, t := x.rw, x.turn
+	ours, others := ownCalls(reply, x.own())
+	if len(ours) == 0 {
+		return false, nil
+	}
 	x.hidden++
 	results := make([]transcript.ToolResult, len(ours))
 	for i, c := range ours {
 		if x.hidden > rw.o.Rounds {
-			results[i] = transcript.Result(c.ID, "No more of this in this turn: go on with what you have.")
-			results[i].Error = true
+			results[i] = transcript.ErrorResult(c.ID, "No more of this in this turn: go on with what you have.")
 			continue
 		}
 		name := strings.TrimPrefix(c.Name, t.conv.mode.Prefix)
@@ -52,15 +52,15 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply, ours []transcrip
 	}
 	answers, err := x.req.on.results(results)
 	if err != nil {
-		return fmt.Errorf("answer recall: %w", err)
+		return false, fmt.Errorf("answer recall: %w", err)
 	}
-	if err := rw.appendHidden(ctx, t, x.req, append(slices.Clone(reply.Messages), answers...)); err != nil {
-		return fmt.Errorf("keep hidden round: %w", err)
+	if err := rw.appendHidden(ctx, t, x.req, slices.Concat(reply.Messages, answers)); err != nil {
+		return false, fmt.Errorf("keep hidden round: %w", err)
 	}
 	if others > 0 {
-		return nil
+		return false, nil
 	}
-	return rw.again(ctx, t)
+	return x.hidden <= rw.o.Rounds+2, rw.again(ctx, t)
 }
 
 // appendHidden adds messages that the client does not see to the turn's session. If the
@@ -127,16 +127,15 @@ func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Ses
 	return v, c.writeFiles(ctx, rw.o.RecallDir)
 }
 
-// settle ends the exchange's part in the session: what the provider reported, and where
-// there were hidden rounds, the whole answer, so that it is known when it comes back.
+// settle records what the provider reported and, where there were hidden rounds, the whole
+// answer, so that it is known when it comes back.
 func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model.Reply, complete bool) {
 	x.report.Usage = last.Usage
 	t := x.turn
 	if t == nil || t.conv == nil || !complete {
 		return
 	}
-	err := x.keep(ctx, replies, last)
-	if err != nil {
+	if err := x.keep(ctx, replies, last); err != nil {
 		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", t.conv.key.String(), "err", err)
 	}
 }
@@ -155,14 +154,15 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 	c.mu.Lock()
 	defer c.unlock()
 	if x.hidden > 0 {
-		var said []transcript.Message
-		for _, r := range append(slices.Clone(replies), last) {
-			said = append(said, r.Messages...)
-		}
 		if c.sess.Len() != t.at {
 			return errMoved
 		}
-		if err := c.replyMark(ctx, reply{From: from, To: t.at, Words: words(said, c.mode.own)}); err != nil {
+		var said []transcript.Message
+		for _, r := range replies {
+			said = append(said, r.Messages...)
+		}
+		said = append(said, last.Messages...)
+		if err := c.replyMark(ctx, reply{From: from, To: t.at, Said: saidHash(said, c.mode.own)}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"encoding/base32"
 	"hash/maphash"
 	"net/http"
@@ -10,42 +11,31 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Principal names whom a request speaks for, so that sessions of different people never
-// meet: the API key by its hash; behind a bearer token that is renewed now and then the
-// account that the client names; "local" without any credential. The key itself cannot
-// be had from it.
+// Principal names whom a request speaks for, so that different people never share a
+// session: by the hash of the API key; behind a bearer token that is renewed now and then,
+// by the account that the client names; "local" without any credential. The name does not
+// reveal the key.
 func Principal(r *http.Request, body []byte) string {
-	if key := first(r.Header, "X-Api-Key", "Api-Key"); key != "" {
-		return "key-" + short(key)
-	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || token == "" {
-		if auth := r.Header.Get("Authorization"); auth != "" {
-			return "key-" + short(auth)
-		}
+	auth := r.Header.Get("Authorization")
+	token, bearer := strings.CutPrefix(auth, "Bearer ")
+	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key"), token, auth)
+	switch {
+	case key == "":
 		return "local"
+	case bearer && key == token && renewed(token):
+		// Claude Code names its account in the body.
+		user := []byte(text(get(body, "metadata", "user_id")))
+		if id := cmp.Or(r.Header.Get("Chatgpt-Account-Id"), text(get(user, "account_uuid"))); id != "" {
+			return "account-" + short(id)
+		}
 	}
-	if !renewed(token) {
-		return "key-" + short(token)
-	}
-	if id := first(r.Header, "Chatgpt-Account-Id"); id != "" {
-		return "account-" + short(id)
-	}
-	if id := account(body); id != "" {
-		return "account-" + short(id)
-	}
-	return "key-" + short(token)
+	return "key-" + short(key)
 }
 
 // renewed reports whether a bearer token is one of those that a login hands out and
 // renews, rather than a key.
 func renewed(token string) bool {
 	return strings.HasPrefix(token, "sk-ant-oat") || strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2
-}
-
-// account reads the account that Claude Code names in metadata.user_id.
-func account(body []byte) string {
-	return text(get([]byte(text(get(body, "metadata", "user_id"))), "account_uuid"))
 }
 
 func first(h http.Header, names ...string) string {
@@ -57,8 +47,8 @@ func first(h http.Header, names ...string) string {
 	return ""
 }
 
-// hint is the client's own name for its conversation, if it sends one. Clients use one
-// name for several conversations, so it never decides; it tells which session a client
+// hint returns the client's own name for its conversation, if it sends one. Clients use
+// one name for several conversations, so it never decides; it tells which session a client
 // had before it compacted by itself.
 func hint(h http.Header) (id string, child bool) {
 	id = first(h, "X-Claude-Code-Session-Id", "Thread-Id", "X-Session-Id", "Session-Id", "Session_id")
@@ -76,8 +66,8 @@ func short(text string) string {
 	return base.EncodeToString(h[:10])
 }
 
-// scope is what conversations are looked for in: a principal's, on one wire, to one
-// upstream.
+// scope is where a conversation is looked for: among those of a principal, on one wire, to
+// one upstream.
 type scope struct {
 	tenant   string
 	upstream string
@@ -89,32 +79,26 @@ func (s scope) label(prefix transcript.Hash) string {
 	return transcript.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
 }
 
-// prefixes is the hash chain of a conversation. Leading system messages count by their
-// role alone: what stands in them changes with the date and the client's version.
+// prefixes returns the hash chain of a conversation. Leading system messages count by
+// their role alone: their text changes with the date and the client's version.
 func (m *memo) prefixes(req *request) []transcript.Hash {
 	hashes := make([]transcript.Hash, len(req.messages))
 	leading := req.leading()
 	for i, msg := range req.messages {
 		if i < leading {
 			hashes[i] = transcript.HashOf("leading " + msg.Role())
-			continue
+		} else {
+			hashes[i] = m.hash(req.on, msg.Raw())
 		}
-		hashes[i] = m.hash(req.on, msg.Raw())
 	}
 	return transcript.Chain(hashes)
 }
 
-// leading is the number of system messages that a request begins with.
+// leading returns how many system messages a request begins with.
 func (r *request) leading() int {
-	n := 0
-	for n < len(r.messages) && isSystem(r.messages[n].Role()) {
-		n++
-	}
-	return n
-}
-
-func isSystem(r transcript.Role) bool {
-	return r == transcript.RoleSystem || r == transcript.RoleDeveloper
+	return countWhile(r.messages, func(m transcript.Message) bool {
+		return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
+	})
 }
 
 // memo remembers the hashes of messages by their bytes: clients resend everything with
@@ -142,26 +126,19 @@ func newMemo() *memo {
 func (m *memo) hash(on *protocol, raw string) transcript.Hash {
 	key := memoKey{maphash.String(m.one, raw), maphash.String(m.two, raw), len(raw)}
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	h, ok := m.now[key]
-	if !ok {
-		if h, ok = m.old[key]; ok {
-			m.put(key, h)
-		}
-	}
-	m.mu.Unlock()
 	if ok {
 		return h
 	}
-	h = on.hash([]byte(raw))
-	m.mu.Lock()
-	m.put(key, h)
-	m.mu.Unlock()
-	return h
-}
-
-func (m *memo) put(key memoKey, h transcript.Hash) {
+	if h, ok = m.old[key]; !ok {
+		m.mu.Unlock()
+		h = on.hash([]byte(raw))
+		m.mu.Lock()
+	}
 	if len(m.now) >= memoSize {
 		m.old, m.now = m.now, make(map[memoKey]transcript.Hash)
 	}
 	m.now[key] = h
+	return h
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"maps"
@@ -29,7 +30,7 @@ func orDefault(p fold.Policy) fold.Policy {
 // RecallMode says how a model gets back what was folded.
 type RecallMode string
 
-// The ways. A session keeps the one it began with.
+// The modes. A session keeps the one it began with.
 const (
 	// RecallTools adds pleat's recall tools to the client's own from the first request
 	// on and answers their calls inside the proxy; the client never sees them.
@@ -40,14 +41,14 @@ const (
 	RecallOff RecallMode = "off"
 )
 
-// Options set a [Handler] or a [Transport] up. Store is needed, and for a Handler at least
-// one upstream; all else works at its zero value.
+// Options set up a [Handler] or a [Transport]. Store is needed, and for a Handler at least
+// one upstream; everything else works at its zero value.
 type Options struct {
 	Store store.Store // where conversations and folds are kept
 
 	// Anthropic and OpenAI are where requests of each wire go; nil: that wire is refused.
-	// A [Transport] leaves requests where they go: upstreams then limit which hosts are
-	// rewritten for, nil: all.
+	// A [Transport] leaves requests where they go: it rewrites those to the hosts given
+	// here, or all if none is given.
 	Anthropic, OpenAI *url.URL
 
 	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
@@ -57,19 +58,19 @@ type Options struct {
 	Recall    RecallMode // zero: tools
 	RecallDir string     // for [RecallFile]: the folder that files are written under
 
-	// Principal names whom a request speaks for; nil: [Principal]. Sessions of different
-	// principals never meet. The body is the request's, decompressed.
+	// Principal names whom a request speaks for; nil: [Principal]. Principals never share
+	// a session. The body is the request's, decompressed.
 	Principal func(r *http.Request, body []byte) string
-	// Session may change the options a session is opened with, such as its digests or
-	// hooks; nil: nothing does. It is called whenever one is opened.
+	// Session may change the options that a session is opened with, such as its digests
+	// or hooks. It is called whenever one is opened.
 	Session func(key store.SessionKey, o *pleat.Options)
 
-	// ObserveOnly changes nothing on the wire: sessions are kept and planned, and reports
-	// say what would have been done.
+	// ObserveOnly changes nothing on the wire: sessions are kept and folds planned, and
+	// reports say what would have been done.
 	ObserveOnly bool
-	// Report is told of every exchange when it is over; nil: nobody. It must not block.
+	// Report gets every exchange when it is over. It must not block.
 	Report func(Report)
-	// Observe is told of what happens inside sessions; nil: nobody. It must not block.
+	// Observe gets what happens inside sessions. It must not block.
 	Observe func(key store.SessionKey, e pleat.Event)
 
 	Transport http.RoundTripper // reaches the upstreams; nil: a transport of its own
@@ -77,8 +78,8 @@ type Options struct {
 	Logger    *slog.Logger      // nil: nothing is logged. Content and credentials never are
 	Now       func() time.Time  // nil: time.Now
 
-	// Decoders undo content encodings by their names in lower case. Gzip is always among
-	// them. Conversations in an encoding that has none are refused with status 415.
+	// Decoders undo content encodings by their names in lower case. Gzip is always there.
+	// Conversations in other encodings are refused with status 415.
 	Decoders map[string]Decoder
 
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
@@ -93,9 +94,8 @@ func (o *Options) fill() error {
 	if o.Store == nil {
 		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
 	}
+	o.Recall = cmp.Or(o.Recall, RecallTools)
 	switch o.Recall {
-	case "":
-		o.Recall = RecallTools
 	case RecallTools, RecallOff:
 	case RecallFile:
 		if o.RecallDir == "" {
@@ -120,46 +120,34 @@ func (o *Options) fill() error {
 	decoders := map[string]Decoder{"gzip": gunzip, "x-gzip": gunzip}
 	maps.Copy(decoders, o.Decoders)
 	o.Decoders = decoders
-	o.MaxBody = or(o.MaxBody, 256<<20)
-	o.MaxEvent = or(o.MaxEvent, 64<<20)
-	o.Sessions = or(o.Sessions, 256)
-	o.Rounds = or(o.Rounds, 8)
-	o.Timeout = or(o.Timeout, 10*time.Minute)
-	o.Ping = or(o.Ping, 10*time.Second)
+	o.MaxBody = cmp.Or(o.MaxBody, 256<<20)
+	o.MaxEvent = cmp.Or(o.MaxEvent, 64<<20)
+	o.Sessions = cmp.Or(o.Sessions, 256)
+	o.Rounds = cmp.Or(o.Rounds, 8)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
+	o.Ping = cmp.Or(o.Ping, 10*time.Second)
 	if o.Transport == nil {
 		o.Transport = newTransport(o.Timeout)
 	}
 	return nil
 }
 
-// model is a model's row of the table, and the window that it gets here; 0: its own.
+func newTransport(silence time.Duration) http.RoundTripper {
+	return &http.Transport{
+		DialContext:       (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2: true, DisableCompression: true, // replies pass as they come
+		MaxIdleConns: 512, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: silence,
+	}
+}
+
+// model returns a model's row of the table, and the window it gets here; 0: its own.
 func (o *Options) model(name string) (m model.Model, window int) {
 	m, known := o.Models.Lookup(name)
 	if o.Window > 0 && (!known || o.Window < m.Window) {
 		window = o.Window
 	}
 	return m, window
-}
-
-func or[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
-}
-
-func newTransport(silence time.Duration) http.RoundTripper {
-	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          512,
-		MaxIdleConnsPerHost:   128,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   15 * time.Second,
-		ResponseHeaderTimeout: silence,
-		DisableCompression:    true, // replies pass as they come
-	}
 }
 
 // Report is what happened to one request of a client.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// ToolPrefix stands before the names of the recall tools in sessions whose client has a
+// ToolPrefix comes before the names of the recall tools in sessions whose client has a
 // tool of one of those names itself.
 const ToolPrefix = "pleat_"
 
@@ -23,11 +24,9 @@ const ToolPrefix = "pleat_"
 // in its cache, and what its thinking is bound to.
 func (o *Options) newMode(req *request, before *mode) mode {
 	switch {
-	case o.ObserveOnly || o.Recall == RecallOff:
-		return mode{Recall: RecallOff}
-	case o.Recall == RecallFile:
+	case o.Recall == RecallFile && !o.ObserveOnly:
 		return mode{Recall: RecallFile}
-	case !req.hasTools():
+	case o.ObserveOnly, o.Recall == RecallOff, !req.hasTools():
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
 		return *before
@@ -35,7 +34,7 @@ func (o *Options) newMode(req *request, before *mode) mode {
 		return mode{Recall: RecallOff}
 	}
 	m := mode{Recall: RecallTools}
-	if taken := func(t model.Tool) bool { return m.own(t.Name) }; slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
+	if slices.ContainsFunc(slices.Concat(req.tools, req.inInput), func(t model.Tool) bool { return m.own(t.Name) }) {
 		m.Prefix = ToolPrefix
 	}
 	return m
@@ -69,7 +68,7 @@ func (m mode) prefixed() []model.Tool {
 	return list
 }
 
-// stubs says how a session's stubs tell the way back.
+// stubs returns how a session's stubs say to get their content back.
 func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
 	switch m.Recall {
 	case RecallTools:
@@ -80,7 +79,7 @@ func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string
 	return func(string) string { return "" }
 }
 
-// recallFile is the file with what a handle stands for. Forks share the files of their
+// recallFile is the file with the content of a handle. Forks share the files of their
 // family, because they share its stubs.
 func recallFile(dir string, key store.SessionKey, handle string) string {
 	return filepath.Join(dir, short(key.Tenant), family(key.Session), handle+".txt")
@@ -92,20 +91,18 @@ func family(session string) string {
 	return name
 }
 
-// writeFiles writes what was folded since the last time, where stubs name files. They
-// are there before the view that names them leaves.
+// writeFiles writes what was folded since the last time, where stubs name files. The files
+// are there before the view that names them goes out.
 func (c *conversation) writeFiles(ctx context.Context, dir string) error {
 	if c.mode.Recall != RecallFile {
 		return nil
 	}
-	folds := c.sess.Folds()
-	for _, f := range folds[c.written:] {
+	for _, f := range c.sess.Folds()[c.written:] {
 		u, err := c.sess.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
-		if err != nil {
-			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
+		if err == nil {
+			err = writeOnce(recallFile(dir, c.key, f.Handle), u.Whole())
 		}
-		name := recallFile(dir, c.key, f.Handle)
-		if err := writeOnce(name, u.Whole()); err != nil {
+		if err != nil {
 			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
 		}
 		c.written++
@@ -113,7 +110,7 @@ func (c *conversation) writeFiles(ctx context.Context, dir string) error {
 	return nil
 }
 
-// writeOnce writes a file that is whole or not there, for the owner's eyes only.
+// writeOnce writes a file, whole or not at all, that only its owner can read.
 func writeOnce(name, text string) error {
 	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
 		return nil
@@ -126,10 +123,7 @@ func writeOnce(name, text string) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	if again := f.Close(); err == nil {
-		err = again
-	}
-	if err == nil {
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

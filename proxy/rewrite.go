@@ -33,12 +33,12 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 }
 
 // rewriter finds the session that a request belongs to and turns the request into the
-// one that goes out. [Handler] and [Transport] are two faces of it.
+// one that goes out. [Handler] and [Transport] both use it.
 type rewriter struct {
 	o        Options
 	memo     *memo
 	draining atomic.Bool
-	closing  sync.WaitGroup // sessions that are let go end what they do in the background
+	closing  sync.WaitGroup // sessions that are being closed
 
 	mu       sync.Mutex
 	sessions map[store.SessionKey]*list.Element // of *conversation
@@ -66,8 +66,8 @@ type caller struct {
 	child bool
 }
 
-// turn is a request that found its place: what goes out, and what is needed to go on
-// with the answer.
+// turn is a request whose session is known: what goes out, and what is needed to handle
+// the answer.
 type turn struct {
 	req    *request
 	from   caller
@@ -85,11 +85,11 @@ type turn struct {
 	meter    fold.Snapshot
 }
 
-// errMoved: the session went another way; the conversation needs a fork of it.
+// errMoved says that the conversation needs a fork of the session.
 var errMoved = errors.New("the session went another way")
 
-// begin brings a request's session up to date and makes the request that goes out.
-// Without an error the turn is nil if a new conversation is not taken on.
+// begin brings a request's session up to date and makes the request that goes out. The
+// turn is nil, without an error, for a new conversation while the proxy is draining.
 func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
 	prefixes := rw.memo.prefixes(req)
 	key, known, err := rw.locate(ctx, from, prefixes)
@@ -121,7 +121,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 }
 
 // lookup finds the session in memory with the longest prefix of a conversation, and the
-// length of that prefix; 0: there is none.
+// length of that prefix; 0: none.
 func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.SessionKey, size int) {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
@@ -134,8 +134,8 @@ func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.Sessi
 }
 
 // locate finds the session with the longest prefix of the conversation, or names a new
-// one. The store may know a longer prefix than the sessions in memory: of a session that
-// was let go, or that another replica has.
+// one. The store may know a longer prefix than the sessions in memory: from a session that
+// is no longer there, or from another replica.
 func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcript.Hash) (key store.SessionKey, known bool, err error) {
 	inMemory, least := rw.lookup(from.scope, prefixes)
 	for end, size := len(prefixes), 32; end > least; size *= 8 {
@@ -165,15 +165,23 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcri
 	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
 
+// inMemory returns a conversation that is in memory, or nil.
+func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	e, ok := rw.sessions[key]
+	if !ok {
+		return nil
+	}
+	rw.recent.MoveToFront(e)
+	return e.Value.(*conversation)
+}
+
 // open returns the conversation from memory or opens it.
 func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
-	rw.mu.Lock()
-	if e, ok := rw.sessions[key]; ok {
-		rw.recent.MoveToFront(e)
-		rw.mu.Unlock()
-		return e.Value.(*conversation), nil
+	if c := rw.inMemory(key); c != nil {
+		return c, nil
 	}
-	rw.mu.Unlock()
 	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
 	if err := c.load(ctx, rw.o.Store); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
@@ -221,8 +229,8 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	return nil
 }
 
-// before is the mode of the session that the client had under the same name of its own:
-// what it calls one conversation keeps its tools when the client has compacted it.
+// before returns the mode of the session that the client had under the same name: what it
+// calls one conversation keeps its tools when the client has compacted it.
 func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
 	if from.hint == "" {
 		return nil, nil
@@ -242,12 +250,12 @@ func (c caller) hintLabel() string {
 	return transcript.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
 }
 
-// keep puts a conversation into memory, and lets the one go that was not used longest.
+// keep puts a conversation into memory, and drops the least recently used one.
 func (rw *rewriter) keep(c *conversation, s scope) {
 	c.publish() // nobody else has it yet
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
-	if e, ok := rw.sessions[c.key]; ok { // somebody else was faster; both work
+	if e, ok := rw.sessions[c.key]; ok { // another request was faster; both work
 		rw.drop(e)
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
@@ -260,9 +268,16 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	}
 }
 
+// drop takes a conversation out of memory and closes its session, without waiting for
+// that. Requests that are under way can still use it. The caller holds the lock.
 func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
-	rw.release(old)
+	rw.closing.Go(func() {
+		old.mu.Lock()
+		sess := old.sess
+		old.mu.Unlock()
+		_ = sess.Close() // it only waits
+	})
 	delete(rw.sessions, old.key)
 	rw.forget(old, len(old.indexed))
 }
@@ -271,7 +286,7 @@ func (rw *rewriter) drop(e *list.Element) {
 // further than that is found through the store.
 const indexed = 256
 
-// remember puts a prefix of a conversation into the index. The caller has the lock.
+// remember puts a prefix of a conversation into the index. The caller holds the lock.
 func (rw *rewriter) remember(c *conversation, k indexKey) {
 	if rw.index[k] == c.key {
 		return
@@ -291,18 +306,7 @@ func (rw *rewriter) forget(c *conversation, n int) {
 	}
 }
 
-// release ends what a conversation's session does in the background, without waiting for
-// it. Requests that are under way can still use it.
-func (rw *rewriter) release(c *conversation) {
-	rw.closing.Go(func() {
-		c.mu.Lock()
-		sess := c.sess
-		c.mu.Unlock()
-		_ = sess.Close() // it only waits
-	})
-}
-
-// close lets all sessions go and waits for what they do in the background.
+// close closes all sessions and waits for what they do in the background.
 func (rw *rewriter) close() error {
 	rw.mu.Lock()
 	for e := rw.recent.Front(); e != nil; e = rw.recent.Front() {
@@ -314,12 +318,12 @@ func (rw *rewriter) close() error {
 }
 
 // advance appends what is new to the conversation's session, lets it fold, and writes
-// the request that goes out. With errMoved the place says where to fork.
-func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (*turn, place, error) {
+// the request that goes out. With errMoved the position says where to fork.
+func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (*turn, position, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
-		return nil, place{}, err
+		return nil, position{}, err
 	}
 	p, err := c.find(ctx, rw.memo, req, prefixes)
 	if err != nil {
@@ -352,7 +356,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	}
 	if t.epochs = t.meter.Epoch - epochs; t.epochs > 0 {
 		c.wroteOne()
-		if err := rw.mark(ctx, c, t); err != nil { // the same place, with what is in force now
+		if err := rw.mark(ctx, c, t); err != nil { // the same prefix, with what is in force now
 			return nil, p, err
 		}
 	}
@@ -381,8 +385,8 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 	return nil
 }
 
-// mark records that the request's messages are in the session, after adding those that
-// are new, with the folds in force.
+// mark records that the request's messages are in the session, with the folds in force,
+// after appending those that are new.
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
 	prefix := t.prefixes[len(t.prefixes)-1]
 	data, err := json.Marshal(t.mark)
@@ -396,7 +400,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	c.wrote(last)
 	c.take(t.mark, rw.o.Now())
 	rw.mu.Lock()
-	if e, held := rw.sessions[c.key]; held { // else it was let go meanwhile
+	if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
 		rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
 	}
 	rw.mu.Unlock()
@@ -431,16 +435,16 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 	return err
 }
 
-// fork makes a session of its own for a conversation that left another one's: the same
-// up to the last request that they share. Its name follows from where they part, so that
-// all replicas make the same.
+// fork makes a session for a conversation that went another way than the session it was
+// found in: the same up to the last request that they share. Its name is derived from
+// where they part, so that all replicas choose the same.
 func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope, prefixes []transcript.Hash) (store.SessionKey, error) {
 	next := "again"
 	if m.Client < len(prefixes) {
 		next = s.label(prefixes[m.Client])
 	}
 	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
-	if m.seq == 0 { // they share no request: a name was taken by a conversation that was never finished
+	if m.seq == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}
 	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}

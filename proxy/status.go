@@ -8,8 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// SessionStatus is a session that a proxy has in memory, as it was when the last part of
-// a request was done with it. Reading it never waits for a model or a store.
+// SessionStatus describes a session that a proxy has in memory, as of the last time that
+// a request finished a step with it. Reading it never waits for a model or a store.
 type SessionStatus struct {
 	Key      store.SessionKey
 	Model    string
@@ -27,9 +27,9 @@ func (h *Handler) Sessions() []SessionStatus { return h.rw.status() }
 // Sessions lists the sessions in memory, the one used last first.
 func (t *Transport) Sessions() []SessionStatus { return t.rw.status() }
 
-// Drain lets conversations end: those that are known go on as before, new ones pass as
-// they are and are not kept. A proxy that is stopped after that leaves no client with a
-// history that no longer fits. It cannot be taken back.
+// Drain lets conversations end: known ones continue as before, new ones pass unchanged
+// and are not kept. A proxy that is stopped after that leaves no client with a history
+// that no longer fits. It cannot be undone.
 func (h *Handler) Drain() { h.rw.draining.Store(true) }
 
 // Draining reports whether [Handler.Drain] was called.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// stream is the reply that a client reads while the provider writes it: passed on as it
+// stream is a reply that the client reads while the provider writes it: passed on as it
 // comes, without our own calls, which are answered on the way.
 type stream struct {
 	mu      sync.Mutex // Close may be called while Read waits
@@ -89,10 +88,7 @@ func (s *stream) more() {
 		}
 		return
 	}
-	if s.settle != nil { // the client has its answer: now the books
-		s.settle()
-		s.settle = nil
-	}
+	s.record() // the client has its answer
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
 		s.rec.Write(s.buf[:n])
@@ -106,10 +102,7 @@ func (s *stream) more() {
 		return
 	}
 	if err != io.EOF && !s.ended {
-		if cause := context.Cause(s.x.ctx); errors.Is(cause, errIdle) {
-			err = cause
-		}
-		s.cutOff(err)
+		s.cutOff(s.x.cause(err))
 		return
 	}
 	if !s.ended {
@@ -137,36 +130,39 @@ func (s *stream) event(raw, data []byte) {
 func (s *stream) over() {
 	x := s.x
 	reply, err := s.rec.Reply()
-	if err == nil && reply.Err != nil && !s.screen.begun() {
-		if x.refused(reply.Err) {
+	if err == nil && reply.Err != nil && !s.screen.begun() && x.refused(reply.Err) {
+		s.screen.next()
+		s.send()
+		return
+	}
+	if err == nil && reply.Err == nil {
+		again, err := x.hide(x.ctx, reply)
+		if err != nil {
+			s.cutOff(err)
+			return
+		}
+		if again {
+			s.replies = append(s.replies, reply)
 			s.screen.next()
 			s.send()
 			return
-		}
-	}
-	if err == nil && reply.Err == nil {
-		if ours, others := ownCalls(reply, x.own()); len(ours) > 0 {
-			herr := x.hide(x.ctx, reply, ours, others)
-			switch {
-			case herr != nil:
-				s.cutOff(herr)
-				return
-			case others == 0 && x.hidden <= x.rw.o.Rounds+2:
-				s.replies = append(s.replies, reply)
-				s.screen.next()
-				s.send()
-				return
-			}
 		}
 	}
 	s.ended = true
 	ctx := context.WithoutCancel(x.ctx) // the client has its answer and may go
 	s.settle = func() { x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil) }
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
+		s.record()
+	}
+	s.out = append(s.out, s.screen.end()...)
+}
+
+// record does what is left to do at the end of the answer.
+func (s *stream) record() {
+	if s.settle != nil {
 		s.settle()
 		s.settle = nil
 	}
-	s.out = append(s.out, s.screen.end()...)
 }
 
 // cutOff ends a stream that cannot go on, so that the client sees that it is incomplete.
@@ -219,10 +215,7 @@ func (s *stream) Close() error {
 		return nil
 	}
 	s.closed = true
-	if s.settle != nil { // a client that knows the end when it sees it
-		s.settle()
-		s.settle = nil
-	}
+	s.record() // some clients know the end when they see it
 	err := s.from.Close()
 	if s.next != nil {
 		if got := <-s.next; got.resp != nil {
@@ -246,28 +239,24 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		}
 		bodies = append(bodies, body)
 		reply, err := x.req.on.reply(body)
-		ours, others := ownCalls(reply, x.own())
-		if err != nil || reply.Err != nil || len(ours) == 0 {
-			x.settle(x.ctx, replies, reply, err == nil && reply.Err == nil)
-			break
+		sound, again := err == nil && reply.Err == nil, false
+		if sound {
+			if again, err = x.hide(x.ctx, reply); err != nil {
+				return nil, err
+			}
 		}
-		if err := x.hide(x.ctx, reply, ours, others); err != nil {
-			return nil, err
-		}
-		if others > 0 || x.hidden > x.rw.o.Rounds+2 {
-			x.settle(x.ctx, replies, reply, true)
+		if !again {
+			x.settle(x.ctx, replies, reply, sound)
 			break
 		}
 		replies = append(replies, reply)
-		again, err := x.sendUntilTaken()
-		if err != nil {
+		if resp, err = x.sendUntilTaken(); err != nil {
 			return nil, err
 		}
-		if again.StatusCode >= 400 {
-			again.Body = &passing{x: x, from: again.Body}
-			return again, nil
+		if resp.StatusCode >= 400 {
+			resp.Body = &passing{x: x, from: resp.Body}
+			return resp, nil
 		}
-		resp = again
 	}
 	out := bodies[0]
 	if x.hidden > 0 {
