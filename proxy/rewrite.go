@@ -1,13 +1,11 @@
 package proxy
 
 import (
-	"cmp"
 	"container/list"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -120,86 +118,6 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 	}
 }
 
-// lookup finds the session in memory with the longest prefix of a conversation, and the
-// length of that prefix; 0: none.
-func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.SessionKey, size int) {
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	for i, h := range slices.Backward(prefixes) {
-		if key, ok := rw.index[indexKey{s, h}]; ok {
-			return key, i + 1
-		}
-	}
-	return key, 0
-}
-
-// locate finds the session with the longest prefix of the conversation, or names a new
-// one. The store may know a longer prefix than the sessions in memory: from a session that
-// is no longer there, or from another replica.
-func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcript.Hash) (key store.SessionKey, known bool, err error) {
-	inMemory, least := rw.lookup(from.scope, prefixes)
-	for end, size := len(prefixes), 32; end > least; size *= 8 {
-		start := max(end-size, least)
-		labels := make([]string, 0, end-start)
-		for _, h := range prefixes[start:end] {
-			labels = append(labels, from.scope.label(h))
-		}
-		found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
-		if err != nil {
-			return key, false, fmt.Errorf("find conversation: %w", err)
-		}
-		best := -1
-		for _, f := range found {
-			if i := slices.Index(labels, f.Entry.Label); i > best {
-				best, key = i, f.Key
-			}
-		}
-		if best >= 0 {
-			return key, true, nil
-		}
-		end = start
-	}
-	if least > 0 {
-		return inMemory, true, nil
-	}
-	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
-}
-
-// inMemory returns a conversation that is in memory, or nil.
-func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	e, ok := rw.sessions[key]
-	if !ok {
-		return nil
-	}
-	rw.recent.MoveToFront(e)
-	return e.Value.(*conversation)
-}
-
-// open returns the conversation from memory or opens it.
-func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
-	if c := rw.inMemory(key); c != nil {
-		return c, nil
-	}
-	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
-	if err := c.load(ctx, rw.o.Store); err != nil {
-		return nil, fmt.Errorf("open conversation: %w", err)
-	}
-	if c.mode.Recall == "" {
-		before, err := rw.before(ctx, from)
-		if err != nil {
-			return nil, err
-		}
-		c.mode = rw.o.newMode(req, before)
-	}
-	if err := rw.start(ctx, c, req, from); err != nil {
-		return nil, err
-	}
-	rw.keep(c, from.scope)
-	return c, nil
-}
-
 // start opens the conversation's session for a request's model and head.
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
@@ -226,94 +144,6 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		rw.closing.Go(func() { _ = old.Close() })
 	}
 	c.sess, c.setup = sess, setup{req.model, req.HeadHash(), from.child}
-	return nil
-}
-
-// before returns the mode of the session that the client had under the same name: what it
-// calls one conversation keeps its tools when the client has compacted it.
-func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
-	if from.hint == "" {
-		return nil, nil
-	}
-	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, from.hintLabel())
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	var m mark
-	if err := json.Unmarshal(found[0].Entry.Data, &m); err != nil || m.Recall != RecallTools {
-		return nil, nil
-	}
-	return &m.mode, nil
-}
-
-func (c caller) hintLabel() string {
-	return transcript.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
-}
-
-// keep puts a conversation into memory, and drops the least recently used one.
-func (rw *rewriter) keep(c *conversation, s scope) {
-	c.publish() // nobody else has it yet
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	if e, ok := rw.sessions[c.key]; ok { // another request was faster; both work
-		rw.drop(e)
-	}
-	rw.sessions[c.key] = rw.recent.PushFront(c)
-	bySeq := func(a, b transcript.Hash) int { return cmp.Compare(c.marks[a].seq, c.marks[b].seq) }
-	for _, h := range slices.SortedFunc(maps.Keys(c.marks), bySeq) {
-		rw.remember(c, indexKey{s, h})
-	}
-	for rw.recent.Len() > rw.o.Sessions {
-		rw.drop(rw.recent.Back())
-	}
-}
-
-// drop takes a conversation out of memory and closes its session, without waiting for
-// that. Requests that are under way can still use it. The caller holds the lock.
-func (rw *rewriter) drop(e *list.Element) {
-	old := rw.recent.Remove(e).(*conversation)
-	rw.closing.Go(func() {
-		old.mu.Lock()
-		sess := old.sess
-		old.mu.Unlock()
-		_ = sess.Close() // it only waits
-	})
-	delete(rw.sessions, old.key)
-	rw.forget(old, len(old.indexed))
-}
-
-// indexed is how many prefixes of a conversation the index holds: a client that goes back
-// further than that is found through the store.
-const indexed = 256
-
-// remember puts a prefix of a conversation into the index. The caller holds the lock.
-func (rw *rewriter) remember(c *conversation, k indexKey) {
-	if rw.index[k] == c.key {
-		return
-	}
-	rw.index[k] = c.key
-	c.indexed = append(c.indexed, k)
-	rw.forget(c, len(c.indexed)-indexed)
-}
-
-// forget takes the n oldest prefixes of a conversation out of the index.
-func (rw *rewriter) forget(c *conversation, n int) {
-	for ; n > 0; n-- {
-		if k := c.indexed[0]; rw.index[k] == c.key {
-			delete(rw.index, k)
-		}
-		c.indexed = c.indexed[1:]
-	}
-}
-
-// close closes all sessions and waits for what they do in the background.
-func (rw *rewriter) close() error {
-	rw.mu.Lock()
-	for e := rw.recent.Front(); e != nil; e = rw.recent.Front() {
-		rw.drop(e)
-	}
-	rw.mu.Unlock()
-	rw.closing.Wait()
 	return nil
 }
 
