@@ -39,7 +39,7 @@ func (r *run) ask(ctx context.Context) (model.Reply, error) {
 }
 
 // generate asks until there is an answer: again after a pause when the error may pass,
-// and once with a harder fold when the request was too long.
+// and once, folded harder, when the request was too long.
 func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, error) {
 	refused, empty, tries := 0, 0, 0
 	for {
@@ -138,7 +138,7 @@ func (r *run) wait(ctx context.Context, api *model.APIError, tries int) error {
 	}
 }
 
-// used records what the provider says the request cost.
+// used records what the request cost by the provider's report.
 func (r *run) used(ctx context.Context, u model.Usage) error {
 	if u == (model.Usage{}) {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 )
 
-// EventKind says what an observer is told.
+// EventKind says what an event is about.
 type EventKind string
 
-// The kinds of event. The names are the ones of the JSON form.
+// The kinds of event, by their names in the JSON form.
 const (
 	EventSnapshot   EventKind = "snapshot"    // the meter, before and after every decision of the session
-	EventText       EventKind = "text"        // a piece of the model's words
+	EventText       EventKind = "text"        // a piece of the model's answer
 	EventThinking   EventKind = "thinking"    // a piece of the model's reasoning
 	EventToolCall   EventKind = "tool_call"   // a tool is about to run, or was refused
 	EventToolOutput EventKind = "tool_output" // a piece of a running tool's output
@@ -27,12 +27,12 @@ const (
 	EventDone       EventKind = "done"        // the run is over
 )
 
-// Event is what observers are told. Only the fields that its kind names are set, besides
-// the first five. It is made to be written as JSON, one event a line.
+// Event is what observers get. Besides the first five fields, only those that name its
+// kind are set. It is made to be written as JSON, one event a line.
 type Event struct {
 	Kind    EventKind `json:"event"`
 	Time    time.Time `json:"time"`
-	Session string    `json:"session"`         // the session it happened in: a sub-agent has its own
+	Session string    `json:"session"`         // where it happened: a sub-agent has its own session
 	Depth   int       `json:"depth,omitempty"` // 0: the main conversation; 1: a sub-agent's
 	Turn    int       `json:"turn,omitempty"`  // number of the request in this run, counted from 1
 
@@ -78,8 +78,8 @@ func (a *Agent) spend(s Spent) Spent {
 	return a.spent
 }
 
-// tell hands an event to the observer. Tools run in parallel, so that events come from
-// several goroutines; the observer gets them one at a time.
+// tell passes an event to the observer. Tools run in parallel, so events come from several
+// goroutines; the observer gets them one at a time.
 func (a *Agent) tell(e Event) {
 	if a.o.Observe == nil {
 		return
@@ -90,12 +90,12 @@ func (a *Agent) tell(e Event) {
 	a.o.Observe(e)
 }
 
-// fromSession passes on what the session tells. It is called in the middle of the
-// session's work and must not call it.
+// fromSession passes on the session's events. It is called in the middle of the session's
+// work and must not call the session.
 func (a *Agent) fromSession(e pleat.Event) {
-	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall}
+	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err}
 	if e.Err != nil {
-		out.Err, out.Error = e.Err, e.Err.Error()
+		out.Error = e.Err.Error()
 	}
 	a.tell(out)
 	if a.inner != nil {

@@ -40,7 +40,7 @@ func header(verb, name, what, sum string) string {
 
 var headerLine = regexp.MustCompile(`^\[(read|wrote|edited) ("(?:[^"\\]|\\.)*"|[^\n]*?): (?:lines (\d+)-(\d+) of \d+|[^\n]*?); sha256 ([0-9a-f]{16})\]`)
 
-// quoteName quotes names that could be taken for something else.
+// quoteName quotes names that the header could not be read with.
 func quoteName(name string) string {
 	for _, r := range name {
 		if r < ' ' || r == '"' || r == ':' || r == ';' || r == 0x7f {
@@ -120,7 +120,7 @@ func (f *fileMemory) use(s *pleat.Session, do func(seen map[string]sighting)) {
 	do(f.seen)
 }
 
-// shown reports whether the view in force shows a result as it is, and its handle.
+// shown reports whether the view in force shows a result whole, and its handle.
 func shown(s *pleat.Session, ref transcript.BlockRef) (handle string, ok bool) {
 	for _, fold := range s.Report().Folds {
 		if fold.Start <= ref.Message && ref.Message < fold.End && (fold.Block < 0 || fold.Block == ref.Block) {

@@ -30,17 +30,17 @@ const (
 
 // Result is what a run came to.
 type Result struct {
-	Text  string `json:"text"` // the model's last words; with [StopDone], its answer
+	Text  string `json:"text"` // the model's last text; with [StopDone], its answer
 	Stop  Stop   `json:"stop"`
 	Turns int    `json:"turns"` // requests
 	Calls int    `json:"calls"` // tool calls, refused ones included
 	Spent Spent  `json:"spent"` // sub-agents included
 }
 
-// Run says something to the model and goes on until it is done or a limit is reached. If
-// an earlier run was broken off, calls without a result are answered as interrupted
-// first. A limit or a cancelled context is not an error of the run: [Result.Stop] says it,
-// and the error of a cancelled context is returned as well.
+// Run gives the model a task and runs until it is done or a limit is reached. If an
+// earlier run was broken off, calls without a result are first answered as interrupted.
+// [Result.Stop] says why the run ended. Reaching a limit is not an error; a cancelled
+// context is.
 func (a *Agent) Run(ctx context.Context, task string) (Result, error) {
 	if strings.TrimSpace(task) == "" {
 		return Result{}, errors.New("run agent: the task is empty")
@@ -48,8 +48,8 @@ func (a *Agent) Run(ctx context.Context, task string) (Result, error) {
 	return a.start(ctx, transcript.User(task).WithOrigin(transcript.OriginTyped))
 }
 
-// Resume goes on exactly where the session stopped: after a crash, a limit or a cancelled
-// run. If the model was done already, its answer is returned and nothing is asked.
+// Resume continues exactly where the session stopped: after a crash, a limit or a cancelled
+// run. If the model was done already, Resume returns its answer and asks nothing.
 func (a *Agent) Resume(ctx context.Context) (Result, error) {
 	if a.session.Len() == 0 {
 		return Result{}, fmt.Errorf("resume session %s: nothing was said in it: %w", a.o.Key, store.ErrNotFound)
@@ -89,7 +89,7 @@ type run struct {
 	cuts int // answers in a row that were cut off
 }
 
-// finish says how the run ended.
+// finish records how the run ended.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	switch {
 	case err == nil:
@@ -145,7 +145,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// limit says which limit is reached, if any.
+// limit returns which limit is reached, if any.
 func (r *run) limit() Stop {
 	l, s := r.o.Limits, r.spend(Spent{})
 	switch {
@@ -159,7 +159,7 @@ func (r *run) limit() Stop {
 	return ""
 }
 
-// closing takes an answer without calls: usually the last one.
+// closing handles an answer without calls: usually the last one.
 func (r *run) closing(ctx context.Context, reply model.Reply) error {
 	r.res.Stop = StopDone
 	switch reply.Stop {
@@ -178,8 +178,8 @@ func (r *run) closing(ctx context.Context, reply model.Reply) error {
 
 const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. Go on exactly where it stopped; if there is much left, put it into a file with the tools.\n</system-reminder>"
 
-// append records messages even if the run is being cancelled: what was said and done must
-// not be lost because somebody stopped listening.
+// append records messages even if the run is being cancelled: cancelling must not lose
+// what was said and done.
 func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
@@ -210,7 +210,7 @@ func (a *Agent) repair(ctx context.Context) error {
 	return nil
 }
 
-// interrupted tells the model of a call that started and has no result.
+// interrupted tells the model about a call that started and has no result.
 func interrupted(name string, tool *Tool, why string) string {
 	if tool != nil && tool.Effect == EffectNone {
 		return fmt.Sprintf("[interrupted] %s has no result: %s. It changes nothing: call it again if you still need it.", name, why)

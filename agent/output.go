@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -10,12 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxSpill bounds the file of an output that does not end: what comes later is counted
-// and dropped.
+// maxSpill bounds the file of an endless output: what comes later is counted and dropped.
 const maxSpill = 1 << 30
 
-// output takes a command's output in a bounded amount of memory. Up to max bytes it is
-// kept as it is; of more, the beginning and the end are kept and all goes to a file.
+// output collects a command's output in bounded memory. Up to max bytes are kept; of
+// longer output, the beginning and the end are kept and all of it goes to a file.
 type output struct {
 	max    int
 	stream func(text string)
@@ -61,7 +61,7 @@ func (o *output) open() {
 	o.head = slices.Clip(o.head[:o.max/2])
 }
 
-// show streams whole lines: a secret that is cut in two is no known shape any more.
+// show streams whole lines: redaction would miss a secret that is cut in two.
 func (o *output) show(p []byte) {
 	o.line = append(o.line, p...)
 	end := bytes.LastIndexByte(o.line, '\n') + 1
@@ -72,17 +72,17 @@ func (o *output) show(p []byte) {
 		return
 	}
 	for l := range strings.Lines(string(o.line[:end])) {
-		begins := strings.Contains(l, "-----BEGIN") && strings.Contains(l, "PRIVATE KEY")
-		o.secret = o.secret || begins
+		key := strings.Contains(l, "PRIVATE KEY")
+		begins := key && strings.Contains(l, "-----BEGIN")
 		if !o.secret || begins {
 			o.stream(l)
 		}
-		o.secret = o.secret && !(strings.Contains(l, "-----END") && strings.Contains(l, "PRIVATE KEY"))
+		o.secret = (o.secret || begins) && !(key && strings.Contains(l, "-----END"))
 	}
 	o.line = append(o.line[:0], o.line[end:]...)
 }
 
-// finish returns what is recorded of the output.
+// finish returns the output as it is recorded.
 func (o *output) finish() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,11 +97,9 @@ func (o *output) finish() string {
 	if o.file != nil {
 		where = "is in " + o.file.Name()
 		if o.size > maxSpill {
-			where = fmt.Sprintf("is in %s, up to %d bytes", o.file.Name(), maxSpill)
+			where += fmt.Sprintf(", up to %d bytes", maxSpill)
 		}
-		if err := o.file.Close(); err != nil && o.fileErr == nil {
-			o.fileErr = err
-		}
+		o.fileErr = cmp.Or(o.fileErr, o.file.Close())
 	}
 	if o.fileErr != nil {
 		where += " (" + o.fileErr.Error() + ")"

@@ -22,8 +22,8 @@ func findShell() []string {
 	return []string{"cmd", "/C"}
 }
 
-// runGroup runs a command. Cancelling ends its whole tree of processes; there are no
-// groups to find by what a command that ended has left behind.
+// runGroup runs a command. Cancelling ends its whole tree of processes; what a command
+// leaves behind when it ends cannot be found, because there are no process groups.
 func runGroup(cmd *exec.Cmd, out io.Writer) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = 2 * time.Second // for what holds the pipes open after the end

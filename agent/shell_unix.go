@@ -19,8 +19,8 @@ func findShell() []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// runGroup runs a command in a process group of its own and kills the group when the
-// command has ended or is cancelled, so that nothing it started stays behind.
+// runGroup runs a command in its own process group and kills the group when the command
+// ends or is cancelled, so that nothing it started stays behind.
 func runGroup(cmd *exec.Cmd, out io.Writer) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -39,7 +39,7 @@ func runGroup(cmd *exec.Cmd, out io.Writer) error {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(out, r) // it ends when nobody holds the other end any more, or at the deadline
+		_, _ = io.Copy(out, r) // it ends when the other end is closed, or at the deadline
 	}()
 	err = cmd.Wait()
 	_ = kill() // usually nothing is left

@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// TaskOptions are the budget of a sub-agent. It never has more than what is left of the
+// TaskOptions are the budget of a sub-agent. It never gets more than what is left of the
 // run that started it.
 type TaskOptions struct {
 	Turns  int // requests; 0: 50
@@ -58,8 +58,8 @@ func (a *Agent) delegate(ctx context.Context, call, prompt string, o TaskOptions
 	return report, err
 }
 
-// child is an agent for a task of this one: the same model, tools and rules, a session of
-// its own.
+// child makes an agent for a task of this one, with the same model, tools and rules and
+// its own session.
 func (a *Agent) child(ctx context.Context, call string, t TaskOptions) (*Agent, error) {
 	o := a.o
 	o.Key.Session += ".task-" + call

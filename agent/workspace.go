@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// Workspace is the part of the file system that file tools may touch: a folder, and
-// others that are allowed besides. Paths are resolved, symbolic links and .. included,
-// and whatever leads outside is refused. Commands are not confined by it: they are a
-// matter of permission. It is safe for concurrent use.
+// Workspace is the part of the file system that file tools may touch: a folder, and any
+// others that are allowed. Paths are resolved, symbolic links and .. included, and
+// whatever leads outside is refused. Commands are not confined by it: they need
+// permission. It is safe for concurrent use.
 type Workspace struct {
 	mu sync.Mutex // one change to a file at a time
 
@@ -31,7 +31,7 @@ type root struct {
 	real string // with symbolic links resolved
 }
 
-// ErrOutside says that a path leads out of the workspace.
+// ErrOutside means that a path leads out of the workspace.
 var ErrOutside = errors.New("outside of the workspace")
 
 // OpenWorkspace opens the workspace in a folder. Files in the other folders may be
@@ -61,8 +61,7 @@ func openRoot(dir string) (root, error) {
 	return root{r, abs, real}, err
 }
 
-// Close lets go of the folders. Outputs that were spilled into a temporary folder are
-// deleted.
+// Close closes the folders. It deletes outputs that were spilled into a temporary folder.
 func (w *Workspace) Close() error {
 	w.rootsMu.Lock()
 	defer w.rootsMu.Unlock()
@@ -115,7 +114,7 @@ type file struct {
 	name string // for people and for rules: relative in the workspace, else absolute; with slashes
 }
 
-// resolve finds out which file a path means and refuses what is not in the workspace.
+// resolve returns the file that a path means and refuses what is not in the workspace.
 func (w *Workspace) resolve(path string) (file, error) {
 	if path == "" {
 		return file{}, errors.New("a path is needed")
@@ -182,7 +181,7 @@ func (w *Workspace) find(abs string) (file, bool) {
 	return file{}, false
 }
 
-// evalExisting resolves the symbolic links of a path of which the end need not exist.
+// evalExisting resolves the symbolic links of a path whose end need not exist.
 func evalExisting(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -205,8 +204,7 @@ func evalExisting(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// maxFile is the size of the largest file that is read: larger ones are read by other
-// means.
+// maxFile is the size of the largest file that is read.
 const maxFile = 64 << 20
 
 // read reads a regular file that is not too large.
