@@ -1,11 +1,11 @@
-// Package rehearsal is a model without a network, for trying the agent out: a small
-// program that plays one investigation in a workspace of its own. The tools it calls
-// really run, and the window is so small that folding, a digest and an unfold happen
-// before your eyes. It is no language model, and says so.
+// Package rehearsal is a model without a network, for trying out the agent: a small
+// program that plays one investigation in its own workspace. The tools it calls really
+// run, and the window is so small that you can watch folding, a digest and an unfold. It
+// is not a language model, and says so.
 //
 // It keeps nothing between two requests. What it does next, and every fact in its answer,
-// it reads off the messages that it is sent, as a model has to: what was folded away it
-// has to get back by the recall tools.
+// it reads from the messages that it is sent, as a model has to: it has to get back what
+// was folded away with the recall tools.
 //
 //	err := rehearsal.Prepare(dir)
 //	w, err := agent.OpenWorkspace(dir)
@@ -42,33 +42,34 @@ type Model struct {
 	Pace time.Duration
 }
 
-// Row is the row of the rehearsal in a table of models: a window of 8,000 tokens, no price.
+// Row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
 func Row() model.Model {
 	return model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
 }
 
-// Budget is its budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
+// Budget is the rehearsal's budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
 func Budget() fold.Budget {
 	return fold.Budget{Window: 8_000, Output: fold.Tokens(1_000), Yellow: fold.Share(0.60), Red: fold.Share(0.80)}
 }
 
-// Task is what it can do.
+// Task is the one task that the rehearsal can do.
 const Task = "The shop's checkout was down last night. Read README.md first, then what it names, and look at the machine you are on. " +
 	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, how many orders were lost and what that costs. " +
 	"Quote the refund rule of the runbook word for word. Never restart a service."
 
-// Rules allow what it does: harmless commands, and notes in its workspace.
+// Rules allow what the rehearsal does: harmless commands, and notes in its workspace.
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
 		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "write_file(*.md)",
 	}}
 }
 
-// Options set an agent up to play the rehearsal in a workspace that [Prepare] has filled. Store, key, observer and pace are the caller's to choose.
+// Options set up an agent that plays the rehearsal in a workspace that [Prepare] has
+// filled. The caller chooses store, key, observer and pace.
 func Options(w *agent.Workspace) agent.Options {
-	r := new(Model)
+	m := new(Model)
 	return agent.Options{
-		Generator: r,
+		Generator: m,
 		Request: model.Request{
 			Model:  "rehearsal",
 			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
@@ -76,7 +77,7 @@ func Options(w *agent.Workspace) agent.Options {
 		Session: pleat.Options{
 			Model: Row(), Budget: Budget(),
 			// It writes its digests itself, and not in the background: each run is the same.
-			Digest: digest.Options{Generator: r, NoBackground: true},
+			Digest: digest.Options{Generator: m, NoBackground: true},
 		},
 		Tools:  agent.StandardTools(w, agent.ToolOptions{}),
 		Permit: Rules().Permit(nil),
@@ -88,29 +89,28 @@ func Options(w *agent.Workspace) agent.Options {
 //go:embed script.txt shop
 var files embed.FS
 
-// Prepare fills a folder with what the rehearsal investigates: a made-up shop
-// with notes, logs and figures. Files that are there already are replaced.
+// Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,
+// logs and figures. It replaces files that are there already.
 func Prepare(dir string) error {
 	shop, _ := fs.Sub(files, "shop") // it exists
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("prepare rehearsal: %w", err)
+	if err == nil {
+		defer root.Close()
+		err = fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return errors.Join(err, root.MkdirAll(name, 0o755))
+			}
+			data, err := fs.ReadFile(shop, name)
+			return errors.Join(err, root.WriteFile(name, data, 0o644))
+		})
 	}
-	defer root.Close()
-	err = fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return errors.Join(err, root.MkdirAll(name, 0o755))
-		}
-		data, err := fs.ReadFile(shop, name)
-		return errors.Join(err, root.WriteFile(name, data, 0o644))
-	})
 	if err != nil {
 		return fmt.Errorf("prepare rehearsal: %w", err)
 	}
 	return nil
 }
 
-// Generate implements [pleat.Generator].
+// Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := look(req)
 	section, step, try := "digest", 0, 0
@@ -151,11 +151,9 @@ func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta))
 		}
 		sink(model.Delta{Kind: transcript.KindText, Text: word})
 		if r.Pace > 0 {
-			t := time.NewTimer(r.Pace)
 			select {
-			case <-t.C:
+			case <-time.After(r.Pace):
 			case <-ctx.Done():
-				t.Stop()
 				return ctx.Err()
 			}
 		}
@@ -163,7 +161,7 @@ func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta))
 	return nil
 }
 
-// recallTools give back what is in the session.
+// recallTools return what is in the session.
 var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedger}
 
 // scene is what one request shows.

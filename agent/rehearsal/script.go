@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,8 +14,8 @@ import (
 )
 
 // script is what the rehearsal says, by sections, and how it finds facts in what it is
-// shown. A model writes down what it found out in its own words, which is what a digest
-// keeps; the rehearsal does the same.
+// shown. A model notes what it found out in its own words, which is what a digest keeps;
+// the rehearsal does the same.
 type script struct {
 	sections *template.Template
 	facts    map[string]*regexp.Regexp
@@ -55,15 +56,9 @@ var theScript = sync.OnceValue(func() *script {
 	return s
 })
 
-// todoStatus is the status of an item of the list while one of them is in progress.
+// todoStatus is the status of an item of the list while item at is in progress.
 func todoStatus(at, item int) string {
-	switch {
-	case item < at:
-		return "completed"
-	case item == at:
-		return "in_progress"
-	}
-	return "pending"
+	return []string{"completed", "in_progress", "pending"}[1+cmp.Compare(item, at)]
 }
 
 func minutes(clock string) int {
@@ -77,7 +72,7 @@ func number(s string) int {
 	return n
 }
 
-// Render is what a section says.
+// Render returns the text of a section.
 func (s *scene) Render(section string) (string, error) {
 	var b strings.Builder
 	if err := theScript().sections.ExecuteTemplate(&b, section, s); err != nil {
@@ -86,7 +81,7 @@ func (s *scene) Render(section string) (string, error) {
 	return b.String(), nil
 }
 
-// play says what a section says, and makes its calls: the calls of a step.
+// play returns the text of a section and the calls of its step.
 func (s *scene) play(section string, step, try int) (string, []transcript.ToolCall, error) {
 	text, err := s.Render(section)
 	if err != nil {
@@ -102,8 +97,8 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 	return strings.TrimSpace(said), calls, nil
 }
 
-// next decides what to do: the next step of the investigation, or getting something back
-// that was folded away, or the end.
+// next decides what to do: take the next step of the investigation, get back something
+// that was folded away, or end.
 func (s *scene) next() (section string, step, try int) {
 	if s.step < 17 {
 		return strconv.Itoa(s.step + 1), s.step + 1, 0
@@ -157,7 +152,7 @@ func (s *scene) All(fact string) [][]string {
 // Rule is the refund rule, if it was recalled.
 func (s *scene) Rule() []string { return newest(s.recalled, "rule") }
 
-// Deployed is the line of the deploy that the errors began with.
+// Deployed returns the line of the deploy that the errors began with.
 func (s *scene) Deployed() []string {
 	if o := s.Find("outage"); o != nil {
 		for _, m := range s.All("deploy line") {
@@ -169,9 +164,8 @@ func (s *scene) Deployed() []string {
 	return nil
 }
 
-// Minutes are the lines of the minutes of the outage.
-func (s *scene) Minutes() [][]string {
-	var list [][]string
+// Minutes returns the lines of the minutes of the outage.
+func (s *scene) Minutes() (list [][]string) {
 	if o := s.Find("outage"); o != nil {
 		for _, m := range s.All("order line") {
 			if m[1] >= o[1] && m[1] <= o[2] {
@@ -182,16 +176,15 @@ func (s *scene) Minutes() [][]string {
 	return list
 }
 
-// Lost is the number of orders that were lost in them.
-func (s *scene) Lost() int {
-	n := 0
+// Lost returns how many orders were lost in them.
+func (s *scene) Lost() (n int) {
 	for _, m := range s.Minutes() {
 		n += number(m[2]) - number(m[3])
 	}
 	return n
 }
 
-// Missing are queries for the facts that the answer needs and that are not shown.
+// Missing returns queries for the facts that the answer needs and that are not shown.
 func (s *scene) Missing() []string {
 	var queries []string
 	for _, f := range []struct{ fact, query string }{
@@ -207,13 +200,13 @@ func (s *scene) Missing() []string {
 	return queries
 }
 
-// Found are the facts of these names that are shown.
-func (s *scene) Found(facts ...string) []string {
-	shown, out := strings.Join(s.texts, "\n"), []string(nil)
+// Found returns the facts of these names that are shown.
+func (s *scene) Found(facts ...string) (found []string) {
+	shown := strings.Join(s.texts, "\n")
 	for _, f := range facts {
 		if m := theScript().facts[f].FindString(shown); m != "" {
-			out = append(out, m)
+			found = append(found, m)
 		}
 	}
-	return out
+	return found
 }

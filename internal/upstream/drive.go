@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,11 +13,11 @@ import (
 )
 
 // Client is a real program that talks to model servers, as it comes from the npm
-// registry. The file clients.txt lists the packages with the versions that were tried; their
-// install scripts are not needed.
+// registry. The file clients.txt lists the packages with the versions that were tried;
+// their install scripts are not needed.
 type Client struct {
 	Name string
-	// Setup prepares a home folder for talking to the server at base and returns the
+	// setup prepares a home folder for talking to the server at base and returns the
 	// command that runs a prompt, and what it needs in its environment.
 	setup func(o Drive) (argv, env []string, err error)
 }
@@ -45,19 +46,16 @@ var Clients = []Client{
 
 // Installed reports whether the client's program is in the folder.
 func (c Client) Installed(dir string) bool {
-	argv, _, err := c.setup(Drive{Dir: dir})
-	if err != nil {
-		return false
+	program := c.Program(dir)
+	if filepath.IsAbs(program) {
+		_, err := os.Stat(program)
+		return err == nil
 	}
-	if filepath.IsAbs(argv[0]) {
-		_, err = os.Stat(argv[0])
-	} else {
-		_, err = exec.LookPath(argv[0])
-	}
+	_, err := exec.LookPath(program)
 	return err == nil
 }
 
-// Program is the client's program in the folder.
+// Program is where the client's program is in the folder, if it is [Client.Installed].
 func (c Client) Program(dir string) string {
 	argv, _, err := c.setup(Drive{Dir: dir})
 	if err != nil {
@@ -70,11 +68,9 @@ func (c Client) Program(dir string) string {
 // environment but PATH, and returns what it printed.
 func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 	work := filepath.Join(o.Home, "work")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return "", fmt.Errorf("drive %s: %w", c.Name, err)
-	}
-	argv, env, err := c.setup(o)
-	if err != nil {
+	err := os.MkdirAll(work, 0o700)
+	argv, env, serr := c.setup(o)
+	if err := errors.Join(err, serr); err != nil {
 		return "", fmt.Errorf("drive %s: %w", c.Name, err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

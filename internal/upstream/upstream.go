@@ -1,20 +1,22 @@
-// Package upstream is a model server on loopback that follows a script, for driving real
-// clients: it speaks the Messages, Chat Completions and Responses wires, streaming or
+// Package upstream is a model server on loopback that follows a script, for tests with
+// real clients: it speaks the Messages, Chat Completions and Responses wires, streaming or
 // not, asks the client to run shell commands with the client's own tool, and checks
 // every request it gets.
 //
-// It keeps no state between requests of a conversation: every command prints which step
-// it is, and the highest step in a request says which comes next. So it works through
+// It remembers nothing between the requests of a conversation: every command prints which
+// step it is, and the highest step in a request says which comes next. So it works through
 // any proxy, with resumed clients and with the clients' own compactions.
 package upstream
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -68,13 +70,7 @@ type Server struct {
 
 // New makes a server.
 func New(o Options) *Server {
-	if o.Calls == 0 {
-		o.Calls = 3
-	}
-	if o.Bytes == 0 {
-		o.Bytes = 200
-	}
-	o.Parallel = max(o.Parallel, 1)
+	o.Calls, o.Bytes, o.Parallel = cmp.Or(o.Calls, 3), cmp.Or(o.Bytes, 200), max(o.Parallel, 1)
 	return &Server{o: o}
 }
 
@@ -143,7 +139,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	}
 	fail := s.failure(req)
 	if fail != "" && fail != "stream" {
-		x.Status = int(fail[0]-'0')*100 + int(fail[1]-'0')*10 + int(fail[2]-'0')
+		x.Status, _ = strconv.Atoi(fail)
 	}
 	s.mu.Lock()
 	s.log = append(s.log, x)
@@ -156,7 +152,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	case fail == "stream" && req.stream:
 		on.breakOff(streamTo(w), a, s.tooLong(on, req))
 	case fail != "" && fail != "stream":
-		kind, text := s.words(on, fail, req)
+		kind, text := s.refusal(on, fail, req)
 		reply(w, x.Status, on.failure(kind, text))
 	case req.stream:
 		on.stream(streamTo(w), a, req)
@@ -166,7 +162,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	return nil
 }
 
-// failure says how this request fails; empty: it does not.
+// failure returns how this request fails; empty: it does not.
 func (s *Server) failure(req *request) string {
 	if s.o.Limit > 0 && req.tokens > s.o.Limit {
 		return "400"
@@ -181,17 +177,15 @@ func (s *Server) failure(req *request) string {
 }
 
 func (s *Server) tooLong(on *wire, req *request) string {
-	limit := s.o.Limit
-	if limit == 0 {
-		limit = req.tokens * 9 / 10
-	}
+	limit := cmp.Or(s.o.Limit, req.tokens*9/10)
 	if on == &messages {
 		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum", req.tokens, limit)
 	}
 	return fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", limit, req.tokens)
 }
 
-func (s *Server) words(on *wire, fail string, req *request) (kind, text string) {
+// refusal is how the provider says that a request failed.
+func (s *Server) refusal(on *wire, fail string, req *request) (kind, text string) {
 	switch fail {
 	case "413":
 		return "request_too_large", "Request exceeds the maximum size"

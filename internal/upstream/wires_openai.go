@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pleat-dev/pleat/model"
@@ -128,11 +129,7 @@ func streamResponse(s *stream, a answer, _ *request) {
 	send("response.created", object{"response": begun})
 	send("response.in_progress", object{"response": begun})
 	for i, item := range responseItems(a) {
-		bare := object{}
-		for k, v := range item {
-			bare[k] = v
-		}
-		id := item["id"]
+		bare, id := maps.Clone(item), item["id"]
 		switch item["type"] {
 		case "message":
 			bare["status"], bare["content"] = "in_progress", []object{}
@@ -143,18 +140,16 @@ func streamResponse(s *stream, a answer, _ *request) {
 			send("response.output_text.delta", merge(at, object{"delta": a.text}))
 			send("response.output_text.done", merge(at, object{"text": a.text}))
 			send("response.content_part.done", merge(at, object{"part": object{"type": "output_text", "text": a.text, "annotations": []object{}}}))
-		case "function_call":
-			bare["status"], bare["arguments"] = "in_progress", ""
+		case "function_call", "custom_tool_call":
+			kind, member := "response.function_call_arguments", "arguments"
+			if item["type"] == "custom_tool_call" {
+				kind, member = "response.custom_tool_call_input", "input"
+			}
+			bare["status"], bare[member] = "in_progress", ""
 			at := object{"item_id": id, "output_index": i}
 			send("response.output_item.added", object{"output_index": i, "item": bare})
-			send("response.function_call_arguments.delta", merge(at, object{"delta": item["arguments"]}))
-			send("response.function_call_arguments.done", merge(at, object{"arguments": item["arguments"]}))
-		case "custom_tool_call":
-			bare["status"], bare["input"] = "in_progress", ""
-			at := object{"item_id": id, "output_index": i}
-			send("response.output_item.added", object{"output_index": i, "item": bare})
-			send("response.custom_tool_call_input.delta", merge(at, object{"delta": item["input"]}))
-			send("response.custom_tool_call_input.done", merge(at, object{"input": item["input"]}))
+			send(kind+".delta", merge(at, object{"delta": item[member]}))
+			send(kind+".done", merge(at, object{member: item[member]}))
 		default:
 			send("response.output_item.added", object{"output_index": i, "item": bare})
 		}
@@ -164,13 +159,8 @@ func streamResponse(s *stream, a answer, _ *request) {
 }
 
 func merge(a, b object) object {
-	out := object{}
-	for k, v := range a {
-		out[k] = v
-	}
-	for k, v := range b {
-		out[k] = v
-	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
 	return out
 }
 
