@@ -46,7 +46,6 @@ type conversation struct {
 type setup struct {
 	model string
 	head  transcript.Hash
-	child bool
 }
 
 // mode is how a session gets folded content back, fixed with its first request.
@@ -67,6 +66,11 @@ type mark struct {
 	Reply   *reply  `json:"reply,omitempty"`
 
 	seq uint64
+}
+
+func (m mark) encode() []byte {
+	data, _ := json.Marshal(m) // strings and numbers cannot fail
+	return data
 }
 
 // alias says that some messages of the client stand for others in the transcript: an
@@ -139,6 +143,19 @@ func (c *conversation) load(ctx context.Context, st store.Store) error {
 		m.seq, c.seen = e.Seq, e.Seq
 		c.take(m, e.Time)
 	}
+	return nil
+}
+
+// record stores a mark, after the messages that are new, and adds it.
+func (c *conversation) record(ctx context.Context, label string, m *mark, at time.Time, news ...transcript.Message) error {
+	last := c.sess.Last()
+	seq, err := c.sess.Mark(ctx, label, m.encode(), news...)
+	if err != nil {
+		return err
+	}
+	m.seq = seq
+	c.wrote(last)
+	c.take(*m, at)
 	return nil
 }
 

@@ -160,7 +160,7 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) err
 		v.DropThinking = true
 		return rw.write(ctx, t, v)
 	}
-	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
+	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
@@ -104,27 +105,11 @@ func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msg
 func (rw *rewriter) again(ctx context.Context, t *turn) error {
 	t.conv.mu.Lock()
 	defer t.conv.unlock()
-	v, err := rw.viewAgain(ctx, t, func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
+	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
 	if err != nil {
 		return err
 	}
 	return rw.write(ctx, t, v)
-}
-
-// viewAgain makes another view for a turn. The caller has the conversation's lock.
-func (rw *rewriter) viewAgain(ctx context.Context, t *turn, view func(*pleat.Session) (transcript.View, error)) (transcript.View, error) {
-	c := t.conv
-	before := c.sess.Snapshot().Epoch
-	v, err := view(c.sess)
-	if err != nil {
-		return v, err
-	}
-	if c.sess.Len() != t.at {
-		return v, errMoved
-	}
-	t.meter = c.sess.Snapshot()
-	t.epochs += t.meter.Epoch - before
-	return v, c.writeFiles(ctx, rw.o.RecallDir)
 }
 
 // settle records what the provider reported and, where there were hidden rounds, the whole
@@ -162,7 +147,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 			said = append(said, r.Messages...)
 		}
 		said = append(said, last.Messages...)
-		if err := c.replyMark(ctx, reply{From: from, To: t.at, Said: saidHash(said, c.mode.own)}); err != nil {
+		if err := c.record(ctx, "", &mark{mode: c.mode, Reply: &reply{from, t.at, saidHash(said, c.mode.own)}}, time.Time{}); err != nil {
 			return err
 		}
 	}

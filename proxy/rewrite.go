@@ -3,7 +3,6 @@ package proxy
 import (
 	"container/list"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,7 +121,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
 	o := &pleat.Options{
-		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: append(slices.Clone(req.tools), c.mode.tools(req)...), Child: from.child,
+		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: slices.Concat(req.tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
 		Memory: 4 << 20, // the client sends everything again anyway
@@ -143,7 +142,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if old := c.sess; old != nil { // the client has changed the model
 		rw.closing.Go(func() { _ = old.Close() })
 	}
-	c.sess, c.setup = sess, setup{req.model, req.HeadHash(), from.child}
+	c.sess, c.setup = sess, setup{req.model, req.HeadHash()}
 	return nil
 }
 
@@ -175,26 +174,35 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		}
 		c.publish() // making the view may take a model's time
 	}
-	epochs := c.sess.Snapshot().Epoch
-	v, err := c.sess.View(ctx, pleat.Turn{Idle: idle})
+	t.at = t.mark.At
+	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{Idle: idle}) })
+	if errors.Is(err, errMoved) {
+		err = store.ErrConflict // somebody wrote while the epoch was made
+	}
+	if err == nil && t.epochs > 0 {
+		c.wroteOne()
+		err = rw.mark(ctx, c, t) // the same prefix, with what is in force now
+	}
 	if err != nil {
 		return nil, p, err
 	}
-	t.at, t.meter = c.sess.Len(), c.sess.Snapshot()
-	if t.at != t.mark.At {
-		return nil, p, store.ErrConflict // somebody wrote while the epoch was made
-	}
-	if t.epochs = t.meter.Epoch - epochs; t.epochs > 0 {
-		c.wroteOne()
-		if err := rw.mark(ctx, c, t); err != nil { // the same prefix, with what is in force now
-			return nil, p, err
-		}
-	}
 	t.client = c.client[:t.at:t.at]
-	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
-		return nil, p, err
-	}
 	return t, p, rw.write(ctx, t, v)
+}
+
+// view lets the session make a view for the turn. The caller holds the conversation's lock.
+func (t *turn) view(make func(*pleat.Session) (transcript.View, error)) (transcript.View, error) {
+	s := t.conv.sess
+	before := s.Snapshot().Epoch
+	v, err := make(s)
+	if err == nil && s.Len() != t.at {
+		err = errMoved
+	}
+	if err == nil {
+		t.meter = s.Snapshot()
+		t.epochs += t.meter.Epoch - before
+	}
+	return v, err
 }
 
 // catchUp takes in what other replicas wrote, and what the request changed beside its
@@ -209,7 +217,7 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 		return err
 	}
 	if head := req.HeadHash(); c.setup.head != head {
-		c.sess.SetHead(req.system, append(slices.Clone(req.tools), c.mode.tools(req)...))
+		c.sess.SetHead(req.system, slices.Concat(req.tools, c.mode.tools(req)))
 		c.setup.head = head
 	}
 	return nil
@@ -218,17 +226,10 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 // mark records that the request's messages are in the session, with the folds in force,
 // after appending those that are new.
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
-	prefix := t.prefixes[len(t.prefixes)-1]
-	data, err := json.Marshal(t.mark)
-	if err != nil {
-		return fmt.Errorf("encode mark: %w", err)
-	}
-	first, last := len(c.marks) == 0, c.sess.Last()
-	if t.mark.seq, err = c.sess.Mark(ctx, t.from.scope.label(prefix), data, news...); err != nil {
+	prefix, first := t.prefixes[len(t.prefixes)-1], len(c.marks) == 0
+	if err := c.record(ctx, t.from.scope.label(prefix), &t.mark, rw.o.Now(), news...); err != nil {
 		return err
 	}
-	c.wrote(last)
-	c.take(t.mark, rw.o.Now())
 	rw.mu.Lock()
 	if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
 		rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
@@ -237,7 +238,8 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	if t.from.hint == "" || !first {
 		return nil
 	}
-	if _, err := c.sess.Mark(ctx, t.from.hintLabel(), data); err != nil && !errors.Is(err, store.ErrConflict) {
+	_, err := c.sess.Mark(ctx, t.from.hintLabel(), t.mark.encode())
+	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}
 	c.wroteOne()
@@ -247,6 +249,9 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 // write makes the bytes that go out.
 func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error {
 	t.folded = !v.IsWhole(t.at)
+	if err := t.conv.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return err
+	}
 	if rw.o.ObserveOnly {
 		t.out = t.req.body
 		return nil
@@ -282,20 +287,4 @@ func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *requ
 		return store.SessionKey{}, err
 	}
 	return key, nil
-}
-
-// replyMark records an answer with hidden rounds, so that it is known when it comes back.
-func (c *conversation) replyMark(ctx context.Context, r reply) error {
-	data, err := json.Marshal(mark{mode: c.mode, Reply: &r})
-	if err != nil {
-		return fmt.Errorf("encode mark: %w", err)
-	}
-	last := c.sess.Last()
-	seq, err := c.sess.Mark(ctx, "", data)
-	if err != nil {
-		return err
-	}
-	c.wrote(last)
-	c.take(mark{mode: c.mode, Reply: &r, seq: seq}, time.Time{})
-	return nil
 }
