@@ -55,7 +55,7 @@ type Options struct {
 	// Hooks take part in tool calls.
 	Hooks Hooks
 	// Observe gets everything that happens, one event at a time. It must not call the
-	// agent. Nil: nobody.
+	// agent.
 	Observe func(Event)
 	// Redact is applied to all tool output before it is recorded or shown; nil:
 	// [RedactSecrets]. [KeepSecrets] switches it off.
@@ -82,7 +82,7 @@ type Hooks struct {
 	AfterTool func(ctx context.Context, c Call, r CallResult) (Verdict, error)
 }
 
-// Verdict is a hook's answer. The zero value lets things go on.
+// Verdict is a hook's answer. The zero value changes nothing.
 type Verdict struct {
 	Deny   bool     // do not run the tool
 	Reason string   // shown to the model

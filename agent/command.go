@@ -65,7 +65,7 @@ func commandParts(line string) (parts []string, ok bool) {
 }
 
 // simple reports whether a part is a command and its arguments: assignments before it
-// change what it does, and words of the shell's language are no commands.
+// change what it does, and keywords of the shell are not commands.
 func simple(part string) bool {
 	word, _, _ := strings.Cut(part, " ")
 	if word == "" || strings.ContainsAny(word, "=\t'\"") {

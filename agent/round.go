@@ -168,7 +168,7 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 	return nil
 }
 
-// runTool runs a tool. A tool that panics has failed; the run goes on.
+// runTool runs a tool. A tool that panics has failed; the run continues.
 func runTool(ctx context.Context, tool *Tool, call Call) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

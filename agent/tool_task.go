@@ -42,7 +42,7 @@ func taskTool(o TaskOptions) Tool {
 	})
 }
 
-// delegate runs a sub-agent in a session of its own.
+// delegate runs a sub-agent in its own session and returns its report.
 func (a *Agent) delegate(ctx context.Context, call, prompt string, o TaskOptions) (string, error) {
 	child, err := a.child(ctx, call, o)
 	if err != nil {

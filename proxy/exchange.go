@@ -62,7 +62,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// cause says it when an error came because the upstream was silent for too long.
+// cause returns errIdle for an error that came from the upstream's silence.
 func (x *exchange) cause(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
 		return cause
@@ -128,7 +128,7 @@ func answered(req *request) bool {
 	return slices.ContainsFunc(req.messages, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
 }
 
-// pass sends the request as it came and the reply as it comes.
+// pass sends the request unchanged and passes the reply on as it comes.
 func (x *exchange) pass() (*http.Response, error) {
 	out := x.in.Clone(x.ctx)
 	setRequestBody(out, x.raw)
@@ -175,7 +175,7 @@ func setRequestBody(r *http.Request, body []byte) {
 	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
 }
 
-// addBeta adds a value to the anthropic-beta header, where it is not among them yet.
+// addBeta adds a value to the anthropic-beta header, unless it is there already.
 func addBeta(h http.Header, value string) {
 	for v := range strings.SplitSeq(strings.Join(h.Values("Anthropic-Beta"), ","), ",") {
 		if strings.TrimSpace(v) == value {
@@ -298,7 +298,7 @@ func (x *exchange) first(n int) {
 	}
 }
 
-// refuse answers in the provider's place.
+// refuse answers instead of the provider.
 func (x *exchange) refuse(status int, body []byte) *http.Response {
 	x.report.Status = status
 	x.finish(nil)

@@ -31,7 +31,7 @@ func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.
 }
 
 // hide answers the calls of an answer to our tools and adds both to the session. If the
-// answer called no other tools it is not over: the turn is written anew, and again says
+// answer called no other tools it is not over: the turn is rewritten, and again reports
 // that it should be sent.
 func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err error) {
 	rw, t := x.rw, x.turn
@@ -64,8 +64,8 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 	return x.hidden <= rw.o.Rounds+2, rw.again(ctx, t)
 }
 
-// appendHidden adds messages that the client does not see to the turn's session. If the
-// session went on without us, to a fork of it.
+// appendHidden adds messages that the client does not see to the turn's session, or to a
+// fork of it if others have written to the session meanwhile.
 func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msgs []transcript.Message) error {
 	for range 10 {
 		c := t.conv

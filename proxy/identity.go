@@ -102,8 +102,8 @@ func (r *request) leading() int {
 }
 
 // memo remembers the hashes of messages by their bytes: clients resend everything with
-// every request, and a hash for tables is many times faster than one for proofs. The
-// seeds are secret, so that nobody can make two messages look alike.
+// every request, and maphash is many times faster than SHA-256. The seeds are secret, so
+// that nobody can make two messages look alike.
 type memo struct {
 	one, two maphash.Seed
 

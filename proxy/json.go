@@ -7,12 +7,12 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
-// get returns the value at a path of member names (strings) and places in arrays (ints),
-// nil if there is none or it is null.
+// get returns the value at a path of member names (strings) and array indexes (ints), nil
+// if there is none or it is null.
 func get(data []byte, path ...any) []byte { return jsonspan.Value(data).Get(path...) }
 
-// set returns data with another value at a path. A member that is not there is added at
-// the end of its object; all else that is not there is left alone.
+// set returns data with another value at a path. A missing member is added at the end of
+// its object; if anything else is missing, data is returned unchanged.
 func set(data, value []byte, path ...any) []byte {
 	if span, ok := jsonspan.Value(data).Find(path...); ok {
 		return splice(data, span, value)

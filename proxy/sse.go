@@ -7,18 +7,17 @@ import (
 )
 
 // splitter cuts a stream into events, each with all its bytes, the empty line that ends
-// it included: what is not hidden passes on as it came.
+// it included: what is not hidden is passed on unchanged.
 type splitter struct {
 	limit int // of an event in bytes; 0: none
 	buf   []byte
 	scan  int // of buf, looked at already
 }
 
-// errEventTooLarge: an event of a stream is larger than Options.MaxEvent.
 var errEventTooLarge = errors.New("an event of the upstream's stream is too large")
 
-// feed takes the next bytes and hands out the events that they complete. What it hands
-// out is valid until the next call. An event above the limit is an error.
+// feed takes the next bytes and calls event for each event that they complete. The slices
+// are valid until the next call. An event above the limit is an error.
 func (s *splitter) feed(b []byte, event func(raw, data []byte)) error {
 	s.buf = append(s.buf, b...)
 	start := 0
@@ -41,14 +40,14 @@ func (s *splitter) feed(b []byte, event func(raw, data []byte)) error {
 	return nil
 }
 
-// rest is what was cut off by the stream's end.
+// rest returns what the end of the stream cut off.
 func (s *splitter) rest() []byte {
 	rest := s.buf
 	s.buf, s.scan = nil, 0
 	return rest
 }
 
-// eventEnd is the length of the first event, -1 if its end has not come yet.
+// eventEnd returns the length of the first event, -1 if its end has not come yet.
 func eventEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		switch b[i] {
@@ -82,7 +81,7 @@ func dataOf(raw []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// withData writes an event again with other data.
+// withData returns an event with other data.
 func withData(raw, data []byte) []byte {
 	var out []byte
 	if line, ok := bytes.CutPrefix(raw, []byte("event:")); ok {
@@ -92,7 +91,7 @@ func withData(raw, data []byte) []byte {
 	return append(out, newEvent("", data)...)
 }
 
-// rewritten is an event with changed data, or as it came if nothing was changed.
+// rewritten is an event with changed data, or the same event if nothing was changed.
 func rewritten(raw, data, changed []byte) []byte {
 	if same(data, changed) {
 		return raw

@@ -52,7 +52,7 @@ func (x *exchange) own() func(name string) bool {
 	return x.turn.conv.mode.own
 }
 
-// Read gives the client what there is.
+// Read returns what there is for the client, and waits if there is nothing.
 func (s *stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,13 +165,13 @@ func (s *stream) record() {
 	}
 }
 
-// cutOff ends a stream that cannot go on, so that the client sees that it is incomplete.
+// cutOff ends a stream with an error, so that the client sees that it is incomplete.
 func (s *stream) cutOff(err error) {
 	s.ended, s.err = true, fmt.Errorf("reply broke off: %w", err)
 	s.x.rw.o.Logger.Warn("a reply broke off", "err", err)
 }
 
-// send sends the turn again beside the client's waiting.
+// send sends the turn again while the client waits.
 func (s *stream) send() {
 	s.from.Close()
 	s.from = http.NoBody
@@ -182,7 +182,7 @@ func (s *stream) send() {
 	}(s.next)
 }
 
-// resume goes on with the answer to another request.
+// resume continues the stream with the answer to another request.
 func (s *stream) resume(got sent) {
 	if got.err != nil {
 		s.cutOff(got.err)

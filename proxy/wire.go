@@ -61,7 +61,7 @@ type request struct {
 }
 
 // route returns the wire of a request by the end of its path, and whether the request only
-// counts tokens. Nil: none, it is passed on as it is.
+// counts tokens. Nil: none, the request is passed on unchanged.
 func route(r *http.Request) (on *protocol, counts bool) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	if r.Method != http.MethodPost {
@@ -117,8 +117,8 @@ func textOf(blocks []transcript.Block) string {
 	return transcript.NewMessage(transcript.RoleSystem, blocks...).Text()
 }
 
-// edited applies edits to a message that is not in the request's body: as the splice
-// would, had it been there.
+// edited applies edits to a message that is not in the request's body, as the splice
+// does to those that are.
 func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (transcript.Message, error) {
 	if len(edits) == 0 {
 		return m, nil

@@ -41,7 +41,7 @@ type Options struct {
 	Model model.Model // whose rules requests are checked by
 }
 
-// showsFold finds a page, or a stub in the place of a result.
+// showsFold finds a page or a stub.
 var showsFold = regexp.MustCompile(`\[(?:pleat|folded): `)
 
 // Exchange is one request as the server saw it.
