@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -153,6 +154,7 @@ func (o *Options) check() error {
 }
 
 func (o *Options) fill() {
+	o.fillWire()
 	if o.Policy.IsZero() {
 		o.Policy = policy.Default()
 	}
@@ -177,6 +179,20 @@ func (o *Options) fill() {
 	}
 	o.Digest.Fill(o.Policy.Asks().Breaker, o.Model)
 	o.fillBudget()
+}
+
+func (o *Options) fillWire() {
+	if o.Model.ID == "" && o.Model.Window == 0 {
+		o.Model = o.Wire.Model
+	}
+	if o.Check == nil {
+		o.Check = o.Wire.Check
+	}
+	if o.Wire.Codec != nil && o.Codecs[o.Wire.Format] == nil {
+		codecs := map[transcript.Format]transcript.Codec{o.Wire.Format: o.Wire.Codec}
+		maps.Copy(codecs, o.Codecs)
+		o.Codecs = codecs
+	}
 }
 
 func (o *Options) fillBudget() {

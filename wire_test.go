@@ -1,0 +1,36 @@
+package pleat_test
+
+import (
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+)
+
+// TestWireOption stores a message as it came off the wire and reads it back with the codec
+// that the wire brought along.
+func TestWireOption(t *testing.T) {
+	m := model.Model{ID: "m", Window: 50_000}
+	o := &pleat.Options{Wire: anthropic.Messages(m)}
+	st := store.NewMemory()
+	s := open(t, st, o)
+	const raw = `{"role":"user", "content":"Go."}`
+	msg, err := anthropic.DecodeMessage([]byte(raw))
+	if err == nil {
+		err = s.Append(t.Context(), msg)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, st, o)
+	got, err := again.Message(t.Context(), 0)
+	if err != nil || got.Raw() != raw || got.Format() != transcript.FormatAnthropic {
+		t.Errorf("%q, %v", got.Raw(), err)
+	}
+	if w := again.Snapshot().Limits.Window; w != m.Window {
+		t.Errorf("a window of %d, want the model's", w)
+	}
+}
