@@ -40,8 +40,8 @@ const (
 	whole
 )
 
-// form says how the answer comes. Servers that were asked for a stream and send one piece
-// exist, and so do servers that name the type of neither right.
+// form says how the answer comes. Some servers that were asked for a stream send one piece,
+// and some send the wrong content type for either.
 func (a *answer) form(asked bool) form {
 	typ, _, _ := mime.ParseMediaType(a.resp.Header.Get("Content-Type"))
 	switch {
@@ -71,7 +71,7 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 		n, readErr = a.body.Read(buf)
 		rec.Write(buf[:n])
 		left -= int64(n)
-		if rec.Done() { // nothing more is due but the end, which lets the connection be used again
+		if rec.Done() { // only the end is missing, which lets the connection be used again
 			timer.Reset(lastWords)
 			left = min(left, 1<<10)
 		}
@@ -79,7 +79,7 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 	reply, err := rec.Reply()
 	switch {
 	case reply.Err != nil:
-		return reply, a.spoken(reply.Err)
+		return reply, a.reported(reply.Err)
 	case err == nil:
 		return reply, nil
 	case errors.Is(err, wire.ErrTooLarge):
@@ -90,8 +90,7 @@ func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink fu
 	return reply, a.brokeOff(ctx, watched, readErr, err)
 }
 
-// whole reads an answer that comes in one piece. A sink gets its blocks, since it was
-// promised pieces.
+// whole reads an answer that comes in one piece. A sink gets its blocks as pieces.
 func (a *answer) whole(ctx, watched context.Context, sink func(model.Delta)) (model.Reply, *failure) {
 	limit := a.c.limit()
 	body, err := io.ReadAll(io.LimitReader(a.body, int64(limit)+1))
@@ -106,7 +105,7 @@ func (a *answer) whole(ctx, watched context.Context, sink func(model.Delta)) (mo
 	case err != nil:
 		return reply, &failure{err: err}
 	case reply.Err != nil:
-		return reply, a.spoken(reply.Err)
+		return reply, a.reported(reply.Err)
 	}
 	if sink != nil {
 		show(reply, sink)
@@ -136,8 +135,8 @@ func show(r model.Reply, sink func(model.Delta)) {
 	}
 }
 
-// spoken is an error that the server sent inside an answer.
-func (a *answer) spoken(e *model.APIError) *failure {
+// reported is an error that the server sent inside an answer.
+func (a *answer) reported(e *model.APIError) *failure {
 	a.identify(e)
 	e.Message, e.Body = string(a.c.redact([]byte(e.Message))), a.c.redact(e.Body)
 	return &failure{err: e, again: e.Retryable(), wait: e.Wait(time.Now())}
@@ -149,7 +148,7 @@ const maxErrorBody = 1 << 20
 // refusal is an answer that is an error.
 func (a *answer) refusal() *failure {
 	h := a.resp.Header
-	body, _ := io.ReadAll(io.LimitReader(a.body, maxErrorBody)) // of a body that broke off the status still counts
+	body, _ := io.ReadAll(io.LimitReader(a.body, maxErrorBody)) // if it breaks off, the status still counts
 	e := model.ClassifyError(a.resp.StatusCode, h.Get("Retry-After"), a.c.redact(body))
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		e.RetryAfter, e.RetryAt = time.Duration(ms*float64(time.Millisecond)), time.Time{}
@@ -195,13 +194,22 @@ func (a *answer) notAnAnswer() *failure {
 		a.resp.Request.URL.Host, a.resp.Header.Get("Content-Type"))}
 }
 
-// brokeOff is an answer that ended before its end.
-func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *failure {
+// ended is the failure of a context that is over: by the caller, or by silence of the server.
+func ended(ctx, watched context.Context) *failure {
 	if ctx.Err() != nil {
-		return &failure{err: fmt.Errorf("answer broke off: %w", ctx.Err())}
+		return &failure{err: ctx.Err()}
 	}
-	if s, ok := asSilence(watched); ok {
-		return &failure{err: fmt.Errorf("answer broke off: %w: %w", s, os.ErrDeadlineExceeded), again: true}
+	if s, ok := errors.AsType[silence](context.Cause(watched)); ok {
+		return &failure{err: fmt.Errorf("%w: %w", s, os.ErrDeadlineExceeded), again: true}
+	}
+	return nil
+}
+
+// brokeOff is an answer that stopped before its end.
+func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *failure {
+	if f := ended(ctx, watched); f != nil {
+		f.err = fmt.Errorf("answer broke off: %w", f.err)
+		return f
 	}
 	if read != nil && !errors.Is(read, io.EOF) && !errors.Is(read, io.ErrUnexpectedEOF) {
 		record = fmt.Errorf("%w: %w", read, record)
@@ -211,11 +219,8 @@ func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *fai
 
 // unsent is a request that got no answer.
 func (c *Caller) unsent(ctx, watched context.Context, err error) *failure {
-	if ctx.Err() != nil {
-		return &failure{err: ctx.Err()}
-	}
-	if s, ok := asSilence(watched); ok {
-		return &failure{err: fmt.Errorf("%w: %w", s, os.ErrDeadlineExceeded), again: true}
+	if f := ended(ctx, watched); f != nil {
+		return f
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = fmt.Errorf("reach %s: %w", hostOf(u.URL), u.Err)
@@ -226,7 +231,7 @@ func (c *Caller) unsent(ctx, watched context.Context, err error) *failure {
 	return &failure{err: err, again: !hopeless(err)}
 }
 
-// hopeless reports whether a connection fails for a reason that stays.
+// hopeless reports whether another try to connect would fail for the same reason.
 func hopeless(err error) bool {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return true

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,14 +10,12 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// Fit returns the request as its model takes it, and what is known of the model: own, if
-// the request names it or none and own has more than a name, else what the table has.
+// Fit returns the request as its model takes it, and what is known about the model. That is
+// own if the request names own or no model and own is more than a name, else what the table
+// says.
 func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, error) {
 	r := *req
-	if r.Model == "" {
-		r.Model = own.ID
-	}
-	if r.Model == "" {
+	if r.Model = cmp.Or(r.Model, own.ID); r.Model == "" {
 		return nil, model.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
 	}
 	m := own
@@ -26,8 +25,8 @@ func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, erro
 	if m.Refuses.Temperature {
 		r.Temperature = nil
 	}
-	if m.MaxOutput > 0 && r.MaxTokens > m.MaxOutput {
-		r.MaxTokens = m.MaxOutput
+	if m.MaxOutput > 0 {
+		r.MaxTokens = min(r.MaxTokens, m.MaxOutput)
 	}
 	return &r, m, nil
 }

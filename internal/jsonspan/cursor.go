@@ -1,6 +1,10 @@
 package jsonspan
 
-import "fmt"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
 
 // MaxDepth is the deepest nesting a [Cursor] can follow, whatever its limits.
 // It is a constant so that the cursor's stack can live inside the cursor: one
@@ -52,12 +56,7 @@ func New(data []byte) *Cursor {
 
 // Reset begins a walk over data, which must not change until its end.
 func (c *Cursor) Reset(data []byte, l Limits) {
-	if l.Depth <= 0 {
-		l.Depth = defaultDepth
-	}
-	if l.Size <= 0 {
-		l.Size = defaultSize
-	}
+	l.Depth, l.Size = cmp.Or(max(l.Depth, 0), defaultDepth), cmp.Or(max(l.Size, 0), defaultSize)
 	// The stack keeps its old bits: push sets each one before it is read.
 	c.data, c.pos, c.state, c.depth, c.err = data, 0, atValue, 0, nil
 	c.limit = min(l.Depth, MaxDepth)
@@ -91,20 +90,15 @@ func (c *Cursor) End() error {
 
 // Object enters the object at the cursor. It reports false, and the walk ends
 // with a [*KindError], if the value is of another kind.
-func (c *Cursor) Object() bool {
-	return c.expectKind(Object) && c.push(true)
-}
+func (c *Cursor) Object() bool { return c.expectKind(Object) && c.push(true) }
 
-// Array enters the array at the cursor. It reports false, and the walk ends
-// with a [*KindError], if the value is of another kind.
-func (c *Cursor) Array() bool {
-	return c.expectKind(Array) && c.push(false)
-}
+// Array enters the array at the cursor, as Object does an object.
+func (c *Cursor) Array() bool { return c.expectKind(Array) && c.push(false) }
 
-// Fields walks the object at the cursor, for use in a range statement. It gives
+// Fields walks the object at the cursor, for use in a range statement. It yields
 // each member's decoded name, as by [Text], with the cursor at the member's
-// value. A value that the loop leaves alone is skipped, and so is one that is
-// no object.
+// value. It skips member values that the loop does not consume, and a value at
+// the cursor that is no object.
 func (c *Cursor) Fields(yield func(name string) bool) {
 	if c.Kind() != Object {
 		c.Skip()
@@ -140,7 +134,7 @@ func (c *Cursor) Items(yield func() bool) {
 // NextKey moves to the next member of the object entered last. It returns the
 // span of the member's name, quotes included, and leaves the cursor at the
 // member's value. After the last member it consumes the closing brace and
-// reports false; the cursor is then behind the object.
+// reports false; the cursor is then after the object.
 func (c *Cursor) NextKey() (key Span, ok bool) {
 	if !c.member(true, '}', "expected a comma or closing brace") {
 		return Span{}, false
@@ -167,7 +161,7 @@ func (c *Cursor) NextKey() (key Span, ok bool) {
 
 // NextElem moves to the next element of the array entered last. After the last
 // one it consumes the closing bracket and reports false; the cursor is then
-// behind the array.
+// after the array.
 func (c *Cursor) NextElem() bool {
 	if !c.member(false, ']', "expected a comma or closing bracket") {
 		return false
@@ -195,9 +189,9 @@ func (c *Cursor) Skip() Span {
 	}
 	start, base := c.pos, c.depth
 	for c.scalarOrOpen() {
-		// Close containers until one has another member; the value is over
-		// when all that it opened are closed. This loop and the stack of bits
-		// stand in for recursion, which hostile nesting would run away with.
+		// Close containers until one has another member. The value is over
+		// when all that it opened are closed. The loop and the stack of bits
+		// replace recursion, which hostile nesting could exhaust.
 		more := false
 		for c.depth > base && !more && c.err == nil {
 			if c.inObject() {
@@ -214,4 +208,77 @@ func (c *Cursor) Skip() Span {
 		return Span{}
 	}
 	return Span{start, c.pos}
+}
+
+// A Kind is the kind of a JSON value, told by its first byte.
+type Kind byte
+
+// The kinds of values. Invalid is the kind of anything that begins no value.
+const (
+	Invalid Kind = iota
+	Null
+	True
+	False
+	Number
+	String
+	Array
+	Object
+)
+
+var kindNames = [...]string{"invalid", "null", "true", "false", "a number", "a string", "an array", "an object"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "invalid"
+}
+
+// kinds maps the first byte of a value to its kind.
+var kinds = [256]Kind{
+	'n': Null, 't': True, 'f': False, '"': String, '[': Array, '{': Object, '-': Number,
+	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number,
+	'5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
+}
+
+// Kind returns the kind of the value at the cursor without consuming it. It
+// looks at the first byte only, so a later Skip may still fail. It is Invalid
+// where the cursor stands at no value, and after an error.
+func (c *Cursor) Kind() Kind {
+	if c.err != nil || c.state != atValue || c.pos >= len(c.data) {
+		return Invalid
+	}
+	return kinds[c.data[c.pos]]
+}
+
+var (
+	// ErrDepth reports containers nested deeper than [Limits].Depth.
+	ErrDepth = errors.New("JSON nested too deep")
+	// ErrSize reports a text longer than [Limits].Size.
+	ErrSize = errors.New("JSON text too large")
+	// ErrOrder reports a Cursor method called where it makes no sense, such
+	// as NextKey inside an array. It is a mistake of the caller, not of the
+	// text.
+	ErrOrder = errors.New("cursor method called out of order")
+)
+
+// A SyntaxError reports a text that is not JSON.
+type SyntaxError struct {
+	Offset int    // of the first byte that cannot be
+	Msg    string // what was expected there
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("invalid JSON at offset %d: %s", e.Offset, e.Msg)
+}
+
+// A KindError reports a value of another kind than the caller asked for. The
+// text may be perfectly valid JSON; it does not have the expected shape.
+type KindError struct {
+	Offset    int // of the value
+	Want, Got Kind
+}
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("JSON value at offset %d is %v, want %v", e.Offset, e.Got, e.Want)
 }

@@ -2,8 +2,8 @@ package jsonspan
 
 import "fmt"
 
-// This file holds the state machine under the Cursor's methods. Every function
-// that can fail records the error with fail and reports false.
+// This file holds the state machine of the Cursor. Every function that can fail
+// records the error with fail and reports false.
 
 func (c *Cursor) fail(err error) bool {
 	if c.err == nil {
@@ -21,13 +21,7 @@ func (c *Cursor) syntax(offset int, msg string) bool {
 
 // expect reports whether the walk is healthy and in state s.
 func (c *Cursor) expect(s state) bool {
-	if c.err != nil {
-		return false
-	}
-	if c.state != s {
-		return c.outOfOrder()
-	}
-	return true
+	return c.err == nil && (c.state == s || c.outOfOrder())
 }
 
 func (c *Cursor) outOfOrder() bool {
@@ -101,12 +95,10 @@ func (c *Cursor) member(object bool, closing byte, expected string) bool {
 	}
 }
 
-// closeValue sets the state behind a value.
+// closeValue sets the state after a value.
 func (c *Cursor) closeValue() {
-	if c.depth == 0 {
+	if c.state = atNext; c.depth == 0 {
 		c.state = atEnd
-	} else {
-		c.state = atNext
 	}
 }
 
@@ -139,12 +131,8 @@ func (c *Cursor) scalarOrOpen() bool {
 		end, msg = scanString(c.data, c.pos+1)
 	case Number:
 		end, msg = scanNumber(c.data, c.pos)
-	case True:
-		end, msg = scanLiteral(c.data, c.pos, "true")
-	case False:
-		end, msg = scanLiteral(c.data, c.pos, "false")
-	case Null:
-		end, msg = scanLiteral(c.data, c.pos, "null")
+	case True, False, Null:
+		end, msg = scanLiteral(c.data, c.pos, c.Kind().String())
 	default:
 		end, msg = c.pos, "expected a value"
 	}

@@ -2,6 +2,7 @@ package jsonspan
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -41,10 +42,7 @@ func Unquote(lit []byte) (string, bool) {
 		return string(inner), true
 	}
 	b, ok := AppendUnquote(nil, lit)
-	if !ok {
-		return "", false
-	}
-	return string(b), true
+	return string(b), ok
 }
 
 // inside returns the bytes between the quotes of a valid literal.
@@ -92,21 +90,15 @@ func AppendUnquote(dst, lit []byte) ([]byte, bool) {
 	}
 }
 
+// The characters that have short escapes, and the letters of these escapes.
+const short, letters = "\b\f\n\r\t\"\\", `bfnrt"\`
+
 // unescape returns the character that a backslash and b stand for.
 func unescape(b byte) byte {
-	switch b {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
+	if i := strings.IndexByte(letters, b); i >= 0 {
+		return short[i]
 	}
-	return b // quote, backslash and slash stand for themselves
+	return b // a slash
 }
 
 // hexRune decodes the four hexadecimal digits of the valid escape \uXXXX at
@@ -152,19 +144,8 @@ func AppendQuote(dst []byte, s string) []byte {
 }
 
 func appendEscape(dst []byte, b byte) []byte {
-	switch b {
-	case '"', '\\':
-		return append(dst, '\\', b)
-	case '\b':
-		return append(dst, `\b`...)
-	case '\f':
-		return append(dst, `\f`...)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
+	if i := strings.IndexByte(short, b); i >= 0 {
+		return append(dst, '\\', letters[i])
 	}
 	const hex = "0123456789abcdef"
 	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])

@@ -6,8 +6,8 @@ import (
 )
 
 // The scanners take the text and the offset to begin at. They return the
-// offset behind what they scanned and an empty message, or the offset of the
-// first impossible byte and a message that says what is wrong with it.
+// offset after what they scanned and an empty message, or the offset of the
+// first wrong byte and a message that says what is wrong with it.
 
 func isSpace(b byte) bool {
 	return b == ' ' || b == '\n' || b == '\r' || b == '\t'
@@ -32,11 +32,11 @@ func stops(w uint64) uint64 {
 	return ((quoteOrControl - 0x21*ones) | (backslash - ones)) &^ w & (0x80 * ones)
 }
 
-// scanString scans a string literal from behind its opening quote.
+// scanString scans a string literal from after its opening quote.
 //
 // Nearly all bytes of a request are inside strings, so this decides what the
-// whole walk costs. Short strings are over within a few words. Where a long one
-// goes on, it takes turns with plain, which is faster but knows less.
+// whole walk costs. Short strings end within a few words. In long ones it takes
+// turns with plain, which is faster but knows fewer escapes.
 func scanString(data []byte, i int) (int, string) {
 	for {
 		for turn := i + 16; i < turn; {

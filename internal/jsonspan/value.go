@@ -10,7 +10,7 @@ import (
 
 // A Value is the text of a JSON value, for callers that look for a few things
 // in it rather than walk through it. An empty Value is no value. Asked for what
-// it is not, a Value gives nothing; of a damaged text it gives what stands
+// it is not, a Value gives nothing; in a damaged text it finds what comes
 // before the damage.
 type Value []byte
 
@@ -132,8 +132,8 @@ func (v Value) Text() string {
 	return s
 }
 
-// Int reads a whole number, in whichever form it is written: 1e3 and 1000.0 are
-// a thousand too. Anything else, and what no count can be, is 0.
+// Int reads a whole number in any form: 1e3 and 1000.0 are a thousand too.
+// Anything else, and a number above 2^53, is 0.
 func (v Value) Int() int {
 	if n, err := strconv.Atoi(string(v)); err == nil {
 		return n

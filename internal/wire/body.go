@@ -35,9 +35,9 @@ type Place struct {
 	JSON bool
 }
 
-// Splice applies a view to the body. Everything that the view does not change stays
-// byte for byte. made encodes pleat's own messages for the format; more are edits outside
-// of the message array.
+// Splice applies a view to the body. Everything that the view does not change stays byte for
+// byte. The function made encodes messages that the view adds; more are edits outside of the
+// message array.
 func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, error), more ...jsonspan.Edit) ([]byte, error) {
 	var edits []jsonspan.Edit
 	if !v.IsWhole(len(b.Elements)) {
@@ -56,7 +56,7 @@ func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, 
 
 func (b *Body) edits(v transcript.View, made func(transcript.Message) ([]byte, error)) ([]jsonspan.Edit, error) {
 	var edits []jsonspan.Edit
-	var pending [][]byte // pleat's own messages since the last kept element
+	var pending [][]byte // added messages since the last kept element
 	last := -1           // last kept element
 	for i, m := range v.Messages {
 		if m.Source < 0 {
@@ -81,9 +81,9 @@ func (b *Body) edits(v transcript.View, made func(transcript.Message) ([]byte, e
 	return b.between(edits, last, len(b.Elements), pending), nil
 }
 
-// between edits what lies between two kept elements (-1 and len stand for the ends): the
-// dropped ones go, the made ones come. The separator that stood before the next kept
-// element is used again, so that a pretty-printed body stays one.
+// between replaces what lies between two kept elements (-1 and len stand for the ends) by
+// the made ones. It reuses the separator before the next kept element, so that a
+// pretty-printed body stays one.
 func (b *Body) between(edits []jsonspan.Edit, last, next int, made [][]byte) []jsonspan.Edit {
 	if next == last+1 && len(made) == 0 {
 		return edits
@@ -117,8 +117,7 @@ func (b *Body) between(edits []jsonspan.Edit, last, next int, made [][]byte) []j
 }
 
 func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) ([]jsonspan.Edit, error) {
-	dropped := false
-	last := -1
+	last, dropped := -1, false
 	for _, c := range changes {
 		if c.Block <= last || c.Block >= len(e.Places) {
 			return nil, fmt.Errorf("block %d: %w", c.Block, transcript.ErrNoSuchBlock)
@@ -144,10 +143,10 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 		}
 		edits = append(edits, jsonspan.Edit{Span: p.Content, With: with})
 	}
-	if !dropped {
-		return edits, nil
+	if dropped {
+		return e.drops(edits, changes)
 	}
-	return e.drops(edits, changes)
+	return edits, nil
 }
 
 // drops removes elements from their lists, each with one of the commas beside it.
@@ -156,18 +155,20 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 	for _, c := range changes {
 		drop[c.Block] = c.Drop
 	}
+	first := make(map[uint8]int)          // where each list begins
 	kept := make(map[uint8]jsonspan.Span) // last kept element of each list
 	for i, p := range e.Places {
 		if p.Whole.IsZero() {
 			continue
 		}
+		if _, seen := first[p.List]; !seen {
+			first[p.List] = p.Whole.Start
+		}
 		before, any := kept[p.List]
 		switch {
 		case !drop[i]:
-			if !any { // first survivor: what stood before it goes, with its comma
-				if first := e.first(p.List); first.Start < p.Whole.Start {
-					edits = append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: first.Start, End: p.Whole.Start}})
-				}
+			if start := first[p.List]; !any && start < p.Whole.Start { // everything before the first one that stays
+				edits = append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: p.Whole.Start}})
 			}
 			kept[p.List] = p.Whole
 		case any:
@@ -183,15 +184,6 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 	return edits, nil
 }
 
-func (e *Element) first(list uint8) jsonspan.Span {
-	for _, p := range e.Places {
-		if p.List == list && !p.Whole.IsZero() {
-			return p.Whole
-		}
-	}
-	return jsonspan.Span{}
-}
-
 // Insert adds elements, already joined by commas, at the end of the array at a span.
 func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 	var c jsonspan.Cursor
@@ -201,4 +193,30 @@ func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 		with = append([]byte{','}, elements...)
 	}
 	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
+}
+
+// Slab hands out short lists from larger allocations, because a request has thousands of
+// lists of one or two blocks. The first allocation is no larger than needed: a message that
+// is decoded by itself has only that one.
+type Slab[T any] struct {
+	free []T
+	next int // size of the next allocation
+}
+
+// Take returns a new list of n zero values.
+func (s *Slab[T]) Take(n int) []T {
+	if n > len(s.free) {
+		s.free = make([]T, max(n, s.next))
+		s.next = min(max(2*s.next, 16), 512)
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	return out
+}
+
+// Clone returns a copy of a list.
+func (s *Slab[T]) Clone(list []T) []T {
+	out := s.Take(len(list))
+	copy(out, list)
+	return out
 }

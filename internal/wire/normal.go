@@ -21,26 +21,23 @@ func (b *Body) Hashes() []transcript.Hash {
 // Hash is the hash of one element's normal form.
 func Hash(element []byte) transcript.Hash { return sha256.Sum256(AppendNormal(nil, element)) }
 
-// AppendNormal appends the form under which a message is known again when its client
-// sends it the next time: space between tokens goes, cache markers go, and content that
-// is a string becomes one text block. Clients move their markers with every request,
-// and some switch between the two forms of content as they do.
-//
-// The message must be valid JSON.
+// AppendNormal appends a message in a form that stays the same when its client sends it
+// again: without space between tokens, without cache markers, and with content that is a
+// string as one text block. Clients move their markers with every request, and some switch
+// between the two forms of content as they do. The message must be valid JSON.
 func AppendNormal(dst, message []byte) []byte {
-	var c jsonspan.Cursor
-	c.Reset(message, jsonspan.Limits{})
-	n := normalizer{data: message, c: &c}
+	n := normalizer{data: message}
+	n.c.Reset(message, jsonspan.Limits{})
 	return n.object(dst, 0)
 }
 
 type normalizer struct {
 	data []byte
-	c    *jsonspan.Cursor
+	c    jsonspan.Cursor
 }
 
-// Content nests once: a result's content inside a message's. Deeper down is the
-// callers' data, whose members only look like ours.
+// contentDepth is how deep content nests: a result's content inside a message's. Deeper
+// members of the same name are the callers' own data.
 const contentDepth = 2
 
 func (n *normalizer) object(dst []byte, depth int) []byte {

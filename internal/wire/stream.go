@@ -7,19 +7,19 @@ import (
 	"github.com/pleat-dev/pleat/internal/sse"
 )
 
-// DefaultLimit is how many bytes of an answer are kept if nobody says, far above what any
-// model writes in one answer.
+// DefaultLimit is how many bytes of an answer are kept unless a limit is set. It is far more
+// than any model writes in one answer.
 const DefaultLimit = 64 << 20
 
 // The errors of a [Stream].
 var (
 	ErrTooLarge = errors.New("answer too large to record")
-	// ErrEvent says that the data of an event is not what it should be.
+	// ErrEvent reports an event whose data is not JSON.
 	ErrEvent = errors.New("read event")
 )
 
 // Stream reads the events of an answer whose bytes pass by, and counts what is kept of
-// them. It never fails the stream: what went wrong first is in Err.
+// them. It never fails the stream: Err has the first thing that went wrong.
 type Stream struct {
 	Err error
 
@@ -29,8 +29,8 @@ type Stream struct {
 	ended  bool
 }
 
-// Write takes the next bytes. The limit and the function for events are those of the
-// first call; a limit of zero means [DefaultLimit]. Behind the end it does nothing.
+// Write takes the next bytes. The limit and the function for events are those of the first
+// call; a limit of zero means [DefaultLimit]. After End it does nothing.
 func (s *Stream) Write(p []byte, limit int, event func(sse.Event)) {
 	if s.ended {
 		return
@@ -46,8 +46,8 @@ func (s *Stream) Write(p []byte, limit int, event func(sse.Event)) {
 	}
 }
 
-// End takes the last event of a stream that closed without an empty line behind it. If it
-// is an [ErrEvent], it was cut off, as streams are.
+// End takes the last event of a stream that closed without a final empty line. If that gives
+// an [ErrEvent], the event was cut off and is ignored.
 func (s *Stream) End(event func(sse.Event)) {
 	if s.ended {
 		return
@@ -68,7 +68,15 @@ func (s *Stream) Fail(err error) {
 	}
 }
 
-// Room takes n bytes of what may be kept, and reports whether there were as many left.
+// Keep appends to what is kept, within the limit and as long as nothing went wrong.
+func (s *Stream) Keep(dst []byte, piece string) []byte {
+	if s.Err != nil || !s.Room(len(piece)) {
+		return dst
+	}
+	return append(dst, piece...)
+}
+
+// Room takes n bytes of what may be kept, and reports whether there were that many left.
 func (s *Stream) Room(n int) bool {
 	s.size += n
 	if s.size > s.limit {

@@ -1,13 +1,15 @@
 package anthropic
 
 import (
+	"slices"
+
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// fields are the members of a content block that mean something here. The type may
-// come last, so they are collected first and understood afterwards.
+// fields are the members of a content block that this package reads. They are collected
+// first and interpreted afterwards, because the type may come last.
 type fields struct {
 	typ                       string
 	text, thinking, signature jsonspan.Span
@@ -26,8 +28,7 @@ type fields struct {
 	}
 }
 
-// contentBlock consumes one element of a content list. Its parts, if it is a result,
-// are consumed with it.
+// contentBlock consumes one element of a content list, with its parts if it is a result.
 func (d *decoder) contentBlock() (transcript.Block, wire.Place) {
 	start := d.c.Pos()
 	if d.c.Kind() != jsonspan.Object {
@@ -41,26 +42,21 @@ func (d *decoder) contentBlock() (transcript.Block, wire.Place) {
 	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
 }
 
+var blockNotes = []string{"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
+
+// note keeps the span of a member that is a string if its name is among names.
+func (d *decoder) note(name string, names []string, into ...*jsonspan.Span) {
+	if i := slices.Index(names, name); i >= 0 {
+		*into[i] = d.str()
+	}
+}
+
 func (d *decoder) field(f *fields, name string) {
 	switch name {
 	case "type":
 		f.typ = jsonspan.Text(d.data, d.str())
-	case "text":
-		f.text = d.str()
-	case "thinking":
-		f.thinking = d.str()
-	case "signature":
-		f.signature = d.str()
-	case "data":
-		f.data = d.str()
-	case "id":
-		f.id = d.str()
-	case "name":
-		f.name = d.str()
 	case "input":
 		f.input = d.c.Skip()
-	case "tool_use_id":
-		f.toolUseID = d.str()
 	case "is_error":
 		f.isError = d.c.Kind() == jsonspan.True
 		d.c.Skip()
@@ -73,11 +69,13 @@ func (d *decoder) field(f *fields, name string) {
 		d.source(f)
 	case "cache_control":
 		d.marker()
+	default:
+		d.note(name, blockNotes, &f.text, &f.thinking, &f.signature, &f.data, &f.id, &f.name, &f.toolUseID)
 	}
 }
 
-// blockContent consumes a block's own content. Only lists directly in a message's block
-// are looked into: content does not nest deeper on this wire.
+// blockContent consumes a block's own content. It looks only into lists of a message's own
+// blocks, because content does not nest deeper on this wire.
 func (d *decoder) blockContent(f *fields) {
 	start := d.c.Pos()
 	f.contentKind = d.c.Kind()
@@ -102,19 +100,12 @@ func (d *decoder) blockContent(f *fields) {
 func (d *decoder) source(f *fields) {
 	f.source.ok = d.c.Kind() == jsonspan.Object
 	for name := range d.c.Fields {
-		switch name {
-		case "media_type":
-			f.source.mediaType = d.str()
-		case "data":
-			f.source.data = d.str()
-		case "url":
-			f.source.url = d.str()
-		}
+		d.note(name, []string{"media_type", "data", "url"}, &f.source.mediaType, &f.source.data, &f.source.url)
 	}
 }
 
-// build makes the block that the fields describe. What lacks a member that its type
-// must have is opaque: it passes through, and nobody relies on it.
+// build makes the block that the fields describe. A block without a member that its type
+// must have is opaque.
 func (d *decoder) build(f *fields, whole jsonspan.Span) (transcript.Block, wire.Place) {
 	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole}
 	switch {
@@ -147,12 +138,12 @@ func (d *decoder) build(f *fields, whole jsonspan.Span) (transcript.Block, wire.
 func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Block, wire.Place) {
 	r := transcript.ToolResult{CallID: jsonspan.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
 	switch {
-	case d.part >= 0: // a result inside a result: nothing that could be edited
+	case d.part >= 0: // a result inside a result cannot be edited
 		return transcript.Opaque{Type: f.typ, Raw: raw}, place
-	case f.contentKind == jsonspan.String:
-		d.parts = append(d.parts[:0], transcript.Text{Text: d.literal(f.content)})
-		r.Parts, place.Content = transcript.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
-	case f.contentKind == jsonspan.Array:
+	case f.contentKind == jsonspan.String, f.contentKind == jsonspan.Array:
+		if f.contentKind == jsonspan.String {
+			d.parts = append(d.parts[:0], transcript.Text{Text: d.literal(f.content)})
+		}
 		r.Parts, place.Content = transcript.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
 		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: jsonspan.View(d.data, f.content)})

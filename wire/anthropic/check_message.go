@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -171,7 +172,7 @@ func (c *checker) only(role, want transcript.Role, path, typ string) {
 }
 
 func (c *checker) id(path, id string) {
-	if !validID(id) {
+	if !wire.IsName(id) {
 		c.add("tool-use-id-pattern", path, "String should match pattern '^[a-zA-Z0-9_-]+$'")
 	}
 }

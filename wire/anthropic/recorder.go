@@ -1,8 +1,11 @@
 package anthropic
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/sse"
@@ -19,19 +22,18 @@ var (
 	ErrTooLarge = wire.ErrTooLarge
 )
 
-// Recorder puts an answer together from the bytes of its event stream while they pass
-// by on their way to somebody else:
+// Recorder assembles an answer from the bytes of its event stream while they pass by on
+// their way to somebody else:
 //
 //	io.Copy(io.MultiWriter(client, &recorder), upstream.Body)
 //
-// It takes chunks of any size and never fails the stream: Write always succeeds, and
-// what went wrong is told by Reply. Unknown events, blocks and members are kept or
-// ignored, never refused. The zero value is ready; a Recorder serves one stream and is
-// not safe for concurrent use.
+// It takes chunks of any size and never fails the stream: Write always succeeds, and Reply
+// says what went wrong. Unknown events, blocks and members are kept or ignored, never
+// refused. The zero value is ready to use. A Recorder serves one stream and is not safe for
+// concurrent use.
 type Recorder struct {
-	// OnDelta, if set, is called from Write with each piece of the answer. Its text is
-	// for showing: the recorded message keeps what a piece alone cannot express, such
-	// as a surrogate pair cut in two.
+	// OnDelta, if set, is called from Write with each piece of the answer. A surrogate pair
+	// that the server cut in two is whole in the reply but not in the deltas.
 	OnDelta func(model.Delta)
 	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
 	Limit int
@@ -50,16 +52,16 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Reply returns the answer. It is for after the stream's end.
+// Reply returns the answer after the end of the stream.
 //
 // Reply.Messages has one message, whose Raw is the element to send back in the next
 // request: the blocks in the order of the stream, each with the members it began with
-// and the deltas filled in. Of an incomplete stream it has the blocks that were over
-// and the text of one that was not, and the error wraps [ErrIncomplete]. An error that
-// the provider sent inside the stream is Reply.Err, and no error.
+// and the deltas filled in. If the stream is incomplete, it has the complete blocks and the
+// text of an incomplete one, and the error wraps [ErrIncomplete]. An error that the
+// provider sent inside the stream is Reply.Err; Reply then returns a nil error.
 //
-// A tool call whose input is not JSON (the answer was cut off, or the provider did not
-// check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
+// A tool call whose input is not a JSON object (the answer was cut off, or the provider did
+// not check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
 // error result.
 func (r *Recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
@@ -83,12 +85,11 @@ func (r *Recorder) Reply() (model.Reply, error) {
 	return reply, fmt.Errorf("record answer: %w: %d blocks, no message_stop", ErrIncomplete, len(r.blocks))
 }
 
-// Done reports whether the provider has said that the answer is over, or has sent an
-// error: nothing that belongs to it comes any more.
+// Done reports whether the answer is over: the provider has ended it or sent an error.
 func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
 
-// event takes one event. The type inside the data is the one that counts: not all
-// servers of this format send the other.
+// event takes one event. The type inside the data counts, because not all servers of this
+// format send the other one.
 func (r *Recorder) event(e sse.Event) {
 	if r.done || len(e.Data) == 0 {
 		return
@@ -98,11 +99,7 @@ func (r *Recorder) event(e sse.Event) {
 		r.stream.Fail(fmt.Errorf("event %q: %w", e.Type, err))
 		return
 	}
-	typ := data.Get("type").Text()
-	if typ == "" {
-		typ = e.Type
-	}
-	switch typ {
+	switch cmp.Or(data.Get("type").Text(), e.Type) {
 	case "message_start":
 		r.start(data.Get("message"))
 	case "content_block_start":
@@ -121,7 +118,7 @@ func (r *Recorder) event(e sse.Event) {
 	case "message_stop":
 		r.done = true
 	case "error":
-		r.reply.Err = model.ClassifyError(200, "", append([]byte(nil), e.Data...))
+		r.reply.Err = model.ClassifyError(200, "", bytes.Clone(e.Data))
 	}
 }
 
@@ -142,8 +139,8 @@ func (r *Recorder) start(message jsonspan.Value) {
 // open returns the newest block with the event's index that has not stopped.
 func (r *Recorder) open(event jsonspan.Value) *streamBlock {
 	index := event.Get("index").Int()
-	for i := len(r.blocks) - 1; i >= 0; i-- {
-		if b := r.blocks[i]; b.index == index && !b.stopped {
+	for _, b := range slices.Backward(r.blocks) {
+		if b.index == index && !b.stopped {
 			return b
 		}
 	}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,10 +14,9 @@ import (
 // The body must not be changed afterwards.
 //
 // Reply.Messages has one message, whose Raw is the element to send back in the next
-// request; it has none when the answer has no content. Blocks of nothing but white
-// space, which models sometimes produce and the provider does not take back, are left
-// out. Reply.Usage is what the provider says of the answer itself, without compactions and
-// other calls on the way.
+// request, or none if the answer has no content. Text blocks of white space alone, which
+// models sometimes write and the provider refuses to take back, are left out. Reply.Usage is
+// the usage of the answer itself, without compactions and other calls on the way.
 //
 // An error body gives a Reply with only Err set, and no error.
 func DecodeReply(body []byte) (model.Reply, error) {
@@ -56,32 +56,80 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	return r, nil
 }
 
-// assistant makes the message of an answer from its blocks, or none of no blocks.
+// assistant makes the message of an answer from its blocks; without blocks there is none.
 func assistant(blocks [][]byte) []transcript.Message {
 	blocks = slices.DeleteFunc(blocks, emptyText)
 	if len(blocks) == 0 {
 		return nil
 	}
-	raw := []byte(`{"role":"assistant","content":[`)
-	for i, b := range blocks {
-		if i > 0 {
-			raw = append(raw, ',')
-		}
-		raw = append(raw, b...)
-	}
-	raw = append(raw, "]}"...)
+	raw := element("assistant", bytes.Join(blocks, []byte{','}))
 	d := decoder{data: raw, req: &Request{}, section: sectionMessages}
 	d.c.Reset(raw, jsonspan.Limits{})
 	m, ok := d.walkMessage()
-	if !ok { // nested deeper than Decode takes: what cannot be sent back is no message
+	if !ok { // nested deeper than Decode takes, so it could not be sent back
 		return nil
 	}
 	return []transcript.Message{m}
 }
 
-// emptyText reports whether a block is text that the provider would not take back.
+// emptyText reports whether a block is blank text, which the provider would refuse.
 func emptyText(block []byte) bool {
 	v := jsonspan.Value(block)
 	lit := v.Get("text")
 	return v.Get("type").Text() == "text" && lit.Kind() == jsonspan.String && blank(string(lit))
+}
+
+// meter collects a usage object that comes in pieces. Each piece repeats the counts that have
+// changed, with their new totals.
+type meter struct {
+	usage   model.Usage
+	written int // to the cache, with any lifetime
+}
+
+func (m *meter) merge(usage jsonspan.Value) {
+	for name, value := range usage.Fields() {
+		switch name {
+		case "input_tokens":
+			set(&m.usage.Input, value)
+		case "cache_read_input_tokens":
+			set(&m.usage.CacheRead, value)
+		case "cache_creation_input_tokens":
+			set(&m.written, value)
+		case "cache_creation":
+			set(&m.usage.CacheWrite1h, value.Get("ephemeral_1h_input_tokens"))
+		case "output_tokens":
+			set(&m.usage.Output, value)
+		case "output_tokens_details":
+			set(&m.usage.Reasoning, value.Get("thinking_tokens"))
+		}
+	}
+	m.usage.CacheWrite = max(m.written-m.usage.CacheWrite1h, 0)
+}
+
+// set stores a count. Null changes nothing, and a negative number counts as 0.
+func set(dst *int, value jsonspan.Value) {
+	if value.Kind() == jsonspan.Number {
+		*dst = max(value.Int(), 0)
+	}
+}
+
+// stopReason translates the wire's word.
+func stopReason(word string) model.StopReason {
+	switch word {
+	case "end_turn", "stop_sequence":
+		return model.StopEnd
+	case "tool_use":
+		return model.StopToolUse
+	case "max_tokens":
+		return model.StopMaxTokens
+	case "model_context_window_exceeded":
+		return model.StopWindow
+	case "refusal":
+		return model.StopRefusal
+	case "pause_turn":
+		return model.StopPause
+	case "compaction":
+		return model.StopCompact
+	}
+	return model.StopUnknown
 }

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -42,20 +43,20 @@ type shape struct {
 func (r *Request) Body() []byte { return r.body.Data }
 
 // Splice applies a view of r.Messages to the body. Everything that the view leaves
-// alone stays byte for byte, and the whole view returns the very same bytes.
+// alone stays byte for byte, and the whole view returns the body itself.
 //
-// A tool result's content becomes the stub as a string, whatever it was before. Blocks
-// that carry signatures or that nobody here understands can be dropped and not edited;
-// results that hold tool references can be neither, because later turns depend on the
-// tools they load. Both are [pleat.ErrNotEditable].
+// A tool result's edited content becomes a string, whatever it was before. Blocks with
+// signatures and opaque blocks can be dropped but not edited. Results that hold tool
+// references can be neither, because later turns depend on the tools they load. The error
+// is [transcript.ErrNotEditable].
 //
-// Of a view with DropThinking the request asks the provider to drop thinking that does
-// not verify, if it thinks at all; the request then needs the header [BindingBeta]. A
-// view with a Marker gets it if the request marks its messages itself and has fewer than
-// four, with the lifetime that its own has.
+// If the view has DropThinking and the request enables thinking, the request asks the
+// provider to drop thinking that does not verify; it then needs the header [BindingBeta]. If
+// the view has a Marker, the request gets one more cache marker, unless it has none in its
+// messages or already four; the lifetime is that of its own.
 func (r *Request) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
 
-// SpliceWith is [Request.Splice] with tools added behind the request's own. A request
+// SpliceWith is [Request.Splice] with tools added after the request's own. A request
 // without a list of tools gets none.
 func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
 	if err := r.keepReferences(v); err != nil {
@@ -91,8 +92,8 @@ func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, err
 	return out, nil
 }
 
-// askDrop asks the provider to drop thinking that was made behind other bytes. A
-// request that does not say how it thinks has no place for it.
+// askDrop asks the provider to drop thinking that was made after a different prefix. A
+// request without a thinking parameter has no place for it.
 func (r *Request) askDrop() []jsonspan.Edit {
 	const control = `{"prefix_mismatch_behavior":"drop_block"}`
 	if mode := r.thinking().Get("type").Text(); mode != "adaptive" && mode != "enabled" {
@@ -110,7 +111,7 @@ func (r *Request) askDrop() []jsonspan.Edit {
 // thinking is the request's thinking parameter.
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
 
-// MessageHash is the hash of one element of a messages array as [Request.Hashes] has it.
+// MessageHash returns the hash that [Request.Hashes] gives an element of a messages array.
 // The element must be valid JSON.
 func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
@@ -137,20 +138,12 @@ func (r *Request) Hashes() []transcript.Hash { return r.body.Hashes() }
 // changes when what stands before the messages changes.
 func (r *Request) HeadHash() transcript.Hash {
 	var buf []byte
-	if s := r.top.system; !s.IsZero() {
-		buf = appendSystem(buf, s.Of(r.body.Data))
+	if s := r.top.system; !s.IsZero() { // in normal form it is like the content of a message
+		buf = wire.AppendNormal(buf, slices.Concat([]byte(`{"content":`), s.Of(r.body.Data), []byte{'}'}))
 	}
 	for _, t := range r.Tools {
 		buf = append(buf, '\n')
 		buf = wire.AppendNormal(buf, []byte(t.Raw))
 	}
 	return sha256.Sum256(buf)
-}
-
-// appendSystem brings a system prompt into normal form by treating it as the content
-// of a message, which it is in all but name.
-func appendSystem(dst, system []byte) []byte {
-	msg := make([]byte, 0, len(system)+12)
-	msg = append(append(append(msg, `{"content":`...), system...), '}')
-	return wire.AppendNormal(dst, msg)
 }

@@ -60,9 +60,9 @@ func (r *Recorder) blockStart(event jsonspan.Value) {
 	}
 }
 
-// blockDelta adds a delta to its block: whatever the type of the delta, a string member
-// adds to the block's member of the same name. So do text, thinking and signature, and
-// what a compaction brings in one piece. Only inputs and citations are another matter.
+// blockDelta adds a delta to its block. Whatever the delta's type, a string member adds to
+// the block's member of the same name, as with text, thinking, signature and the content of
+// a compaction. Only inputs and citations are different.
 func (r *Recorder) blockDelta(event jsonspan.Value) {
 	b, delta := r.open(event), event.Get("delta")
 	if b == nil || !r.stream.Room(len(delta)) {
@@ -101,17 +101,15 @@ func (r *Recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
 }
 
 func (b *streamBlock) grow(name string, inside []byte) {
-	for i := range b.texts {
-		if b.texts[i].name == name {
-			b.texts[i].inside = append(b.texts[i].inside, inside...)
-			return
-		}
+	if i := slices.IndexFunc(b.texts, func(g growth) bool { return g.name == name }); i >= 0 {
+		b.texts[i].inside = append(b.texts[i].inside, inside...)
+		return
 	}
 	b.texts = append(b.texts, growth{strings.Clone(name), bytes.Clone(inside)})
 }
 
-// finish returns the block as an element to send back, or nil if it cannot be: of what
-// the stream cut off only text is of use, and half a signature is worse than none.
+// finish returns the block as an element to send back. Of blocks that the stream cut off only
+// text is of use; for others it returns nil.
 func (b *streamBlock) finish() []byte {
 	if !b.stopped && b.typ != "text" {
 		return nil

@@ -3,6 +3,8 @@ package openai
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -12,10 +14,28 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// ChatRecorder collects the answer of a streaming Chat Completions request from the
-// bytes that pass by. Write it the response body exactly as it comes, in pieces of any
-// size; it never returns an error, so it can stand in an [io.MultiWriter] or
-// [io.TeeReader] without harm. After the end of the stream ask for the [ChatRecorder.Reply].
+// DefaultLimit is how many bytes of an answer a recorder keeps unless its Limit is set.
+const DefaultLimit = wire.DefaultLimit
+
+// ErrTooLarge reports an answer above a recorder's limit.
+var ErrTooLarge = wire.ErrTooLarge
+
+// finish completes a reply. An error that the provider sent inside the stream is an answer; a
+// stream without an end is not.
+func finish(r model.Reply, err error, complete bool) (model.Reply, error) {
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("record answer: %w", err)
+	case !complete && r.Err == nil:
+		return r, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
+	}
+	return r, nil
+}
+
+// ChatRecorder collects the answer of a streaming Chat Completions request from the bytes
+// that pass by. Write it the response body as it comes, in pieces of any size. Write never
+// returns an error, so the recorder can be part of an [io.MultiWriter] or [io.TeeReader].
+// After the end of the stream call [ChatRecorder.Reply].
 //
 // Of several choices it collects the one with index 0. A ChatRecorder is not safe for
 // concurrent use.
@@ -26,12 +46,12 @@ type ChatRecorder struct {
 	// Limit bounds the memory for the answer; zero means [DefaultLimit].
 	Limit int
 
-	stream   stream
+	stream   wire.Stream
 	s        scanner
 	n        chatReply
 	reply    model.Reply
 	done     bool // [DONE], or a reason for stopping
-	over     bool // [DONE]: behind a reason for stopping the usage may follow
+	over     bool // [DONE]; after a reason for stopping, the usage may still follow
 	started  bool // a choice was seen
 	content  piece
 	refusal  piece
@@ -43,9 +63,9 @@ type ChatRecorder struct {
 	next     int // index of the next new block for deltas
 }
 
-// piece collects a string of the answer as the inside of a JSON literal. Pieces are put
-// together as they came, escapes and all: a character that the server cut in two, as
-// two halves of a surrogate pair, becomes whole again.
+// piece collects a string of the answer as the inside of a JSON literal. Pieces are joined
+// with their escapes, so that a surrogate pair that the server cut in two becomes whole
+// again.
 type piece struct {
 	lit   []byte
 	index int // of its deltas, from 1; 0: none yet
@@ -59,7 +79,7 @@ type streamedCall struct {
 	extra    []member
 }
 
-// member is a member that this package does not know, kept as it came.
+// member is a member that this package does not know.
 type member struct {
 	key string
 	raw []byte
@@ -71,10 +91,9 @@ func (r *ChatRecorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Reply returns the answer after the end of the stream. Its message can be sent back as
-// it is. An error that the provider sent inside the stream is the reply's Err. If the
-// stream broke off or was not what it should be, Reply returns what there is, and an
-// error.
+// Reply returns the answer after the end of the stream. Its message can be sent back as it
+// is. An error that the provider sent inside the stream is the reply's Err. If the stream
+// broke off or is malformed, Reply returns what there is, and an error.
 func (r *ChatRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := r.reply
@@ -84,11 +103,10 @@ func (r *ChatRecorder) Reply() (model.Reply, error) {
 			reply.Stop = chatStop(reply.StopRaw, msg, len(r.refusal.lit) > 0)
 		}
 	}
-	return r.stream.result(reply, r.done)
+	return finish(reply, r.stream.Err, r.done)
 }
 
-// Done reports whether the server has said that the stream is over, or has sent an
-// error: nothing that belongs to the answer comes any more.
+// Done reports whether the answer is over: the server has ended the stream or sent an error.
 func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
 
 func (r *ChatRecorder) event(e sse.Event) {
@@ -138,7 +156,7 @@ func (r *ChatRecorder) delta(m *chatMessage) {
 	}
 	if m.thought.isString() {
 		if m.thinking.isString() { // the same twice, under two names
-			r.thought.lit = r.stream.keep(r.thought.lit, inner(&r.s, m.thought))
+			r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, m.thought))
 		} else {
 			r.piece(&r.thought, m.thought, transcript.KindThinking)
 		}
@@ -175,11 +193,11 @@ func (r *ChatRecorder) piece(p *piece, v value, kind transcript.Kind) {
 	if in == "" {
 		return
 	}
-	p.lit = r.stream.keep(p.lit, in)
+	p.lit = r.stream.Keep(p.lit, in)
 	r.show(p, model.Delta{Kind: kind, Text: r.s.text(v)})
 }
 
-// show calls OnDelta. Blocks are numbered as they appear.
+// show calls OnDelta. Blocks are numbered in the order of their first piece.
 func (r *ChatRecorder) show(p *piece, d model.Delta) {
 	if p.index == 0 {
 		r.next++
@@ -214,7 +232,7 @@ func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 		d.CallID, d.Name = c.id, c.name
 	}
 	if t.input.isString() {
-		c.input.lit = r.stream.keep(c.input.lit, inner(s, t.input))
+		c.input.lit = r.stream.Keep(c.input.lit, inner(s, t.input))
 		d.Text = s.text(t.input)
 	}
 	if isNew || d.Text != "" {
@@ -222,16 +240,15 @@ func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 	}
 }
 
-// callFor finds the call that a piece belongs to. The index says it; servers that send
-// none, or the same for all, tell calls apart by their ids.
+// callFor finds the call that a piece belongs to, by its index. Servers that send no index,
+// or the same one for all, tell calls apart by their ids.
 func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 	id := r.s.text(t.id)
 	index := len(r.calls) - 1
 	if t.index.kind == jsonspan.Number {
 		index = r.s.number(t.index)
 	}
-	for i := len(r.calls) - 1; i >= 0; i-- {
-		c := r.calls[i]
+	for _, c := range slices.Backward(r.calls) {
 		if c.index == index && (id == "" || c.id == "" || c.id == id) || id != "" && c.id == id && t.index.kind != jsonspan.Number {
 			if c.id == "" {
 				c.id = strings.Clone(id)
@@ -248,24 +265,25 @@ func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 }
 
 var (
-	deltaMembers = map[string]bool{
-		"role": true, "content": true, "refusal": true, "reasoning_content": true, "reasoning": true,
-		"tool_calls": true, "function_call": true, "audio": true,
-	}
-	callMembers = map[string]bool{"index": true, "id": true, "type": true, "function": true, "custom": true}
+	deltaMembers = []string{"role", "content", "refusal", "reasoning_content", "reasoning", "tool_calls", "function_call", "audio"}
+	callMembers  = []string{"index", "id", "type", "function", "custom"}
 )
 
-// keepUnknown keeps members that are not known: servers sign calls in members of their
-// own and want them back. Lists are put together, of other values the last one counts.
-func (r *ChatRecorder) keepUnknown(list []member, whole value, known map[string]bool) []member {
+// keepUnknown keeps unknown members: servers sign calls in members of their own and want
+// them back. Lists are joined; of other values the last one counts.
+func (r *ChatRecorder) keepUnknown(list []member, whole value, known []string) []member {
 	for key, v := range jsonspan.Value(whole.Of(r.s.data)).Fields() {
-		if known[key] || v.Kind() == jsonspan.Null {
+		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
 		}
 		if !r.stream.Room(len(key) + len(v)) {
 			break
 		}
-		m := memberFor(&list, key)
+		i := slices.IndexFunc(list, func(m member) bool { return m.key == key })
+		if i < 0 {
+			i, list = len(list), append(list, member{key: strings.Clone(key)})
+		}
+		m := &list[i]
 		if n := len(m.raw); v.Kind() == jsonspan.Array && n > 2 && m.raw[0] == '[' && len(v) > 2 {
 			m.raw = append(append(m.raw[:n-1], ','), v[1:]...)
 		} else {
@@ -275,17 +293,7 @@ func (r *ChatRecorder) keepUnknown(list []member, whole value, known map[string]
 	return list
 }
 
-func memberFor(list *[]member, key string) *member {
-	for i := range *list {
-		if (*list)[i].key == key {
-			return &(*list)[i]
-		}
-	}
-	*list = append(*list, member{key: strings.Clone(key)})
-	return &(*list)[len(*list)-1]
-}
-
-// message puts the answer together as an element of a message array.
+// message makes the answer an element of a messages array.
 func (r *ChatRecorder) message() (transcript.Message, bool) {
 	var w writer
 	w.raw("{").key("role").str("assistant").key("content")

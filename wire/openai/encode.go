@@ -1,15 +1,73 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
+
+// writer builds JSON from front to back. It adds commas where the last byte shows that one
+// is missing.
+type writer struct{ b []byte }
+
+func (w *writer) comma() {
+	if n := len(w.b); n > 0 {
+		switch w.b[n-1] {
+		case '{', '[', ':', ',':
+		default:
+			w.b = append(w.b, ',')
+		}
+	}
+}
+
+// key begins a member.
+func (w *writer) key(name string) *writer {
+	w.str(name)
+	w.b = append(w.b, ':')
+	return w
+}
+
+// str adds a string.
+func (w *writer) str(s string) *writer {
+	w.comma()
+	w.b = jsonspan.AppendQuote(w.b, s)
+	return w
+}
+
+// text adds block content, in its original form if it has one.
+func (w *writer) text(c transcript.Content) *writer { return w.raw(c.Literal()) }
+
+// raw adds JSON, or opens a container.
+func (w *writer) raw(json string) *writer {
+	w.comma()
+	w.b = append(w.b, json...)
+	return w
+}
+
+// end closes containers.
+func (w *writer) end(brackets string) *writer {
+	w.b = append(w.b, brackets...)
+	return w
+}
+
+func (w *writer) int(n int) *writer {
+	w.comma()
+	w.b = strconv.AppendInt(w.b, int64(n), 10)
+	return w
+}
+
+func (w *writer) float(f float64) *writer {
+	w.comma()
+	w.b = strconv.AppendFloat(w.b, f, 'g', -1, 64)
+	return w
+}
 
 // maxCacheKey is the longest prompt_cache_key that the provider takes.
 const maxCacheKey = 64
@@ -32,13 +90,13 @@ func (w *writer) tools(tools []model.Tool, one func(*writer, model.Tool)) {
 	w.end("]")
 }
 
-// options writes what both formats have behind the messages.
+// options writes what both formats have after the messages.
 func (w *writer) options(req *model.Request, maxTokens string, tool func(*writer, model.Tool)) {
 	if len(req.Tools) > 0 {
 		w.key("tools").tools(req.Tools, tool)
-	}
-	if len(req.Tools) > 0 && req.NoTools {
-		w.key("tool_choice").str("none")
+		if req.NoTools {
+			w.key("tool_choice").str("none")
+		}
 	}
 	if req.MaxTokens > 0 {
 		w.key(maxTokens).int(req.MaxTokens)
@@ -54,17 +112,12 @@ func (w *writer) options(req *model.Request, maxTokens string, tool func(*writer
 	}
 }
 
-// schema is a tool's schema, or the one that takes nothing.
-func schema(t model.Tool) string {
-	if t.Schema == "" {
-		return `{"type":"object","properties":{}}`
-	}
-	return t.Schema
-}
+// schema is a tool's schema, or one without parameters.
+func schema(t model.Tool) string { return cmp.Or(t.Schema, `{"type":"object","properties":{}}`) }
 
-// arguments returns a call's input as the text of a JSON object. Free text, the input
-// of a custom tool, becomes the member input: servers parse arguments and fail on
-// anything else.
+// arguments returns a call's input as the text of a JSON object. Free text, the input of a
+// custom tool, becomes the member input, because servers fail on arguments that are no
+// object.
 func arguments(c transcript.ToolCall) transcript.Content {
 	text := c.Input.String()
 	if text == "" {
@@ -78,7 +131,7 @@ func arguments(c transcript.ToolCall) transcript.Content {
 	return transcript.Plain(string(w.b))
 }
 
-// sorted are a message's blocks by what the OpenAI wires do with them.
+// sorted is a message's blocks by what the OpenAI wires do with them.
 type sorted struct {
 	thinking []transcript.Thinking
 	said     []transcript.Block // text, images and opaque parts, in order
@@ -118,7 +171,7 @@ type partNames struct{ text, image string }
 var (
 	chatParts   = partNames{"text", "image_url"}
 	inputParts  = partNames{"input_text", "input_image"}
-	outputParts = partNames{"output_text", ""} // a model's words have no pictures
+	outputParts = partNames{"output_text", ""} // a model's message cannot hold images
 )
 
 // parts writes a list of content parts.
@@ -151,8 +204,7 @@ func (w *writer) part(b transcript.Block, names partNames) error {
 	}
 }
 
-// isPart reports whether an opaque block is a part of this wire. Blocks do not say
-// where they come from, but the names tell.
+// isPart reports whether an opaque block is a part of this wire, judging by its type.
 func isPart(b transcript.Opaque, names partNames) bool {
 	switch names {
 	case chatParts:
@@ -172,20 +224,14 @@ func (w *writer) image(img transcript.Image, names partNames) error {
 		return fmt.Errorf("image block has neither data nor a URL")
 	}
 	w.raw("{").key("type").str(names.image).key("image_url")
+	end := "}"
 	if names == chatParts {
-		w.raw("{").key("url").str(url)
-		w.detail(img)
-		w.end("}}")
-		return nil
+		w.raw("{").key("url")
+		end = "}}"
 	}
-	w.str(url)
-	w.detail(img)
-	w.end("}")
-	return nil
-}
-
-func (w *writer) detail(img transcript.Image) {
-	if img.Detail != "" {
+	if w.str(url); img.Detail != "" {
 		w.key("detail").str(img.Detail)
 	}
+	w.end(end)
+	return nil
 }

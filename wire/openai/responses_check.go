@@ -11,18 +11,14 @@ import (
 
 // idPrefixes is how the ids of item types begin.
 var idPrefixes = map[string]string{
-	"message":          "msg",
-	"reasoning":        "rs",
-	"function_call":    "fc",
-	"custom_tool_call": "ctc",
-	"web_search_call":  "ws",
+	"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc", "web_search_call": "ws",
 }
 
 // Check returns the rules of the Responses wire that the request breaks, in the
 // provider's words: those that folding could break, and those about the names and ids in
 // its items. They are the same for all models.
 //
-// Where part of the conversation lies with the provider, rules about what must have come
+// Where the provider holds part of the conversation, the rules about what must have come
 // before are left to it.
 func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 	c := itemChecker{r: r, calls: make(map[string]*callNote), ids: make(map[string]bool)}
@@ -45,9 +41,9 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 	return c.found
 }
 
-// CheckAgainst is Check for a request that was made from another one by leaving out
-// items. It also finds items that came behind a reasoning item in before and now stand
-// without it, which the provider knows by their ids.
+// CheckAgainst is Check for a request that was made from another one by leaving out items.
+// It also finds items that followed a reasoning item in before and have lost it, which the
+// provider notices by their ids.
 func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model) []transcript.Violation {
 	c := checker{found: r.Check(m)}
 	here := make(map[string]bool, len(r.items))
@@ -144,15 +140,14 @@ func (c *itemChecker) call(path, typ string, it *item) {
 	n := c.calls[id]
 	if n == nil {
 		n = &callNote{id: id}
-		c.calls[id] = n
-		c.order = append(c.order, n)
+		c.calls[id], c.order = n, append(c.order, n)
 	}
 	n.typ = typ
 	n.open++
 }
 
-// words is a type as the provider's messages say it.
-func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
+// spoken is a type as the provider's messages write it.
+func spoken(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
 func (c *itemChecker) output(path, typ string, it *item) {
 	idValue := it.callID
@@ -168,7 +163,7 @@ func (c *itemChecker) output(path, typ string, it *item) {
 	case id == "":
 	case n == nil && c.r.Partial():
 	case n == nil || n.typ+"_output" != typ:
-		c.report("tool-result-orphan", "input", "No tool call found for %s with call_id %s.", words(typ), id)
+		c.report("tool-result-orphan", "input", "No tool call found for %s with call_id %s.", spoken(typ), id)
 	case n.open == 0:
 		c.report("tool-result-duplicate", "input",
 			"Duplicate %s for call_id '%s'. Each %s must have exactly one matching %[1]s", typ, id, n.typ)
@@ -181,12 +176,12 @@ func (c *itemChecker) output(path, typ string, it *item) {
 func (c *itemChecker) unanswered() {
 	for _, n := range c.order {
 		if n.open > 0 {
-			c.report("tool-result-missing", "input", "No tool output found for %s %s.", words(n.typ), n.id)
+			c.report("tool-result-missing", "input", "No tool output found for %s %s.", spoken(n.typ), n.id)
 		}
 	}
 }
 
-// stored checks that what is only referred to is there to be referred to.
+// stored checks that nothing refers to an item that the provider has not stored.
 func (c *itemChecker) stored(typ string, it *item) {
 	id := c.text(it.id)
 	if c.r.Store || id == "" {
@@ -199,7 +194,7 @@ func (c *itemChecker) stored(typ string, it *item) {
 	}
 }
 
-// reasoning checks that behind each reasoning item comes what it was reasoned for.
+// reasoning checks that an item of the model follows each reasoning item.
 func (c *itemChecker) reasoning() {
 	for i, n := range c.r.items {
 		if n.typ != "reasoning" || n.id == "" {

@@ -13,14 +13,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// ResponsesRecorder collects the answer of a streaming Responses request from the bytes
-// that pass by. Write it the response body exactly as it comes, in pieces of any size;
-// it never returns an error, so it can stand in an [io.MultiWriter] or [io.TeeReader]
-// without harm. After the end of the stream ask for the [ResponsesRecorder.Reply].
+// ResponsesRecorder is a [ChatRecorder] for the Responses wire.
 //
-// Items are taken from the event that says that they are done, as the server wrote them,
-// so that they can be sent back; for items without such an event from the response that
-// ends the stream. A ResponsesRecorder is not safe for concurrent use.
+// It takes each item from the event that says that it is done, as the server wrote it, so
+// that it can be sent back. Items without such an event come from the response that ends the
+// stream.
 type ResponsesRecorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. Its index is
 	// that of the item.
@@ -28,7 +25,7 @@ type ResponsesRecorder struct {
 	// Limit bounds the memory for the answer; zero means [DefaultLimit].
 	Limit int
 
-	stream stream
+	stream wire.Stream
 	items  []recordedItem
 	id     string
 	model  string
@@ -48,10 +45,9 @@ func (r *ResponsesRecorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Reply returns the answer after the end of the stream, a message for each item. An
-// error that the provider sent inside the stream is the reply's Err. If the stream broke
-// off or was not what it should be, Reply returns the items that were complete, and an
-// error.
+// Reply returns the answer after the end of the stream, a message for each item. An error
+// that the provider sent inside the stream is the reply's Err. If the stream broke off or is
+// malformed, Reply returns the complete items, and an error.
 func (r *ResponsesRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := responsesReply(r.last, r.allItems())
@@ -59,11 +55,11 @@ func (r *ResponsesRecorder) Reply() (model.Reply, error) {
 	if r.err != nil {
 		reply.Err = r.err
 	}
-	return r.stream.result(reply, r.last != nil)
+	return finish(reply, r.stream.Err, r.last != nil)
 }
 
-// Done reports whether the response is over, or the server has sent an error: nothing
-// that belongs to the answer comes any more.
+// Done reports whether the answer is over: the response has ended or the server has sent an
+// error.
 func (r *ResponsesRecorder) Done() bool { return r.last != nil || r.err != nil }
 
 // allItems returns the recorded items in order, and those which only the last response
@@ -100,14 +96,16 @@ func (r *ResponsesRecorder) event(e sse.Event) {
 	}
 	switch v.Get("type").Text() {
 	case "response.created", "response.in_progress", "response.queued":
-		r.begin(v.Get("response"))
+		if response := v.Get("response"); r.id == "" { // for streams that break off
+			r.id, r.model = response.Get("id").Text(), response.Get("model").Text()
+		}
 	case "response.output_item.added":
 		r.added(v)
 	case "response.output_item.done":
 		r.itemDone(v)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
 		if response := v.Get("response"); response.Kind() == jsonspan.Object {
-			r.last = r.stream.keep([]byte{}, string(response))
+			r.last = r.stream.Keep([]byte{}, string(response))
 		}
 	case "error":
 		r.err = model.ClassifyError(0, "", bytes.Clone(v))
@@ -117,13 +115,6 @@ func (r *ResponsesRecorder) event(e sse.Event) {
 		r.show(transcript.KindThinking, v)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		r.show(transcript.KindToolCall, v)
-	}
-}
-
-// begin notes what the first events say, for streams that break off.
-func (r *ResponsesRecorder) begin(response jsonspan.Value) {
-	if r.id == "" {
-		r.id, r.model = response.Get("id").Text(), response.Get("model").Text()
 	}
 }
 
@@ -153,16 +144,15 @@ func (r *ResponsesRecorder) itemDone(event jsonspan.Value) {
 	if item.Kind() != jsonspan.Object {
 		return
 	}
-	raw := r.stream.keep(nil, string(item))
+	raw := r.stream.Keep(nil, string(item))
 	if r.stream.Err != nil {
 		return
 	}
 	it := recordedItem{index: event.Get("output_index").Int(), id: item.Get("id").Text(), raw: raw}
-	for i := range r.items {
-		if old := &r.items[i]; old.index == it.index && old.id == it.id {
-			*old = it
-			return
-		}
+	same := func(old recordedItem) bool { return old.index == it.index && old.id == it.id }
+	if i := slices.IndexFunc(r.items, same); i >= 0 {
+		r.items[i] = it
+	} else {
+		r.items = append(r.items, it)
 	}
-	r.items = append(r.items, it)
 }

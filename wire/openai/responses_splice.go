@@ -13,22 +13,21 @@ import (
 
 // Splice returns the body with the view's messages in place of its own: the sources of
 // the view are indices into Messages. The whole view returns the body itself. Messages
-// of pleat's own are encoded as by [EncodeItems].
+// that the view adds are encoded as by [EncodeItems].
 //
 // Everything that the view does not change stays byte for byte, with one repair. The
-// provider knows items by their id and refuses one that came behind a reasoning item if
-// that reasoning item is missing. So where a view leaves out a reasoning item, the items
-// that it shows of the same answer lose their ids; without them they are as good as
-// written by the client. Item types whose id is needed keep it:
-// [ResponsesRequest.CheckAgainst] says when that is illegal.
+// provider knows items by their id, and refuses one that followed a reasoning item if that
+// reasoning item is missing. So where a view leaves out a reasoning item, the items that it
+// shows of the same answer lose their ids, as if the client had written them. Types that
+// need their id keep it; [ResponsesRequest.CheckAgainst] says when that is illegal.
 //
-// The reverse, a reasoning item whose following item is left out, is not repaired:
+// The reverse, a reasoning item whose following item is left out, is not repaired;
 // [ResponsesRequest.Check] finds it.
 func (r *ResponsesRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
 
-// SpliceWith is [ResponsesRequest.Splice] with tools added behind the request's own. A
-// request without a list of tools gets one if its tools stand in its input, see
-// [ResponsesRequest.InputTools], else none.
+// SpliceWith is [ResponsesRequest.Splice] with tools added after the request's own. A
+// request without a list of tools gets one if its tools are in its input (see
+// [ResponsesRequest.InputTools]), else none.
 func (r *ResponsesRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
 	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
 		return nil, fmt.Errorf("splice responses request: input is a string: %w", transcript.ErrBadView)
@@ -70,7 +69,7 @@ func (r *ResponsesRequest) addTools(tools []model.Tool) []jsonspan.Edit {
 	return []jsonspan.Edit{{Span: jsonspan.Span{Start: begin, End: begin}, With: with}}
 }
 
-// callTypes tells an encoder which calls of the request are not functions.
+// callTypes tells an encoder which calls of the request are not function calls.
 func (r *ResponsesRequest) callTypes(e *itemEncoder) {
 	e.calls = make(map[string]string)
 	for i, m := range r.Messages {
@@ -100,9 +99,9 @@ func (r *ResponsesRequest) prepare(v transcript.View) (*wire.Body, transcript.Vi
 		}
 		if !copied {
 			copied = true
-			v.Messages = append([]transcript.ViewMessage(nil), v.Messages...)
+			v.Messages = slices.Clone(v.Messages)
 		}
-		edits := append([]transcript.BlockEdit(nil), m.Edits...)
+		edits := slices.Clone(m.Edits)
 		if wraps {
 			for k := range edits {
 				edits[k].Text = note.wrap(edits[k].Text)
@@ -110,7 +109,7 @@ func (r *ResponsesRequest) prepare(v transcript.View) (*wire.Body, transcript.Vi
 		}
 		if drops && fits(edits, body.Elements[m.Source]) {
 			if body == &r.body {
-				body = &wire.Body{Data: r.body.Data, Array: r.body.Array, Elements: append([]wire.Element(nil), r.body.Elements...)}
+				body = &wire.Body{Data: r.body.Data, Array: r.body.Array, Elements: slices.Clone(r.body.Elements)}
 			}
 			edits = anonymous(body, m.Source, edits)
 		}
@@ -119,18 +118,13 @@ func (r *ResponsesRequest) prepare(v transcript.View) (*wire.Body, transcript.Vi
 	return body, v
 }
 
-// fits reports whether edits name blocks that there are. What does not fit is refused
-// by the splice itself and must not meet the places that anonymous adds.
+// fits reports whether edits name existing blocks. The splice refuses those that do not, and
+// they must not meet the places that anonymous adds.
 func fits(edits []transcript.BlockEdit, e wire.Element) bool {
-	for _, ed := range edits {
-		if ed.Block >= len(e.Places) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(edits, func(ed transcript.BlockEdit) bool { return ed.Block >= len(e.Places) })
 }
 
-// orphaned says which items came behind a reasoning item that the view leaves out.
+// orphaned says which shown items followed a reasoning item that the view leaves out.
 func (r *ResponsesRequest) orphaned(v transcript.View) map[int]bool {
 	shown := make([]bool, len(r.items))
 	for _, m := range v.Messages {
@@ -145,26 +139,19 @@ func (r *ResponsesRequest) orphaned(v transcript.View) map[int]bool {
 	if !hidden { // as nearly always
 		return nil
 	}
-	var lost map[int]bool
+	lost := make(map[int]bool)
 	for i, from := range r.reasonedBy() {
-		for _, at := range from {
-			if shown[i] && !shown[at] {
-				if lost == nil {
-					lost = make(map[int]bool)
-				}
-				lost[i] = true
-			}
-		}
+		lost[i] = shown[i] && slices.ContainsFunc(from, func(at int) bool { return !shown[at] })
 	}
 	return lost
 }
 
-// reasonedBy gives for each of the model's items the reasoning items that it came
-// behind: the nearest run of them, unless somebody else spoke in between. Tool outputs
-// do not end an answer, for clients put them directly behind their calls.
+// reasonedBy returns for each of the model's items the reasoning items that it followed: the
+// nearest run of them, unless somebody else spoke in between. Tool outputs do not end an
+// answer, because clients put them right after their calls.
 func (r *ResponsesRequest) reasonedBy() map[int][]int {
 	var run []int
-	var out map[int][]int
+	out := make(map[int][]int)
 	inRun := false
 	for i, n := range r.items {
 		switch {
@@ -174,13 +161,10 @@ func (r *ResponsesRequest) reasonedBy() map[int][]int {
 			}
 			run, inRun = append(run, i), true
 			continue
-		case n.typ == "compaction": // stands for everything before it
+		case n.typ == "compaction": // it replaces everything before it
 			run = nil
 		case r.Messages[i].Role() == transcript.RoleAssistant:
 			if len(run) > 0 {
-				if out == nil {
-					out = make(map[int][]int)
-				}
 				out[i] = run
 			}
 		case r.Messages[i].Role() != transcript.RoleTool:
@@ -201,11 +185,11 @@ func canLoseID(typ string) bool {
 	return false
 }
 
-// anonymous extends edits so that an item loses its id members. To the splice the
-// members of the item look like blocks of one more list, from which some are dropped.
+// anonymous extends edits so that an item loses its id members. To the splice, the members
+// of the item look like blocks of another list, some of which are dropped.
 func anonymous(body *wire.Body, i int, edits []transcript.BlockEdit) []transcript.BlockEdit {
 	e := &body.Elements[i]
-	e.Places = append([]wire.Place(nil), e.Places...)
+	e.Places = slices.Clone(e.Places)
 	item := jsonspan.Value(e.Span.Of(body.Data))
 	for key, v := range item.Members() {
 		if jsonspan.KeyIs(item, key, "id") {

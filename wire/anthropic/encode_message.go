@@ -4,24 +4,101 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
+
+var (
+	errNoForm  = errors.New("no form on the Anthropic wire")
+	errNothing = errors.New("nothing to send")
+)
+
+// EncodeMessage returns a message as an element of the messages array. A message that came
+// off this wire is returned as it came. In other messages results come first, then the
+// images of failed tools, then the rest. Reasoning of other providers is left out, and
+// blocks that have no form here become a short note.
+func EncodeMessage(m transcript.Message) ([]byte, error) {
+	if m.Format() == transcript.FormatAnthropic && m.Raw() != "" {
+		return []byte(m.Raw()), nil
+	}
+	list, err := appendContent(nil, blocksOf(m))
+	if err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("encode message: %w", errNothing)
+	}
+	return element(wireRole(m.Role()), list), nil
+}
+
+func element(role string, list []byte) []byte {
+	out := make([]byte, 0, len(role)+len(list)+28)
+	out = append(append(append(out, `{"role":"`...), role...), `","content":[`...)
+	return append(append(out, list...), "]}"...)
+}
+
+// wireRole maps a role to one of this wire. Results stand in user messages here.
+func wireRole(r transcript.Role) string {
+	switch r {
+	case transcript.RoleAssistant:
+		return "assistant"
+	case transcript.RoleSystem, transcript.RoleDeveloper:
+		return "system"
+	}
+	return "user"
+}
+
+func blocksOf(m transcript.Message) []transcript.Block {
+	out := make([]transcript.Block, 0, m.Blocks().Len())
+	for _, b := range m.Blocks().All() {
+		out = append(out, b)
+	}
+	return out
+}
+
+// appendContent appends the blocks of one message: results first, as the wire demands,
+// then what failed results could not hold, then the rest in order.
+func appendContent(dst []byte, blocks []transcript.Block) ([]byte, error) {
+	var hoisted, rest []transcript.Block
+	for _, b := range blocks {
+		r, ok := b.(transcript.ToolResult)
+		if !ok {
+			rest = append(rest, b)
+			continue
+		}
+		if len(dst) > 0 {
+			dst = append(dst, ',')
+		}
+		if raw := ownRaw(r); raw != "" {
+			dst = append(dst, raw...)
+			continue
+		}
+		var more []transcript.Block
+		var err error
+		if dst, more, err = appendResult(dst, r); err != nil {
+			return dst, err
+		}
+		hoisted = append(hoisted, more...)
+	}
+	return appendList(dst, append(hoisted, rest...))
+}
 
 // maxID is the longest call id that is sent.
 const maxID = 64
 
-// appendBlock appends a block as an element of a content list. It appends nothing for
-// what the wire has no place for: empty text, and reasoning of other providers, which
-// only they can read.
+// appendBlock appends a block as an element of a content list. It appends nothing for empty
+// text, which the wire refuses, and for reasoning that only another provider can read.
 //
-// A block's own bytes are used where they are of this format, which their type tells:
-// an edited message no longer says where its blocks came from.
+// It uses a block's own bytes where they are of this format. Their type decides, because an
+// edited message no longer says where its blocks came from.
 func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
-	if raw, typ := blockRaw(b); raw != "" && typ != "" && ours(b, typ) {
+	if raw := ownRaw(b); raw != "" {
 		return append(dst, raw...), nil
 	}
 	switch b := b.(type) {
@@ -46,46 +123,29 @@ func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
 	return dst, fmt.Errorf("block of kind %s: %w", b.Kind(), errNoForm)
 }
 
-// blockRaw returns a block's bytes and the type they give themselves.
-func blockRaw(b transcript.Block) (raw, typ string) {
+// ownRaw returns a block's bytes if they are of this format, which their type shows, else "".
+func ownRaw(b transcript.Block) string {
+	var raw string
+	var ours func(typ string) bool
+	is := func(want string) func(string) bool { return func(typ string) bool { return typ == want } }
 	switch b := b.(type) {
 	case transcript.Text:
-		raw = b.Raw
+		raw, ours = b.Raw, func(typ string) bool { return typ == "text" && !blank(b.Text.Literal()) }
 	case transcript.Thinking:
-		raw = b.Raw
+		raw, ours = b.Raw, func(typ string) bool { return typ == "thinking" || typ == "redacted_thinking" }
 	case transcript.ToolCall:
-		raw = b.Raw
+		raw, ours = b.Raw, is("tool_use")
 	case transcript.ToolResult:
-		raw = b.Raw
+		raw, ours = b.Raw, is("tool_result")
 	case transcript.Image:
-		raw = b.Raw
+		raw, ours = b.Raw, is("image")
 	case transcript.Opaque:
-		raw = b.Raw
+		raw, ours = b.Raw, func(typ string) bool { return opaqueTypes[typ] }
 	}
-	block := jsonspan.Value(raw)
-	if block.Valid(jsonspan.Object) != nil {
-		return "", ""
+	if block := jsonspan.Value(raw); block.Valid(jsonspan.Object) == nil && ours(block.Get("type").Text()) {
+		return raw
 	}
-	return raw, block.Get("type").Text()
-}
-
-// ours reports whether a block that calls itself typ is of this format.
-func ours(b transcript.Block, typ string) bool {
-	switch b := b.(type) {
-	case transcript.Text:
-		return typ == "text" && !blank(b.Text.Literal())
-	case transcript.Thinking:
-		return typ == "thinking" || typ == "redacted_thinking"
-	case transcript.ToolCall:
-		return typ == "tool_use"
-	case transcript.ToolResult:
-		return typ == "tool_result"
-	case transcript.Image:
-		return typ == "image"
-	case transcript.Opaque:
-		return opaqueTypes[typ]
-	}
-	return false
+	return ""
 }
 
 // opaqueTypes are the blocks of this format that the core knows only as bytes.
@@ -98,8 +158,8 @@ var opaqueTypes = map[string]bool{
 	"tool_addition": true, "tool_removal": true, "tool_reference": true, "browser_state": true,
 }
 
-// appendThinking appends reasoning that was signed on this wire. A signature without
-// its block's bytes can only come from a program that took them apart.
+// appendThinking appends reasoning that was signed on this wire, by a program that kept the
+// signature but not the block's bytes.
 func appendThinking(dst []byte, b transcript.Thinking) []byte {
 	switch {
 	case b.Raw != "" || b.Signature == "":
@@ -131,8 +191,8 @@ func appendCall(dst []byte, b transcript.ToolCall) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendResult appends a result. Results of tools that failed hold only text; their
-// other parts are given back, to stand behind the results.
+// appendResult appends a result. The result of a failed tool can hold only text; its other
+// parts are returned, to follow the results.
 func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcript.Block, err error) {
 	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_result","tool_use_id":`...), callID(b.CallID))
 	var parts []transcript.Block
@@ -159,18 +219,14 @@ func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcr
 // appendList appends blocks with commas between them, without those that leave nothing.
 func appendList(dst []byte, blocks []transcript.Block) ([]byte, error) {
 	for _, b := range blocks {
-		before := len(dst)
-		if before > 0 {
-			dst = append(dst, ',')
-		}
-		start := len(dst)
-		var err error
-		if dst, err = appendBlock(dst, b); err != nil {
+		one, err := appendBlock(nil, b)
+		if err != nil {
 			return dst, err
 		}
-		if len(dst) == start {
-			dst = dst[:before]
+		if len(dst) > 0 && len(one) > 0 {
+			dst = append(dst, ',')
 		}
+		dst = append(dst, one...)
 	}
 	return dst, nil
 }
@@ -194,24 +250,38 @@ func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
 	return append(dst, "}}"...), nil
 }
 
-// callID makes a call's id one that this wire accepts. Ids of other providers can have
-// any characters and any length; the same id always becomes the same.
+// callID turns a call's id into one that this wire accepts. Ids of other providers can have
+// any characters and any length.
 func callID(id string) string {
-	if validID(id) && len(id) <= maxID {
+	if wire.IsName(id) && len(id) <= maxID {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// validID reports whether the provider's pattern ^[a-zA-Z0-9_-]+$ matches.
-func validID(id string) bool {
-	for _, c := range []byte(id) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			return false
+// blank reports whether a string literal is nothing but white space. It stops at the first
+// character that is something else.
+func blank(literal string) bool {
+	for i := 1; i < len(literal)-1; i++ {
+		switch literal[i] {
+		case ' ', '\t', '\n', '\r':
+			continue
+		case '\\':
+			i++
+			switch literal[i] {
+			case 'n', 't', 'r', 'f':
+				continue
+			case 'u':
+				if i+4 < len(literal) && slices.Contains(spaceEscapes, strings.ToLower(literal[i+1:i+5])) {
+					i += 4
+					continue
+				}
+			}
 		}
+		return false
 	}
-	return id != ""
+	return true
 }
+
+var spaceEscapes = []string{"0020", "0009", "000a", "000b", "000c", "000d", "00a0"}

@@ -1,10 +1,22 @@
+// Package call asks model servers over HTTP: one request with its retries, its stream and
+// its errors, the same for every wire format. The wire packages say what is sent and how an
+// answer is read, see [Wire].
+//
+//   - The answer is streamed, because a stream shows that the server is alive: silence for
+//     too long is an error, however long the whole answer takes.
+//   - Failures that may pass are tried again: too many requests, overload, failures of the
+//     server, broken connections. The server says when; otherwise the wait doubles from one
+//     second on. An answer that broke off after the sink got pieces of it is not tried
+//     again, because the sink would get them twice.
+//   - Redirects are not followed.
+//   - The key is never logged and in no error, not even where the server repeats it.
 package call
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -19,15 +32,14 @@ import (
 const (
 	DefaultRetries = 2
 	DefaultIdle    = 5 * time.Minute
-	DefaultLimit   = 64 << 20
 )
 
 const (
 	firstWait = time.Second
 	longWait  = 30 * time.Second // where the server does not say how long
 	maxWait   = 2 * time.Minute  // beyond it the caller should decide
-	lastWords = time.Second      // for the end of the connection behind the end of the answer
-	// overhead bounds the bytes of a stream by those of its answer: each token comes in an
+	lastWords = time.Second      // for the connection to end once the answer has
+	// overhead is how many bytes of stream an answer's byte may take: each token comes in an
 	// envelope of its own.
 	overhead = 64
 )
@@ -37,9 +49,9 @@ type Caller struct {
 	HTTP    *http.Client  // nil: http.DefaultClient
 	Retries int           // tries after the first; 0: [DefaultRetries], negative: none
 	Idle    time.Duration // how long the server may be silent; 0: [DefaultIdle], twice that where the answer is not streamed
-	Limit   int           // bytes of an answer; 0: [DefaultLimit]
+	Limit   int           // bytes of an answer; 0: [wire.DefaultLimit]
 	Logger  *slog.Logger  // nil: nothing is logged
-	Secret  string        // taken out of whatever the server says
+	Secret  string        // removed from whatever the server says
 }
 
 // Post is a request to be sent.
@@ -56,14 +68,14 @@ type Wire struct {
 	Record func(sink func(model.Delta), limit int) Recording
 }
 
-// Recording is an answer that is being put together from its stream.
+// Recording is an answer that is being assembled from its stream.
 type Recording interface {
 	io.Writer // never fails
 	Reply() (model.Reply, error)
 	Done() bool // the server has said all it will say
 }
 
-// failure is why a try failed and whether another may pass.
+// failure says why a try failed and whether another may succeed.
 type failure struct {
 	err   error
 	again bool
@@ -72,8 +84,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() }
 
-// Do sends the request and returns the answer. With an error the reply holds what had
-// arrived.
+// Do sends the request and returns the answer. If there is an error, the reply holds what
+// arrived before it.
 func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, error) {
 	for try := 0; ; try++ {
 		shown := false
@@ -92,8 +104,8 @@ func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(model.Delta))
 	}
 }
 
-// Ask fits a request to its model, has it written, sends it and returns the answer. With an
-// error the reply holds what had arrived.
+// Ask fits a request to its model, has it written, sends it and returns the answer. If there
+// is an error, the reply holds what arrived before it.
 func (c *Caller) Ask(ctx context.Context, req *model.Request, own model.Model, stream bool, w Wire, sink func(model.Delta),
 	write func(*model.Request, model.Model) (Post, error),
 ) (model.Reply, error) {
@@ -109,12 +121,12 @@ func (c *Caller) Ask(ctx context.Context, req *model.Request, own model.Model, s
 	post.Stream = stream
 	reply, err := c.Do(ctx, post, w, sink)
 	if err != nil {
-		return reply, fmt.Errorf("ask %s: %w", r.Model, err)
+		err = fmt.Errorf("ask %s: %w", r.Model, err)
 	}
-	return reply, nil
+	return reply, err
 }
 
-// Header is the header of a request for JSON, with the caller's own values in it.
+// Header returns the header of a request for JSON, with the caller's own values in it.
 func Header(own http.Header) http.Header {
 	h := http.Header{}
 	for name, values := range own {
@@ -137,11 +149,7 @@ func watch(sink func(model.Delta), shown *bool) func(model.Delta) {
 
 // retry decides whether to try again, and after how long.
 func (c *Caller) retry(ctx context.Context, f *failure, try int) (time.Duration, bool) {
-	retries := c.Retries
-	if retries == 0 {
-		retries = DefaultRetries
-	}
-	if !f.again || try >= retries || ctx.Err() != nil {
+	if !f.again || try >= cmp.Or(c.Retries, DefaultRetries) || ctx.Err() != nil {
 		return 0, false
 	}
 	wait := f.wait
@@ -149,7 +157,7 @@ func (c *Caller) retry(ctx context.Context, f *failure, try int) (time.Duration,
 		wait = min(firstWait<<min(try, 10), longWait)
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return 0, false // waiting in vain helps nobody
+		return 0, false // the deadline would pass first
 	}
 	return wait, wait <= maxWait
 }
@@ -181,8 +189,8 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 		req.Header = p.Header.Clone()
 	}
 	if req.Header.Get("Idempotency-Key") == "" {
-		// Not sent: it tells the transport to use a new connection at once when an old one
-		// turns out to have been closed meanwhile.
+		// It is not sent, but makes the transport use a new connection at once if the server
+		// has closed an old one.
 		req.Header["Idempotency-Key"] = []string{}
 	}
 	resp, err := noRedirects(c.HTTP).Do(req)
@@ -206,32 +214,23 @@ func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 	return model.Reply{}, a.notAnAnswer()
 }
 
-// noRedirects is the client with redirects left to us.
+// noRedirects returns the client without redirects: they would take the key and the
+// conversation to a host that nobody named.
 func noRedirects(hc *http.Client) *http.Client {
-	if hc == nil {
-		hc = http.DefaultClient
-	}
-	own := *hc
+	own := *cmp.Or(hc, http.DefaultClient)
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
 }
 
 func (c *Caller) idle(stream bool) time.Duration {
-	switch {
-	case c.Idle > 0:
-		return c.Idle
-	case stream:
-		return DefaultIdle
+	idle := 2 * DefaultIdle
+	if stream {
+		idle = DefaultIdle
 	}
-	return 2 * DefaultIdle
+	return cmp.Or(max(c.Idle, 0), idle)
 }
 
-func (c *Caller) limit() int {
-	if c.Limit > 0 {
-		return c.Limit
-	}
-	return DefaultLimit
-}
+func (c *Caller) limit() int { return cmp.Or(max(c.Limit, 0), wire.DefaultLimit) }
 
 func (c *Caller) log(ctx context.Context, msg string, args ...any) {
 	if c.Logger != nil {
@@ -239,8 +238,7 @@ func (c *Caller) log(ctx context.Context, msg string, args ...any) {
 	}
 }
 
-// silence is an idle timeout. It is a [context.Cause], so that it can be told from the
-// caller's own deadline.
+// silence is an idle timeout. As a [context.Cause] it differs from the caller's own deadline.
 type silence time.Duration
 
 func (s silence) Error() string {
@@ -260,9 +258,4 @@ func (p pulse) Read(b []byte) (int, error) {
 		p.timer.Reset(p.idle)
 	}
 	return n, err
-}
-
-// asSilence returns the idle timeout that ended the context, if one did.
-func asSilence(ctx context.Context) (silence, bool) {
-	return errors.AsType[silence](context.Cause(ctx))
 }

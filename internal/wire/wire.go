@@ -1,3 +1,9 @@
+// Package wire holds what the three wire formats have in common: where the elements of a
+// request's message array lie in its bytes, how a view is spliced into them, the normal form
+// in which a message is recognized in the next request, and the stream of an answer.
+//
+// A format's package walks a body once with a [jsonspan.Cursor] and fills a [Body]: one
+// [Element] a message, one [Place] a block. From then on editing is the same for all.
 package wire
 
 import (
@@ -8,11 +14,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Checker makes the check that a session runs on views before they count: the view is
-// written as the format writes it and held to the format's rules for the model. Only what
-// the whole transcript does not already break is the view's fault; a transcript that
-// cannot be written at all has no rules left to break. The transcript may be far larger
-// than the view, so it is read only if the view breaks a rule.
+// Checker returns the check that a session runs on a view before it is used: the view is
+// encoded and held to the format's rules for the model. A rule that the whole transcript
+// already breaks is not the view's fault, and if the whole transcript cannot be encoded,
+// nothing is. The transcript may be far larger than the view, so it is encoded only if the
+// view breaks a rule.
 func Checker[R interface {
 	Check(model.Model) []transcript.Violation
 }](m model.Model, encode func(*model.Request) ([]byte, error), decode func(body []byte) (R, error)) func(transcript.View, *transcript.Transcript) error {
@@ -61,4 +67,14 @@ func DecodeOne[R any](member string, raw []byte, decode func(body []byte) (R, er
 		return transcript.Message{}, fmt.Errorf("decode message: %d elements, want one", len(msgs))
 	}
 	return msgs[0], nil
+}
+
+// IsName reports whether a name or id matches the providers' pattern ^[a-zA-Z0-9_-]+$.
+func IsName(s string) bool {
+	for _, b := range []byte(s) {
+		if !('a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-') {
+			return false
+		}
+	}
+	return s != ""
 }

@@ -4,18 +4,18 @@
 // The format is lines. A line "field: value" adds to the current event, an
 // empty line ends it, a line that begins with a colon is a comment. Lines end
 // with LF, CRLF or CR. The chunks that arrive from a network respect none of
-// this, so the reader is a [Parser] that is fed whatever came and calls back
-// once for each complete event. A proxy feeds it from the copy loop that it
-// has anyway, beside the client's connection.
+// this, so the reader is a [Parser] that takes whatever came and calls back
+// once for each complete event. A proxy feeds it from its copy loop.
 //
 // The parser follows the WHATWG specification ("interpreting an event
 // stream"), except that it ignores the retry field and that it bounds the size
-// of an event. An event that the stream's end cuts off is no event, as the
-// specification has it; [Parser.Pending] shows it to those who want to know.
+// of an event. As the specification says, an event that the stream's end cuts
+// off is no event; [Parser.Pending] returns it to callers that want it.
 package sse
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,8 +55,8 @@ type Parser struct {
 }
 
 // Write parses b, calling OnEvent for each event that it completes. It returns
-// an error only if the stream exceeds the limit, and the same one ever after:
-// there is no telling where the next event would begin.
+// an error only if the stream exceeds the limit, and then the same one on every
+// call: nobody can tell where the next event would begin.
 func (p *Parser) Write(b []byte) (int, error) {
 	total := len(b)
 	for {
@@ -71,11 +71,10 @@ func (p *Parser) Write(b []byte) (int, error) {
 	}
 }
 
-// Pending returns what the stream's end would cut off: the event that would
-// have been complete, had an empty line followed what was written so far. It
-// reports false if there is none. Servers that close without the last empty
-// line exist; the caller decides whether to believe the event. The parser's
-// state does not change, and the caller owns the event.
+// Pending returns the event that an empty line would complete now, false if
+// there is none. Some servers close without the last empty line; the caller
+// decides whether to believe the event. The parser's state does not change, and
+// the caller owns the event.
 func (p *Parser) Pending() (Event, bool) {
 	q := *p
 	q.line, q.data = bytes.Clone(p.line), bytes.Clone(p.data)
@@ -168,13 +167,36 @@ func (p *Parser) dispatch() (ev Event, ok bool) {
 	return ev, ok
 }
 
-func (p *Parser) limit() int {
-	if p.Limit <= 0 {
-		return DefaultLimit
-	}
-	return p.Limit
-}
+func (p *Parser) limit() int { return cmp.Or(max(p.Limit, 0), DefaultLimit) }
 
 func (p *Parser) tooLarge(what string) {
 	p.err = fmt.Errorf("%w: %s above %d bytes", ErrTooLarge, what, p.limit())
+}
+
+// AppendEvent appends an event to dst in wire form. An empty typ is left out;
+// one with a line break is cut there, because it could forge fields. The format
+// cannot carry CR or CRLF in data: they arrive as LF.
+func AppendEvent(dst []byte, typ string, data []byte) []byte {
+	if line, _, _ := cutLine([]byte(typ)); len(line) > 0 {
+		dst = fmt.Appendf(dst, "event: %s\n", line)
+	}
+	for more := true; more; {
+		var line []byte
+		line, data, more = cutLine(data)
+		dst = append(append(append(dst, "data: "...), line...), '\n')
+	}
+	return append(dst, '\n')
+}
+
+// cutLine cuts text at its first line break, of any of the three kinds.
+func cutLine(text []byte) (line, rest []byte, found bool) {
+	for i, b := range text {
+		switch {
+		case b == '\r' && i+1 < len(text) && text[i+1] == '\n':
+			return text[:i], text[i+2:], true
+		case b == '\r' || b == '\n':
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, nil, false
 }
