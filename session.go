@@ -30,6 +30,10 @@ type Options struct {
 	Budget fold.Budget // zero fields: the policy's, else from the model, else the defaults
 	Model  model.Model // what the session talks to; zero: unknown
 
+	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
+	// openai.Chat and openai.Responses make one. Zero: there is no wire.
+	Wire model.Wire
+
 	System string       // the system prompt, counted once and never touched
 	Tools  []model.Tool // tool definitions, counted once
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only

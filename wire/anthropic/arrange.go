@@ -8,14 +8,14 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// turn is one message of the wire in the making: bytes as they came, or blocks.
+// turn is a message to be written: bytes as they came, or blocks.
 type turn struct {
 	role   string
 	raw    string
 	blocks []transcript.Block
 }
 
-// arrange puts the messages into elements of the array, repairing what can be.
+// arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
 	turns, err := pair(merge(lateSystem(collect(msgs))))
 	if err != nil {
@@ -61,9 +61,8 @@ func collect(msgs []transcript.Message) []turn {
 	return turns
 }
 
-// lateSystem moves system messages behind the user messages they stand before: the wire
-// wants them at the end of what was said to the model, never between a call and its
-// result.
+// lateSystem moves system messages after the user message that follows them: the wire wants
+// them last before the model's answer, never between a call and its result.
 func lateSystem(turns []turn) []turn {
 	for i := range len(turns) - 1 {
 		if turns[i].role == "system" && turns[i+1].role == "user" {
@@ -86,8 +85,7 @@ func merge(turns []turn) []turn {
 	return out
 }
 
-// pair sees to it that every call is answered in the run of user messages behind it,
-// before anything else there.
+// pair makes sure that every call is answered at the beginning of the user messages after it.
 func pair(turns []turn) ([]turn, error) {
 	var out []turn
 	var open []string // calls of the run before this one that wait for their results

@@ -9,9 +9,8 @@ import (
 
 // Check returns the rules of the wire that the request breaks, of those that a change to
 // its messages, cache markers or tools can break. Parameters, tool schemas and sizes are
-// left to the provider. With the zero Model it looks only at the rules that hold for all
-// models, and so with the row for unknown models, which is cautious for those who write
-// requests and not for those who judge them.
+// left to the provider. With the zero Model, or the row for unknown models, it has only the
+// rules that hold for all models.
 //
 // Each violation has the provider's own words where they are known. The names of the
 // rules are listed in the package documentation.

@@ -48,8 +48,8 @@ func (c *checker) startsWithCompaction() bool {
 	return ok && o.Type == "compaction"
 }
 
-// systemPlace checks a system turn: behind something said to the model, and before its
-// answer or at the end.
+// systemPlace checks a system turn: it follows a user turn and comes last or before an
+// answer.
 func (c *checker) systemPlace(turns []wireTurn, k int) {
 	path := messagePath(turns[k].start)
 	if k == 0 {
@@ -73,8 +73,8 @@ func (c *checker) endsInServerResult(t wireTurn) bool {
 	return ok && strings.HasSuffix(o.Type, "_tool_result")
 }
 
-// lastAssistant checks a conversation that ends with the model's own words. Turns that
-// the provider paused or that hold its compaction are sent back like that to go on.
+// lastAssistant checks a conversation that ends with a message of the model. Turns that the
+// provider paused, or that hold its compaction, may end a request so that they go on.
 func (c *checker) lastAssistant(t wireTurn) {
 	blocks := c.blocks(t)
 	for _, p := range blocks {

@@ -157,8 +157,7 @@ func (c *checker) serverBlock(p placed, b transcript.Opaque, open []serverCall, 
 	return open
 }
 
-// abandoned reports calls of server tools that are still open when the user says
-// something: the turn cannot go on.
+// abandoned reports calls of server tools that are still open when the user says something.
 func (c *checker) abandoned(p placed, open []serverCall) []serverCall {
 	for _, call := range open {
 		c.add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)

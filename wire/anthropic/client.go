@@ -22,20 +22,19 @@ const DefaultBaseURL = "https://api.anthropic.com"
 // views with DropThinking that [Request.Splice] writes.
 const BindingBeta = "thinking-binding-controls-2026-08-01"
 
-// Client asks a server that speaks the Messages format: it is a [pleat.Generator]. Only a
-// key is needed, and a model's name in the client or in each request.
+// Client asks a server that speaks the Messages format: it is a [model.Generator]. It needs
+// only a key, and a model's name in the client or in each request.
 //
-// A request is written by [Encode], so that answers of this wire go back byte for byte,
-// as the model's rules in the table demand: no temperature where it is refused, no longer
-// answer than it gives. With a SessionKey in the request the prompt is cached. The answer
-// is streamed also when nobody watches, because that shows that the server is alive.
+// [Encode] writes the request, so that answers of this wire go back byte for byte. The
+// request follows the model's row in the table: no temperature where the model refuses it,
+// and no longer answer than it can give. With a SessionKey in the request the prompt is
+// cached. The answer is always streamed, because that shows that the server is alive.
 //
-// What may pass on another try is tried again, after the time that the server asks for,
-// else after one second, two, four and so on. An answer that breaks off is tried again
-// only as long as the sink got nothing of it. An error of the provider is a
-// [*pleat.APIError] in the chain, also one from the middle of a stream; a broken
-// connection is [io.ErrUnexpectedEOF], a silent server [os.ErrDeadlineExceeded]. Redirects
-// are not followed.
+// Failures that may pass are tried again after the time that the server asks for, else after
+// one second, two, four and so on. An answer that breaks off is tried again only if the sink
+// got nothing of it. An error of the provider is a [*model.APIError] in the chain, even from
+// the middle of a stream; a broken connection is [io.ErrUnexpectedEOF], a silent server
+// [os.ErrDeadlineExceeded]. Redirects are not followed.
 //
 // A Client is safe for concurrent use; its fields must not change meanwhile.
 type Client struct {
@@ -43,12 +42,12 @@ type Client struct {
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 	Bearer  bool   // Key is a token for Authorization, not an API key
 
-	// Model says what the model takes, and is asked where a request names none. Zero, or
-	// an ID alone: the facts are the table's.
+	// Model is the model that is asked if a request names none, and what it accepts. If it is
+	// zero or only an ID, the table says what the model accepts.
 	Model model.Model
-	// DropThinking asks the provider to leave out thinking that stands behind a changed
-	// prefix instead of refusing the request, on models that check it. Conversations with
-	// folds need it: see [pleat.View].
+	// DropThinking asks the provider to ignore thinking that follows a changed prefix instead
+	// of refusing the request, on models that check it. Conversations with folds need it: see
+	// [transcript.View].
 	DropThinking bool
 
 	Betas  []string        // values of anthropic-beta
@@ -60,12 +59,12 @@ type Client struct {
 	Idle    time.Duration // how long the server may be silent; 0: 5 minutes
 	Limit   int           // bytes of an answer; 0: 64 MiB
 	Whole   bool          // ask for answers in one piece, for servers that stream badly
-	Logger  *slog.Logger  // told when a request is tried again; nil: nothing is logged
+	Logger  *slog.Logger  // logs when a request is tried again; nil: nothing is logged
 }
 
 var _ model.Generator = (*Client)(nil)
 
-// Generate implements [pleat.Generator].
+// Generate implements [model.Generator].
 func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	caller := call.Caller{HTTP: c.HTTP, Retries: c.Retries, Idle: c.Idle, Limit: c.Limit, Logger: c.Logger, Secret: c.Key}
 	return caller.Ask(ctx, req, c.Model, !c.Whole, clientWire, sink, c.post)
@@ -99,8 +98,8 @@ func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, err
 }
 
-// dropThinking is the member that has the provider drop thinking which does not verify.
-// It goes with a thinking mode, and the model's first is the one it has anyway.
+// dropThinking is the member that makes the provider drop thinking that does not verify. It
+// needs a thinking mode, and the first of the model's modes is its default.
 func dropThinking(facts model.Model) json.RawMessage {
 	mode := "adaptive"
 	if len(facts.Thinking.Modes) > 0 {

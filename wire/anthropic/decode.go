@@ -10,17 +10,15 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// errNoMessages is all that makes a JSON object not a request.
 var errNoMessages = errors.New("no messages array")
 
 // Decode reads a request body. The body must not be changed afterwards: the result
 // shares its memory.
 //
-// Decode refuses only what is not JSON, has no messages array, or nests deeper or is
-// longer than any request could be. Everything odd beyond that is kept as it is, for
-// the provider to judge: blocks of unknown or wrong shape become [pleat.Opaque], of
-// members that occur twice the last one counts. Use [Request.Check] to learn what the
-// provider would say.
+// Decode refuses only what is not JSON, has no messages array, or is nested deeper or longer
+// than any request could be. Everything else is kept for the provider to judge: blocks of
+// unknown or wrong shape become [transcript.Opaque], and of duplicate members the last one
+// counts. [Request.Check] says what the provider would refuse.
 func Decode(body []byte) (*Request, error) {
 	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, section: sectionTop}
 	d.c.Reset(body, jsonspan.Limits{})
@@ -272,8 +270,8 @@ func (d *decoder) next(i *int) {
 	}
 }
 
-// str consumes a value and returns its span if it is a string. A value of another kind
-// is somebody's mistake, and not one to refuse the request for.
+// str consumes a value and returns its span if it is a string. A value of another kind is no
+// reason to refuse the request.
 func (d *decoder) str() jsonspan.Span {
 	if d.c.Kind() == jsonspan.String {
 		return d.c.Str()

@@ -3,33 +3,31 @@
 //
 // # Requests
 //
-// [Decode] walks a request body once and gives its messages as the library knows them,
-// together with the place of every block in the bytes. A [pleat.View] over those
-// messages goes back into the body with [Request.Splice], which copies everything that
-// the view does not change: key order, spacing, number forms, escapes, members nobody
-// here has heard of. Programs that have no original bytes use [Encode].
+// [Decode] walks a request body once and returns its messages, together with the place of
+// every block in the bytes. [Request.Splice] puts a [transcript.View] of those messages back
+// into the body and copies everything that the view does not change: key order, spacing,
+// number forms, escapes, unknown members. Programs that have no original bytes use [Encode].
 //
 //	r, err := anthropic.Decode(body)
 //	…
-//	view := pleat.Whole(len(r.Messages))
-//	view.Messages[2].Edits = []pleat.BlockEdit{{Block: 0, Text: stub}}
+//	view := transcript.Whole(len(r.Messages))
+//	view.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: stub}}
 //	out, err := r.Splice(view)
 //
 // The blocks are: text, thinking and redacted_thinking, tool_use, tool_result and
-// image. Everything else (documents, the provider's own tools, compaction blocks, what
-// will be invented next year) is [pleat.Opaque] and only ever kept or removed whole.
-// Content that is a plain string is one text block.
+// image. Everything else (documents, the provider's own tools, compaction blocks, blocks of
+// the future) is [transcript.Opaque] and is only kept or removed whole. Content that is a
+// plain string is one text block.
 //
-// [Request.Hashes] are the identities of the messages: what clients change from one
-// request to the next, such as the places of their cache markers, is not in them.
+// [Request.Hashes] identify the messages from one request to the next. What clients change
+// in between, such as the places of their cache markers, does not count.
 //
 // # Legality
 //
 // [Request.Check] says what the provider would refuse, in the provider's words where they
 // are known. It has the rules that folding could break; those about parameters, schemas
 // and sizes are left to the provider. Neighbouring messages of one role count as one
-// turn, as they do for the provider. The rules, by the part of the request they are
-// about:
+// turn, as they do for the provider. The rules:
 //
 //	messages-empty                 no message
 //	message-empty                  a message without content
@@ -37,25 +35,25 @@
 //	text-whitespace                a text of white space alone
 //	block-role                     a block in a message of the wrong role
 //	first-role                     the first message is the assistant's
-//	role-unknown                   a role that the wire does not have
+//	role-unknown                   a role that this wire does not know
 //	system-role-refused            a system message among the others, which the model refuses
-//	system-role-place              a system message in a place where none may be
+//	system-role-place              a system message where none may be
 //	prefill-refused                the last message is the assistant's, which the model refuses
 //	prefill-whitespace             the last message is the assistant's and ends in white space
 //
 //	tool-result-missing            a call without its result in the next turn
 //	tool-result-unexpected         a result without its call in the turn before
 //	tool-result-duplicate          two results for one call
-//	tool-results-first             something stands before the results
+//	tool-results-first             something comes before the results
 //	tool-result-error-content      a failed result that holds more than text
 //	tool-use-id-duplicate          two calls with one id
 //	tool-use-id-pattern            an id with characters that are not allowed
 //	tool-use-input                 an input that is no object
 //	server-tool-result-unexpected  a server tool's result without its call
-//	server-tool-open               a server tool's call that the user's words cut off
+//	server-tool-open               a server tool's call that a user message cut off
 //
 //	cache-markers                  more than four cache markers
-//	cache-ttl-order                a longer lifetime behind a shorter one
+//	cache-ttl-order                a longer lifetime after a shorter one
 //	cache-ttl-value                a lifetime that does not exist
 //	cache-empty-text               a marker on an empty text
 //	cache-thinking                 a marker on thinking
@@ -69,12 +67,11 @@
 //
 // # Answers
 //
-// [DecodeReply] reads a complete answer. A [Recorder] puts one together from an event
-// stream whose bytes pass by it, whatever their chunks, and leaves the stream alone.
-// Both give the message as an element to send back.
+// [DecodeReply] reads a complete answer. A [Recorder] assembles one from an event stream
+// whose bytes pass by it. Both return the message as an element to send back.
 //
 // # Asking a model
 //
-// A [Client] does all of this for programs that want an answer: it is a
-// [pleat.Generator], with retries, limits and typed errors.
+// A [Client] does all of this for programs that want an answer: it is a [model.Generator],
+// with retries, limits and typed errors. [Messages] is what a session needs of this wire.
 package anthropic

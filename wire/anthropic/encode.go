@@ -11,8 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// DefaultMaxTokens is sent where a request does not say how long the answer may be,
-// since the wire demands a number.
+// DefaultMaxTokens is sent if a request does not limit the answer, because the wire demands a
+// number.
 const DefaultMaxTokens = 16000
 
 // noResult answers a call that nothing else answers. The wire demands an answer to
@@ -30,15 +30,14 @@ const noResult = "No result: the call was interrupted before it finished."
 //   - a call without a result gets an error result that says so;
 //   - results that answer no call are an error.
 //
-// With a SessionKey the request asks for prompt caching, unless its tools or messages
-// bring markers of their own: one marker ends the part before the messages, so that it
-// stays cached when the messages are folded, and the automatic one falls on the last
-// block, and a third where the request has a Marker. The key itself has no place on this
-// wire.
+// With a SessionKey the request asks for prompt caching, unless its tools or messages have
+// markers of their own. One marker ends the part before the messages, so that it stays
+// cached when the messages are folded; the automatic one falls on the last block; a third
+// comes where the request has a Marker. The key itself is not sent.
 func Encode(req *model.Request) ([]byte, error) { return encode(req, arrange) }
 
-// encodeAsIs writes the messages one by one in their order and repairs nothing, for
-// those who want to know what is wrong with them.
+// encodeAsIs writes the messages one by one in their order and repairs nothing, so that Check
+// can find what is wrong with them.
 func encodeAsIs(req *model.Request) ([]byte, error) {
 	return encode(req, func(msgs []transcript.Message) ([][]byte, error) { return encodeTurns(collect(msgs)) })
 }
@@ -89,8 +88,8 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	return append(out, '}'), nil
 }
 
-// appendHead writes what stands before the messages. The provider's cache has the system
-// prompt behind the tools, so that its end is the end of both.
+// appendHead writes what comes before the messages. The provider's cache has the system
+// prompt after the tools, so its end is the end of both.
 func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
 	const marker = fiveMinutes + "}"
 	switch {
@@ -110,7 +109,7 @@ func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
 	return append(out, ']')
 }
 
-// splitSystem takes the system messages that nobody spoke before out of the messages.
+// splitSystem takes the system messages at the beginning out of the messages.
 func splitSystem(req *model.Request) (string, []transcript.Message) {
 	parts, msgs := []string{}, req.Messages
 	if strings.TrimSpace(req.System) != "" {

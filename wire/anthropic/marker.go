@@ -30,7 +30,7 @@ type mark struct {
 	ttl                  string
 }
 
-// Marker is a cache marker: the place up to which the provider keeps the prompt.
+// Marker is a cache marker: the place up to which the provider caches the prompt.
 type Marker struct {
 	Path string // the marked block, such as "messages.3.content.0"; empty for the request's own
 	TTL  string // "5m" or "1h"; a marker that does not say has five minutes
@@ -78,12 +78,12 @@ const fiveMinutes = `,"cache_control":{"type":"ephemeral"}`
 // maxMarkers is how many a request may have.
 const maxMarkers = 4
 
-// markBack is how many messages before the wanted place a block is looked for that may
-// carry a marker. What is cached is found some blocks back.
+// markBack is how many messages before the wanted place are tried for a block that may carry
+// a marker. The provider finds a cached prefix even if it ends some blocks earlier.
 const markBack = 3
 
-// marker is the message of a view that gets the view's Marker, the last before it that
-// can have one, and the marker. It is empty where the request has no room or no use for
+// marker returns which message of a view gets the view's Marker, the last one before it that
+// can have one, and the marker. The marker is empty if the request has no room or no use for
 // one more.
 func (r *Request) marker(v transcript.View) (at int, with string) {
 	total := 0
@@ -117,7 +117,8 @@ func (r *Request) marker(v transcript.View) (at int, with string) {
 	return 0, ""
 }
 
-// markMade encodes pleat's own messages, that at one place of the view with a marker.
+// markMade returns a function that encodes the messages that the view adds, the one at a
+// given place with a marker.
 func markMade(v transcript.View, at int, with string) func(transcript.Message) ([]byte, error) {
 	before := 0 // own messages before it; they are encoded in their order
 	for _, m := range v.Messages[:at] {
@@ -145,8 +146,8 @@ func (r *Request) markPlace(m transcript.ViewMessage) int {
 	return -1
 }
 
-// markElement marks the last elements of a list that are also those of its beginning: a
-// message that was put together with the next one is not.
+// markElement marks one of the last elements of first that list also has; a message that was
+// merged with the next one differs there.
 func markElement(list, first [][]byte) {
 	at := len(first)
 	for i := at - 1; i >= max(at-markBack, 0) && i < len(list); i-- {

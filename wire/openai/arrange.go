@@ -4,9 +4,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// arrange puts messages of other wires into the order that the Chat wire wants: the
-// calls of an answer in one message, and their results directly behind it. Where the
-// order is right already it returns the messages as they are.
+// arrange puts messages of other wires into the order that the Chat wire wants: the calls of
+// an answer in one message, and their results right after it. Messages in the right order
+// are returned as they are.
 func arrange(msgs []transcript.Message) []transcript.Message {
 	msgs = oneAnswer(msgs)
 	tr := transcript.NewTranscript(msgs...)
@@ -77,8 +77,8 @@ func endOfResults(msgs []transcript.Message, i int) int {
 	return i
 }
 
-// without returns a message without the results that stand elsewhere now. It reports
-// false if nothing is left.
+// without returns a message without the results that were moved. It reports false if nothing
+// is left.
 func without(m transcript.Message, i int, moved map[transcript.BlockRef]bool) (transcript.Message, bool) {
 	var left []transcript.Block
 	for k, b := range m.Blocks().All() {

@@ -12,20 +12,20 @@ import (
 // EncodeChat makes the body of a Chat Completions request. The same request always
 // gives the same bytes.
 //
-// Messages of this format go as they came. All others are put into a form that the
-// provider takes: assistant messages that follow each other become one; each tool
-// result becomes a tool message of its own, directly behind its call; pictures in results, which tool messages cannot hold, follow in a user
-// message; thinking goes along as reasoning_content if it is plain text, and signed
-// thinking of other providers is left out. A block that has no form on this wire is an
-// error.
+// Messages of this format go as they came. All others are put into a form that the provider
+// takes: assistant messages that follow each other become one; each tool result becomes a
+// tool message of its own, right after its call; images in results, which tool messages
+// cannot hold, follow in a user message; thinking is sent as reasoning_content if it is
+// plain text, and signed thinking of other providers is left out. A block that has no form
+// on this wire is an error.
 //
 // A streaming request asks for its usage.
 func EncodeChat(req *model.Request) ([]byte, error) {
 	return encodeChat(req, "max_completion_tokens")
 }
 
-// encodeChat is [EncodeChat] with the name that the server has for the limit of the
-// answer: the provider has renamed it, most others have not.
+// encodeChat is [EncodeChat] with the server's name for the limit of the answer: the provider
+// has renamed it, most others have not.
 func encodeChat(req *model.Request, maxTokens string) ([]byte, error) {
 	var w writer
 	w.raw("{").key("model").str(req.Model).key("messages").raw("[")
@@ -80,8 +80,8 @@ func (w *writer) chatTool(t model.Tool) {
 	w.key("parameters").raw(schema(t)).end("}}")
 }
 
-// chatEncoder turns messages into elements. Nothing may stand between a call and its
-// results, so that what the results' messages hold besides waits until they are over.
+// chatEncoder turns messages into elements. Nothing may come between a call and its results,
+// so other blocks of the results' messages wait until the results are over.
 type chatEncoder struct {
 	out     [][]byte
 	waiting []transcript.Block
@@ -146,7 +146,7 @@ func (e *chatEncoder) others(role transcript.Role, s sorted) error {
 	return nil
 }
 
-// result writes a tool message; its pictures wait.
+// result writes a tool message; its images wait.
 func (e *chatEncoder) result(r transcript.ToolResult) error {
 	var texts []transcript.Block
 	pictures := false

@@ -15,14 +15,14 @@ import (
 // DefaultBaseURL is the provider's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// ClientOptions are what the clients of both formats can be told. The zero value asks the
-// provider's own server, which wants a Key.
+// ClientOptions are the options of the clients of both formats. The zero value asks the
+// provider's own server, which needs a Key.
 type ClientOptions struct {
 	BaseURL string // where /chat/completions and /responses are; empty: [DefaultBaseURL]
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 
-	// Model says what the model takes, and is asked where a request names none. Zero, or
-	// an ID alone: the facts are the table's. Package localserver finds those of a local model.
+	// Model is the model that is asked if a request names none, and what it accepts. If it is
+	// zero or only an ID, the table says what the model accepts. Package localserver finds those of a local model.
 	Model model.Model
 
 	Header http.Header     // sent along with every request
@@ -33,32 +33,30 @@ type ClientOptions struct {
 	Idle    time.Duration // how long the server may be silent; 0: 5 minutes
 	Limit   int           // bytes of an answer; 0: 64 MiB
 	Whole   bool          // ask for answers in one piece, for servers that stream badly
-	Logger  *slog.Logger  // told when a request is tried again; nil: nothing is logged
+	Logger  *slog.Logger  // logs when a request is tried again; nil: nothing is logged
 }
 
 // ChatClient asks a server that speaks Chat Completions, as almost all do: it is a
-// [pleat.Generator].
+// [model.Generator].
 //
-// A request is written by [EncodeChat], so that answers of this wire go back byte for
-// byte, as the model's rules in the table demand: no temperature where it is refused, no
-// longer answer than it gives. Models that are not the provider's get max_tokens instead
-// of max_completion_tokens, and no prompt_cache_key, which some servers refuse. The
-// answer is streamed also when nobody watches, because that shows that the server is
-// alive.
+// [EncodeChat] writes the request, so that answers of this wire go back byte for byte. The
+// request follows the model's row in the table: no temperature where the model refuses it,
+// and no longer answer than it can give. Models that are not the provider's get max_tokens
+// instead of max_completion_tokens, and no prompt_cache_key, which some servers refuse. The
+// answer is always streamed, because that shows that the server is alive.
 //
-// What may pass on another try is tried again, after the time that the server asks for,
-// else after one second, two, four and so on. An answer that breaks off is tried again
-// only as long as the sink got nothing of it. An error of the provider is a
-// [*pleat.APIError] in the chain, also one from the middle of a stream; a broken
-// connection is [io.ErrUnexpectedEOF], a silent server [os.ErrDeadlineExceeded]. Redirects
-// are not followed.
+// Failures that may pass are tried again after the time that the server asks for, else after
+// one second, two, four and so on. An answer that breaks off is tried again only if the sink
+// got nothing of it. An error of the provider is a [*model.APIError] in the chain, even from
+// the middle of a stream; a broken connection is [io.ErrUnexpectedEOF], a silent server
+// [os.ErrDeadlineExceeded]. Redirects are not followed.
 //
 // A ChatClient is safe for concurrent use; its fields must not change meanwhile.
 type ChatClient ClientOptions
 
-// ResponsesClient asks a server that speaks Responses: it is a [pleat.Generator]. The
+// ResponsesClient asks a server that speaks Responses: it is a [model.Generator]. The
 // answer is a message for each item. Requests are written by [EncodeResponses] and are
-// not stored by the provider. All else is as with [ChatClient].
+// not stored by the provider. Everything else is as with [ChatClient].
 type ResponsesClient ClientOptions
 
 var (
@@ -66,7 +64,7 @@ var (
 	_ model.Generator = (*ResponsesClient)(nil)
 )
 
-// Generate implements [pleat.Generator].
+// Generate implements [model.Generator].
 func (c *ChatClient) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	encode := func(r *model.Request, facts model.Model) ([]byte, error) {
 		if facts.Provider == provider {
@@ -78,7 +76,7 @@ func (c *ChatClient) Generate(ctx context.Context, req *model.Request, sink func
 	return (*ClientOptions)(c).ask(ctx, req, sink, "/chat/completions", encode, chatWire)
 }
 
-// Generate implements [pleat.Generator].
+// Generate implements [model.Generator].
 func (c *ResponsesClient) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	encode := func(r *model.Request, facts model.Model) ([]byte, error) {
 		// The provider's models that take a temperature are those that do not reason.
@@ -87,7 +85,7 @@ func (c *ResponsesClient) Generate(ctx context.Context, req *model.Request, sink
 	return (*ClientOptions)(c).ask(ctx, req, sink, "/responses", encode, responsesWire)
 }
 
-// provider is the name that the table has for the provider.
+// provider is the provider's name in the table of models.
 const provider = "openai"
 
 var chatWire = call.Wire{

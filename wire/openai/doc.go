@@ -10,23 +10,24 @@
 //   - An answer comes back: [DecodeChatReply] or [DecodeResponsesReply] for a whole one,
 //     [ChatRecorder] or [ResponsesRecorder] beside a stream that is passed on.
 //   - The program wants an answer and nothing else: [ChatClient] or [ResponsesClient],
-//     which are [pleat.Generator]s with retries, limits and typed errors.
+//     which are [model.Generator]s with retries, limits and typed errors.
 //   - Which models does that server have, how large are their windows really, which
 //     servers run on this machine: package localserver.
-//   - Is it legal: Check, on either request. Each violation is one rule, told in the
-//     provider's own words where these are known.
+//   - Is it legal: Check, on either request. Each violation is one rule, in the provider's
+//     own words where they are known.
+//   - A session needs the wire's codec and check: [Chat] or [Responses].
 //
 // # Bytes
 //
 // Decoding walks the body once and notes where each message and block lies. Nothing
-// large is copied or unescaped: blocks share the body's memory, so that it must not
-// change afterwards. Splicing copies everything that a view does not change byte for
+// large is copied or unescaped: blocks share the body's memory, so it must not change
+// afterwards. Splicing copies everything that a view does not change byte for
 // byte: key order, space, number forms, escapes, unknown members, duplicate keys, halves
 // of surrogate pairs. Of duplicate keys the last one counts.
 //
-// Decoding refuses only what it cannot find its way in. A request that the provider
-// will refuse is decoded all the same, odd parts of it as opaque blocks, and passes
-// through to the provider's own error.
+// Decoding refuses only what is not JSON or has no messages. A request that the provider will
+// refuse for other reasons is decoded, its odd parts as opaque blocks, and passes through to
+// the provider's own error.
 //
 // # Chat Completions
 //
@@ -36,7 +37,7 @@
 // results of the form before tools, function_call and role function, have the
 // function's name for an id.
 //
-// Behind an assistant message with calls must stand a tool message for each of them and
+// An assistant message with calls must be followed by a tool message for each of them and
 // nothing else.
 //
 // # Responses
@@ -52,8 +53,8 @@
 //     which are the user's, additional_tools and configuration_update, which are the
 //     developer's, and outputs, which are a tool's.
 //
-// Calls and outputs belong together by call_id wherever they stand. What does depend on
-// its neighbours is reasoning: see [ResponsesRequest.Splice].
+// Calls and outputs belong together by call_id, wherever they are. Reasoning depends on its
+// neighbours: see [ResponsesRequest.Splice].
 //
 // Edits fit the item's form: text for a shell's output becomes the stdout of one output
 // with the outcome of the original, text for a shell call its only command, text for a

@@ -16,9 +16,9 @@ type ResponsesRequest struct {
 
 	// Store tells whether the provider keeps the response; it does unless told not to.
 	Store bool
-	// PreviousResponseID and Conversation name history that lies with the provider.
-	// Such a request shows only the newest part of its conversation: pass it on as it
-	// is. See [ResponsesRequest.Partial].
+	// PreviousResponseID and Conversation name history that the provider holds. Such a
+	// request shows only the newest part of its conversation: pass it on as it is. See
+	// [ResponsesRequest.Partial].
 	PreviousResponseID string
 	Conversation       string
 
@@ -27,7 +27,7 @@ type ResponsesRequest struct {
 	hasInput bool
 }
 
-// itemNote is what splicing and checking need to know of an item again and again.
+// itemNote is what splicing and checking need to know about an item.
 type itemNote struct {
 	typ     string
 	id      string
@@ -40,9 +40,9 @@ var errNoInput = errors.New("no input")
 // DecodeResponses reads the body of POST /v1/responses. The request's messages share
 // the body's memory, so it must not be changed afterwards.
 //
-// Input that is a string is one user message; a view can show it whole or with its text
-// replaced, nothing else. A request without input is refused unless it refers to
-// history that lies with the provider.
+// Input that is a string is one user message; a view can only show it whole or with its text
+// replaced. A request without input is refused unless it refers to history that the provider
+// holds.
 func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	var s scanner
 	s.reset(body)
@@ -75,15 +75,15 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	return r, nil
 }
 
-// Partial reports whether part of the conversation lies with the provider, where no
-// view can reach it.
+// Partial reports whether the provider holds part of the conversation, where no view can
+// reach it.
 func (r *ResponsesRequest) Partial() bool {
 	return r.p.previous.given() || r.p.conversation.given()
 }
 
-// InputTools lists the tools that stand in the input instead of in the list of tools: the
-// definitions of additional_tools items, which is where newer clients put all of theirs.
-// Those of a namespace are listed one by one. Their tokens are those of the items.
+// InputTools lists the tools that are defined in the input instead of in the list of tools,
+// in additional_tools items, where newer clients put all of theirs. The tools of a namespace
+// are listed one by one. Their tokens are counted with the items.
 func (r *ResponsesRequest) InputTools() []model.Tool {
 	var out []model.Tool
 	for i, n := range r.items {
@@ -155,9 +155,9 @@ func (r *ResponsesRequest) add(m transcript.Message, e wire.Element) {
 	r.body.Elements = append(r.body.Elements, e)
 }
 
-// Hashes returns a hash for each item under which it is known again in the client's
-// next request: cache markers and space do not count, and content that is a string is
-// the same as one text part of type text.
+// Hashes returns a hash of each item that stays the same when the client sends the item
+// again: cache markers and space do not count, and content that is a string counts as one
+// part of type text.
 func (r *ResponsesRequest) Hashes() []transcript.Hash {
 	if !r.isString {
 		return r.body.Hashes()
@@ -166,8 +166,8 @@ func (r *ResponsesRequest) Hashes() []transcript.Hash {
 	return []transcript.Hash{ItemHash(r.body.Elements[0].Span.Of(r.body.Data))}
 }
 
-// ItemHash is the hash of one item as [ResponsesRequest.Hashes] has it. The item must be
-// valid JSON; the string that an input may be counts as the item it stands for.
+// ItemHash returns the hash that [ResponsesRequest.Hashes] gives an item. The item must be
+// valid JSON; a string counts as the user message that it stands for.
 func ItemHash(raw []byte) transcript.Hash {
 	if len(raw) > 0 && raw[0] == '"' {
 		raw = append(append([]byte(`{"role":"user","content":`), raw...), '}')
@@ -175,5 +175,5 @@ func ItemHash(raw []byte) transcript.Hash {
 	return wire.Hash(raw)
 }
 
-// HeadHash is the hash of what stands before the items: instructions and tools.
+// HeadHash returns the hash of what comes before the items: instructions and tools.
 func (r *ResponsesRequest) HeadHash() transcript.Hash { return headHash(r.System, r.Tools) }

@@ -13,17 +13,16 @@ import (
 // the same bytes. The provider is asked not to store the response and to return its
 // reasoning encrypted, so that the conversation is whole with the caller.
 //
-// Items of this format go as they came; that includes their ids, so that a caller who
-// leaves out a reasoning item has to leave out the items that followed it as well.
-// Other messages become items: words become message items, each call and each result an
-// item of its own. Thinking that is not of this wire is left out. A block that has no
-// form on this wire is an error.
+// Items of this format go as they came, with their ids, so a caller that leaves out a
+// reasoning item has to leave out the items that followed it as well. Other messages become
+// items: text becomes message items, each call and each result an item of its own. Thinking
+// that is not of this wire is left out. A block that has no form on this wire is an error.
 func EncodeResponses(req *model.Request) ([]byte, error) {
 	return encodeResponses(req, true)
 }
 
-// encodeResponses is [EncodeResponses] for a model that reasons or does not: those that
-// do not refuse to encrypt what they have not.
+// encodeResponses is [EncodeResponses] for a model that reasons or does not: models that do
+// not reason refuse a request for encrypted reasoning.
 func encodeResponses(req *model.Request, reasons bool) ([]byte, error) {
 	var w writer
 	w.raw("{").key("model").str(req.Model)
@@ -165,8 +164,8 @@ func (e *itemEncoder) raw(m transcript.Message) {
 	}
 }
 
-// rawItemType returns the type of an item of this wire that has a call id or is
-// reasoning; of anything else nothing.
+// rawItemType returns the type of an item of this wire that has a call id or is reasoning, ""
+// for anything else.
 func rawItemType(raw string) string {
 	item := jsonspan.Value(raw)
 	typ := item.Get("type").Text()
@@ -176,7 +175,7 @@ func rawItemType(raw string) string {
 	return typ
 }
 
-// said adds a message item for words and pictures.
+// said adds a message item for text and images.
 func (e *itemEncoder) said(role transcript.Role, blocks []transcript.Block) error {
 	if len(blocks) == 0 {
 		return nil
