@@ -121,7 +121,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
 	s.o.fill()
-	s.dig.guard = digest.Guard{O: &s.o.Digest, Now: s.o.Now}
+	s.dig.guard = digest.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = tokens.NewCalibration(s.o.Model)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))

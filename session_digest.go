@@ -20,7 +20,7 @@ const claimDigest = "digest"
 
 // digesting is a session's part in getting digests from a model.
 type digesting struct {
-	guard  digest.Guard
+	guard  *digest.Guard
 	flight chan struct{} // closed when the digest in flight is there, or is not; nil: none
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -126,8 +126,8 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		s.o.Logger.Warn("a digest could not be asked for", "session", s.key.String(), "err", err)
 		return
 	}
-	j := &digest.Job{
-		Src: src, O: s.o.Digest, How: askOf(need.Ask), Live: s.o.Model, Rates: s.rates(),
+	job := digest.Job{
+		Source: src, Options: s.o.Digest, Ask: askOf(need.Ask), Live: s.o.Model, Rates: s.rates(),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 	}
 	done := make(chan struct{})
@@ -137,6 +137,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		close(done)
 	}()
 	var text string
+	var report digest.Report
 	outer := ctx
 	s.unlocked(func() {
 		release, ok := s.claim(ctx, background)
@@ -144,7 +145,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 			err = errClaimed
 			return
 		}
-		text, err = j.Run(ctx)
+		text, report, err = digest.Write(ctx, job)
 		if err := release(context.WithoutCancel(ctx)); err != nil {
 			s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", s.key.String(), "err", err)
 		}
@@ -157,14 +158,14 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 			s.dig.guard.Ended(err == nil)
 		}
 	}
-	if err == nil && !j.How.Trust {
+	if err == nil && !job.Ask.Trust {
 		if more := s.miner.Missed(need.Start, need.End, text, src.Need.Room/6, s.st.Recall); more != "" {
 			text += "\n\n" + more
-			j.Report.Tokens = j.Count(text)
+			report.Tokens = job.Count(text)
 		}
 	}
-	j.Report.Background = background
-	s.keepDigest(context.WithoutCancel(ctx), j.Report, src.Hash, text)
+	report.Background = background
+	s.keepDigest(context.WithoutCancel(ctx), report, src.Hash, text)
 }
 
 var errClaimed = errors.New("another process is at it")

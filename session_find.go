@@ -1,13 +1,21 @@
 package pleat
 
 import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/recall"
 )
 
 // finder finds things in the session. The lock is held.
 func (s *Session) finder() *recall.Finder {
-	x := &recall.Finder{Conversation: s.st.Conversation}
+	x := &recall.Finder{
+		Conversation: s.st.Conversation, Call: s.calls(), Content: s.st.Content,
+		Folded: func(handle string) bool {
+			return slices.ContainsFunc(s.st.Folds, func(f *fold.Fold) bool { return f.Handle == handle })
+		},
+	}
 	if s.st.AnyFold() {
 		x.Shown = s.st.InView
 	}

@@ -10,7 +10,7 @@ type pageDesk struct{ miner *page.Miner }
 
 func (d pageDesk) input(r fold.PageRequest) page.Input {
 	return page.Input{
-		S: d.miner, Start: r.Start, End: r.End, Pins: r.Pins, Notes: r.Notes, Focus: r.Focus, Narrative: r.Narrative,
+		Miner: d.miner, Start: r.Start, End: r.End, Pins: r.Pins, Notes: r.Notes, Focus: r.Focus, Narrative: r.Narrative,
 		Recall: r.Recall, Handle: r.Handle, Restore: page.Restore(r.Restore), Thrash: r.Thrash,
 		Room: page.Room{Total: r.Room.Total, Files: r.Room.Files, Plain: r.Room.Plain, Most: fold.MaxPage},
 	}

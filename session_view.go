@@ -127,7 +127,7 @@ func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
 func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
 	return fold.PlanOptions{
-		Limits: s.limits(), Rates: s.rates(), Echo: s.finder().Again, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
+		Limits: s.limits(), Rates: s.rates(), Echo: s.finder().OriginCall, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
 		Model: model,
 	}
 }

@@ -7,24 +7,27 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// digestGuard keeps a session from asking a model that does not help, and from asking too
+// Guard keeps a session from asking a model that does not help, and from asking too
 // often. It is safe for concurrent use.
 type Guard struct {
-	O   *Options
-	Now func() time.Time
+	options *Options
+	now     func() time.Time
 
 	mu     sync.Mutex
-	calls  []time.Time // within the last o.Per
+	calls  []time.Time // within the last options.Per
 	failed int         // digests in a row
 	until  time.Time   // while the breaker is open
 }
+
+// NewGuard makes a guard that holds calls to the bounds in o, which must be filled.
+func NewGuard(o *Options, now func() time.Time) *Guard { return &Guard{options: o, now: now} }
 
 // closed reports whether a digest may be asked for. When the breaker has been open for its
 // pause, one may be: if that fails too, it opens again.
 func (g *Guard) Closed() (bool, string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now := g.Now(); now.Before(g.until) {
+	if now := g.now(); now.Before(g.until) {
 		return false, text.Plural(g.failed, "digest") + " failed in a row; the model rests"
 	}
 	if !g.room() {
@@ -40,19 +43,19 @@ func (g *Guard) Allow() error {
 	if !g.room() {
 		return ErrSpent
 	}
-	g.calls = append(g.calls, g.Now())
+	g.calls = append(g.calls, g.now())
 	return nil
 }
 
 func (g *Guard) room() bool {
-	if g.O.Calls < 0 {
+	if g.options.Calls < 0 {
 		return true
 	}
-	since := g.Now().Add(-g.O.Per)
+	since := g.now().Add(-g.options.Per)
 	for len(g.calls) > 0 && !g.calls[0].After(since) {
 		g.calls = g.calls[1:]
 	}
-	return len(g.calls) < g.O.Calls
+	return len(g.calls) < g.options.Calls
 }
 
 // ended notes how a digest ended.
@@ -63,7 +66,7 @@ func (g *Guard) Ended(ok bool) {
 		g.failed = 0
 		return
 	}
-	if g.failed++; g.O.Breaker > 0 && g.failed >= g.O.Breaker {
-		g.until = g.Now().Add(g.O.Pause)
+	if g.failed++; g.options.Breaker > 0 && g.failed >= g.options.Breaker {
+		g.until = g.now().Add(g.options.Pause)
 	}
 }

@@ -11,20 +11,23 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// digestJob gets one digest from a model: it asks, checks, and climbs down the ladder
-// (normal, once more with what was wrong, shorter) until a text passes the gate or there
-// is no more time, money or hope. It knows nothing of sessions.
+// Job is one digest that a model is to write.
 type Job struct {
-	Src    *Source
-	O      Options
-	How    Ask
-	Live   model.Model // what the live request goes to
-	Rates  model.Rates // of the live request's cache
-	Count  func(string) int
-	Key    string
-	Allow  func() error // asked before every call; an error ends the job
-	Report Report
+	Source  *Source
+	Options Options
+	Ask     Ask
+	Live    model.Model      // what the live request goes to
+	Rates   model.Rates      // of the live request's cache
+	Count   func(string) int // counts tokens
+	Key     string           // the session's, for the provider's cache
+	Allow   func() error     // called before every request; an error ends the job
+}
 
+// writer does a job: it asks, checks, and climbs down the ladder (normal, once more with
+// what was wrong, shorter) until a text passes the gate or asking again cannot help.
+type writer struct {
+	Job
+	report Report
 	forked bool
 	room   int    // tokens of turns that one request may hold
 	prev   string // the digest so far
@@ -39,47 +42,54 @@ var (
 	errFailed = errors.New("the model could not be asked")
 )
 
-// run returns the digest. With an error there is none; the report says what happened.
-func (j *Job) Run(ctx context.Context) (string, error) {
-	j.Report = Report{
-		Start: j.Src.Need.Start, End: j.Src.Need.End, By: "code", Model: j.O.Model.ID, Focus: j.Src.Need.Focus,
+// Write gets a digest from a model. With an error there is none. The report says how it
+// came to be, or why not. Write lowers job.Source.Need.Room to what the model can handle.
+func Write(ctx context.Context, job Job) (string, Report, error) {
+	need := &job.Source.Need
+	j := &writer{Job: job, report: Report{
+		Start: need.Start, End: need.End, By: "code", Model: job.Options.Model.ID, Focus: need.Focus,
+	}}
+	text, err := j.write(ctx)
+	return text, j.report, err
+}
+
+func (j *writer) write(ctx context.Context) (string, error) {
+	if w := j.Options.Model.Window; w > 0 {
+		j.Source.Need.Room = min(j.Source.Need.Room, w/4) // a small summarizer must be able to read it again
 	}
-	if w := j.O.Model.Window; w > 0 {
-		j.Src.Need.Room = min(j.Src.Need.Room, w/4) // a small summarizer must be able to read it again
+	if n := j.Options.Tokens; n > 0 {
+		j.Source.Need.Room = min(j.Source.Need.Room, n)
 	}
-	if n := j.O.Tokens; n > 0 {
-		j.Src.Need.Room = min(j.Src.Need.Room, n)
-	}
-	j.from, j.room = j.Src.First, j.turnsRoom()
-	j.prev = j.Src.Prev
-	if !j.How.Trust {
-		j.gate = newGateSource(j.Src, j.O)
+	j.from, j.room = j.Source.First, j.turnsRoom()
+	j.prev = j.Source.Prev
+	if !j.Ask.Trust {
+		j.gate = newGateSource(j.Source, j.Options)
 	}
 	j.forked = j.fork()
-	j.Report.Forked = j.forked
+	j.report.Forked = j.forked
 	text, err := j.ladder(ctx)
 	if err != nil {
-		j.Report.Why = err.Error()
+		j.report.Why = err.Error()
 		return "", err
 	}
-	j.Report.By, j.Report.Tokens = "model", j.Count(text)
+	j.report.By, j.report.Tokens = "model", j.Count(text)
 	return text, nil
 }
 
-func (j *Job) ladder(ctx context.Context) (string, error) {
+func (j *writer) ladder(ctx context.Context) (string, error) {
 	last := rungShorter
-	if j.How.Trust {
+	if j.Ask.Trust {
 		last = rungNormal // the source texts have no ladder
 	}
 	var wrong []Finding
 	for r := rungNormal; ; r++ {
 		text, findings, err := j.try(ctx, r, wrong)
 		if err == nil {
-			j.Report.Tries = append(j.Report.Tries, Try{Kind: r.String()})
-			j.Report.Findings = findings
+			j.report.Tries = append(j.report.Tries, Try{Kind: r.String()})
+			j.report.Findings = findings
 			return text, nil
 		}
-		j.Report.Tries = append(j.Report.Tries, Try{Kind: r.String(), Wrong: wrongText(findings, err)})
+		j.report.Tries = append(j.report.Tries, Try{Kind: r.String(), Wrong: wrongText(findings, err)})
 		switch {
 		case ctx.Err() != nil:
 			return "", fmt.Errorf("out of time: %w", ctx.Err())
@@ -123,7 +133,7 @@ func hopeless(err error) bool {
 }
 
 // adapt makes the next request smaller if the last one was too long.
-func (j *Job) adapt(err error) {
+func (j *writer) adapt(err error) {
 	e, ok := errors.AsType[*model.APIError](err)
 	if !ok || !e.Overflow() {
 		return
@@ -141,8 +151,8 @@ func (j *Job) adapt(err error) {
 
 // try asks for the whole digest once: in one request, or group by group, each answer being
 // the earlier digest of the next. Groups that are done stay done.
-func (j *Job) try(ctx context.Context, r rung, wrong []Finding) (string, []Finding, error) {
-	w := wanted{rung: r, room: j.Src.Need.Room, wrong: wrong, parts: 1}
+func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Finding, error) {
+	w := wanted{rung: r, room: j.Source.Need.Room, wrong: wrong, parts: 1}
 	if r == rungShorter {
 		w.room = max(w.room*2/3, 100)
 	}
@@ -151,10 +161,10 @@ func (j *Job) try(ctx context.Context, r rung, wrong []Finding) (string, []Findi
 		return j.ask(ctx, w, j.request(w, "", ""))
 	}
 	var groups []group
-	if j.How.Trust {
-		groups = []group{{j.Src.Need.Start, j.Src.Need.End, j.Src.shown()}}
+	if j.Ask.Trust {
+		groups = []group{{j.Source.Need.Start, j.Source.Need.End, j.Source.shown()}}
 	} else {
-		groups = j.Src.groups(j.from, j.room, j.Count)
+		groups = j.Source.groups(j.from, j.room, j.Count)
 	}
 	var findings []Finding
 	for i, g := range groups {
@@ -171,9 +181,9 @@ func (j *Job) try(ctx context.Context, r rung, wrong []Finding) (string, []Findi
 
 // ask makes one request, again if its stream breaks, and passes the answer through the
 // gate.
-func (j *Job) ask(ctx context.Context, w wanted, req *model.Request) (string, []Finding, error) {
+func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []Finding, error) {
 	reply, err := j.call(ctx, req)
-	for n := 0; err != nil && n < j.How.Retries && broken(err) && ctx.Err() == nil; n++ {
+	for n := 0; err != nil && n < j.Ask.Retries && broken(err) && ctx.Err() == nil; n++ {
 		if err := pause(ctx, err); err != nil {
 			return "", nil, err
 		}
@@ -182,14 +192,14 @@ func (j *Job) ask(ctx context.Context, w wanted, req *model.Request) (string, []
 	if err != nil {
 		return "", nil, err
 	}
-	text, bad := answerText(reply, j.How.Trust)
+	text, bad := answerText(reply, j.Ask.Trust)
 	if len(bad) > 0 {
 		return "", bad, errWrong
 	}
-	if j.How.Trust {
+	if j.Ask.Trust {
 		return text, nil, nil
 	}
-	res := j.gate.check(text, gateWants{room: j.Src.Need.Room, words: j.O.Words, replaces: j.Src.Replaces, prev: j.prev, count: j.Count})
+	res := j.gate.check(text, gateWants{room: j.Source.Need.Room, words: j.Options.Words, replaces: j.Source.Replaces, prev: j.prev, count: j.Count})
 	if !res.ok {
 		return "", res.findings, errWrong
 	}
@@ -197,12 +207,12 @@ func (j *Job) ask(ctx context.Context, w wanted, req *model.Request) (string, []
 }
 
 // call asks the model once.
-func (j *Job) call(ctx context.Context, req *model.Request) (model.Reply, error) {
+func (j *writer) call(ctx context.Context, req *model.Request) (model.Reply, error) {
 	if err := j.Allow(); err != nil {
 		return model.Reply{}, err
 	}
-	j.Report.Calls++
-	reply, err := j.O.Generator.Generate(ctx, req, nil)
+	j.report.Calls++
+	reply, err := j.Options.Generator.Generate(ctx, req, nil)
 	j.spend(reply.Usage)
 	switch {
 	case err != nil:
@@ -213,16 +223,16 @@ func (j *Job) call(ctx context.Context, req *model.Request) (model.Reply, error)
 	return reply, nil
 }
 
-func (j *Job) spend(u model.Usage) {
-	sum := &j.Report.Usage
+func (j *writer) spend(u model.Usage) {
+	sum := &j.report.Usage
 	sum.Input += u.Input
 	sum.CacheRead += u.CacheRead
 	sum.CacheWrite += u.CacheWrite
 	sum.CacheWrite1h += u.CacheWrite1h
 	sum.Output += u.Output
 	sum.Reasoning += u.Reasoning
-	usd, _ := j.O.Model.Cost(u)
-	j.Report.USD += usd
+	usd, _ := j.Options.Model.Cost(u)
+	j.report.USD += usd
 }
 
 // broken reports whether the same request may succeed: the stream broke off, or the
@@ -251,47 +261,43 @@ func pause(ctx context.Context, err error) error {
 }
 
 // turnsRoom is how many tokens of turns one standalone request may hold.
-func (j *Job) turnsRoom() int {
+func (j *writer) turnsRoom() int {
 	const instruction = 1_500
-	window := j.O.Model.Window
+	window := j.Options.Model.Window
 	if window == 0 {
 		window = model.DefaultWindow
 	}
-	answer := j.answerTokens(j.Src.Need.Room)
+	answer := j.answerTokens(j.Source.Need.Room)
 	room := window - answer
-	if m := j.O.Model.MaxInput; m > 0 {
+	if m := j.Options.Model.MaxInput; m > 0 {
 		room = min(room, m)
 	}
 	// Our count may be off by a tenth for this model.
-	return max((room-instruction-j.Src.Need.Room)*9/10, 500)
+	return max((room-instruction-j.Source.Need.Room)*9/10, 500)
 }
 
 // fork decides how to ask: with the live request's prefix, which the provider has in its
 // cache, or with the turns as text, which are fewer tokens and may go to a cheaper model.
-func (j *Job) fork() bool {
-	if j.How.Trust || j.O.Fork == ForkNever || len(j.Src.View) == 0 {
+func (j *writer) fork() bool {
+	if j.Ask.Trust || j.Options.Fork == ForkNever || len(j.Source.View) == 0 {
 		return false
 	}
-	prompt := j.Src.ViewTokens + j.Count(j.Src.System)
-	for _, t := range j.Src.Tools {
+	prompt := j.Source.ViewTokens + j.Count(j.Source.System)
+	for _, t := range j.Source.Tools {
 		prompt += j.Count(t.Description) + j.Count(t.Schema)
 	}
-	if prompt+2_000 > (j.turnsRoom()+j.Src.Need.Room)*10/9 {
+	if prompt+2_000 > (j.turnsRoom()+j.Source.Need.Room)*10/9 {
 		return false
 	}
-	if j.O.Fork == ForkAlways {
+	if j.Options.Fork == ForkAlways {
 		return true
 	}
-	if j.O.Model.ID != j.Live.ID {
+	if j.Options.Model.ID != j.Live.ID {
 		return false // another model has nothing in its cache
 	}
-	rate := j.Rates.Read
-	if j.Src.cold {
-		rate = j.Rates.Write
-	}
 	text := 0
-	for _, g := range j.Src.groups(j.from, j.turnsRoom(), j.Count) {
+	for _, g := range j.Source.groups(j.from, j.turnsRoom(), j.Count) {
 		text += j.Count(g.text)
 	}
-	return float64(prompt)*rate < float64(text)
+	return float64(prompt)*j.Rates.Read < float64(text)
 }

@@ -47,7 +47,7 @@ Names, settings, commands, ports, versions, numbers that will be needed again an
 Again: text only, no tool calls. <analysis>…</analysis>, then <digest>…</digest>.`
 
 // digestText is the instruction. With a part it is about turns written out above it.
-func (j *Job) digestText(w wanted) string {
+func (j *writer) digestText(w wanted) string {
 	about := "The conversation above is about to be folded away."
 	var rules strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&rules, "- "+format+"\n", args...) }
@@ -64,13 +64,13 @@ func (j *Job) digestText(w wanted) string {
 	if w.rung == rungShorter {
 		line("Be shorter than usual: only what the next steps cannot do without.")
 	}
-	if f := strings.TrimSpace(j.Src.Need.Focus); f != "" {
+	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
 		line("The user asks that this matters most, and gets the most room: %s", f)
 	}
-	if r := strings.TrimSpace(j.O.Rules); r != "" {
+	if r := strings.TrimSpace(j.Options.Rules); r != "" {
 		line("The user's own rules for digests: %s", r)
 	}
-	if p := strings.TrimSpace(j.How.Prompt); p != "" {
+	if p := strings.TrimSpace(j.Ask.Prompt); p != "" {
 		line("%s", p)
 	}
 	if len(w.wrong) > 0 {
@@ -86,9 +86,9 @@ func (j *Job) digestText(w wanted) string {
 	return fmt.Sprintf(digestTask, about, rules.String(), j.limitText(w), handles)
 }
 
-func (j *Job) limitText(w wanted) string {
+func (j *writer) limitText(w wanted) string {
 	words := w.room * 3 / 4
-	if n := j.O.Words; n > 0 {
+	if n := j.Options.Words; n > 0 {
 		words = min(words, n)
 	}
 	return fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
@@ -115,17 +115,17 @@ const (
 func (r rung) String() string { return [...]string{"normal", "again", "shorter"}[r] }
 
 // request asks for a digest of a group of turns, or of what the live request shows.
-func (j *Job) request(w wanted, prev, turns string) *model.Request {
-	req := &model.Request{Model: j.O.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.Key}
-	if j.How.ZeroTemp && !j.O.Model.Refuses.Temperature {
+func (j *writer) request(w wanted, prev, turns string) *model.Request {
+	req := &model.Request{Model: j.Options.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.Key}
+	if j.Ask.ZeroTemp && !j.Options.Model.Refuses.Temperature {
 		req.Temperature = new(float64)
 	}
 	switch {
-	case j.How.Trust:
+	case j.Ask.Trust:
 		return j.plainRequest(req, turns)
 	case j.forked:
-		req.System, req.Tools, req.NoTools = j.Src.System, j.Src.Tools, true
-		req.Messages = append(append([]transcript.Message(nil), j.Src.View...), transcript.User(j.digestText(w)))
+		req.System, req.Tools, req.NoTools = j.Source.System, j.Source.Tools, true
+		req.Messages = append(append([]transcript.Message(nil), j.Source.View...), transcript.User(j.digestText(w)))
 		return req
 	}
 	req.System = digestSystem
@@ -133,8 +133,8 @@ func (j *Job) request(w wanted, prev, turns string) *model.Request {
 	if prev != "" {
 		fmt.Fprintf(&b, "<earlier-digest>\n%s\n</earlier-digest>\n\n", prev)
 	}
-	if len(j.Src.Rules) > 0 {
-		fmt.Fprintf(&b, "<rules-of-the-user>\n%s\n</rules-of-the-user>\n\n", strings.Join(j.Src.Rules, "\n"))
+	if len(j.Source.Rules) > 0 {
+		fmt.Fprintf(&b, "<rules-of-the-user>\n%s\n</rules-of-the-user>\n\n", strings.Join(j.Source.Rules, "\n"))
 	}
 	if notes := j.notesText(); notes != "" {
 		fmt.Fprintf(&b, "<notes-of-the-agent>\n%s</notes-of-the-agent>\n\n", notes)
@@ -144,24 +144,24 @@ func (j *Job) request(w wanted, prev, turns string) *model.Request {
 	return req
 }
 
-func (j *Job) notesText() string {
+func (j *writer) notesText() string {
 	var b strings.Builder
-	for _, n := range j.Src.Notes {
+	for _, n := range j.Source.Notes {
 		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
 	}
 	return b.String()
 }
 
 // plainRequest is the request of policies that take a summary as it comes.
-func (j *Job) plainRequest(req *model.Request, turns string) *model.Request {
+func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
 	req.System = "Summarize this conversation for an agent that will continue it. Text only: call no tools."
-	if p := j.How.Prompt; p != "" {
+	if p := j.Ask.Prompt; p != "" {
 		req.System += "\n" + p
 	}
-	if f := strings.TrimSpace(j.Src.Need.Focus); f != "" {
+	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
 		req.System += "\nWhat matters most: " + f
 	}
-	if n := j.How.Source; n > 0 {
+	if n := j.Ask.Source; n > 0 {
 		turns = text.ClipRunes(turns, n)
 	}
 	req.Messages = []transcript.Message{transcript.User(turns + "\n\nNow produce the summary of everything above.")}
@@ -170,15 +170,15 @@ func (j *Job) plainRequest(req *model.Request, turns string) *model.Request {
 
 // answerTokens is the room for an answer: the digest, the analysis before it, and what the
 // model thinks besides.
-func (j *Job) answerTokens(room int) int {
+func (j *writer) answerTokens(room int) int {
 	n := 2*room + 4_000
-	if j.How.Trust {
+	if j.Ask.Trust {
 		n = room
 	}
-	if m := j.O.Model.MaxOutput; m > 0 {
+	if m := j.Options.Model.MaxOutput; m > 0 {
 		n = min(n, m)
 	}
-	if w := j.O.Model.Window; w > 0 && !j.How.Trust {
+	if w := j.Options.Model.Window; w > 0 && !j.Ask.Trust {
 		n = min(n, max(w/3, room)) // a small window must hold the turns as well
 	}
 	return n

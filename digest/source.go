@@ -41,7 +41,6 @@ type Source struct {
 	System string
 	Tools  []model.Tool
 	View   []transcript.Message // what the live request shows of them
-	cold   bool                 // the provider's cache of the live request is gone
 
 	ViewTokens int
 	ViewHead   int // messages of the view that stay as they are

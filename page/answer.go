@@ -12,7 +12,7 @@ import (
 // answer is what a call got back by which others see the work: the commit's hash, what was
 // pushed, the address of a comment. It is empty if nothing of the kind can be told.
 func (in *Input) answer(e *ledger.Entry) string {
-	txt := userwords.WithoutReminder(transcript.BlockText(in.S.Transcript.Block(e.Result)))
+	txt := userwords.WithoutReminder(transcript.BlockText(in.Transcript.Block(e.Result)))
 	txt = strings.TrimSpace(txt[:min(len(txt), maxAnswer)])
 	if strings.HasPrefix(txt, "{") {
 		return longestURL(txt)

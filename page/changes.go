@@ -58,8 +58,8 @@ func (in *Input) changedFiles() []*fileChange {
 		}
 		return f
 	}
-	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
-		e := &in.S.Ledger.Entries[seq-1]
+	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+		e := &in.Ledger.Entries[seq-1]
 		if e.Call.Message >= in.End {
 			break
 		}
@@ -78,8 +78,8 @@ func (in *Input) changedFiles() []*fileChange {
 				}
 			}
 		}
-		if e.Call.Message >= in.mined && ledger.IsFileCall(e) {
-			for k, part := range in.S.mine(e.Call) {
+		if e.Call.Message >= in.minedStart && ledger.IsFileCall(e) {
+			for k, part := range in.mine(e.Call) {
 				if part.kind.change() {
 					in.applyChange(file(e.Dir, part.label), e.Call, k, &part)
 				}
@@ -171,10 +171,10 @@ func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 	}
 	before := make(map[uint64]bool)
 	for _, ref := range f.reads {
-		if ref.Message < in.mined && in.mined > in.Start {
+		if ref.Message < in.minedStart && in.minedStart > in.Start {
 			continue // too long ago
 		}
-		for sub, p := range in.S.mine(ref) {
+		for sub, p := range in.mine(ref) {
 			for i := range p.lines {
 				l := &p.lines[i]
 				if before[l.hash] {

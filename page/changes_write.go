@@ -23,7 +23,7 @@ func (in *Input) changes(room int) string {
 		title += "; paths under " + w.root
 	}
 	title += ")\n"
-	count := in.S.Count.CountText
+	count := in.Count.CountText
 	if room -= count(title); room < 30 {
 		return ""
 	}
@@ -206,7 +206,7 @@ func (w *changeWriter) text() string {
 func (w *changeWriter) line(l *changedText) string {
 	parts, ok := w.texts[l.ref]
 	if !ok {
-		parts = w.in.S.textsOf(l.ref)
+		parts = w.in.textsOf(l.ref)
 		w.texts[l.ref] = parts
 	}
 	if l.sub >= len(parts) || int(l.end) > len(parts[l.sub].text) {
@@ -234,8 +234,8 @@ func (w *changeWriter) head(f *fileChange) string {
 		fmt.Fprintf(&b, "%d calls, last ", f.calls)
 	}
 	fmt.Fprintf(&b, "#%d", f.last)
-	ref := w.in.S.Ledger.Entries[f.last-1].Call
-	if h := w.in.S.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && w.in.Recall != nil {
+	ref := w.in.Ledger.Entries[f.last-1].Call
+	if h := w.in.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && w.in.Recall != nil {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

@@ -26,7 +26,7 @@ const (
 // writing a page takes. It changes nothing but how long that is. The last of it is done
 // when the function that it returns is called, which must not be left out.
 func (in *Input) mineAhead() (wait func()) {
-	s := in.S
+	s := in.Miner
 	wait = func() {}
 	workers := runtime.GOMAXPROCS(0)
 	if workers < 2 || in.Room.Plain || in.Narrative != nil {
@@ -34,7 +34,7 @@ func (in *Input) mineAhead() (wait func()) {
 	}
 	var jobs []mining
 	size := 0
-	for i := in.mined; i < in.End; i++ {
+	for i := in.minedStart; i < in.End; i++ {
 		for b := range s.Facts[i].Blocks {
 			ref := transcript.BlockRef{Message: i, Block: b}
 			if _, ok := s.mines[ref]; ok || !in.isSource(ref) || s.unanswered(ref) {
@@ -57,11 +57,11 @@ func (in *Input) mineAhead() (wait func()) {
 
 // isSource reports whether lines of a block may stand on the page.
 func (in *Input) isSource(ref transcript.BlockRef) bool {
-	bf := &in.S.Facts[ref.Message].Blocks[ref.Block]
+	bf := &in.Facts[ref.Message].Blocks[ref.Block]
 	if bf.Call == 0 {
 		return true
 	}
-	e := in.S.Ledger.Entry(int(bf.Call))
+	e := in.Ledger.Entry(int(bf.Call))
 	return counts(bf.Kind, &e)
 }
 

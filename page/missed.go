@@ -7,7 +7,7 @@ import (
 // missed is what a model's digest of messages start ≤ i < end does not tell and should:
 // lines, word for word, that hold names which are likely to be needed again.
 func (m *Miner) Missed(start, end int, txt string, room int, recall func(string) string) string {
-	in := Input{S: m, Start: start, End: end, Recall: recall, named: txt, small: true}
+	in := Input{Miner: m, Start: start, End: end, Recall: recall, named: txt, small: true}
 	said, lines := in.narrate(room)
 	if said != "" {
 		said = "#" + said // one level down
@@ -25,7 +25,7 @@ func WriteRestored(in Input) string {
 		files = in.files(in.Room.Files)
 	}
 	if in.Restore.State {
-		state = in.openState(in.Room.Total/8, in.S.Count.CountText)
+		state = in.openState(in.Room.Total/8, in.Count.CountText)
 	}
 	return text.JoinSections(files, state)
 }

@@ -64,7 +64,7 @@ type lineWriter struct {
 func newLineWriter(p *picker) *lineWriter {
 	return &lineWriter{
 		p: p, texts: make(map[int]string), shown: make(map[int]map[int]bool),
-		count: p.in.S.Count.CountText, root: commonRoot(p.srcs),
+		count: p.in.Count.CountText, root: commonRoot(p.srcs),
 	}
 }
 
@@ -196,7 +196,7 @@ func (w *lineWriter) head(s *source, srcs []int) string {
 const maxHandles = 3
 
 func (w *lineWriter) callHead(s *source, srcs []int) string {
-	e := w.p.in.S.Ledger.Entry(s.call)
+	e := w.p.in.Ledger.Entry(s.call)
 	label := strings.TrimPrefix(s.label, w.root)
 	if label == "" {
 		label = s.label

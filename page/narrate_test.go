@@ -44,7 +44,7 @@ func stateOf(msgs []transcript.Message) *Miner {
 
 func pageOf(s *Miner, end, room int) Input {
 	return Input{
-		S: s, Start: s.First, End: end, Recall: conv.UnfoldCall, Handle: "h", Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
+		Miner: s, Start: s.First, End: end, Recall: conv.UnfoldCall, Handle: "h", Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Room: Room{Total: room, Files: room, Most: 12_000},
 	}
 }

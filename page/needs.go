@@ -43,8 +43,8 @@ const (
 func (in *Input) tail() iter.Seq2[transcript.Block, string] {
 	return func(yield func(transcript.Block, string) bool) {
 		left := tailTotal
-		for i := in.S.Transcript.Len() - 1; i >= in.End && left > 0; i-- {
-			for _, b := range in.S.Transcript.At(i).Blocks().All() {
+		for i := in.Transcript.Len() - 1; i >= in.End && left > 0; i-- {
+			for _, b := range in.Transcript.At(i).Blocks().All() {
 				text := text.CutText(transcript.BlockText(b), tailBytes)
 				if left -= len(text); !yield(b, text) {
 					return
@@ -59,7 +59,7 @@ func (in *Input) needsOf(srcs []source) *needs {
 	n := &needs{weight: make(map[uint64]float32, 1<<12)}
 	n.mention(in.Focus, needFocus)
 	n.focus = focusWords(in.Focus)
-	for _, s := range in.S.Words.Said() {
+	for _, s := range in.Words.Said() {
 		n.mention(s.Text, needUser)
 	}
 	for b, text := range in.tail() {
@@ -84,9 +84,9 @@ func (in *Input) needsOf(srcs []source) *needs {
 		n.mentioned(s.names, w)
 	}
 	for i := in.Start; i < in.End; i++ { // files at work, and what went wrong
-		for b := range in.S.Facts[i].Blocks {
-			if bf := &in.S.Facts[i].Blocks[b]; bf.Call > 0 && bf.Kind == transcript.KindToolCall {
-				e := in.S.Ledger.Entry(int(bf.Call))
+		for b := range in.Facts[i].Blocks {
+			if bf := &in.Facts[i].Blocks[b]; bf.Call > 0 && bf.Kind == transcript.KindToolCall {
+				e := in.Ledger.Entry(int(bf.Call))
 				if e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
 					n.mention(e.ErrorLine, needFailure)
 				}

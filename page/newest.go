@@ -18,7 +18,7 @@ const newestRoom = 900
 // model has not seen the last of those answers yet, and without them it would make the
 // same calls again.
 func (in *Input) newest(room int, count func(string) int) string {
-	t := &in.S.Transcript
+	t := &in.Transcript
 	n := t.Rounds()
 	if in.End != t.Len() || n == 0 || room < 60 || t.Round(n-1).End != in.End {
 		return ""
@@ -26,8 +26,8 @@ func (in *Input) newest(room int, count func(string) int) string {
 	var refs []transcript.BlockRef
 	for r := max(n-newestRounds, 0); r < n; r++ {
 		for i := max(t.Round(r).Start, in.Start); i < t.Round(r).End; i++ {
-			for b := range in.S.Facts[i].Blocks {
-				if in.S.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
+			for b := range in.Facts[i].Blocks {
+				if in.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
 					refs = append(refs, transcript.BlockRef{Message: i, Block: b})
 				}
 			}
@@ -48,13 +48,13 @@ func (in *Input) newest(room int, count func(string) int) string {
 // newestResult shows one result in about so many tokens: its beginning, and more of its
 // end, which says how it went.
 func (in *Input) newestResult(ref transcript.BlockRef, room int, count func(string) int) string {
-	bf := &in.S.Facts[ref.Message].Blocks[ref.Block]
+	bf := &in.Facts[ref.Message].Blocks[ref.Block]
 	what := "call"
 	if bf.Call > 0 {
-		e := in.S.Ledger.Entry(int(bf.Call))
+		e := in.Ledger.Entry(int(bf.Call))
 		what = strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80))
 	}
-	txt := strings.TrimRight(transcript.BlockText(in.S.Transcript.At(ref.Message).Blocks().At(ref.Block)), "\n")
+	txt := strings.TrimRight(transcript.BlockText(in.Transcript.At(ref.Message).Blocks().At(ref.Block)), "\n")
 	if int(bf.Tokens) > room {
 		n := len(txt) * room / max(int(bf.Tokens), 1)
 		txt = text.CutText(txt, n/3) + "\n[…]\n" + text.CutEnd(txt, n*2/3)

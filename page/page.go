@@ -39,9 +39,9 @@ type Restore struct {
 
 // pageInput is what a page is written from.
 type Input struct {
-	S          *Miner
+	*Miner
 	Start, End int // messages it speaks for
-	mined      int // the first of them that lines are taken from
+	minedStart int // the first of them that lines are taken from
 	Pins       []string
 	Notes      []transcript.Note
 	Focus      string
@@ -72,8 +72,8 @@ const smallRoom = 6_000
 // The page reads like a handoff: what the user wants, what was found out and decided, what
 // was done and changed, what the agent was working with, how to get at the rest.
 func Write(in Input) Page {
-	in.mined = in.S.minedFrom(in.Start, in.End)
-	count := in.S.Count.CountText
+	in.minedStart = in.minedFrom(in.Start, in.End)
+	count := in.Count.CountText
 	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
 	if in.Room.small() {
 		files := in.Room.Files / 8
@@ -143,12 +143,12 @@ func (in *Input) words(room int, count func(string) int) string {
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
-		o.Handle = in.S.MessageHandle
+		o.Handle = in.MessageHandle
 	}
-	p := in.S.Words.Page(o)
+	p := in.Words.Page(o)
 	if p.Short() {
 		o.Budget = room / 2
-		p = in.S.Words.Page(o)
+		p = in.Words.Page(o)
 	}
 	return p.String()
 }
@@ -161,7 +161,7 @@ func (in *Input) ledgerPart(room int, count func(string) int) string {
 	case in.small:
 		share += 100 // what others were told
 	}
-	text := in.S.Ledger.RenderWith(ledger.RenderOptions{
+	text := in.Ledger.RenderWith(ledger.RenderOptions{
 		UpTo: in.End, Budget: max(share, 60), Count: count, Answer: in.answer, Brief: in.small,
 	})
 	if text == "" {

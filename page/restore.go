@@ -19,7 +19,7 @@ import (
 // and where the file was changed after it, that is said.
 func (in *Input) files(room int) string {
 	const title = "## Files as last seen (newest first)\n"
-	if room -= in.S.Count.CountText(title); room <= 0 {
+	if room -= in.Count.CountText(title); room <= 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -28,14 +28,14 @@ func (in *Input) files(room int) string {
 		if shown == in.Restore.Files {
 			break
 		}
-		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.S.Ledger.Entry(f.seen).Call.Message < newest) {
+		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.Ledger.Entry(f.seen).Call.Message < newest) {
 			continue
 		}
 		text := in.fileText(&f, min(in.Restore.PerFile, room))
 		if text == "" {
 			continue
 		}
-		room -= in.S.Count.CountText(text)
+		room -= in.Count.CountText(text)
 		b.WriteString(text)
 		shown++
 	}
@@ -49,7 +49,7 @@ func (in *Input) files(room int) string {
 // if that is later.
 func (in *Input) newestTurn() int {
 	for i := in.End - 1; i >= in.Start; i-- {
-		if in.S.Facts[i].Typed {
+		if in.Facts[i].Typed {
 			return max(i, in.recent())
 		}
 	}
@@ -72,8 +72,8 @@ func (in *Input) touched() []seenFile {
 	var table ledger.PathTable
 	var list []*seenFile
 	at := make(map[int]*seenFile)
-	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
-		e := in.S.Ledger.Entry(seq)
+	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+		e := in.Ledger.Entry(seq)
 		if e.Outcome == toolcall.Failed {
 			continue
 		}
@@ -94,13 +94,13 @@ func (in *Input) touched() []seenFile {
 	}
 	out := make([]seenFile, 0, len(list))
 	for _, f := range list {
-		if f.seen > 0 && !f.gone && !f.live && !dirs[toolcall.CleanPath(f.path)] && in.S.Ledger.Entry(f.seen).Call.Message >= in.Start {
+		if f.seen > 0 && !f.gone && !f.live && !dirs[toolcall.CleanPath(f.path)] && in.Ledger.Entry(f.seen).Call.Message >= in.Start {
 			out = append(out, *f)
 		}
 	}
 	first := func(f seenFile) int { // what was read again and again comes first
 		if slices.Contains(in.Thrash, f.path) {
-			return f.touched + in.S.Ledger.Len()
+			return f.touched + in.Ledger.Len()
 		}
 		return f.touched
 	}
@@ -136,25 +136,25 @@ const leastRestored = 1_000
 
 // fileText is a file as it stands on the page, empty if there is no room for it.
 func (in *Input) fileText(f *seenFile, room int) string {
-	e := in.S.Ledger.Entry(f.seen)
+	e := in.Ledger.Entry(f.seen)
 	txt := in.seenText(&e)
 	if strings.TrimSpace(txt) == "" {
 		return ""
 	}
 	head := in.fileHead(f, &e)
-	used := in.S.Count.CountText(head) + 2
+	used := in.Count.CountText(head) + 2
 	if len(txt) > 16*room { // no need to count
 		if room < leastRestored {
 			return ""
 		}
 		txt = text.CutText(txt, 16*room)
 	}
-	if n := in.S.Count.CountText(txt); n > room-used {
+	if n := in.Count.CountText(txt); n > room-used {
 		if room < leastRestored {
 			return ""
 		}
 		txt = text.FirstLines(txt, len(txt)*(room-used-12)/n) + "\n[… the rest is not shown …]"
-		if in.S.Count.CountText(txt) > room-used {
+		if in.Count.CountText(txt) > room-used {
 			return ""
 		}
 	}
@@ -167,9 +167,9 @@ func (in *Input) seenText(e *ledger.Entry) string {
 		if e.Outcome != toolcall.Succeeded {
 			return ""
 		}
-		return userwords.WithoutReminder(transcript.BlockText(in.S.Transcript.Block(e.Result)))
+		return userwords.WithoutReminder(transcript.BlockText(in.Transcript.Block(e.Result)))
 	}
-	call, ok := in.S.Transcript.Block(e.Call).(transcript.ToolCall)
+	call, ok := in.Transcript.Block(e.Call).(transcript.ToolCall)
 	if !ok {
 		return ""
 	}
@@ -192,7 +192,7 @@ func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
 		b.WriteString(", ")
 	}
 	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
-	if h := in.S.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && in.Recall != nil {
+	if h := in.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && in.Recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
 	if n := len(f.changed); n > 0 {
@@ -216,8 +216,8 @@ func (in *Input) openState(room int, count func(string) int) string {
 		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
 	}
 	var skills []string
-	for seq := 1; seq <= in.S.Ledger.Len(); seq++ {
-		e := in.S.Ledger.Entry(seq)
+	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+		e := in.Ledger.Entry(seq)
 		if e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}

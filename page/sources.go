@@ -27,7 +27,7 @@ type source struct {
 // are spaces where its lines were.
 func (in *Input) text(s *source) string {
 	text, end := "", 0
-	if parts := in.S.textsOf(s.ref); s.sub < len(parts) {
+	if parts := in.textsOf(s.ref); s.sub < len(parts) {
 		text = parts[s.sub].text
 	}
 	if n := len(s.lines); n > 0 {
@@ -86,18 +86,18 @@ func (in *Input) sources() []source {
 	var list []source
 	turn := -1 // the message that began the present turn
 	for i := range in.Start {
-		if in.S.Facts[i].Typed {
+		if in.Facts[i].Typed {
 			turn = i
 		}
 	}
 	working := in.working()
 	span := float32(max(in.End-in.Start, 1))
 	for i := in.Start; i < in.End; i++ {
-		f := &in.S.Facts[i]
+		f := &in.Facts[i]
 		if f.Typed {
 			turn = i
 		}
-		if i < in.mined {
+		if i < in.minedStart {
 			continue
 		}
 		for b := range f.Blocks {
@@ -119,7 +119,7 @@ func (in *Input) sources() []source {
 // assistant says outside of rounds is said to the user.
 func (in *Input) working() []bool {
 	work := make([]bool, in.End-in.Start)
-	for r := range in.S.Transcript.AllRounds() {
+	for r := range in.Transcript.AllRounds() {
 		for i := max(r.Start, in.Start); i < min(r.End, in.End); i++ {
 			work[i-in.Start] = true
 		}
@@ -130,10 +130,10 @@ func (in *Input) working() []bool {
 // blockSources appends what a block gives, as far as it still counts: not what failed to
 // be written, and less of what is stale.
 func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
-	bf := &in.S.Facts[ref.Message].Blocks[ref.Block]
+	bf := &in.Facts[ref.Message].Blocks[ref.Block]
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
-		e := in.S.Ledger.Entry(int(bf.Call))
+		e := in.Ledger.Entry(int(bf.Call))
 		switch {
 		case !counts(bf.Kind, &e):
 			return list
@@ -142,7 +142,7 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 		}
 		src.label = callSubject(&e)
 	}
-	parts := in.S.mine(ref)
+	parts := in.mine(ref)
 	for k := range parts {
 		one := src
 		one.minedPart, one.sub = &parts[k], k

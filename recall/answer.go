@@ -1,179 +1,168 @@
 package recall
 
 import (
-	"encoding/json"
+	"context"
+	"encoding"
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // How many tokens an answer of a recall tool takes at most, in a large window. In a
 // small one it is an eighth of the window.
 const (
-	UnfoldBudget = 4_000
-	LedgerBudget = 2_500
+	unfoldBudget = 4_000
+	searchBudget = 2_500
+	ledgerBudget = 2_500
 )
 
-// ledgerText lists the calls that the filter chooses, within a budget.
-func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
-	list := s.SelectCalls(f)
-	if len(list) == 0 {
-		return fmt.Sprintf("%sledger: no such call among %d]\n", Mark, s.Ledger.Len())
+// Session is what the recall tools ask of a session.
+type Session interface {
+	Unfold(context.Context, UnfoldRequest) (Unfolded, error)
+	Search(context.Context, SearchRequest) (SearchResult, error)
+	LedgerText(f ledger.Filter, budget int) string
+	Note(ctx context.Context, key, text string) error
+	Notes() []transcript.Note
+	Pin(ctx context.Context, text string) error
+	Unpin(ctx context.Context, text string) error
+	// Compact folds now and returns the number of folds and the tokens of the view
+	// before and after; none is true if nothing could be folded.
+	Compact(ctx context.Context, focus string) (folds, before, after int, none bool, err error)
+}
+
+// Answer answers a call to one of the [Tools] with the text for the model, within an
+// eighth of the window. handled is false if the tool is none of them. Models are sloppy
+// with arguments, so Answer accepts what is clear: numbers in quotes, one string for a
+// list, the main argument alone. An error text tells the model what to do instead.
+func Answer(ctx context.Context, s Session, window int, tool, input string) (text string, isError, handled bool) {
+	answer, ok := map[string]func(answerer, context.Context, args) (string, error){
+		ToolUnfold: answerer.unfold, ToolSearch: answerer.search, ToolLedger: answerer.ledger,
+		ToolNote: answerer.note, ToolPin: answerer.pin, ToolCompact: answerer.compact,
+	}[tool]
+	if !ok {
+		return "", false, false
 	}
-	heading, line := s.Ledger.Listing(list, f)
-	lines := make([]string, len(list))
-	first, used := len(list), Frame
-	for i := len(list) - 1; i >= 0; i-- {
-		lines[i] = line(i)
-		if budget > 0 {
-			if used += s.Count.CountText(lines[i]); used > budget && i < len(list)-1 {
-				break
-			}
+	a, err := readArgs(tool, input)
+	if err == nil {
+		text, err = answer(answerer{s, window}, ctx, a)
+	}
+	if err != nil {
+		return mark + tool + " failed] " + err.Error() + "\n", true, true
+	}
+	return text, false, true
+}
+
+type answerer struct {
+	Session
+	window int
+}
+
+// budget is how many tokens an answer may take in this window.
+func (s answerer) budget(tokens int) int { return max(min(tokens, s.window/8), 2*frame) }
+
+func (s answerer) unfold(ctx context.Context, a args) (string, error) {
+	r := UnfoldRequest{
+		Handle: a.text("handle"), Pattern: a.text("pattern"), Column: a.number("column"),
+		Raw: a.flag("raw"), Budget: s.budget(unfoldBudget),
+	}
+	if r.Handle == "" {
+		return "", errors.New("a handle is needed: stubs, search and ledger name them")
+	}
+	var err error
+	if r.From, r.To, err = parseRange(a.text("lines")); err != nil {
+		return "", fmt.Errorf("lines: %w", err)
+	}
+	from, to, err := parseRange(a.text("bytes"))
+	if err != nil {
+		return "", fmt.Errorf("bytes: %w", err)
+	}
+	if r.Offset = from; to > from {
+		r.Length = to - from
+	}
+	u, err := s.Unfold(ctx, r)
+	return u.Text(), err
+}
+
+func (s answerer) search(ctx context.Context, a args) (string, error) {
+	queries := a.list("queries")
+	if len(queries) == 0 {
+		queries = a.list("query")
+	}
+	if len(queries) == 0 {
+		return "", errors.New("queries are needed: words that would stand near the answer")
+	}
+	res, err := s.Search(ctx, SearchRequest{Queries: queries, Hits: a.number("hits"), Budget: s.budget(searchBudget)})
+	return res.Text(), err
+}
+
+func (s answerer) ledger(_ context.Context, a args) (string, error) {
+	f := ledger.Filter{
+		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
+		From: a.number("from"), To: a.number("to"),
+	}
+	var err error
+	if f.Kinds, err = named[toolcall.CallKind](a.list("kind")); err != nil {
+		return "", err
+	}
+	if f.Outcomes, err = named[toolcall.Outcome](a.list("outcome")); err != nil {
+		return "", err
+	}
+	return s.LedgerText(f, s.budget(ledgerBudget)), nil
+}
+
+// named reads values by their names, in any case.
+func named[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](names []string) ([]T, error) {
+	var out []T
+	for _, name := range names {
+		var v T
+		if err := P(&v).UnmarshalText([]byte(strings.ToLower(name))); err != nil {
+			return nil, err
 		}
-		first = i
+		out = append(out, v)
 	}
+	return out, nil
+}
+
+func (s answerer) note(ctx context.Context, a args) (string, error) {
+	if key := a.text("key"); key != "" {
+		if err := s.Note(ctx, key, a.text("text")); err != nil {
+			return "", err
+		}
+	} else if a.text("text") != "" {
+		return "", errors.New("a key is needed: a short name for the note")
+	}
+	notes := s.Notes()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sledger] %s", Mark, heading)
-	if first > 0 {
-		rest := f
-		rest.To = list[first].Seq - 1
-		fmt.Fprintf(&b, "[%s before these: %s]\n", text.Plural(first, "call"), ledgerCall(rest))
+	fmt.Fprintf(&b, "%snotes: %d]\n", mark, len(notes))
+	for _, n := range notes {
+		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
 	}
-	b.WriteString(strings.Join(lines[first:], ""))
-	return b.String()
+	return b.String(), nil
 }
 
-// ledgerCall writes the call that asks for a filter.
-func ledgerCall(f ledger.Filter) string {
-	var args []string
-	add := func(name, value string) {
-		if value != "" {
-			args = append(args, name+"="+strconv.Quote(value))
-		}
+func (s answerer) pin(ctx context.Context, a args) (string, error) {
+	if a.flag("remove") {
+		return mark + "pin: removed]\n", s.Unpin(ctx, a.text("text"))
 	}
-	add("path", f.Path)
-	add("tool", f.Tool)
-	var kinds, outcomes []string
-	for _, k := range f.Kinds {
-		kinds = append(kinds, k.String())
-	}
-	for _, o := range f.Outcomes {
-		outcomes = append(outcomes, o.String())
-	}
-	add("kind", strings.Join(kinds, ","))
-	add("outcome", strings.Join(outcomes, ","))
-	add("text", f.Text)
-	if f.Effects {
-		args = append(args, "effects=true")
-	}
-	if f.From > 0 {
-		args = append(args, "from="+strconv.Itoa(f.From))
-	}
-	if f.To > 0 {
-		args = append(args, "to="+strconv.Itoa(f.To))
-	}
-	return ToolLedger + "(" + strings.Join(args, ", ") + ")"
+	return mark + "pin: kept]\n", s.Pin(ctx, a.text("text"))
 }
 
-// recallArgs are the arguments of a call as they came.
-type Args map[string]json.RawMessage
-
-// mainArg is what a call with a bare value means.
-var mainArg = map[string]string{
-	ToolUnfold: "handle", ToolSearch: "queries", ToolLedger: "path", ToolNote: "key", ToolPin: "text", ToolCompact: "focus",
-}
-
-func ReadArgs(tool, input string) (Args, error) {
-	input = strings.TrimSpace(input)
-	a := Args{}
-	switch {
-	case input == "":
-	case !json.Valid([]byte(input)):
-		quoted, _ := json.Marshal(input)
-		a[mainArg[tool]] = quoted
-	case input[0] == '{':
-		if err := json.Unmarshal([]byte(input), &a); err != nil {
-			return nil, fmt.Errorf("read arguments: %w", err)
-		}
-	default:
-		a[mainArg[tool]] = json.RawMessage(input)
+func (s answerer) compact(ctx context.Context, a args) (string, error) {
+	folds, before, after, none, err := s.Compact(ctx, a.text("focus"))
+	if err != nil {
+		return "", err
 	}
-	return a, nil
-}
-
-// text is an argument as text, whatever its JSON type; a list's elements are separated
-// by commas.
-func (a Args) Text(name string) string { return strings.Join(a.List(name), ",") }
-
-// list is an argument as a list. A string that holds a list is one; so is one with
-// commas where the names of kinds and outcomes are meant.
-func (a Args) List(name string) []string {
-	raw := a[name]
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		if strings.HasPrefix(strings.TrimSpace(one), "[") && json.Valid([]byte(one)) && name == "queries" {
-			raw = json.RawMessage(one)
-		} else if name == "kind" || name == "outcome" {
-			return strings.FieldsFunc(one, func(r rune) bool { return r == ',' || r == ' ' })
-		} else if one == "" {
-			return nil
-		} else {
-			return []string{one}
-		}
+	if none {
+		return mark + "compact: nothing can be folded that would make room]\n", nil
 	}
-	var many []json.RawMessage
-	if json.Unmarshal(raw, &many) != nil {
-		if len(raw) == 0 || string(raw) == "null" {
-			return nil
-		}
-		return []string{string(raw)} // a number, a flag
-	}
-	var out []string
-	for _, e := range many {
-		if text := (Args{"": e}).Text(""); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-func (a Args) Number(name string) int {
-	f, err := strconv.ParseFloat(strings.TrimSpace(a.Text(name)), 64)
-	if err != nil || f < 0 || f > 1<<40 {
-		return 0
-	}
-	return int(f)
-}
-
-func (a Args) Flag(name string) bool {
-	on, _ := strconv.ParseBool(strings.ToLower(a.Text(name)))
-	return on
-}
-
-// parseRange reads "120-180", "120-", "-180" and "120", also with ":", "," or ".." in
-// between. An end of 0 is open.
-func ParseRange(s string) (from, to int, err error) {
-	s = strings.Trim(strings.TrimSpace(s), "[]()L")
-	if s == "" {
-		return 0, 0, nil
-	}
-	s = strings.NewReplacer("..", "-", ":", "-", ",", "-", "–", "-", " ", "", "L", "").Replace(s)
-	first, last, ranged := strings.Cut(s, "-")
-	if first != "" {
-		if from, err = strconv.Atoi(first); err != nil {
-			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
-		}
-	}
-	switch {
-	case !ranged:
-		to = from
-	case last != "":
-		if to, err = strconv.Atoi(last); err != nil || to < from {
-			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
-		}
-	}
-	return from, to, nil
+	return fmt.Sprintf("%scompact: %s, %s → %s tokens; nothing is lost, search and unfold bring it back]\n",
+		mark, text.Plural(folds, "fold"), text.Thousands(before), text.Thousands(after)), nil
 }

@@ -36,9 +36,9 @@ func (x *searcher) found(c candidate) foundPlace {
 			}
 		}
 	}
-	p.call = x.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
+	p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
 	if c.to-c.from == 1 && len(p.forms[0]) > 0 && !p.forms[0][0].whole() {
-		p.call = x.Call.with(handle, fmt.Sprintf(`lines="%d"`, c.from+1), fmt.Sprintf("column=%d", c.start-t.starts[c.from]+1))
+		p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%d"`, c.from+1), fmt.Sprintf("column=%d", c.start-t.starts[c.from]+1))
 	}
 	return p
 }

@@ -206,7 +206,7 @@ func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Lin
 		}
 		return out, nil
 	}
-	room := max(budget-Frame, minRoom)
+	room := max(budget-frame, minRoom)
 	for i, c := range cuts {
 		cost := count(t.line(c).render())
 		if cost <= room {
@@ -215,7 +215,7 @@ func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Lin
 			continue
 		}
 		// A line that fits on a page of its own waits for the next page.
-		if i > 0 && cost <= budget-Frame || room < minRoom && i > 0 {
+		if i > 0 && cost <= budget-frame || room < minRoom && i > 0 {
 			return out, t.rest(c.line, c.from)
 		}
 		full := c.to
@@ -231,7 +231,7 @@ func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Lin
 }
 
 const (
-	Frame   = 100 // tokens for what stands before and after the lines
+	frame   = 100 // tokens for what stands before and after the lines
 	minRoom = 40  // tokens below which a part of a line is not worth showing
 )
 

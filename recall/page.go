@@ -31,7 +31,7 @@ type foundPlace struct {
 
 // lay puts places on the answer's page, best first, each in the largest form that there
 // is room for, and returns how many tokens the page takes.
-func (a *SearchAnswer) Lay(places []foundPlace, room int, count func(string) int) int {
+func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int) int {
 	used := count(a.headFor(len(places))) + footRoom
 	known := make(map[string]string) // lines that are on the page, with the handle of their source
 	shown := 0
@@ -160,9 +160,9 @@ func renderLines(lines []Line) string {
 // headFor is the line above an answer with so many hits.
 func (a *SearchAnswer) headFor(hits int) string {
 	if hits == 0 {
-		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; try other words, or ledger() for calls and files.]\n", Mark, a.Query)
+		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; try other words, or ledger() for calls and files.]\n", mark, a.Query)
 	}
-	return fmt.Sprintf("%ssearch %q: %s, best first]\n", Mark, a.Query, text.Plural(hits, "hit"))
+	return fmt.Sprintf("%ssearch %q: %s, best first]\n", mark, a.Query, text.Plural(hits, "hit"))
 }
 
 // foot says what is not shown.

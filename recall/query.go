@@ -10,7 +10,7 @@ import (
 type recallQuery struct {
 	words []string
 	index map[string]int // place in words of each word, and of the other forms of it
-	Asked string         // what a store is asked: the words, then their other forms
+	asked string         // what a store is asked: the words, then their other forms
 }
 
 func readQuery(query string) recallQuery {
@@ -27,7 +27,7 @@ func readQuery(query string) recallQuery {
 			}
 		}
 	}
-	q.Asked = strings.Join(asked, " ")
+	q.asked = strings.Join(asked, " ")
 	return q
 }
 

@@ -14,7 +14,7 @@ import (
 
 // searchCandidates is how many windows a store is asked for: enough that repeats and
 // echoes can be passed over, and that the words which tell them apart can be seen.
-const SearchCandidates = 120
+const searchCandidates = 120
 
 // A store ranks windows by themselves. What it cannot know is judged here, among the
 // best of them; each of these made more of the facts that agents use again be found:
@@ -46,7 +46,6 @@ type searcher struct {
 	rarity []float64      // of each word, among the candidates
 	spots  map[int][]spot // where the blocks of a message begin
 	texts  map[transcript.BlockRef]string
-	Call   Call
 }
 
 // candidate is a part of a window that lies in one block.
@@ -66,12 +65,12 @@ type candidate struct {
 // spot is where a block begins in the text that its message is found by.
 type spot struct{ line, start int }
 
-func NewSearcher(s *Finder, r SearchRequest, query string) *searcher {
+func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
 	return &searcher{s: s, r: r, recallQuery: readQuery(query), spots: make(map[int][]spot), texts: make(map[transcript.BlockRef]string)}
 }
 
 // rank chooses the places that are shown.
-func (x *searcher) Rank(places []store.Hit) []foundPlace {
+func (x *searcher) rank(places []store.Hit) []foundPlace {
 	var list []candidate
 	for _, p := range places {
 		list = append(list, x.split(p)...)

@@ -104,31 +104,37 @@ func (u Unfolded) Content() string {
 	return b.String()
 }
 
-// unfold finds what a request names and shows the part that it chooses. The content comes
-// from whoever can check it against what was folded.
-func (f *Finder) Unfold(r UnfoldRequest, call Call, content func(transcript.Place, string) (string, error)) (Unfolded, error) {
+// Unfold finds what a request names and shows the part that it chooses. A handle that
+// nothing has is [store.ErrNotFound].
+func (f *Finder) Unfold(r UnfoldRequest) (Unfolded, error) {
+	u, err := f.unfold(r)
+	if errors.Is(err, store.ErrNotFound) && f.Folded(handleIn(r.Handle)) {
+		err = fmt.Errorf("the message that was folded under it has other content now: %w", store.ErrCorrupt)
+	}
+	return u, err
+}
+
+func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 	p, name, err := f.find(r.Handle)
 	if err != nil {
 		return Unfolded{}, err
 	}
 	u := Unfolded{Source: f.source(p, name)}
-	if u.text, err = content(p, name); err != nil {
-		return Unfolded{}, err
+	if u.text, err = f.Content(p, name); err == nil && r.Raw {
+		u.text, err = f.wire(p)
 	}
-	if r.Raw {
-		if u.text, err = f.wire(p); err != nil {
-			return Unfolded{}, err
-		}
+	if err != nil {
+		return Unfolded{}, err
 	}
 	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.text)
 	r.Handle = name
-	return u, u.choose(r, call, f.Count.CountText)
+	return u, u.choose(r, f.Call, f.Count.CountText)
 }
 
 // find looks a handle up. Models copy handles with what stands around them, and take
 // letters for digits; the alphabet of handles has none that could be meant otherwise.
 func (f *Finder) find(handle string) (transcript.Place, string, error) {
-	name := HandleIn(handle)
+	name := handleIn(handle)
 	for _, try := range []string{name, confusable.Replace(name)} {
 		if p, ok := f.Index.At(conv.ParseHandle(try)); ok {
 			return p, try, nil
@@ -142,7 +148,7 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 }
 
 // handleIn is a handle without what models copy along with it.
-func HandleIn(text string) string {
+func handleIn(text string) string {
 	name := strings.ToLower(strings.Trim(text, " \t\r\n\"'`()[]<>{}.,:;#"))
 	return strings.TrimPrefix(name, "unfold(\"")
 }

@@ -12,10 +12,13 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// finder finds what handles stand for, and what was said.
+// Finder finds what handles stand for, and what was said.
 type Finder struct {
 	*conv.Conversation
-	Shown func(transcript.BlockRef) bool // whether the view shows a block as it is; nil: it shows all of them
+	Shown   func(transcript.BlockRef) bool                 // whether the view shows a block as it is; nil: all are shown
+	Call    Call                                           // how the model is told to unfold
+	Content func(transcript.Place, string) (string, error) // what a handle stands for, checked against its hash
+	Folded  func(handle string) bool                       // whether something was folded under the handle
 }
 
 // source describes a place. How large a stretch of messages is, only its text tells.
@@ -75,7 +78,7 @@ func (f *Finder) staleness(call int) string {
 	return text
 }
 
-// recallCall writes the call that shows a part of something.
+// Call writes the call that unfolds a handle.
 type Call func(handle string) string
 
 // with adds arguments to the call.
@@ -137,14 +140,14 @@ func (l Line) render() string {
 // rest.
 func (u Unfolded) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sunfold %s]\n", Mark, u.Source)
+	fmt.Fprintf(&b, "%sunfold %s]\n", mark, u.Source)
 	writeLines(&b, u.Shown)
 	b.WriteString(u.footer())
 	return b.String()
 }
 
 // recallMark begins what the recall tools answer.
-const Mark = "[pleat "
+const mark = "[pleat "
 
 // writeLines writes lines with their numbers. Where lines are left out between them it
 // says so.

@@ -1,5 +1,14 @@
 package recall
 
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/store"
+)
+
 // SearchRequest asks for lines in what was said and done. One call can ask several
 // questions.
 type SearchRequest struct {
@@ -11,13 +20,6 @@ type SearchRequest struct {
 	Around int `json:"around,omitempty"` // lines shown before and after a hit; 0: 2; negative: none
 	Budget int `json:"budget,omitempty"` // most tokens of [SearchResult.Text]; 0: 2,500; negative: no bound
 }
-
-// The defaults of a search.
-const (
-	searchHits   = 24
-	searchAround = 2
-	SearchBudget = 2_500
-)
 
 // SearchResult is what a search found. Its JSON form is for programs, Text for models.
 type SearchResult struct {
@@ -46,17 +48,26 @@ type SearchHit struct {
 	Cut string `json:"cut,omitempty"`
 }
 
-func (r *SearchRequest) Fill() {
-	if r.Hits <= 0 {
-		r.Hits = searchHits
+// Search finds the best places for each query. ask gets up to n windows of text from a
+// store for the words of a query, which include other forms of what the query has.
+func (f *Finder) Search(r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
+	r.Hits = cmp.Or(max(r.Hits, 0), 24)
+	r.Around = max(cmp.Or(r.Around, 2), 0)
+	r.Budget = cmp.Or(r.Budget, searchBudget)
+	var res SearchResult
+	budget := r.Budget
+	for i, q := range r.Queries {
+		x := newSearcher(f, r, q)
+		places, err := ask(q, x.asked, searchCandidates)
+		if err != nil {
+			return SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
+		}
+		a, room := SearchAnswer{Query: q}, math.MaxInt
+		if r.Budget >= 0 {
+			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
+		}
+		budget -= a.lay(x.rank(places), room, f.Count.CountText)
+		res.Answers = append(res.Answers, a)
 	}
-	switch {
-	case r.Around == 0:
-		r.Around = searchAround
-	case r.Around < 0:
-		r.Around = 0
-	}
-	if r.Budget == 0 {
-		r.Budget = SearchBudget
-	}
+	return res, nil
 }

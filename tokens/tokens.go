@@ -233,7 +233,7 @@ func (t *Tokenizer) count(as reading, s string) int {
 	if t.cache == nil || len(s) < minCached {
 		return t.compute(as, s)
 	}
-	key := transcript.HashOfString(s)
+	key := transcript.HashOf(s)
 	key[0] ^= byte(as)
 	if n, ok := t.cache.get(key); ok {
 		return n

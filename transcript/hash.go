@@ -10,19 +10,34 @@ import (
 // Hash is the SHA-256 of something: a blob, a message, a prefix of a conversation.
 type Hash [sha256.Size]byte
 
-// HashOf hashes bytes.
+// HashOf hashes text or bytes without copying them.
 func HashOf[T ~string | ~[]byte](data T) Hash {
-	if unsafe.Sizeof(data) == unsafe.Sizeof("") { // a string, which a conversion would copy
-		return HashOfString(string(data))
+	if unsafe.Sizeof(data) == unsafe.Sizeof("") { // a string, which []byte(data) would copy
+		return sha256.Sum256(StringBytes(string(data)))
 	}
 	return sha256.Sum256([]byte(data))
 }
+
+// StringBytes views a string as bytes, which must not be changed.
+func StringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // String is the hash in lower-case hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // IsZero reports whether the hash was never set.
 func (h Hash) IsZero() bool { return h == Hash{} }
+
+// MarshalText writes the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(text []byte) error {
+	parsed, err := ParseHash(string(text))
+	if err == nil {
+		*h = parsed
+	}
+	return err
+}
 
 // ParseHash reads what [Hash.String] wrote.
 func ParseHash(s string) (Hash, error) {
