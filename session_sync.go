@@ -78,7 +78,7 @@ func (s *Session) shared(history []Message) (same int, upTo uint64) {
 	if same == n {
 		return same, 0
 	}
-	return same, s.st.Contents.Where(same).Seq - 1
+	return same, s.st.Contents.Entry(same) - 1
 }
 
 // historyHash stands for a history in the name of a fork.

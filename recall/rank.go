@@ -3,7 +3,6 @@ package recall
 import (
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -86,9 +85,8 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 
 // split finds the blocks that a window covers.
 func (x *searcher) split(h store.Hit) []candidate {
-	kept := x.s.Contents.Kept
-	i := sort.Search(len(kept), func(i int) bool { return kept[i].Seq >= h.Seq })
-	if i == len(kept) || kept[i].Seq != h.Seq {
+	i, ok := x.s.Contents.Find(h.Seq)
+	if !ok {
 		return nil
 	}
 	var out []candidate

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -177,30 +176,20 @@ func differing(a, b string) int {
 	return n
 }
 
-// wire is what a place was on the wire: a block's bytes, or messages on a line each. What
-// never was on one is shown in the neutral form, which has everything too: pictures are
-// got back this way.
+// wire returns the bytes that a place had on the wire: a block's, or messages on a line
+// each. What was never on a wire is in the neutral form, which has everything too, such as
+// pictures.
 func (f *Finder) wire(p transcript.Place) (string, error) {
 	if p.Block >= 0 {
-		block := transcript.NeutralBlocks(transcript.BlocksOf(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block})))[0]
-		if block.Raw != "" {
-			return string(block.Raw), nil
-		}
-		out, err := json.Marshal(block)
-		return string(out), err
+		return transcript.BlockJSON(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		m := f.Transcript.At(i)
-		if m.Raw() != "" {
-			b.WriteString(m.Raw() + "\n")
-			continue
-		}
-		out, err := json.Marshal(m)
+		raw, err := transcript.MessageJSON(f.Transcript.At(i))
 		if err != nil {
 			return "", err
 		}
-		b.Write(append(out, '\n'))
+		b.WriteString(raw + "\n")
 	}
 	return b.String(), nil
 }

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -28,30 +29,29 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Block is one part of a message. The set is closed: [Text], [Thinking], [ToolCall],
-// [ToolResult], [Image] and [Opaque]. Blocks are values; nothing in the package changes
-// one after it was made.
+// Block is one part of a message: a [Text], [Thinking], [ToolCall], [ToolResult], [Image]
+// or [Opaque]. Blocks are values and never change.
 //
-// Every block has a Raw field: its bytes on the wire it came from, empty when the
-// program made it. Unknown fields, key order, number forms and signatures live there,
-// never interpreted by the core.
+// Every block has a Raw field: its bytes on the wire it came from, empty if a program made
+// it. Unknown fields, key order, number forms and signatures are kept there; the engine
+// does not interpret them.
 type Block interface {
 	Kind() Kind
 	isBlock()
 }
 
-// Text is something said in words.
+// Text is text that somebody said.
 type Text struct {
 	Text Content
 	Raw  string
 }
 
-// Thinking is a model's reasoning. Providers sign it; its bytes are only ever kept
-// whole or removed.
+// Thinking is a model's reasoning. Providers sign it, so a view keeps it whole or
+// removes it.
 type Thinking struct {
 	Text      Content
-	Signature string // provider's signature or encrypted content, as it came
-	Redacted  bool   // only ciphertext is there
+	Signature string // the provider's signature or encrypted content
+	Redacted  bool   // the text is encrypted
 	Raw       string
 }
 
@@ -80,31 +80,20 @@ type Image struct {
 	Raw       string
 }
 
-// Opaque is anything the core does not understand: documents, server tools, compaction
-// items, blocks invented after this was written. It travels as raw bytes and is never
-// folded.
+// Opaque is anything the engine does not understand: documents, server tools, compaction
+// items, new kinds of block. It is passed on as raw bytes and never folded.
 type Opaque struct {
 	Type string
 	Raw  string
 }
 
 // Kind implements [Block].
-func (Text) Kind() Kind { return KindText }
-
-// Kind implements [Block].
-func (Thinking) Kind() Kind { return KindThinking }
-
-// Kind implements [Block].
-func (ToolCall) Kind() Kind { return KindToolCall }
-
-// Kind implements [Block].
+func (Text) Kind() Kind       { return KindText }
+func (Thinking) Kind() Kind   { return KindThinking }
+func (ToolCall) Kind() Kind   { return KindToolCall }
 func (ToolResult) Kind() Kind { return KindToolResult }
-
-// Kind implements [Block].
-func (Image) Kind() Kind { return KindImage }
-
-// Kind implements [Block].
-func (Opaque) Kind() Kind { return KindOpaque }
+func (Image) Kind() Kind      { return KindImage }
+func (Opaque) Kind() Kind     { return KindOpaque }
 
 func (Text) isBlock()       {}
 func (Thinking) isBlock()   {}
@@ -126,41 +115,19 @@ func (b Blocks) Len() int { return len(b.list) }
 func (b Blocks) At(i int) Block { return b.list[i] }
 
 // All yields the blocks with their positions.
-func (b Blocks) All() iter.Seq2[int, Block] {
-	return func(yield func(int, Block) bool) {
-		for i, blk := range b.list {
-			if !yield(i, blk) {
-				return
-			}
-		}
-	}
-}
+func (b Blocks) All() iter.Seq2[int, Block] { return slices.All(b.list) }
 
 // Text joins the text of the text blocks in the list with line feeds; other kinds add
 // nothing. For a tool result this is what unfolding it shows.
 func (b Blocks) Text() string {
-	first, n := "", 0
-	var sb strings.Builder
+	var few [4]string
+	texts := few[:0]
 	for _, blk := range b.list {
-		t, ok := blk.(Text)
-		if !ok {
-			continue
-		}
-		switch n++; n {
-		case 1: // the usual case needs no copy
-			first = t.Text.String()
-		case 2:
-			sb.WriteString(first)
-			fallthrough
-		default:
-			sb.WriteByte('\n')
-			sb.WriteString(t.Text.String())
+		if t, ok := blk.(Text); ok {
+			texts = append(texts, t.Text.String())
 		}
 	}
-	if n > 1 {
-		return sb.String()
-	}
-	return first
+	return strings.Join(texts, "\n") // copies nothing if there is one text
 }
 
 // Text is the result's text parts joined with line feeds.
@@ -184,4 +151,82 @@ func Say(text string) Text { return Text{Text: Plain(text)} }
 // Call makes a tool call; input is the JSON text of its arguments.
 func Call(id, name, input string) ToolCall {
 	return ToolCall{ID: id, Name: name, Input: Plain(input)}
+}
+
+// BlockText returns the text of a block as unfolding shows it.
+func BlockText(b Block) string {
+	switch b := b.(type) {
+	case ToolResult:
+		return b.Text()
+	case Image, Opaque:
+		return ""
+	default:
+		return contentOf(b).String()
+	}
+}
+
+// contentOf returns what a block holds apart from its parts and its raw bytes.
+func contentOf(b Block) Content {
+	switch b := b.(type) {
+	case Text:
+		return b.Text
+	case Thinking:
+		return b.Text
+	case ToolCall:
+		return b.Input
+	case Image:
+		return b.Data
+	}
+	return Content{}
+}
+
+// decoded returns the blocks with their literals decoded.
+func (b Blocks) decoded() Blocks {
+	out := make([]Block, len(b.list))
+	for i, blk := range b.list {
+		switch t := blk.(type) {
+		case Text:
+			t.Text = t.Text.read()
+			blk = t
+		case Thinking:
+			t.Text = t.Text.read()
+			blk = t
+		case ToolCall:
+			t.Input = t.Input.read()
+			blk = t
+		case ToolResult:
+			t.Parts = t.Parts.decoded()
+			blk = t
+		}
+		out[i] = blk
+	}
+	return Blocks{out}
+}
+
+// weight is about how many bytes of memory the blocks take; if shared, their bytes are
+// those of their message.
+func (b Blocks) weight(shared bool) int {
+	n := 0
+	for _, blk := range b.list {
+		c, raw := contentOf(blk), 0
+		switch t := blk.(type) {
+		case Text:
+			raw = len(t.Raw)
+		case Thinking:
+			raw = len(t.Raw) + len(t.Signature)
+		case ToolCall:
+			raw = len(t.Raw)
+		case ToolResult:
+			n, raw = n+t.Parts.weight(shared), len(t.Raw)
+		case Image:
+			raw = len(t.Raw)
+		case Opaque:
+			raw = len(t.Raw)
+		}
+		n += 200 + len(c.text)
+		if !shared {
+			n += len(c.s) + raw
+		}
+	}
+	return n
 }

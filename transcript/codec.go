@@ -7,12 +7,12 @@ import (
 )
 
 // Codec reads a message back from its bytes on a wire. The wire packages have one for
-// each format; a session that is given them stores a message's raw bytes alone. Several
-// goroutines may call it at once.
+// each format; a session that has them stores only a message's raw bytes. It must be safe
+// for concurrent use.
 type Codec func(raw []byte) (Message, error)
 
-// The neutral form of a message: what is stored when there is no wire form, or nobody
-// to read it. Fields may be added; names and meanings stay (docs/format.md).
+// neutralMessage is the neutral form of a message, which is stored if there is no wire form
+// or no codec for it. Fields may be added; names and meanings stay (docs/format.md).
 type neutralMessage struct {
 	Role   Role           `json:"role"`
 	Origin Origin         `json:"origin,omitempty"`
@@ -36,7 +36,7 @@ type neutralBlock struct {
 	Raw       exact          `json:"raw,omitempty"`
 }
 
-// exact is text that survives JSON byte for byte: what is not UTF-8 travels as base64.
+// exact is text that JSON keeps byte for byte: what is not UTF-8 is written as base64.
 type exact string
 
 // MarshalJSON implements [json.Marshaler].
@@ -58,11 +58,10 @@ func (e *exact) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(e))
 }
 
-// MarshalJSON writes the message in pleat's neutral form, which loses nothing that can
-// be had through the message's methods.
+// MarshalJSON writes the message in pleat's neutral form, which has everything that the
+// message's methods return.
 func (m Message) MarshalJSON() ([]byte, error) {
-	n := neutralMessage{Role: m.role, Origin: m.origin, Format: m.format, Raw: exact(m.raw), Blocks: NeutralBlocks(m.blocks)}
-	return json.Marshal(n)
+	return json.Marshal(neutralMessage{m.role, m.origin, m.format, exact(m.raw), toNeutral(m.blocks)})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -79,7 +78,26 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func NeutralBlocks(b Blocks) []neutralBlock {
+// MessageJSON returns a message's bytes on the wire it came from, or its neutral form if
+// it has none.
+func MessageJSON(m Message) (string, error) { return rawOr(m.raw, m) }
+
+// BlockJSON returns a block's bytes on the wire it came from, or its neutral form if it has
+// none.
+func BlockJSON(b Block) (string, error) {
+	n := toNeutral(BlocksOf(b))[0]
+	return rawOr(string(n.Raw), n)
+}
+
+func rawOr(raw string, v any) (string, error) {
+	if raw != "" {
+		return raw, nil
+	}
+	out, err := json.Marshal(v)
+	return string(out), err
+}
+
+func toNeutral(b Blocks) []neutralBlock {
 	out := make([]neutralBlock, 0, b.Len())
 	for _, blk := range b.list {
 		n := neutralBlock{Kind: blk.Kind().String()}
@@ -91,7 +109,7 @@ func NeutralBlocks(b Blocks) []neutralBlock {
 		case ToolCall:
 			n.ID, n.Name, n.Text, n.Raw = exact(b.ID), exact(b.Name), exact(b.Input.String()), exact(b.Raw)
 		case ToolResult:
-			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), NeutralBlocks(b.Parts)
+			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), toNeutral(b.Parts)
 		case Image:
 			n.MediaType, n.Text, n.URL, n.Detail, n.Raw = b.MediaType, exact(b.Data.String()), exact(b.URL), b.Detail, exact(b.Raw)
 		case Opaque:

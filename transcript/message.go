@@ -1,10 +1,13 @@
+// Package transcript holds what was said and what is shown of it: messages and their
+// blocks, the transcript that they are appended to, and the view of it that a model is
+// sent. It has values and rules for them, and decides nothing.
 package transcript
 
 // Role says who speaks.
 type Role string
 
-// The roles of the wire formats. A tool's results stand in messages of role [RoleUser]
-// on the Anthropic wire and of role [RoleTool] on the OpenAI ones.
+// The roles of the wire formats. A tool's results are in messages of role [RoleUser] on
+// the Anthropic wire and of role [RoleTool] on the OpenAI ones.
 const (
 	RoleSystem    Role = "system"
 	RoleDeveloper Role = "developer"
@@ -24,11 +27,11 @@ const (
 	FormatResponses Format = "responses" // OpenAI Responses
 )
 
-// Origin says where a message's words come from, as far as its source knew. Roles do not
-// tell: agents put reminders, command output and summaries into user messages.
+// Origin says who wrote a message, as far as the reader of the wire or log knew. The role
+// does not tell: agents put reminders, command output and summaries into user messages.
 type Origin uint8
 
-// The origins. With [OriginUnknown] the engine judges by the text itself.
+// The origins. With [OriginUnknown] the engine judges by the text.
 const (
 	OriginUnknown  Origin = iota
 	OriginTyped           // a person typed it
@@ -38,8 +41,7 @@ const (
 
 // Message is one element of a conversation: a role and its blocks. On the Responses
 // wire an element is an item, so one answer of the model may be several messages.
-//
-// A message is immutable. Its raw bytes are those of the wire it came from.
+// A message is immutable.
 type Message struct {
 	role   Role
 	blocks Blocks
@@ -79,7 +81,7 @@ func (m Message) WithOrigin(o Origin) Message {
 	return m
 }
 
-// Origin says where the words come from.
+// Origin says who wrote the message.
 func (m Message) Origin() Origin { return m.origin }
 
 // Role says who speaks.
@@ -106,4 +108,24 @@ func (m Message) Calls() []ToolCall {
 		}
 	}
 	return calls
+}
+
+// Decoded returns the message with its literals decoded, for a message that is about to be
+// read several times.
+func (m Message) Decoded() Message {
+	if m.raw != "" {
+		m.blocks = m.blocks.decoded()
+	}
+	return m
+}
+
+// Weight is about how many bytes of memory the message takes.
+func (m Message) Weight() int {
+	return 200 + len(m.raw) + m.blocks.weight(m.raw != "") // then blocks are parts of raw
+}
+
+// Note is something that the agent wrote down for itself, outside of the transcript.
+type Note struct {
+	Key  string `json:"key"`
+	Text string `json:"text"` // empty: the note was removed
 }

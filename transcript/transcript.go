@@ -6,11 +6,15 @@ import (
 	"strings"
 )
 
-// BlockRef is the place of a block: message and block, both counted from 0. It is
-// stable for the life of the transcript, because nothing before it ever changes.
+// BlockRef is the position of a block: message and block, both counted from 0. It never
+// changes, because a transcript only grows at its end.
 type BlockRef struct{ Message, Block int }
 
-// CallState is a tool call and where its answer stands.
+// Place is what a handle stands for: a block, or messages Start ≤ i < End if Block is
+// negative.
+type Place struct{ Start, End, Block int }
+
+// CallState is a tool call and the position of its result.
 type CallState struct {
 	ID       string
 	Call     BlockRef
@@ -23,7 +27,7 @@ type CallState struct {
 //
 // On wires where one answer is several elements, the consecutive assistant elements
 // make one round. Start to End covers everything from the first of them to the last
-// result, also what somebody put in between.
+// result, and anything in between.
 type Round struct {
 	Start, End int // messages Start ≤ i < End
 	Calls      []CallState
@@ -31,19 +35,14 @@ type Round struct {
 
 // Open reports whether a call of the round has no result yet.
 func (r Round) Open() bool {
-	for _, c := range r.Calls {
-		if !c.Answered {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Calls, func(c CallState) bool { return !c.Answered })
 }
 
-// Transcript is everything that was said, in order: the truth, append-only. Appending
-// costs what is appended, whatever the length. It is not safe for concurrent use.
+// Transcript is everything that was said, in order. It only grows; appending a message
+// takes the same time whatever the length. It is not safe for concurrent use.
 type Transcript struct {
 	msgs    []Message
-	read    func(i int) Message // of a session: where messages are, in place of msgs
+	read    func(i int) Message // see ReadThrough; if set, msgs is empty
 	sizes   []int32             // number of blocks of each message
 	rounds  []Round
 	orphans []BlockRef
@@ -72,7 +71,7 @@ func (t *Transcript) At(i int) Message {
 	return t.msgs[i]
 }
 
-// Block returns the block at a place.
+// Block returns the block at a position.
 func (t *Transcript) Block(ref BlockRef) Block { return t.At(ref.Message).blocks.At(ref.Block) }
 
 // All yields the messages with their positions.
@@ -89,20 +88,20 @@ func (t *Transcript) All() iter.Seq2[int, Message] {
 // Rounds is the number of rounds.
 func (t *Transcript) Rounds() int { return len(t.rounds) }
 
-// allRounds yields the rounds in order of their first message.
+// AllRounds yields the rounds in order of their first message.
 func (t *Transcript) AllRounds() iter.Seq[Round] { return slices.Values(t.rounds) }
 
-// readThrough is an empty transcript whose messages are kept elsewhere: whoever appends one
-// makes sure that read returns it.
+// ReadThrough makes an empty transcript that does not hold its messages: whoever appends
+// one makes sure that read returns it.
 func ReadThrough(read func(i int) Message) Transcript { return Transcript{read: read} }
 
-// Round returns round i, in order of their first message. The caller must not change
+// Round returns round i, in order of their first messages. The caller must not change
 // its calls.
 func (t *Transcript) Round(i int) Round { return t.rounds[i] }
 
 // Orphans returns the results that answer no call before them, or a call that has its
 // answer already.
-func (t *Transcript) Orphans() []BlockRef { return append([]BlockRef(nil), t.orphans...) }
+func (t *Transcript) Orphans() []BlockRef { return slices.Clone(t.orphans) }
 
 // Append adds messages at the end.
 func (t *Transcript) Append(msgs ...Message) {
@@ -164,7 +163,7 @@ func (t *Transcript) result(id string, ref BlockRef) {
 		i--
 	}
 	at := waiting[i]
-	if waiting = append(waiting[:i], waiting[i+1:]...); len(waiting) == 0 {
+	if waiting = slices.Delete(waiting, i, i+1); len(waiting) == 0 {
 		delete(t.open, id)
 	} else {
 		t.open[id] = waiting

@@ -1,27 +1,41 @@
 package transcript
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 )
 
-// View is what the model is sent: the transcript with its folds applied. It is data.
-// A wire package turns it into bytes by splicing into the request it came from, or
-// from scratch.
+// The errors of a view. What wraps one of them says which message it is about.
+var (
+	// ErrNoSuchBlock: an edit names a block that its message does not have.
+	ErrNoSuchBlock = errors.New("no such block")
+	// ErrNotEditable: an edit would change a block that may only be kept or removed.
+	ErrNotEditable = errors.New("block cannot be edited")
+	// ErrIllegal: a view breaks a rule of the wire that the transcript does not break. It
+	// is not sent.
+	ErrIllegal = errors.New("view is not legal")
+	// ErrBadView: a view does not fit the request it is applied to.
+	ErrBadView = errors.New("view does not fit the request")
+)
+
+// View is what the model is sent: the transcript with its folds applied. A wire package
+// turns it into bytes, by editing the request it came from or from scratch.
 type View struct {
 	Messages []ViewMessage
-	// DropThinking: the view shows thinking that was made behind other bytes. Where the
-	// provider binds thinking to the bytes before it, the request must ask it to drop
-	// the blocks that do not verify.
+	// DropThinking: the view shows thinking, but not after the bytes that it came after.
+	// Where the provider binds thinking to the bytes before it, the request must ask it
+	// to drop the blocks that do not verify.
 	DropThinking bool
-	// Marker asks for a cache marker behind this many messages, where the wire has such
-	// and the request uses them; 0: none. See [WarmPrefix].
+	// Marker asks for a cache marker behind this many messages, where the wire has cache
+	// markers and the request uses them; 0: none.
 	Marker int
 }
 
 // ViewMessage is one message of a view: a message of the transcript, as it came or with
 // some of its blocks edited, or a message of pleat's own.
 type ViewMessage struct {
-	Source int         // index in the transcript; negative: Made stands here
+	Source int         // index in the transcript; negative: it is Made
 	Edits  []BlockEdit // changes to the source's blocks, by ascending block
 	Made   Message     // pleat's own message, when Source is negative
 }
@@ -33,6 +47,14 @@ type BlockEdit struct {
 	Block int
 	Drop  bool   // remove the block; otherwise its content becomes Text
 	Text  string // never empty unless Drop
+}
+
+// Same reports whether two messages of views are shown the same.
+func (m ViewMessage) Same(o ViewMessage) bool {
+	if m.Source < 0 || o.Source < 0 {
+		return m.Source < 0 && o.Source < 0 && m.Made.Text() == o.Made.Text()
+	}
+	return m.Source == o.Source && slices.Equal(m.Edits, o.Edits)
 }
 
 // Whole returns the view that shows n messages as they came.
@@ -144,4 +166,66 @@ func NewViolations(before, after []Violation) []Violation {
 		added = append(added, v)
 	}
 	return added
+}
+
+// Check returns where a view breaks the rules that every wire shares: a call and its result
+// are shown together or not at all, messages are in order, none is empty, and the view does
+// not end on an assistant message of pleat's own. What was already wrong in the transcript
+// does not count.
+func (v View) Check(t *Transcript) []Violation {
+	var out []Violation
+	bad := func(i int, rule, format string, args ...any) {
+		out = append(out, Violation{Rule: rule, Path: fmt.Sprintf("view.%d", i), Message: fmt.Sprintf(format, args...)})
+	}
+	shown := make(map[BlockRef]bool)
+	last := -1
+	for i, m := range v.Messages {
+		if m.Source < 0 {
+			if m.Made.Blocks().Len() == 0 || m.Made.Text() == "" {
+				bad(i, "empty-message", "a made message is empty")
+			}
+			continue
+		}
+		if m.Source <= last || m.Source >= t.Len() {
+			bad(i, "order", "message %d after message %d", m.Source, last)
+			continue
+		}
+		last = m.Source
+		if left := showBlocks(m, t, shown); left == 0 && t.sizes[m.Source] > 0 {
+			bad(i, "empty-message", "nothing is left of message %d", m.Source)
+		}
+		for _, e := range m.Edits {
+			if !e.Drop && e.Text == "" {
+				bad(i, "empty-text", "block %d of message %d is empty", e.Block, m.Source)
+			}
+		}
+	}
+	for _, r := range t.rounds {
+		for _, c := range r.Calls {
+			if c.Answered && shown[c.Call] != shown[c.Result] {
+				bad(0, "pair-split", "call %s in message %d is shown: %v, its result in message %d: %v",
+					c.ID, c.Call.Message, shown[c.Call], c.Result.Message, shown[c.Result])
+			}
+		}
+	}
+	if n := len(v.Messages); n > 0 && v.Messages[n-1].Source < 0 && v.Messages[n-1].Made.Role() == RoleAssistant {
+		bad(n-1, "assistant-last", "the view ends on an assistant message of pleat's own")
+	}
+	return out
+}
+
+// showBlocks marks the blocks that a message of the view shows and counts them.
+func showBlocks(m ViewMessage, t *Transcript, shown map[BlockRef]bool) int {
+	left, next := 0, 0
+	for b := range int(t.sizes[m.Source]) {
+		if next < len(m.Edits) && m.Edits[next].Block == b {
+			next++
+			if m.Edits[next-1].Drop {
+				continue
+			}
+		}
+		shown[BlockRef{m.Source, b}] = true
+		left++
+	}
+	return left
 }

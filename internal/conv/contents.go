@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -11,46 +12,45 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// DefaultMemory is how many bytes of messages a session keeps in memory; see
-// [Options].Memory.
+// DefaultMemory is how many bytes of messages are kept in memory if no limit is given.
 const DefaultMemory = 32 << 20
 
-// contents gives the messages of a session. Those that were said or asked for last are in
-// memory, up to a number of bytes; all are in the store, and the others are read from
-// there when somebody asks. Planning needs facts far more often than words.
-type contents struct {
+// Contents gives the messages of a session. All are in the store; those that were added or
+// read last are in memory too, up to a number of bytes. Planning needs facts far more often
+// than text.
+type Contents struct {
 	store  store.Store
 	key    store.SessionKey
 	codecs map[transcript.Format]transcript.Codec
 	limit  int
 
-	Kept  []keptAt
-	forms []MessageForm         // that occur
-	held  map[int]*list.Element // of recent
+	kept  []keptAt
+	forms []MessageForm         // those that occur: a few
+	held  map[int]*list.Element // of order
 	order *list.List            // of *heldMessage, the one used last in front
 	bytes int
 
-	// leaving is told of a message before it goes from memory; nil: nobody is.
+	// leaving is called before a message goes from memory; nil: nothing is.
 	leaving func(i int)
 
-	// ctx is that of the call under way. Planning passes none; where it needs
-	// words, reading them ends with the call that it is done for.
+	// Ctx is that of the session's call under way, set by the session: planning passes none
+	// on, and where it reads messages, that ends with the call.
 	Ctx context.Context
-	err error // why a message could not be read, damage apart
+	err error // why a message could not be read, other than damage
 }
 
-// keptMessage says where in the store a message is, and how it is read.
+// KeptMessage says where in the store a message is, and how it is read.
 type KeptMessage struct {
 	Seq  uint64
 	Body transcript.Hash
 	Form MessageForm
 }
 
-// keptAt is a keptMessage as it is remembered.
+// keptAt is a KeptMessage in less memory.
 type keptAt struct {
 	body transcript.Hash
-	Seq  uint64
-	form int32 // in the list of forms, of which a session has a few
+	seq  uint64
+	form int32 // index in forms
 }
 
 type heldMessage struct {
@@ -58,35 +58,39 @@ type heldMessage struct {
 	m        transcript.Message
 }
 
-func NewContents(store store.Store, key store.SessionKey, codecs map[transcript.Format]transcript.Codec, limit int) *contents {
+// NewContents makes the contents of a session, of which up to limit bytes are kept in memory;
+// 0: [DefaultMemory].
+func NewContents(store store.Store, key store.SessionKey, codecs map[transcript.Format]transcript.Codec, limit int) *Contents {
 	if limit == 0 {
 		limit = DefaultMemory
 	}
-	return &contents{
+	return &Contents{
 		store: store, key: key, codecs: codecs, limit: limit,
 		held: make(map[int]*list.Element), order: list.New(), Ctx: context.Background(),
 	}
 }
 
-// add takes the next message in.
-func (c *contents) add(m transcript.Message, k KeptMessage) {
+// add adds the next message.
+func (c *Contents) add(m transcript.Message, k KeptMessage) {
 	form := slices.Index(c.forms, k.Form)
 	if form < 0 {
 		form = len(c.forms)
 		c.forms = append(c.forms, k.Form)
 	}
-	c.Kept = append(c.Kept, keptAt{k.Body, k.Seq, int32(form)})
-	c.hold(len(c.Kept)-1, m)
+	c.kept = append(c.kept, keptAt{k.Body, k.Seq, int32(form)})
+	c.hold(len(c.kept)-1, m)
 }
 
-// Where says where message i is.
-func (c *contents) Where(i int) KeptMessage {
-	k := c.Kept[i]
-	return KeptMessage{k.Seq, k.body, c.forms[k.form]}
+// Entry is the number of the entry that message i was stored in.
+func (c *Contents) Entry(i int) uint64 { return c.kept[i].seq }
+
+// Find returns the message whose entry has a number.
+func (c *Contents) Find(seq uint64) (message int, ok bool) {
+	return slices.BinarySearchFunc(c.kept, seq, func(k keptAt, seq uint64) int { return cmp.Compare(k.seq, seq) })
 }
 
-// at returns message i. What stands for a message that cannot be read says so.
-func (c *contents) at(i int) transcript.Message {
+// at returns message i, or a stand-in if it cannot be read.
+func (c *Contents) at(i int) transcript.Message {
 	if e := c.held[i]; e != nil {
 		c.order.MoveToFront(e)
 		return e.Value.(*heldMessage).m
@@ -100,9 +104,9 @@ func (c *contents) at(i int) transcript.Message {
 	return m
 }
 
-// hold keeps a message in memory, and lets go of others if there are too many. The newest
-// is kept whatever its size: it is about to be looked at.
-func (c *contents) hold(i int, m transcript.Message) {
+// hold keeps a message in memory, and drops others if there are too many. The newest is
+// kept whatever its size: it is about to be read.
+func (c *Contents) hold(i int, m transcript.Message) {
 	h := &heldMessage{i, m.Weight(), m}
 	c.held[i] = c.order.PushFront(h)
 	c.bytes += h.bytes
@@ -118,17 +122,26 @@ func (c *contents) hold(i int, m transcript.Message) {
 	}
 }
 
-// load reads message i from the store. Along with an error comes what stands for it.
-func (c *contents) load(i int) (transcript.Message, error) {
-	k := c.Where(i)
-	m, err := c.Read(c.Ctx, k)
-	if err != nil {
-		return c.standIn(k), fmt.Errorf("read message %d: %w", i+1, err)
+// load reads message i from the store. With an error it returns a stand-in.
+func (c *Contents) load(i int) (transcript.Message, error) {
+	k := c.kept[i]
+	form := c.forms[k.form]
+	m, err := c.Read(c.Ctx, KeptMessage{k.seq, k.body, form})
+	if err == nil {
+		return m, nil
 	}
-	return m, nil
+	var shapes []BlockShape
+	for e, err := range c.store.Scan(c.Ctx, c.key, k.seq) {
+		if d, bad := ReadMessageData(e.Data); err == nil && bad == nil {
+			shapes = d.Blocks
+		}
+		break
+	}
+	return StandIn(form, shapes), fmt.Errorf("read message %d: %w", i+1, err)
 }
 
-func (c *contents) Read(ctx context.Context, k KeptMessage) (transcript.Message, error) {
+// Read reads a message from the store.
+func (c *Contents) Read(ctx context.Context, k KeptMessage) (transcript.Message, error) {
 	var body []byte
 	if !k.Body.IsZero() {
 		var err error
@@ -141,39 +154,27 @@ func (c *contents) Read(ctx context.Context, k KeptMessage) (transcript.Message,
 }
 
 // body reads a body, without a copy where the store is memory itself.
-func (c *contents) body(ctx context.Context, hash transcript.Hash) ([]byte, error) {
+func (c *Contents) body(ctx context.Context, hash transcript.Hash) ([]byte, error) {
 	if m, ok := c.store.(*store.Memory); ok {
 		return m.Shared(ctx, c.key, hash)
 	}
 	return c.store.Body(ctx, c.key, hash)
 }
 
-// standIn is what stands for a message that cannot be read, of the shape that its entry
-// tells.
-func (c *contents) standIn(k KeptMessage) transcript.Message {
-	var shapes []BlockShape
-	for e, err := range c.store.Scan(c.Ctx, c.key, k.Seq) {
-		if d, bad := ReadMessageData(e.Data); err == nil && bad == nil {
-			shapes = d.Blocks
-		}
-		break
-	}
-	return StandIn(k.Form, shapes)
-}
-
-// fault returns why messages could not be read since it was last asked, damage apart.
-func (c *contents) Fault() error {
+// Fault returns why messages could not be read since it was last called, other than damage.
+func (c *Contents) Fault() error {
 	err := c.err
 	c.err = nil
 	return err
 }
 
-// isDamage reports whether reading again cannot help: what was stored is not there.
+// IsDamage reports whether an error means that what was stored is gone, so that reading it
+// again cannot help.
 func IsDamage(err error) bool {
 	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound)
 }
 
-// standIn makes a message that says that the one in its place cannot be read. It has the
+// StandIn makes a message that stands for one that cannot be read, and says so. It has the
 // same blocks as far as they are known, so that calls keep their results.
 func StandIn(form MessageForm, shapes []BlockShape) transcript.Message {
 	const text = "[pleat: this could not be read back: its bytes in the store are damaged]"

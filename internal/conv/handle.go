@@ -9,10 +9,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// handle is the address of some content at a place: 8 characters of five bits each, 10 or 12
-// where shorter ones would meet. The upper four bits are the number of characters, so that
-// a session of a million blocks holds a number for each and no text. 0 is no handle.
-type handle uint64
+// Handle is the address of some content at a place: 8 characters of five bits each, 10 or
+// 12 where shorter ones would be ambiguous. The upper four bits are the number of
+// characters, so that a session of a million blocks holds a number for each and no text.
+// 0 is no handle.
+type Handle uint64
 
 // handleText has no letters that are easily taken for others, and no upper case.
 const handleText = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -22,8 +23,8 @@ const (
 	handleMax = 12
 )
 
-// String is the handle as it stands in stubs; empty if there is none.
-func (h handle) String() string {
+// String is the handle as stubs name it; empty if there is none.
+func (h Handle) String() string {
 	var b [handleMax]byte
 	n := int(h >> 60)
 	for i := n - 1; i >= 0; i-- {
@@ -33,56 +34,57 @@ func (h handle) String() string {
 	return string(b[:n])
 }
 
-// parseHandle reads what String wrote; 0 if the text is no handle.
-func ParseHandle(text string) handle {
+// ParseHandle reads what String wrote; it returns 0 if the text is no handle.
+func ParseHandle(text string) Handle {
 	if len(text) < handleLen || len(text) > handleMax {
 		return 0
 	}
-	h := handle(0)
+	h := Handle(0)
 	for i := range len(text) {
 		c := strings.IndexByte(handleText, text[i])
 		if c < 0 {
 			return 0
 		}
-		h = h<<5 | handle(c)
+		h = h<<5 | Handle(c)
 	}
-	return h | handle(len(text))<<60
+	return h | Handle(len(text))<<60
 }
 
-// handlesFor yields the addresses that some content at a place may get, the same in every
-// session that shares the conversation up to there: the shortest first, without an end.
-func handlesFor(content transcript.Hash, p transcript.Place) iter.Seq[handle] {
+// handlesFor yields the handles that some content at a place may get, the shortest first,
+// without an end. They are the same in every session that shares the conversation up to
+// there.
+func handlesFor(content transcript.Hash, p transcript.Place) iter.Seq[Handle] {
 	var b [len(content) + 24]byte
 	copy(b[:], content[:])
 	binary.BigEndian.PutUint64(b[len(content):], uint64(p.Start))
 	binary.BigEndian.PutUint64(b[len(content)+8:], uint64(p.End))
 	binary.BigEndian.PutUint64(b[len(content)+16:], uint64(int64(p.Block)))
-	return func(yield func(handle) bool) {
+	return func(yield func(Handle) bool) {
 		sum := sha256.Sum256(b[:])
 		for n := handleLen; ; n += 2 {
 			if n > handleMax {
 				n, sum = handleMax, sha256.Sum256(sum[:])
 			}
 			bits := binary.BigEndian.Uint64(sum[:])
-			if !yield(handle(bits>>(64-5*n)) | handle(n)<<60) {
+			if !yield(Handle(bits>>(64-5*n)) | Handle(n)<<60) {
 				return
 			}
 		}
 	}
 }
 
-// handles finds places by their handles. Two places with the same first characters are
-// told apart by more of them, in the order they came.
-type handles struct {
-	blocks    map[handle]blockAt
-	stretches map[handle]transcript.Place
+// Handles finds places by their handles. Of two places with the same first characters, the
+// later one gets a longer handle.
+type Handles struct {
+	blocks    map[Handle]blockAt
+	stretches map[Handle]transcript.Place
 }
 
 // blockAt is the place of a block, in half the memory.
 type blockAt struct{ message, block uint32 }
 
-// at returns the place that a handle stands for.
-func (h *handles) At(name handle) (transcript.Place, bool) {
+// At returns the place that a handle stands for.
+func (h *Handles) At(name Handle) (transcript.Place, bool) {
 	if b, ok := h.blocks[name]; ok {
 		return transcript.Place{Start: int(b.message), End: int(b.message) + 1, Block: int(b.block)}, true
 	}
@@ -90,19 +92,20 @@ func (h *handles) At(name handle) (transcript.Place, bool) {
 	return p, ok
 }
 
-// name is the handle that a place has or would get. It changes nothing.
-func (h *handles) Name(content transcript.Hash, p transcript.Place) handle {
+// Name returns the handle that a place has or would get.
+func (h *Handles) Name(content transcript.Hash, p transcript.Place) Handle {
 	for name := range handlesFor(content, p) {
 		if old, taken := h.At(name); !taken || old == p {
 			return name
 		}
 	}
-	return 0 // not reached: there is always one more
+	return 0 // not reached: handlesFor does not end
 }
 
-func (h *handles) Add(content transcript.Hash, p transcript.Place) handle {
+// Add gives a place its handle.
+func (h *Handles) Add(content transcript.Hash, p transcript.Place) Handle {
 	if h.blocks == nil {
-		h.blocks, h.stretches = make(map[handle]blockAt), make(map[handle]transcript.Place)
+		h.blocks, h.stretches = make(map[Handle]blockAt), make(map[Handle]transcript.Place)
 	}
 	name := h.Name(content, p)
 	if p.Block >= 0 {
@@ -113,8 +116,8 @@ func (h *handles) Add(content transcript.Hash, p transcript.Place) handle {
 	return name
 }
 
-// all yields every handle.
-func (h *handles) All() iter.Seq[string] {
+// All yields every handle.
+func (h *Handles) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for name := range h.blocks {
 			if !yield(name.String()) {
@@ -128,3 +131,6 @@ func (h *handles) All() iter.Seq[string] {
 		}
 	}
 }
+
+// UnfoldCall is how a stub says to get its content back if the model has the recall tools.
+func UnfoldCall(handle string) string { return `unfold("` + handle + `")` }

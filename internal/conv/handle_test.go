@@ -11,7 +11,7 @@ import (
 // address is read back as what it was.
 func TestHandlesMeet(t *testing.T) {
 	hash, p := transcript.HashOf("some words"), transcript.Place{Start: 4, End: 5, Block: 1}
-	var index handles
+	var index Handles
 	var names []string
 	for h := range handlesFor(hash, p) {
 		if got := index.Name(hash, p); got != h {

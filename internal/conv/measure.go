@@ -9,12 +9,12 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// A stretch is addressed by the hash of the text that unfolding it shows, and a stretch may
-// be larger than memory. What is known of its beginning is kept: levers try stretches with
-// the same start and different ends, the next epoch folds a longer one, and what a session
-// has let go of need not be read back to be hashed.
+// The handle of a stretch depends on the hash of the text that unfolding it shows, and a
+// stretch may be larger than memory. So the measure of its beginning is kept: levers try
+// stretches with the same start and different ends, the next epoch folds a longer one, and
+// messages that are no longer in memory need not be read back to be hashed.
 
-// textMeter takes a text's measure.
+// textMeter measures a text.
 type textMeter struct {
 	sum   hash.Hash
 	bytes int
@@ -33,18 +33,18 @@ func (t *textMeter) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// clone is a meter that goes on from here by itself.
+// clone returns a meter that goes on from here independently.
 func (t *textMeter) clone() textMeter {
-	c := *t
 	sum, err := t.sum.(hash.Cloner).Clone()
 	if err != nil {
-		panic(err) // SHA-256 of the standard library has no such error
+		panic(err) // not with the standard library's SHA-256
 	}
+	c := *t
 	c.sum = sum
 	return c
 }
 
-// measured is the result so far.
+// measured returns the result so far.
 func (t *textMeter) measured() (h transcript.Hash, bytes, lines int) {
 	lines = t.lines
 	if t.open {
@@ -57,9 +57,9 @@ func (t *textMeter) measured() (h transcript.Hash, bytes, lines int) {
 // stretchMeter measures stretches that begin at one message.
 type stretchMeter struct {
 	start int
-	end   int // messages start ≤ i < end are taken in
+	end   int // messages start ≤ i < end are measured
 	now   textMeter
-	marks []meterMark // on the way, ascending
+	marks []meterMark // earlier ends, ascending
 }
 
 // meterMark is what a stretchMeter had measured at an earlier end.
@@ -68,14 +68,14 @@ type meterMark struct {
 	at  textMeter
 }
 
-// markBytes is what lies between marks: as much may have to be read once more.
+// markBytes is how much text is between marks: as much may have to be read once more.
 const markBytes = 1 << 20
 
 func newStretchMeter(start int) *stretchMeter {
 	return &stretchMeter{start: start, end: start, now: textMeter{sum: sha256.New()}}
 }
 
-// take adds the next message.
+// take measures the next message.
 func (m *stretchMeter) take(msg transcript.Message) {
 	last := 0
 	if n := len(m.marks); n > 0 {
@@ -88,7 +88,7 @@ func (m *stretchMeter) take(msg transcript.Message) {
 	m.end++
 }
 
-// before is a meter that has taken as much as possible of what lies before end.
+// before returns a meter that has taken as many messages as possible before end.
 func (m *stretchMeter) before(end int) *stretchMeter {
 	part := newStretchMeter(m.start)
 	i, _ := slices.BinarySearchFunc(m.marks, end+1, func(k meterMark, end int) int { return k.end - end })
@@ -98,7 +98,7 @@ func (m *stretchMeter) before(end int) *stretchMeter {
 	return part
 }
 
-// measure returns hash, bytes and lines of what renderText returns.
+// Measure returns the hash, bytes and lines of what RenderText returns.
 func (c *Conversation) Measure(start, end int) (h transcript.Hash, bytes, lines int) {
 	m := c.meterFrom(start)
 	if end < m.end {
@@ -107,19 +107,17 @@ func (c *Conversation) Measure(start, end int) (h transcript.Hash, bytes, lines 
 	for m.end < end {
 		m.take(c.Transcript.At(m.end))
 	}
-	if c.Contents.err != nil { // something else was measured than what was said
+	if c.Contents.err != nil { // stand-ins were measured
 		c.meters = nil
 	}
 	return m.now.measured()
 }
 
-// meterFrom returns a meter of stretches that begin at start. Those of pages and snips are
-// kept.
+// meterFrom returns a meter of stretches that begin at start, and keeps it if stretches
+// begin there again and again.
 func (c *Conversation) meterFrom(start int) *stretchMeter {
-	for _, m := range c.meters {
-		if m.start == start {
-			return m
-		}
+	if i := slices.IndexFunc(c.meters, func(m *stretchMeter) bool { return m.start == start }); i >= 0 {
+		return c.meters[i]
 	}
 	m := newStretchMeter(start)
 	if slices.Contains(c.stretches(), start) {
@@ -128,12 +126,12 @@ func (c *Conversation) meterFrom(start int) *stretchMeter {
 	return m
 }
 
-// leaving is told that message i is about to be let go of: it is measured while it is there.
+// leaving is called before message i goes from memory, and measures it while it is there.
 func (c *Conversation) leaving(i int) {
 	if !c.metered {
 		c.metered = true
 		for _, start := range c.stretches() {
-			if start > i { // nothing of it leaves yet, and it may move
+			if start > i { // none of its messages leaves yet, and it may move
 				c.metered = false
 			} else {
 				c.meterFrom(start)
@@ -152,10 +150,28 @@ func (c *Conversation) leaving(i int) {
 	})
 }
 
-// stretches are the places where stretches begin that are worth measuring ahead.
+// stretches returns where stretches begin that are worth measuring ahead.
 func (c *Conversation) stretches() []int {
 	if c.Starts != nil {
 		return c.Starts()
 	}
 	return []int{c.Prompt(), c.First}
+}
+
+// RenderText returns messages start ≤ i < end as text, as unfolding a stretch shows them. The
+// hash in a fold is that of this text.
+func (c *Conversation) RenderText(start, end int) string {
+	var b strings.Builder
+	size := 0
+	for i := start; i < end; i++ {
+		size += 40
+		for _, bf := range c.Facts[i].Blocks {
+			size += int(bf.Bytes) + 80
+		}
+	}
+	b.Grow(size)
+	for i := start; i < end; i++ {
+		transcript.RenderMessage(&b, i, c.Transcript.At(i))
+	}
+	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 )
 
+// RenderMessage writes message i as text: what unfolding a stretch of messages shows.
 func RenderMessage(w io.StringWriter, i int, m Message) {
 	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
 	for _, blk := range m.Blocks().All() {
@@ -12,6 +13,7 @@ func RenderMessage(w io.StringWriter, i int, m Message) {
 	}
 }
 
+// RenderBlock writes a block as text.
 func RenderBlock(b io.StringWriter, blk Block) {
 	switch blk := blk.(type) {
 	case Text:

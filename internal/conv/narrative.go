@@ -3,11 +3,12 @@ package conv
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// narrative is a model's digest, checked: what the state knows of one.
+// Narrative is a model's digest that passed the gate.
 type Narrative struct {
 	Start, End int    // messages it tells of
 	Focus      string // what it was written for; empty: nothing in particular
@@ -17,8 +18,8 @@ type Narrative struct {
 	Seq        uint64          // number of its entry
 }
 
-// sourceHash stands for messages start ≤ i < end: a digest is used only for the messages
-// it was written for, whoever wrote it and whenever.
+// SourceHash identifies messages start ≤ i < end: a digest is used only for the messages
+// that it was written for.
 func (c *Conversation) SourceHash(start, end int) transcript.Hash {
 	h := sha256.New()
 	var n [8]byte
@@ -34,4 +35,12 @@ func (c *Conversation) SourceHash(start, end int) transcript.Hash {
 		}
 	}
 	return transcript.Hash(h.Sum(nil))
+}
+
+// Section returns the digest as a section of a page.
+func (n *Narrative) Section() string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf("## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s", n.Start+1, n.End, n.Text)
 }

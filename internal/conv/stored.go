@@ -1,0 +1,148 @@
+package conv
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// The forms of a stored message's body.
+const (
+	FormWire  = "wire"  // the message's raw bytes
+	FormPleat = "pleat" // the neutral form
+)
+
+// MessageData is what the store keeps of a message beside its body.
+type MessageData struct {
+	Form   string            `json:"form"`
+	Format transcript.Format `json:"format,omitempty"`
+	Role   transcript.Role   `json:"role"`
+	Origin transcript.Origin `json:"origin,omitempty"`
+	// Blocks says what is in the body, in case it can no longer be read.
+	Blocks []BlockShape `json:"blocks,omitempty"`
+}
+
+// ReadMessageData reads what the store keeps beside a message's body.
+func ReadMessageData(data []byte) (d MessageData, err error) {
+	err = json.Unmarshal(data, &d)
+	return d, err
+}
+
+// Reading says how the message's body is read.
+func (d MessageData) Reading() MessageForm {
+	return MessageForm{d.Form != FormPleat, d.Format, d.Role, d.Origin}
+}
+
+// MessageForm says how a stored message is read.
+type MessageForm struct {
+	wire   bool
+	format transcript.Format
+	role   transcript.Role
+	origin transcript.Origin
+}
+
+// Message reads a message back from its body.
+func (f MessageForm) Message(body []byte, codecs map[transcript.Format]transcript.Codec) (transcript.Message, error) {
+	if !f.wire {
+		var m transcript.Message
+		err := json.Unmarshal(body, &m)
+		return m, err
+	}
+	codec := codecs[f.format]
+	if codec == nil {
+		return transcript.Message{}, fmt.Errorf("no codec for format %q: pass it in Options.Codecs", f.format)
+	}
+	m, err := codec(body)
+	if err != nil {
+		return transcript.Message{}, err
+	}
+	return m.WithOrigin(f.origin), nil
+}
+
+// BlockShape is what is known of a block whose text cannot be read.
+type BlockShape struct {
+	Kind  string          `json:"kind"`
+	ID    string          `json:"id,omitempty"`    // of a call, or of the call that a result answers
+	Name  string          `json:"name,omitempty"`  // of a call's tool
+	Hash  transcript.Hash `json:"sha256,omitzero"` // of its text, as unfolding shows it
+	Bytes int             `json:"bytes,omitempty"` // of that text
+	Lines int             `json:"lines,omitempty"`
+
+	Tokens  int  `json:"-"` // if Counted
+	Counted bool `json:"-"`
+}
+
+// ShapesOf returns the shapes of a message's blocks.
+func ShapesOf(m transcript.Message) []BlockShape {
+	out := make([]BlockShape, m.Blocks().Len())
+	for i, b := range m.Blocks().All() {
+		s := BlockShape{Kind: b.Kind().String()}
+		switch b := b.(type) {
+		case transcript.ToolCall:
+			s.ID, s.Name = b.ID, b.Name
+		case transcript.ToolResult:
+			s.ID = b.CallID
+		case transcript.Image, transcript.Opaque:
+			out[i] = s
+			continue
+		}
+		txt := transcript.BlockText(b)
+		s.Hash, s.Bytes, s.Lines = transcript.HashOf(txt), len(txt), text.LineCount(txt)
+		out[i] = s
+	}
+	return out
+}
+
+// SearchText returns the text that a message is found by: the texts of its blocks, each on
+// lines of its own. starts has the first line of each block.
+func SearchText(m transcript.Message) (txt string, starts []int) {
+	texts, size := make([]string, m.Blocks().Len()), 0
+	for i, blk := range m.Blocks().All() {
+		texts[i] = transcript.BlockText(blk)
+		size += len(texts[i]) + 1
+	}
+	if len(texts) == 1 { // no need to copy it: it may be large
+		return texts[0], []int{0}
+	}
+	var b strings.Builder
+	b.Grow(size)
+	line := 0
+	for _, t := range texts {
+		starts = append(starts, line)
+		if t == "" {
+			continue
+		}
+		b.WriteString(t)
+		line += text.LineCount(t)
+		if !strings.HasSuffix(t, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String(), starts
+}
+
+// InParallel calls do for each i < n, in that many goroutines. All calls have returned when
+// Wait of the group returns.
+func InParallel(n, workers int, do func(i int)) *sync.WaitGroup {
+	var working sync.WaitGroup
+	if workers = min(workers, n); workers < 2 {
+		for i := range n {
+			do(i)
+		}
+		return &working
+	}
+	var next atomic.Int64
+	for range workers {
+		working.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	return &working
+}
