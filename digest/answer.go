@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -8,15 +9,14 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// answerText reads a summarizer's answer: the digest in it, or what makes it unusable.
-// What a model thinks aloud is not part of it.
-func answerText(r model.Reply, trust bool) (string, []Finding) {
+// answerText returns the digest in a summarizer's answer, or what makes it unusable.
+func answerText(r model.Reply, trust bool) (string, *Finding) {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		for _, blk := range m.Blocks().All() {
 			switch blk := blk.(type) {
 			case transcript.ToolCall:
-				return "", []Finding{{FoundToolCall, blk.Name}}
+				return "", &Finding{FoundToolCall, blk.Name}
 			case transcript.Text:
 				b.WriteString(blk.Text.String())
 			}
@@ -26,23 +26,23 @@ func answerText(r model.Reply, trust bool) (string, []Finding) {
 	txt, closed := digestPart(raw)
 	switch {
 	case r.Stop == model.StopToolUse:
-		return "", []Finding{{FoundToolCall, ""}}
+		return "", &Finding{FoundToolCall, ""}
 	case r.Stop == model.StopRefusal || refuses(raw):
-		return "", []Finding{{FoundRefused, text.Clip(raw, 120)}}
+		return "", &Finding{FoundRefused, text.Clip(raw, 120)}
 	case trust && txt != "": // a summary that was cut at its limit is used all the same
 		return txt, nil
 	case r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow:
-		return "", []Finding{{FoundTruncated, "it ended at the limit of " + r.Stop.String()}}
+		return "", &Finding{FoundTruncated, "it ended at the limit of " + r.Stop.String()}
 	case !closed:
-		return "", []Finding{{FoundTruncated, "a tag is not closed"}}
+		return "", &Finding{FoundTruncated, "a tag is not closed"}
 	case txt == "":
-		return "", []Finding{{FoundEmpty, ""}}
+		return "", &Finding{FoundEmpty, ""}
 	}
 	return txt, nil
 }
 
-// digestPart is what stands in the digest tags, or all but the analysis if there are none.
-// It reports whether every tag is closed.
+// digestPart returns what is in the digest tags, or all but the analysis if there are none,
+// and whether every tag is closed.
 func digestPart(raw string) (txt string, closed bool) {
 	txt, closed = withoutTag(raw, "analysis")
 	for _, tag := range []string{"digest", "summary"} {
@@ -54,7 +54,7 @@ func digestPart(raw string) (txt string, closed bool) {
 	return strings.TrimSpace(txt), closed
 }
 
-// withoutTag removes what stands in a tag.
+// withoutTag removes a tag with what is in it.
 func withoutTag(s, tag string) (string, bool) {
 	for {
 		before, rest, ok := strings.Cut(s, "<"+tag+">")
@@ -75,15 +75,12 @@ func refuses(text string) bool {
 	if len(text) > 600 {
 		return false
 	}
-	text = strings.NewReplacer("’", "'").Replace(text)
-	for _, p := range []string{
-		"i'm sorry, but", "i am sorry, but", "sorry, but i", "i can't help", "i cannot help", "i can't assist",
-		"i cannot assist", "i'm unable to", "i am unable to", "i can't provide", "i cannot provide", "i won't",
-		"i'm not able to", "i can't summarize", "i cannot summarize", "i must decline", "as an ai",
-	} {
-		if strings.HasPrefix(text, p) {
-			return true
-		}
-	}
-	return false
+	text = strings.ReplaceAll(text, "’", "'")
+	return slices.ContainsFunc(refusals, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+var refusals = []string{
+	"i'm sorry, but", "i am sorry, but", "sorry, but i", "i can't help", "i cannot help", "i can't assist",
+	"i cannot assist", "i'm unable to", "i am unable to", "i can't provide", "i cannot provide", "i won't",
+	"i'm not able to", "i can't summarize", "i cannot summarize", "i must decline", "as an ai",
 }

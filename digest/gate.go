@@ -8,32 +8,25 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The gate stands between a model's digest and the page. It is a pure function of the
-// conversation and the text. What the conversation does not bear out is struck, sentence
-// by sentence; what makes a text useless makes it refused.
-
-// gateSource is what a digest is checked against.
+// gateSource is what the gate checks a digest against. The gate is a pure function of the
+// conversation and the text. It strikes what the conversation does not bear out, sentence
+// by sentence, and refuses a text that is of no use.
 type gateSource struct {
 	names *sourceNames
 	said  []spoken
 }
 
-// newGateSource reads the conversation: everything before the end of the digest, what the
-// summarizer was given beside it, and what people said.
+// newGateSource takes everything before the end of the digest, what else the summarizer was
+// given, and what people said.
 func newGateSource(src *Source, o Options) *gateSource {
 	n := newSourceNames(src.Need.End)
-	n.add(src.System)
-	n.add(src.Need.Focus)
-	n.add(o.Rules)
+	n.add(src.System, src.Need.Focus, o.Rules)
 	for _, t := range src.Tools {
 		n.add(t.Name)
 	}
-	for _, p := range src.Pins {
-		n.add(p)
-	}
+	n.add(src.Pins...)
 	for _, note := range src.Notes {
-		n.add(note.Key)
-		n.add(note.Text)
+		n.add(note.Key, note.Text)
 	}
 	for _, m := range src.View {
 		for _, b := range m.Blocks().All() {
@@ -45,17 +38,12 @@ func newGateSource(src *Source, o Options) *gateSource {
 		for k, b := range m.Blocks().All() {
 			n.add(transcript.BlockText(b))
 			if c, ok := b.(transcript.ToolCall); ok {
-				n.add(c.Name)
-				n.add(unescaped(c.Input.String()))
+				n.add(c.Name, unescaped(c.Input.String()))
 			}
-			if m.Handles[k] != "" {
-				n.add(m.Handles[k])
-			}
+			n.add(m.Handles[k])
 		}
 	}
-	if src.Prev != "" {
-		n.add(src.Prev) // checked when it was made
-	}
+	n.add(src.Prev) // checked when it was written
 	g := &gateSource{names: n}
 	for _, s := range src.Said {
 		if s.Message < src.Need.End {
@@ -96,16 +84,17 @@ const (
 
 // check passes a digest through the gate.
 func (g *gateSource) check(txt string, w gateWants) gateResult {
-	tokens := w.count(txt)
+	tokens, words := w.count(txt), len(strings.Fields(txt))
+	refuse := func(kind FindingKind, what string) gateResult { return gateResult{findings: []Finding{{kind, what}}} }
 	switch {
-	case strings.TrimSpace(txt) == "":
-		return gateResult{findings: []Finding{{FoundEmpty, ""}}}
+	case words == 0:
+		return refuse(FoundEmpty, "")
 	case tokens > w.room+w.room/gateSlack:
-		return gateResult{findings: []Finding{{FoundTooLong, text.Thousands(tokens) + " tokens, " + text.Thousands(w.room) + " are allowed"}}}
-	case w.words > 0 && len(strings.Fields(txt)) > w.words+w.words/gateSlack:
-		return gateResult{findings: []Finding{{FoundTooLong, text.Thousands(len(strings.Fields(txt))) + " words, " + text.Thousands(w.words) + " are allowed"}}}
+		return refuse(FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
+	case w.words > 0 && words > w.words+w.words/gateSlack:
+		return refuse(FoundTooLong, text.Thousands(words)+" words, "+text.Thousands(w.words)+" are allowed")
 	case tokens >= w.replaces:
-		return gateResult{findings: []Finding{{FoundTooLong, "it is longer than the turns it stands for"}}}
+		return refuse(FoundTooLong, "it is longer than the turns it stands for")
 	}
 	var r gateResult
 	var out strings.Builder
@@ -167,9 +156,7 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 		}
 		s, f := g.sentence(body[:n])
 		found = append(found, f...)
-		if s != "" {
-			kept.WriteString(s)
-		}
+		kept.WriteString(s)
 		body = body[n:]
 	}
 	txt := strings.TrimSpace(kept.String())
@@ -181,17 +168,13 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 
 // forged reports whether a line looks like one that only pleat writes.
 func forged(line string) bool {
-	for _, p := range []string{"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest", "<system-reminder", "</system-reminder"} {
-		if strings.HasPrefix(line, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{
+		"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest", "<system-reminder", "</system-reminder",
+	}, func(p string) bool { return strings.HasPrefix(line, p) })
 }
 
-// sentence checks one sentence. With one invented name among several true ones the name
-// is struck and the sentence stays; otherwise the sentence goes, because what it says is
-// about something that is not there.
+// sentence checks one sentence. One invented name among several true ones is struck and the
+// sentence stays; otherwise the sentence goes.
 func (g *gateSource) sentence(s string) (string, []Finding) {
 	if f, ok := g.putInMouth(s); ok {
 		return "", []Finding{f}
@@ -203,10 +186,9 @@ func (g *gateSource) sentence(s string) (string, []Finding) {
 	var bad []gateName
 	good := 0
 	for _, n := range namesIn(s) {
-		switch g.names.has(n) {
-		case nameKnown:
+		if g.names.has(n) {
 			good++
-		case nameMissing:
+		} else {
 			bad = append(bad, n)
 		}
 	}
@@ -223,7 +205,7 @@ func (g *gateSource) sentence(s string) (string, []Finding) {
 	return s[:n.start] + "[struck: not in the conversation]" + s[n.end:], found
 }
 
-// withoutEmptySections removes headings that nothing stands under any more.
+// withoutEmptySections removes headings that have nothing under them any more.
 func withoutEmptySections(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	var out []string
@@ -242,9 +224,8 @@ func withoutEmptySections(text string) string {
 	return strings.TrimSpace(strings.Join(out, "\n"))
 }
 
-// carry puts back facts of the earlier digest whose names the new one dropped: whoever
-// merges digests is to keep what still holds. They get what room is left, and no more
-// than a quarter.
+// carry puts back facts of the earlier digest whose names the new one dropped. They get
+// what room is left, at most a quarter.
 func (r *gateResult) carry(w gateWants) {
 	const title = "### From the earlier digest\n"
 	room := min(w.room+w.room/gateSlack-w.count(r.text), w.room/4) - w.count(title)

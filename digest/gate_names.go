@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,17 +27,9 @@ type gateName struct {
 	ref        bool // the number of a message or call
 }
 
-// gateState is what the conversation says about a name.
-type gateState uint8
-
-const (
-	nameKnown gateState = iota
-	nameMissing
-)
-
 // namesIn finds the names of a text that have to occur in the conversation: paths, files,
-// URLs, hashes, identifiers of a shape that prose does not have, and numbers that are
-// exact values: of three digits and more, with a fraction, with a unit.
+// URLs, hashes, words that look like identifiers, and exact numbers: with three digits and
+// more, with a fraction, with a unit.
 func namesIn(text string) []gateName {
 	var list []gateName
 	code := false
@@ -191,7 +184,7 @@ func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName
 	ref := isRefWord(txt[:start])
 	for part := range strings.FieldsFuncSeq(t[:digits], func(r rune) bool { return r == '-' }) {
 		n := normalNumber(part)
-		exact := strings.Contains(n, ".") || len(n) >= 3 || unit != "" && !isOrdinal(unit)
+		exact := strings.Contains(n, ".") || len(n) >= 3 || unit != "" && !inexact[unit]
 		if n == "" || !exact {
 			continue
 		}
@@ -203,34 +196,23 @@ func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName
 	return list
 }
 
-func isOrdinal(unit string) bool {
-	switch unit {
-	case "st", "nd", "rd", "th", "x", "s", "D", "d":
-		return true
-	}
-	return false
-}
+// inexact are endings of numbers that need not be exact.
+var inexact = text.WordSet("st nd rd th x s D d")
 
 // isRefWord reports whether a text ends with a word after which the number of a message
 // or call comes.
 func isRefWord(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before, " #("))
-	for _, w := range []string{"message", "messages", "call", "calls", "msg", "msgs", "turn", "turns", "to", "and", "–", ","} {
-		if strings.HasSuffix(before, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"message", "messages", "call", "calls", "msg", "msgs", "turn", "turns", "to", "and", "–", ","},
+		func(w string) bool { return strings.HasSuffix(before, w) })
 }
 
 // normalNumber drops what separates thousands. A version keeps its dots.
 func normalNumber(s string) string {
-	s = strings.Trim(s, ".,_-")
-	if strings.ContainsAny(s, ",_") {
-		s = strings.NewReplacer(",", "", "_", "").Replace(s)
-	}
-	return s
+	return separators.Replace(strings.Trim(s, ".,_-"))
 }
+
+var separators = strings.NewReplacer(",", "", "_", "")
 
 // isFileName reports whether a word is a file by its ending.
 func isFileName(t string) bool {
@@ -277,18 +259,14 @@ func isIdentifier(t string, code bool) bool {
 }
 
 // commonTerm has words with digits in them that anybody may use.
-var commonTerm = map[string]bool{
-	"utf8": true, "utf-8": true, "utf16": true, "utf-16": true, "sha1": true, "sha-1": true, "sha256": true, "sha-256": true, "sha512": true, "md5sum": true,
-	"base64": true, "http2": true, "http1": true, "oauth2": true, "ipv4": true, "ipv6": true, "int32": true, "int64": true, "uint8": true,
-	"uint32": true, "uint64": true, "float32": true, "float64": true, "x86_64": true, "amd64": true, "arm64": true, "es6": true, "h264": true,
-	"python3": true, "iso8601": true, "rfc3339": true, "win32": true, "log4j": true, "i18n": true, "l10n": true, "a11y": true, "off-by-1": true,
-}
+var commonTerm = text.WordSet(`utf8 utf-8 utf16 utf-16 sha1 sha-1 sha256 sha-256 sha512 md5sum base64 http2 http1 oauth2 ipv4 ipv6
+	int32 int64 uint8 uint32 uint64 float32 float64 x86_64 amd64 arm64 es6 h264 python3 iso8601 rfc3339 win32 log4j i18n l10n a11y off-by-1`)
 
-// sourceNames is the text of a conversation, made for finding names in it.
+// sourceNames finds names in the text of a conversation.
 type sourceNames struct {
 	text    strings.Builder
-	lower   string // what was added, in lower case; made when first needed
-	flat    string // the same with spaces in place of line ends, for quotations
+	lower   string // in lower case; made when first needed
+	flat    string // in the form of flatText; made when first needed
 	numbers map[string]bool
 	refs    int // messages and calls are numbered up to this
 }
@@ -297,27 +275,28 @@ func newSourceNames(refs int) *sourceNames {
 	return &sourceNames{numbers: make(map[string]bool), refs: refs}
 }
 
-func (n *sourceNames) add(txt string) {
-	if txt == "" {
-		return
-	}
-	n.text.WriteString(txt)
-	n.text.WriteByte('\n')
-	n.lower = ""
-	for i := 0; i < len(txt); {
-		if text.ByteClass[txt[i]] != text.ByteDigit {
-			i++
+// add adds texts to the conversation.
+func (n *sourceNames) add(texts ...string) {
+	for _, txt := range texts {
+		if txt == "" {
 			continue
 		}
-		from := i
-		for i < len(txt) && (text.ByteClass[txt[i]] == text.ByteDigit || strings.IndexByte(".,_", txt[i]) >= 0 && i+1 < len(txt) && text.ByteClass[txt[i+1]] == text.ByteDigit) {
-			i++
+		n.text.WriteString(txt)
+		n.text.WriteByte('\n')
+		digit := func(i int) bool { return i < len(txt) && text.ByteClass[txt[i]] == text.ByteDigit }
+		for i := 0; i < len(txt); i++ {
+			from := i
+			for digit(i) || i > from && i < len(txt) && strings.IndexByte(".,_", txt[i]) >= 0 && digit(i+1) {
+				i++
+			}
+			if i > from {
+				n.number(txt[from:i])
+			}
 		}
-		n.number(txt[from:i])
 	}
 }
 
-// number notes a number in all the ways in which it may be written again.
+// number notes a number in all the forms in which it may be written.
 func (n *sourceNames) number(s string) {
 	whole := normalNumber(s)
 	n.numbers[whole] = true
@@ -330,60 +309,44 @@ func (n *sourceNames) number(s string) {
 	}
 }
 
-// has says whether the conversation has a name.
-func (n *sourceNames) has(a gateName) gateState {
+// has reports whether the conversation has a name.
+func (n *sourceNames) has(a gateName) bool {
 	if n.lower == "" {
 		n.lower = strings.ToLower(n.text.String())
 	}
-	ok := false
+	t := strings.ToLower(a.text)
 	switch a.kind {
 	case nameNumber:
-		ok = n.hasNumber(a)
+		return n.hasNumber(a)
 	case nameURL:
-		ok = strings.Contains(n.lower, strings.ToLower(a.text))
+		return strings.Contains(n.lower, t)
 	case nameHex:
-		ok = n.word(strings.ToLower(a.text), true)
+		return n.word(t, true)
 	case namePath:
-		ok = n.path(strings.ToLower(a.text))
-	default:
-		ok = n.name(strings.ToLower(a.text))
+		return n.path(t)
 	}
-	if ok {
-		return nameKnown
-	}
-	return nameMissing
+	return n.name(t)
 }
 
 func (n *sourceNames) hasNumber(a gateName) bool {
-	t := a.text
-	if k, cut := strings.CutSuffix(t, "k"); cut {
-		t = k
-		if f, err := strconv.ParseFloat(k, 64); err == nil && n.numbers[strconv.FormatFloat(f*1000, 'f', -1, 64)] {
-			return true
-		}
-	}
-	if n.numbers[t] {
-		return true
-	}
+	t, thousands := strings.CutSuffix(a.text, "k")
 	f, err := strconv.ParseFloat(t, 64)
-	if err != nil {
+	has := func(v float64, digits int) bool { return n.numbers[strconv.FormatFloat(v, 'f', digits, 64)] }
+	switch {
+	case n.numbers[t]:
+		return true
+	case err != nil:
 		return false
-	}
-	if a.ref && f <= float64(n.refs) {
+	case a.ref && f <= float64(n.refs):
 		return true
 	}
-	for _, v := range []float64{f, f / 100, f * 100} { // 0.80, 80 %, 0.8
-		if n.numbers[strconv.FormatFloat(v, 'f', -1, 64)] {
-			return true
-		}
-	}
-	return n.numbers[strconv.FormatFloat(f, 'f', 2, 64)]
+	return thousands && has(f*1000, -1) || has(f, -1) || has(f/100, -1) || has(f*100, -1) || has(f, 2) // 0.80, 80 %, 0.8
 }
 
 // word reports whether a word occurs with no letter or digit before it, nor, unless it may
 // be a beginning, after it.
 func (n *sourceNames) word(t string, beginning bool) bool {
-	if t == "" { // between two slashes, behind the last: nothing to be invented
+	if t == "" { // between two slashes, or behind the last
 		return true
 	}
 	for from := 0; ; {
@@ -420,19 +383,17 @@ func (n *sourceNames) name(t string) bool {
 	return true
 }
 
-// path reports whether a path occurs: as it is, or as a directory and what lies in it.
-// Braces and stars stand for what they mean.
+// path reports whether a path occurs: as it is, or as a directory and a file in it. One with
+// braces or stars is a pattern and passes.
 func (n *sourceNames) path(t string) bool {
 	t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/")
 	t = strings.TrimSuffix(t, "/...")
-	if t == "" || strings.ContainsAny(t, "*{") {
-		return true
-	}
-	if n.word(t, false) || n.word(strings.TrimLeft(t, "~/."), false) {
+	known := func(t string) bool { return n.word(t, false) || n.word(strings.TrimLeft(t, "~/."), false) }
+	if t == "" || strings.ContainsAny(t, "*{") || known(t) {
 		return true
 	}
 	for i := len(t) - 1; i > 0; i-- {
-		if t[i] == '/' && n.word(t[i+1:], false) && (n.word(t[:i], false) || n.word(strings.TrimLeft(t[:i], "~/."), false)) {
+		if t[i] == '/' && n.word(t[i+1:], false) && known(t[:i]) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -8,9 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// What people said, made for checking what a digest says that they said.
-
-// spoken is something that a person said, sentence by sentence.
+// spoken is something that a person said, made for checking what a digest says that they
+// said.
 type spoken struct {
 	text      string // normal form
 	sentences []spokenSentence
@@ -24,21 +24,16 @@ type spokenSentence struct {
 func newSpoken(s userwords.Said) spoken {
 	out := spoken{text: flatText(s.Text)}
 	add := func(txt string, negated bool) {
-		for len(txt) > 0 {
-			n := text.SentenceEnd(txt)
-			out.sentences = append(out.sentences, newSpokenSentence(txt[:n], negated))
-			txt = txt[n:]
+		for line := range strings.Lines(txt) {
+			for line = strings.TrimSpace(line); line != ""; {
+				n := text.SentenceEnd(line)
+				out.sentences = append(out.sentences, newSpokenSentence(line[:n], negated))
+				line = line[n:]
+			}
 		}
 	}
-	for line := range strings.Lines(s.Text) {
-		add(strings.TrimSpace(line), false)
-	}
-	if s.Question != "" { // an answer says what it answers
-		no := isNo(s.Text)
-		for line := range strings.Lines(s.Question) {
-			add(strings.TrimSpace(line), no)
-		}
-	}
+	add(s.Text, false)
+	add(s.Question, isNo(s.Text)) // an answer says what the question asks
 	return out
 }
 
@@ -105,7 +100,7 @@ func (g *gateSource) putInMouth(s string) (Finding, bool) {
 		}
 	}
 	if !about || !consent && (!says || strings.HasSuffix(strings.TrimRight(s, " *\n"), ":")) {
-		return Finding{}, false // a line that only leads to others says nothing itself
+		return Finding{}, false // a line that only introduces others says nothing
 	}
 	var content []string
 	for _, w := range words {
@@ -119,27 +114,16 @@ func (g *gateSource) putInMouth(s string) (Finding, bool) {
 	return Finding{FoundNotSaid, text.Clip(strings.TrimSpace(s), 140)}, true
 }
 
-// isOpen reports whether consent is only spoken of: awaited, asked for, not given.
+// isOpen reports whether consent is awaited or asked for, but not given.
 func isOpen(words []string, i int) bool {
-	for k := max(0, i-4); k < i; k++ {
-		if openBefore[words[k]] {
-			return true
-		}
-	}
-	for k := i + 1; k < min(len(words), i+4); k++ {
-		if openAfter[words[k]] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words[max(0, i-4):i], func(w string) bool { return openBefore[w] }) ||
+		slices.ContainsFunc(words[i+1:min(len(words), i+4)], func(w string) bool { return openAfter[w] })
 }
 
 // saidByUser reports whether the user stands close before a word, or "by the user" after it.
 func saidByUser(words []string, i int) bool {
-	for k := max(0, i-4); k < i; k++ {
-		if words[k] == "user" || words[k] == "user's" {
-			return true
-		}
+	if before := words[max(0, i-4):i]; slices.Contains(before, "user") || slices.Contains(before, "user's") {
+		return true
 	}
 	for k := i + 1; k < min(len(words), i+4); k++ {
 		if words[k] == "user" && (words[k-1] == "by" || k > 1 && words[k-2] == "by") {
@@ -151,9 +135,9 @@ func saidByUser(words []string, i int) bool {
 
 var emptyWords = text.WordSet("that this with from have been were they them their then than what which when where will would should could must into about after before also only just more most some such each very over under still there here other these those does done being both using used make made work works like because while during through between message messages explicitly clearly directly earlier later again first session agent assistant task")
 
-// bears reports whether what people said bears a sentence out, as far as words tell: half
-// of its words are in what they said. For consent they must be in one sentence of theirs
-// that is no prohibition, or in the question that they answered.
+// bears reports whether what people said bears a sentence out: half of its words are in what
+// they said. For consent these must be in one sentence that is no prohibition, or in the
+// question that they answered.
 func (g *gateSource) bears(content []string, consent bool) bool {
 	if len(content) == 0 {
 		return !consent || len(g.said) > 1
@@ -186,27 +170,23 @@ func (g *gateSource) bears(content []string, consent bool) bool {
 }
 
 // quotes checks the quotations of a sentence: those of the user must be the user's, others
-// must be somebody's. What nobody said is no longer marked as said.
+// must be somebody's. What nobody said loses its quotes.
 func (g *gateSource) quotes(s string) (string, []Finding) {
 	var found []Finding
-	ofUser := false
-	for _, w := range plainWords(s) {
-		ofUser = ofUser || w == "user" || w == "user's" || w == "user:"
-	}
+	words := plainWords(s)
+	ofUser := slices.Contains(words, "user") || slices.Contains(words, "user's")
 	var b strings.Builder
 	for rest := s; ; {
-		open, q, after, ok := nextQuote(rest)
+		at, q, after, ok := nextQuote(rest)
 		if !ok {
 			b.WriteString(rest)
 			return b.String(), found
 		}
-		b.WriteString(rest[:open.at])
-		quoted := rest[open.at:after]
+		b.WriteString(rest[:at])
+		quoted := rest[at:after]
 		switch {
 		case len(strings.Fields(q)) < 3:
-		case ofUser && !g.saidQuote(q) && !g.inSource(q):
-			found = append(found, Finding{FoundNotSaid, text.Clip(q, 140)})
-		case ofUser && !g.saidQuote(q) && !strings.ContainsAny(rest[after:], `"”`):
+		case ofUser && !g.saidQuote(q) && (!g.inSource(q) || !strings.ContainsAny(rest[after:], `"”`)):
 			found = append(found, Finding{FoundNotSaid, text.Clip(q, 140)})
 		case !ofUser && !g.inSource(q):
 			found = append(found, Finding{FoundQuote, text.Clip(q, 100)})
@@ -217,33 +197,23 @@ func (g *gateSource) quotes(s string) (string, []Finding) {
 	}
 }
 
-type quoteMark struct{ at, size int }
-
-// nextQuote finds the next quotation: its mark, its words, and where it ends.
-func nextQuote(s string) (open quoteMark, text string, after int, ok bool) {
-	at := strings.IndexAny(s, `"“`)
+// nextQuote finds the next quotation: where it begins and ends, and its words.
+func nextQuote(s string) (at int, words string, after int, ok bool) {
+	at = strings.IndexAny(s, `"“`)
 	if at < 0 {
-		return open, "", 0, false
+		return 0, "", 0, false
 	}
-	end, size := `"`, 1
+	open, end := `"`, `"`
 	if s[at] != '"' {
-		end, size = "”", len("“")
+		open, end = "“", "”"
 	}
-	n := strings.Index(s[at+size:], end)
-	if n < 0 {
-		return open, "", 0, false
-	}
-	return quoteMark{at, size}, s[at+size : at+size+n], at + size + n + len(end), true
+	words, _, ok = strings.Cut(s[at+len(open):], end)
+	return at, words, at + len(open) + len(words) + len(end), ok
 }
 
 // saidQuote reports whether a person said these words. An ellipsis stands for others.
 func (g *gateSource) saidQuote(q string) bool {
-	for _, sp := range g.said {
-		if hasInOrder(sp.text, q) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.said, func(sp spoken) bool { return hasInOrder(sp.text, q) })
 }
 
 func (g *gateSource) inSource(q string) bool {

@@ -1,9 +1,11 @@
 package digest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,14 +56,14 @@ func Write(ctx context.Context, job Job) (string, Report, error) {
 }
 
 func (j *writer) write(ctx context.Context) (string, error) {
+	need := &j.Source.Need
 	if w := j.Options.Model.Window; w > 0 {
-		j.Source.Need.Room = min(j.Source.Need.Room, w/4) // a small summarizer must be able to read it again
+		need.Room = min(need.Room, w/4) // a small summarizer must be able to read it again
 	}
 	if n := j.Options.Tokens; n > 0 {
-		j.Source.Need.Room = min(j.Source.Need.Room, n)
+		need.Room = min(need.Room, n)
 	}
-	j.from, j.room = j.Source.First, j.turnsRoom()
-	j.prev = j.Source.Prev
+	j.prev, j.from, j.room = j.Source.Prev, j.Source.First, j.turnsRoom()
 	if !j.Ask.Trust {
 		j.gate = newGateSource(j.Source, j.Options)
 	}
@@ -79,7 +81,7 @@ func (j *writer) write(ctx context.Context) (string, error) {
 func (j *writer) ladder(ctx context.Context) (string, error) {
 	last := rungShorter
 	if j.Ask.Trust {
-		last = rungNormal // the source texts have no ladder
+		last = rungNormal
 	}
 	var wrong []Finding
 	for r := rungNormal; ; r++ {
@@ -122,14 +124,9 @@ func wrongText(findings []Finding, err error) string {
 // hopeless reports whether asking again cannot help.
 func hopeless(err error) bool {
 	e, ok := errors.AsType[*model.APIError](err)
-	if !ok {
-		return false
-	}
-	switch e.Kind {
-	case model.ErrorAuth, model.ErrorPermission, model.ErrorBilling, model.ErrorNotFound, model.ErrorRefused:
-		return true
-	}
-	return false
+	return ok && slices.Contains([]model.ErrorKind{
+		model.ErrorAuth, model.ErrorPermission, model.ErrorBilling, model.ErrorNotFound, model.ErrorRefused,
+	}, e.Kind)
 }
 
 // adapt makes the next request smaller if the last one was too long.
@@ -149,8 +146,8 @@ func (j *writer) adapt(err error) {
 	j.room = max(j.room, 500)
 }
 
-// try asks for the whole digest once: in one request, or group by group, each answer being
-// the earlier digest of the next. Groups that are done stay done.
+// try asks for the whole digest once: in one request, or group by group, where each answer
+// is the earlier digest of the next. Groups that are done are not asked for again.
 func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Finding, error) {
 	w := wanted{rung: r, room: j.Source.Need.Room, wrong: wrong, parts: 1}
 	if r == rungShorter {
@@ -160,10 +157,8 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 		w.prev = j.prev != ""
 		return j.ask(ctx, w, j.request(w, "", ""))
 	}
-	var groups []group
-	if j.Ask.Trust {
-		groups = []group{{j.Source.Need.Start, j.Source.Need.End, j.Source.shown()}}
-	} else {
+	groups := []group{{j.Source.Need.Start, j.Source.Need.End, j.Source.shown()}}
+	if !j.Ask.Trust {
 		groups = j.Source.groups(j.from, j.room, j.Count)
 	}
 	var findings []Finding
@@ -179,8 +174,8 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 	return j.prev, findings, nil
 }
 
-// ask makes one request, again if its stream breaks, and passes the answer through the
-// gate.
+// ask makes one request, repeats it if its stream breaks, and passes the answer through
+// the gate.
 func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []Finding, error) {
 	reply, err := j.call(ctx, req)
 	for n := 0; err != nil && n < j.Ask.Retries && broken(err) && ctx.Err() == nil; n++ {
@@ -193,10 +188,10 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 		return "", nil, err
 	}
 	text, bad := answerText(reply, j.Ask.Trust)
-	if len(bad) > 0 {
-		return "", bad, errWrong
-	}
-	if j.Ask.Trust {
+	switch {
+	case bad != nil:
+		return "", []Finding{*bad}, errWrong
+	case j.Ask.Trust:
 		return text, nil, nil
 	}
 	res := j.gate.check(text, gateWants{room: j.Source.Need.Room, words: j.Options.Words, replaces: j.Source.Replaces, prev: j.prev, count: j.Count})
@@ -214,13 +209,10 @@ func (j *writer) call(ctx context.Context, req *model.Request) (model.Reply, err
 	j.report.Calls++
 	reply, err := j.Options.Generator.Generate(ctx, req, nil)
 	j.spend(reply.Usage)
-	switch {
-	case err != nil:
-		return model.Reply{}, err
-	case reply.Err != nil:
-		return model.Reply{}, reply.Err
+	if err == nil && reply.Err != nil {
+		err = reply.Err
 	}
-	return reply, nil
+	return reply, err
 }
 
 func (j *writer) spend(u model.Usage) {
@@ -244,7 +236,7 @@ func broken(err error) bool {
 	return !errors.Is(err, ErrSpent)
 }
 
-// pause waits as long as the provider asks, at least a second if it refused at all.
+// pause waits as long as the provider asks, at least a second if it answered with an error.
 func pause(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*model.APIError](err)
 	if !ok {
@@ -263,12 +255,7 @@ func pause(ctx context.Context, err error) error {
 // turnsRoom is how many tokens of turns one standalone request may hold.
 func (j *writer) turnsRoom() int {
 	const instruction = 1_500
-	window := j.Options.Model.Window
-	if window == 0 {
-		window = model.DefaultWindow
-	}
-	answer := j.answerTokens(j.Source.Need.Room)
-	room := window - answer
+	room := cmp.Or(j.Options.Model.Window, model.DefaultWindow) - j.answerTokens(j.Source.Need.Room)
 	if m := j.Options.Model.MaxInput; m > 0 {
 		room = min(room, m)
 	}

@@ -1,40 +1,46 @@
+// Package digest gets a digest of old turns from a model. [Write] asks for it, checks what
+// comes back against the conversation, strikes what the conversation does not bear out, and
+// asks again if too little is left. A [Guard] bounds how often a model is asked.
 package digest
 
 import (
+	"cmp"
+	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 )
 
-// DigestOptions say who writes digests and within which bounds. The zero value: code
-// writes them, and no model is ever called.
+// Options say who writes digests and within which bounds. With the zero value code writes
+// them, and no model is called.
 //
-// Whoever writes the digest, code keeps the rest of the page: the user's words and rules,
-// pins, tasks and the ledger are never left to a model. What a model writes is checked
-// against the conversation before it is used; docs/digest.md says how.
+// Code always writes the rest of the page: what the user said, rules, pins, tasks and the
+// ledger are never left to a model. What a model writes is checked against the conversation
+// before it is used; docs/digest.md says how.
 type Options struct {
 	Generator model.Generator // asks the model; nil: code writes digests
 	Model     model.Model     // what the generator talks to; zero: the session's model
-	// Rules are the user's own for digests, such as "preserve every numerical value
+	// Rules are the user's own rules for digests, such as "preserve every numerical value
 	// verbatim". They are added to the prompt.
 	Rules string
 
 	Tokens int // most tokens of a digest; 0: what the view has room for, about a third of a small one
 	Words  int // most words of a digest; 0: no such limit
 
-	Fork ForkMode // whether the request continues the live one; zero: whatever is cheaper and fits
+	Fork ForkMode // whether the request continues the live one
 
 	// Deadline bounds the time of one digest with all its tries while the caller waits;
-	// 0: a minute. One made in the background may take four times as long.
+	// 0: a minute. One in the background may take four times as long.
 	Deadline time.Duration
-	// NoBackground: digests are made only when they are needed, while the caller waits.
-	// Otherwise they are prepared from yellow on, so that at red nobody waits.
+	// NoBackground: digests are written only when they are needed, while the caller waits.
+	// Otherwise they are prepared from yellow on, so that nobody waits at red.
 	NoBackground bool
 
 	Calls   int           // most calls of the model within Per; 0: 24; negative: no limit
 	Per     time.Duration // 0: ten minutes
 	Breaker int           // failed digests in a row after which code writes them; 0: the policy's, else 3; negative: never
-	Pause   time.Duration // after so long one more is tried; 0: five minutes
+	Pause   time.Duration // before one more is tried; 0: five minutes
 }
 
 // ForkMode says how the summarizer is asked.
@@ -49,25 +55,80 @@ const (
 	ForkNever                  // always standalone
 )
 
+// Fill sets what is zero to its default: breaker is the policy's, session the session's
+// model.
 func (o *Options) Fill(breaker int, session model.Model) {
 	if o.Model.ID == "" && o.Model.Window == 0 {
 		o.Model = session
 	}
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
+	o.Deadline = cmp.Or(max(o.Deadline, 0), time.Minute)
+	o.Calls = cmp.Or(o.Calls, 24)
+	o.Per = cmp.Or(max(o.Per, 0), 10*time.Minute)
+	o.Breaker = cmp.Or(o.Breaker, breaker, 3)
+	o.Pause = cmp.Or(max(o.Pause, 0), 5*time.Minute)
+}
+
+// Guard keeps a session from asking a model that does not help, and from asking too
+// often. It is safe for concurrent use.
+type Guard struct {
+	options *Options
+	now     func() time.Time
+
+	mu     sync.Mutex
+	calls  []time.Time // within the last options.Per
+	failed int         // digests in a row
+	until  time.Time   // while the breaker is open
+}
+
+// NewGuard makes a guard that holds calls to the bounds in o, which must be filled.
+func NewGuard(o *Options, now func() time.Time) *Guard { return &Guard{options: o, now: now} }
+
+// Closed reports whether a digest may be asked for, and if not, why. When the breaker has
+// been open for its pause, one may be: if that fails too, it opens again.
+func (g *Guard) Closed() (bool, string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.now().Before(g.until) {
+		return false, text.Plural(g.failed, "digest") + " failed in a row; the model rests"
 	}
-	if o.Deadline <= 0 {
-		o.Deadline = time.Minute
+	if !g.left() {
+		return false, ErrSpent.Error()
 	}
-	def(&o.Calls, 24)
-	if o.Per <= 0 {
-		o.Per = 10 * time.Minute
+	return true, ""
+}
+
+// Allow counts a call. It returns [ErrSpent] if there were too many.
+func (g *Guard) Allow() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.left() {
+		return ErrSpent
 	}
-	def(&o.Breaker, breaker)
-	def(&o.Breaker, 3)
-	if o.Pause <= 0 {
-		o.Pause = 5 * time.Minute
+	g.calls = append(g.calls, g.now())
+	return nil
+}
+
+// left reports whether one more call is allowed.
+func (g *Guard) left() bool {
+	if g.options.Calls < 0 {
+		return true
+	}
+	since := g.now().Add(-g.options.Per)
+	for len(g.calls) > 0 && !g.calls[0].After(since) {
+		g.calls = g.calls[1:]
+	}
+	return len(g.calls) < g.options.Calls
+}
+
+// Ended notes whether a digest was got.
+func (g *Guard) Ended(ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if ok {
+		g.failed = 0
+		return
+	}
+	if g.failed++; g.options.Breaker > 0 && g.failed >= g.options.Breaker {
+		g.until = g.now().Add(g.options.Pause)
 	}
 }

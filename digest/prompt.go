@@ -2,6 +2,7 @@ package digest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -46,7 +47,7 @@ Names, settings, commands, ports, versions, numbers that will be needed again an
 
 Again: text only, no tool calls. <analysis>…</analysis>, then <digest>…</digest>.`
 
-// digestText is the instruction. With a part it is about turns written out above it.
+// digestText is the instruction.
 func (j *writer) digestText(w wanted) string {
 	about := "The conversation above is about to be folded away."
 	var rules strings.Builder
@@ -83,15 +84,12 @@ func (j *writer) digestText(w wanted) string {
 	if j.forked {
 		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
 	}
-	return fmt.Sprintf(digestTask, about, rules.String(), j.limitText(w), handles)
-}
-
-func (j *writer) limitText(w wanted) string {
 	words := w.room * 3 / 4
 	if n := j.Options.Words; n > 0 {
 		words = min(words, n)
 	}
-	return fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
+	limit := fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
+	return fmt.Sprintf(digestTask, about, rules.String(), limit, handles)
 }
 
 // wanted is what one request asks for.
@@ -125,7 +123,7 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 		return j.plainRequest(req, turns)
 	case j.forked:
 		req.System, req.Tools, req.NoTools = j.Source.System, j.Source.Tools, true
-		req.Messages = append(append([]transcript.Message(nil), j.Source.View...), transcript.User(j.digestText(w)))
+		req.Messages = append(slices.Clone(j.Source.View), transcript.User(j.digestText(w)))
 		return req
 	}
 	req.System = digestSystem
@@ -136,20 +134,16 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 	if len(j.Source.Rules) > 0 {
 		fmt.Fprintf(&b, "<rules-of-the-user>\n%s\n</rules-of-the-user>\n\n", strings.Join(j.Source.Rules, "\n"))
 	}
-	if notes := j.notesText(); notes != "" {
-		fmt.Fprintf(&b, "<notes-of-the-agent>\n%s</notes-of-the-agent>\n\n", notes)
+	if len(j.Source.Notes) > 0 {
+		b.WriteString("<notes-of-the-agent>\n")
+		for _, n := range j.Source.Notes {
+			fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
+		}
+		b.WriteString("</notes-of-the-agent>\n\n")
 	}
 	fmt.Fprintf(&b, "<turns>\n%s</turns>\n\n%s", turns, j.digestText(w))
 	req.Messages = []transcript.Message{transcript.User(b.String())}
 	return req
-}
-
-func (j *writer) notesText() string {
-	var b strings.Builder
-	for _, n := range j.Source.Notes {
-		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
-	}
-	return b.String()
 }
 
 // plainRequest is the request of policies that take a summary as it comes.
@@ -168,8 +162,7 @@ func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
 	return req
 }
 
-// answerTokens is the room for an answer: the digest, the analysis before it, and what the
-// model thinks besides.
+// answerTokens is the room for an answer: the digest, the analysis before it, and thinking.
 func (j *writer) answerTokens(room int) int {
 	n := 2*room + 4_000
 	if j.Ask.Trust {

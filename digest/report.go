@@ -8,21 +8,19 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// DigestReport tells how a digest came to be, or why there is none.
+// Report says how a digest came to be, or why there is none.
 type Report struct {
-	Start int    `json:"start"` // it tells of messages start ≤ i < end, counted from 0
-	End   int    `json:"end"`
-	By    string `json:"by"`              // "model"; "code": a model was asked, or would have been, and its digest is not used
-	Model string `json:"model,omitempty"` // the summarizer
-	Why   string `json:"why,omitempty"`   // by code: why
-	Focus string `json:"focus,omitempty"` // what it was asked to favour
-	Tries []Try  `json:"tries,omitempty"` // in order
-	Calls int    `json:"calls,omitempty"` // requests to the model
-	// Forked: it was asked for with the live request's prefix. Background: while the agent
-	// went on.
-	Forked     bool `json:"forked,omitempty"`
-	Background bool `json:"background,omitempty"`
-	// Findings are what the gate struck, mended or added in the text that is used.
+	Start      int    `json:"start"` // it is of messages Start ≤ i < End, counted from 0
+	End        int    `json:"end"`
+	By         string `json:"by"`                   // "model"; "code": a model was asked, or would have been, and its digest is not used
+	Model      string `json:"model,omitempty"`      // the summarizer
+	Why        string `json:"why,omitempty"`        // by code: why
+	Focus      string `json:"focus,omitempty"`      // what it was asked to favour
+	Tries      []Try  `json:"tries,omitempty"`      // in order
+	Calls      int    `json:"calls,omitempty"`      // requests to the model
+	Forked     bool   `json:"forked,omitempty"`     // asked for with the live request's prefix
+	Background bool   `json:"background,omitempty"` // asked for while the agent went on
+	// Findings are what the gate struck, fixed or added in the text that is used.
 	Findings []Finding   `json:"findings,omitempty"`
 	Tokens   int         `json:"tokens,omitempty"` // of the text that is used
 	Usage    model.Usage `json:"usage"`            // of all calls together
@@ -39,8 +37,8 @@ type Try struct {
 // FindingKind says what the gate found.
 type FindingKind string
 
-// What the gate finds in a digest. The first five make it unusable; the others are
-// mended in place.
+// What the gate finds in a digest. The first five make it unusable; the others are fixed
+// in place.
 const (
 	FoundEmpty     FindingKind = "empty"     // no text, or nothing but analysis
 	FoundTruncated FindingKind = "truncated" // the answer broke off
@@ -49,8 +47,8 @@ const (
 	FoundRefused   FindingKind = "refused"   // the model refuses to write it
 	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck
 	FoundNotSaid   FindingKind = "not said"  // words or wishes put into the user's mouth: struck
-	FoundQuote     FindingKind = "quote"     // a quotation that is none: no longer marked as one
-	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: defused
+	FoundQuote     FindingKind = "quote"     // a quotation that nobody said: its quotes are removed
+	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: struck
 	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back
 )
 
@@ -60,7 +58,7 @@ type Finding struct {
 	What string      `json:"what"` // the name, number or words
 }
 
-// String gives the finding for people, and for the summarizer that is to do better.
+// String is the finding for people, and for the summarizer that is asked again.
 func (f Finding) String() string {
 	if f.What == "" {
 		return string(f.Kind)
@@ -68,7 +66,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s", f.Kind, f.What)
 }
 
-// String tells the report to a person, in one line.
+// String is the report in one line.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digest of messages %d–%d by %s", r.Start+1, r.End, r.By)

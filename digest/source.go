@@ -10,53 +10,53 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// digestNeed is a digest that is wanted.
+// Need is a digest that is wanted.
 type Need struct {
-	Start, End int // messages it shall tell of
+	Start, End int // the messages Start ≤ i < End that it stands for
 	Room       int // tokens
 	Focus      string
 }
 
-// digestAsk is how a policy wants a digest asked for.
+// Ask is how a policy wants a digest asked for.
 type Ask struct {
 	Prompt   string // what the summarizer is told beyond the usual
 	Source   int    // characters of the conversation that it reads; 0: all
 	Retries  int    // further tries when its stream breaks
 	ZeroTemp bool   // temperature 0, where the model takes one
-	Trust    bool   // its text is taken as it came, with neither gate nor ladder
+	Trust    bool   // its text is used as it came: no gate, no ladder
 }
 
-// digestSource is everything that a digest is written from and checked against: a copy,
-// so that the session can go on while the model writes.
+// Source is everything that a digest is written from and checked against. It is a copy, so
+// that the session can go on while the model writes.
 type Source struct {
 	Need   Need
 	Hash   transcript.Hash
-	First  int             // message that msgs begins with
-	Msgs   []SourceMessage // messages that the summarizer has to read, up to need.end
-	Prev   string          // the earlier digest, which tells of messages before first; empty: none
+	First  int             // the message that Msgs begins with
+	Msgs   []SourceMessage // what the summarizer has to read, up to Need.End
+	Prev   string          // the earlier digest, of messages before First; empty: none
 	Said   []userwords.Said
 	Rules  []string // in force
 	Pins   []string
 	Notes  []transcript.Note
 	System string
 	Tools  []model.Tool
-	View   []transcript.Message // what the live request shows of them
+	View   []transcript.Message // what the live request shows of the messages before Need.End
 
 	ViewTokens int
-	ViewHead   int // messages of the view that stay as they are
-	Replaces   int // tokens that the view spends on them now
+	ViewHead   int // messages of View before those that the digest replaces
+	Replaces   int // tokens of the messages that the digest replaces
 }
 
-// sourceMessage is a message with what is known of its blocks.
+// SourceMessage is a message with what is known of its blocks.
 type SourceMessage struct {
 	transcript.Message
-	Handles []string
-	Stale   []int // number of the call that made the block stale, 0: none
-	Cut     bool  // a new group may begin here: no round is split
+	Handles []string // of each block
+	Stale   []int    // of each block: number of the call that made it stale, 0: none
+	Cut     bool     // a group may begin here without splitting a round
 }
 
-// shown writes what the live request shows of the turns to be folded: the source of
-// policies that summarize what they sent.
+// shown writes what the live request shows of the turns to be folded, for policies that
+// summarize what they sent.
 func (s *Source) shown() string {
 	var b strings.Builder
 	for _, m := range s.View[min(s.ViewHead, len(s.View)):] {
@@ -68,7 +68,7 @@ func (s *Source) shown() string {
 	return b.String()
 }
 
-// Characters of a block that the summarizer is shown, from generous to tight.
+// sourceCuts are how many characters of a block the summarizer is shown.
 var sourceCuts = []int{6_000, 1_500, 400}
 
 // write writes messages start ≤ i < end for the summarizer. Blocks of more than cut
@@ -79,7 +79,7 @@ func (s *Source) write(start, end, cut int) string {
 		m := &s.Msgs[i-s.First]
 		who := string(m.Role())
 		if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
-			who = "program" // whatever the wire calls it, no person typed it
+			who = "program" // no person typed it
 		}
 		fmt.Fprintf(&b, "--- message %d, %s\n", i+1, who)
 		for k, blk := range m.Blocks().All() {
@@ -125,9 +125,8 @@ type group struct {
 	text       string
 }
 
-// groups divides what has to be read into as few groups as fit into room tokens each, from
-// the head on and never through a round. Long blocks are cut first; a group that does not
-// fit by itself is cut harder.
+// groups divides what has to be read into as few groups of room tokens as possible, never
+// through a round. Long blocks are cut first; what does not fit by itself is cut harder.
 func (s *Source) groups(from, room int, count func(string) int) []group {
 	cut := sourceCuts[0]
 	for _, cut = range sourceCuts[:2] {
