@@ -8,11 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// What changed in files is told file by file: the lines that the calls of the stretch put
-// into it and took out of it, those first that give something its name or shape. What was
-// put in and taken out again is not told.
-
-// fileChange is the net change of one file.
+// fileChange is the net change of one file: the lines that the calls of the stretch put into
+// it and took out of it. Lines that were put in and taken out again do not count.
 type fileChange struct {
 	path    string
 	from    string // renamed from there
@@ -45,18 +42,9 @@ type changedText struct {
 // changedFiles follows the calls of the stretch and returns the changed files, the one that
 // was changed last at the end.
 func (in *Input) changedFiles() []*fileChange {
-	var table ledger.PathTable
-	files := make(map[int]*fileChange)
-	var list []*fileChange
+	var files fileTable[fileChange]
 	file := func(dir, path string) *fileChange {
-		id := table.File(dir, path)
-		f := files[id]
-		if f == nil {
-			f = &fileChange{path: path}
-			files[id] = f
-			list = append(list, f)
-		}
-		return f
+		return files.at(dir, path, func() *fileChange { return &fileChange{path: path} })
 	}
 	for seq := 1; seq <= in.Ledger.Len(); seq++ {
 		e := &in.Ledger.Entries[seq-1]
@@ -86,7 +74,7 @@ func (in *Input) changedFiles() []*fileChange {
 			}
 		}
 	}
-	list = slices.DeleteFunc(list, func(f *fileChange) bool { return f.calls == 0 })
+	list := slices.DeleteFunc(files.list, func(f *fileChange) bool { return f.calls == 0 })
 	slices.SortStableFunc(list, func(a, b *fileChange) int { return a.last - b.last })
 	return list
 }
@@ -192,4 +180,25 @@ func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 		return func(int) bool { return true }
 	}
 	return func(i int) bool { return !before[part.lines[i].hash] && len(part.namesOf(i)) > 0 }
+}
+
+// fileTable has an element for each file, in the order in which they were first named.
+type fileTable[T any] struct {
+	table ledger.PathTable
+	files map[int]*T
+	list  []*T
+}
+
+// at returns the element of a file, made by fresh if there is none yet.
+func (t *fileTable[T]) at(dir, path string, fresh func() *T) *T {
+	id := t.table.File(dir, path)
+	f := t.files[id]
+	if f == nil {
+		if t.files == nil {
+			t.files = make(map[int]*T)
+		}
+		f = fresh()
+		t.files[id], t.list = f, append(t.list, f)
+	}
+	return f
 }

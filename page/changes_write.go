@@ -17,13 +17,17 @@ func (in *Input) changes(room int) string {
 	if len(files) == 0 {
 		return ""
 	}
-	w := &changeWriter{in: in, files: files, root: changedRoot(files), texts: make(map[transcript.BlockRef][]blockPart)}
+	root := commonRoot(func(yield func(string) bool) {
+		for i := 0; i < len(files) && yield(files[i].path); i++ {
+		}
+	})
+	w := &changeWriter{in: in, files: files, root: root, texts: make(map[transcript.BlockRef][]blockPart)}
 	title := "## What changed in files (net; + came, - went, word for word"
 	if w.root != "" {
 		title += "; paths under " + w.root
 	}
 	title += ")\n"
-	count := in.Count.CountText
+	count := in.count
 	if room -= count(title); room < 30 {
 		return ""
 	}
@@ -44,19 +48,10 @@ type changeWriter struct {
 	texts map[transcript.BlockRef][]blockPart
 }
 
-func changedRoot(files []*fileChange) string {
-	srcs := make([]source, len(files))
-	for i, f := range files {
-		srcs[i].label = f.path
-	}
-	return commonRoot(srcs)
-}
-
-// leastChange is what a line must be worth to be shown at all.
-const leastChange = 0.5
-
-// maxFileLines is the most lines of a file that are looked at for the page.
-const maxFileLines = 80
+const (
+	leastChange  = 0.5 // what a line must be worth to be shown
+	maxFileLines = 80  // most lines of a file that may be shown
+)
 
 // rank orders each file's lines by what they are worth. Files that were changed last and
 // most count more.
@@ -162,12 +157,7 @@ func (f *fileChange) sink() {
 }
 
 func allCovered(names []uint64, covered map[uint64]bool) bool {
-	for _, h := range names {
-		if !covered[h] {
-			return false
-		}
-	}
-	return len(names) > 0
+	return len(names) > 0 && !slices.ContainsFunc(names, func(h uint64) bool { return !covered[h] })
 }
 
 // drop gives up the last tenth of the picked lines.
@@ -222,8 +212,7 @@ func (w *changeWriter) line(l *changedText) string {
 // head names the file and the newest call that changed it.
 func (w *changeWriter) head(f *fileChange) string {
 	var b strings.Builder
-	b.WriteString(strings.TrimPrefix(f.path, w.root))
-	b.WriteString(" (")
+	b.WriteString(strings.TrimPrefix(f.path, w.root) + " (")
 	switch {
 	case f.created && f.from == "":
 		b.WriteString("created, ")
@@ -235,7 +224,7 @@ func (w *changeWriter) head(f *fileChange) string {
 	}
 	fmt.Fprintf(&b, "#%d", f.last)
 	ref := w.in.Ledger.Entries[f.last-1].Call
-	if h := w.in.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && w.in.Recall != nil {
+	if h := w.in.FactsOf(ref).Name.String(); h != "" && w.in.Recall != nil {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

@@ -1,19 +1,16 @@
 package page
 
 import (
+	"cmp"
 	"container/heap"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Key lines are source lines kept word for word: sentences of the assistant that conclude,
-// decide or give a reason, and lines of files and outputs that hold names needed again.
-// They are picked greedily, by what a line adds to what is picked already for each
-// token it takes, until the room is used. What a line adds can only shrink while others
-// are picked, so a line is weighed again only when it comes to the top.
-
-// keyLine is a line that may be picked.
+// keyLine is a line that may be picked: a sentence of the assistant that concludes, decides
+// or gives a reason, or a line of a file or output with names that are needed again.
 type keyLine struct {
 	src, line int     // source, and line of it
 	base      float32 // what it says is worth
@@ -22,7 +19,9 @@ type keyLine struct {
 	picked    bool
 }
 
-// picker picks key lines.
+// picker picks key lines greedily, by what a line adds to the page for each token, until the
+// room is used. What a line adds can only shrink while others are picked, so a line is
+// weighed again only when it comes to the top.
 type picker struct {
 	in      *Input
 	srcs    []source
@@ -43,10 +42,10 @@ func newPicker(in *Input) *picker {
 	}
 	p.needs = in.needsOf(p.srcs)
 	for _, text := range in.elsewhere {
-		p.sawLines(text)
+		p.saw(text)
 	}
 	for _, text := range in.tail() {
-		p.sawLines(text)
+		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
 		p.covered[a.Hash] = true
@@ -62,8 +61,8 @@ func newPicker(in *Input) *picker {
 	return p
 }
 
-// sawLines notes lines that need not be shown again.
-func (p *picker) sawLines(txt string) {
+// saw notes lines that need not be shown again.
+func (p *picker) saw(txt string) {
 	for line := range strings.Lines(txt) {
 		if h := text.LineHash(strings.TrimRight(line, "\r\n")); h != 0 {
 			p.seen[h] = true
@@ -195,10 +194,7 @@ const (
 func (p *picker) take(c *keyLine, tokens int) {
 	s := &p.srcs[c.src]
 	s.taken += float32(tokens)
-	for _, h := range s.namesOf(c.line) {
-		p.covered[h] = true
-	}
-	for _, h := range s.wordsOf(c.line) {
+	for _, h := range slices.Concat(s.namesOf(c.line), s.wordsOf(c.line)) {
 		p.covered[h] = true
 	}
 }
@@ -215,10 +211,7 @@ type ratioHeap []rated
 func (h ratioHeap) Len() int { return len(h) }
 
 func (h ratioHeap) Less(i, j int) bool {
-	if h[i].ratio != h[j].ratio {
-		return h[i].ratio > h[j].ratio
-	}
-	return h[i].line < h[j].line
+	return cmp.Or(cmp.Compare(h[j].ratio, h[i].ratio), h[i].line-h[j].line) < 0
 }
 func (h ratioHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *ratioHeap) Push(x any)   { *h = append(*h, x.(rated)) }

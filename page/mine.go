@@ -1,6 +1,7 @@
 package page
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -11,13 +12,10 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// What a page is written from is mined once for each block and remembered: a plan writes
-// several pages to choose from, and the next epoch folds much of the same again. What is
-// remembered holds no text, only where lines are and which names and words are in them,
-// about as many bytes as the text has.
-
-// minedPart is one text of a block: a message's words, a result, what a call writes into
-// one file.
+// minedPart is what was found in one text of a block: in what was said, in a result, in what
+// a call writes into one file. It is found once and remembered: a plan writes several pages
+// to choose from, and the next epoch folds much of the same again. It holds no text, only
+// where lines are and which names and words are in them, in about as many bytes.
 type minedPart struct {
 	kind  sourceKind
 	label string // the file, of what a call writes
@@ -28,7 +26,7 @@ type minedPart struct {
 	words []uint64
 }
 
-// minedLine is a line, or a sentence of prose, that could stand on a page.
+// minedLine is a line, or a sentence of prose, that could be on a page.
 type minedLine struct {
 	start, end int32 // in the part's text, without the space around it
 	unit       int32 // of prose; -1: a plain line
@@ -52,7 +50,8 @@ const (
 	minedTotal  = 32 << 20  // of a stretch: of a longer one the newest part is mined
 )
 
-// miner mines a conversation and remembers what it found.
+// Miner finds lines for pages in a conversation and remembers them. It is not safe for
+// concurrent use.
 type Miner struct {
 	*conv.Conversation
 	mines map[transcript.BlockRef][]minedPart
@@ -73,7 +72,7 @@ func (m *Miner) minedFrom(start, end int) int {
 	return start
 }
 
-// mine returns what is to be had from a block.
+// mine returns what is found in a block.
 func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
 	if parts, ok := m.mines[ref]; ok {
 		return parts
@@ -86,9 +85,9 @@ func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
 	return parts
 }
 
-// unanswered reports whether a block is a call that a late result may tell more about.
+// unanswered reports whether a block is a call whose result may still come and change it.
 func (m *Miner) unanswered(ref transcript.BlockRef) bool {
-	n := int(m.Facts[ref.Message].Blocks[ref.Block].Call)
+	n := int(m.FactsOf(ref).Call)
 	return n > 0 && m.Ledger.Entry(n).Outcome == toolcall.Unanswered
 }
 
@@ -97,7 +96,7 @@ func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []mi
 	for i := range texts {
 		size += len(texts[i].text)
 	}
-	if m.mines == nil || m.mined+size > minedTotal { // whoever uses parts still has them
+	if m.mines == nil || m.mined+size > minedTotal { // parts in use stay valid
 		m.mines, m.mined = make(map[transcript.BlockRef][]minedPart), 0
 	}
 	m.mined += size
@@ -131,7 +130,7 @@ type blockPart struct {
 
 // textsOf returns the texts of a block that lines can be taken from.
 func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
-	bf := &s.Facts[ref.Message].Blocks[ref.Block]
+	bf := s.FactsOf(ref)
 	m := s.Transcript.At(ref.Message)
 	kind := fromProgram
 	switch blk := m.Blocks().At(ref.Block).(type) {
@@ -189,24 +188,12 @@ func (p *minedPart) mineLines(txt string) {
 	var buf []text.Anchor
 	p.lines = make([]minedLine, 0, strings.Count(txt, "\n")*3/4+1)
 	p.names = make([]uint64, 0, len(txt)/16)
-	for at := 0; at < len(txt); {
-		end, next := len(txt), len(txt)
-		if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
-			end, next = at+i, at+i+1
-		}
-		start := at
-		at = next
-		nested := end > start && text.IsSpaceByte(txt[start])
-		for start < end && text.IsSpaceByte(txt[start]) {
-			start++
-		}
-		for end > start && text.IsSpaceByte(txt[end-1]) {
-			end--
-		}
+	for start, end := range trimmedLines(txt) {
 		if end-start < 8 {
 			continue
 		}
 		line := txt[start:min(end, start+scannedLine)]
+		nested := isNested(txt, start)
 		if n := text.NumberEnd(line); n > 0 {
 			line = line[n:]
 			nested = line != "" && text.IsSpaceByte(line[0])
@@ -214,13 +201,36 @@ func (p *minedPart) mineLines(txt string) {
 		if buf = text.AppendAnchors(buf[:0], line); len(buf) == 0 {
 			continue
 		}
-		hash := text.LineHash(line)
-		if hash == 0 {
-			continue
+		if hash := text.LineHash(line); hash != 0 {
+			p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: leadOf(line, nested), hash: hash}, buf)
 		}
-		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: leadOf(line, nested), hash: hash}, buf)
 	}
 }
+
+// trimmedLines yields where the lines of a text begin and end without the space around them.
+func trimmedLines(txt string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for at := 0; at < len(txt); {
+			start, end := at, len(txt)
+			if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
+				end = at + i
+			}
+			at = end + 1
+			for start < end && text.IsSpaceByte(txt[start]) {
+				start++
+			}
+			for end > start && text.IsSpaceByte(txt[end-1]) {
+				end--
+			}
+			if !yield(start, end) {
+				return
+			}
+		}
+	}
+}
+
+// isNested reports whether a line is indented whose text begins at start.
+func isNested(txt string, start int) bool { return start > 0 && txt[start-1] != '\n' }
 
 func (p *minedPart) addLine(l minedLine, names []text.Anchor) {
 	for i := range names {
@@ -248,8 +258,8 @@ func (p *minedPart) wordsOf(i int) []uint64 {
 	return p.words[from:p.lines[i].words]
 }
 
-// leadOf tells what a line of code begins with. What a function keeps to itself is no
-// definition: values count only where they are not nested.
+// leadOf tells what a line of code begins with. Values are definitions only where they are
+// not nested in something.
 func leadOf(line string, nested bool) uint8 {
 	line = strings.TrimLeft(line, " \t+-")
 	n := strings.IndexAny(line, " \t(:<{")

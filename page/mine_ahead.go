@@ -15,16 +15,15 @@ type mining struct {
 	parts []minedPart
 }
 
-// How much text is mined at a time: enough to be worth starting others, and little enough
-// to hold.
+// How much text is mined at a time: enough to be worth starting goroutines, and little
+// enough to hold.
 const (
 	aheadLeast = 64 << 10
 	aheadMost  = 2 << 20
 )
 
-// mineAhead mines what the page will ask for, on all processors: most of the time that
-// writing a page takes. It changes nothing but how long that is. The last of it is done
-// when the function that it returns is called, which must not be left out.
+// mineAhead mines what the page will need on all processors, because that takes most of the
+// time of writing a page. The caller must call wait, which returns when all is mined.
 func (in *Input) mineAhead() (wait func()) {
 	s := in.Miner
 	wait = func() {}
@@ -55,9 +54,9 @@ func (in *Input) mineAhead() (wait func()) {
 	return wait
 }
 
-// isSource reports whether lines of a block may stand on the page.
+// isSource reports whether lines of a block may be on the page.
 func (in *Input) isSource(ref transcript.BlockRef) bool {
-	bf := &in.Facts[ref.Message].Blocks[ref.Block]
+	bf := in.FactsOf(ref)
 	if bf.Call == 0 {
 		return true
 	}
@@ -65,8 +64,7 @@ func (in *Input) isSource(ref transcript.BlockRef) bool {
 	return counts(bf.Kind, &e)
 }
 
-// mineAll begins to mine blocks. All are mined when the function that it returns has
-// returned.
+// mineAll begins to mine blocks; wait returns when all are mined.
 func (m *Miner) mineAll(jobs []mining, workers int) (wait func()) {
 	working := conv.InParallel(len(jobs), workers, func(i int) { jobs[i].parts = mineTexts(jobs[i].texts) })
 	return sync.OnceFunc(func() {

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // What a changed line is. It decides which lines of a change a page shows first: those
@@ -25,32 +28,19 @@ var lineWorth = [...]float32{
 // against others.
 const innerWorth = 0.4
 
-// mineChange notes the lines of a change that tell something, with what they are worth:
-// a line of a short change more than one of many.
+// mineChange notes the lines of a change that say something, with what they are worth: a
+// line of a short change more than one of a long one.
 func (p *minedPart) mineChange(txt string) {
 	doc, test, example := isDocument(p.label), isTestFile(p.label), false
 	var buf []text.Anchor
-	for at := 0; at < len(txt); {
-		end := len(txt)
-		if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
-			end = at + i
-		}
-		start := at
-		at = end + 1
-		nested := end > start && text.IsSpaceByte(txt[start])
-		for start < end && text.IsSpaceByte(txt[start]) {
-			start++
-		}
-		for end > start && text.IsSpaceByte(txt[end-1]) {
-			end--
-		}
+	for start, end := range trimmedLines(txt) {
 		line := txt[start:min(end, start+scannedLine)]
 		if doc && strings.HasPrefix(line, "```") {
 			example = !example
 			continue
 		}
 		buf = text.AppendAnchors(buf[:0], line)
-		kind := changedLine(line, nested, doc && !example)
+		kind := changedLine(line, isNested(txt, start), doc && !example)
 		if kind == leadPlain || (kind == linePlain || kind == leadComment) && len(buf) == 0 {
 			continue
 		}
@@ -146,3 +136,29 @@ var (
 	statements = text.WordSet("return if else for while switch case break continue defer go try catch throw await yield raise elif except finally with end do then fi done echo print")
 	testCalls  = text.WordSet("it test describe t.Run b.Run suite context should xit specify")
 )
+
+// changeParts returns what a call takes out of files and puts into them: for each file the
+// lines that only the old text has, then those that only the new text has.
+func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
+	var w toolcall.ChangeReader
+	w.Read(call.Input.String())
+	var parts []blockPart
+	for _, c := range w.Changes {
+		if c.Path == "" && len(e.Paths) > 0 {
+			c.Path = e.Paths[0].Path
+		}
+		if old := toolcall.LinesWithout(c.Old, c.New); old != "" {
+			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, text: old})
+		}
+		if added := c.Added(); added != "" {
+			parts = append(parts, blockPart{kind: fromChange, label: c.Path, text: added, whole: c.Whole && len(c.Old) == 0})
+		}
+	}
+	return parts
+}
+
+// isTestFile judges a file by its name.
+func isTestFile(path string) bool {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.Contains(base, "test") || strings.Contains(base, "spec.") || strings.Contains(path, "testdata/") || strings.Contains(path, "fixtures/")
+}

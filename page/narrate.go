@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +13,8 @@ import (
 )
 
 // narrate writes what the folded turns found out, decided and produced, in at most room
-// tokens. Every word of it is taken from the conversation: sentences of the assistant,
-// message by message, then lines of files and outputs, grouped by where they come from.
+// tokens, word for word: sentences of the assistant, message by message, then lines of files
+// and outputs, grouped by where they come from.
 func (in *Input) narrate(room int) (said, lines string) {
 	const linesTitle = "## Key lines of files and outputs (verbatim"
 	proseTitle := "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
@@ -62,18 +64,18 @@ type lineWriter struct {
 }
 
 func newLineWriter(p *picker) *lineWriter {
-	return &lineWriter{
-		p: p, texts: make(map[int]string), shown: make(map[int]map[int]bool),
-		count: p.in.Count.CountText, root: commonRoot(p.srcs),
-	}
+	root := commonRoot(func(yield func(string) bool) {
+		for i := 0; i < len(p.srcs) && yield(p.srcs[i].label); i++ {
+		}
+	})
+	return &lineWriter{p: p, texts: make(map[int]string), shown: make(map[int]map[int]bool), count: p.in.count, root: root}
 }
 
-// commonRoot is the directory that all files of the sources are in, with its slash;
-// empty if that is not worth saying.
-func commonRoot(srcs []source) string {
+// commonRoot returns the directory that all files are in, with its slash; empty if that is
+// not worth saying. Labels that are no absolute path do not count.
+func commonRoot(labels iter.Seq[string]) string {
 	root, files := "", 0
-	for i := range srcs {
-		path := srcs[i].label
+	for path := range labels {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t") {
 			continue
 		}
@@ -100,8 +102,8 @@ func (w *lineWriter) text(k int) string {
 	return t
 }
 
-// size counts what a line takes on the page and notes it as counted. A sentence takes
-// the headings along that it stands under.
+// size counts what a line takes on the page and notes it as counted. A sentence brings the
+// headings along that it is under.
 func (w *lineWriter) size(c *keyLine) int {
 	s := &w.p.srcs[c.src]
 	n := 0
@@ -112,11 +114,10 @@ func (w *lineWriter) size(c *keyLine) int {
 		return n + w.count(w.clip(c)) + 2
 	}
 	text := w.text(c.src)
-	shown := w.shown[c.src]
-	if shown == nil {
-		shown = make(map[int]bool)
-		w.shown[c.src] = shown
+	if w.shown[c.src] == nil {
+		w.shown[c.src] = make(map[int]bool)
 	}
+	shown := w.shown[c.src]
 	for u := int(s.lines[c.line].unit); u >= 0 && !shown[u]; u = s.units[u].Parent {
 		shown[u] = true
 		n += w.count(text[s.units[u].Start:s.units[u].End]) + 2
@@ -197,12 +198,8 @@ const maxHandles = 3
 
 func (w *lineWriter) callHead(s *source, srcs []int) string {
 	e := w.p.in.Ledger.Entry(s.call)
-	label := strings.TrimPrefix(s.label, w.root)
-	if label == "" {
-		label = s.label
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s", label, ledger.CallLabel(&e))
+	fmt.Fprintf(&b, "%s (%s", cmp.Or(strings.TrimPrefix(s.label, w.root), s.label), ledger.CallLabel(&e))
 	for n, k := range srcs {
 		if n == maxHandles {
 			b.WriteString(" …")
@@ -230,10 +227,7 @@ func (w *lineWriter) lines(picked []int) string {
 	picked = slices.DeleteFunc(slices.Clone(picked), func(i int) bool { return w.p.srcs[w.p.list[i].src].kind.prose() })
 	slices.SortFunc(picked, func(a, b int) int {
 		x, y := &w.p.list[a], &w.p.list[b]
-		if x.src != y.src {
-			return x.src - y.src
-		}
-		return x.line - y.line
+		return cmp.Or(x.src-y.src, x.line-y.line)
 	})
 	var order []*lineGroup
 	groups := make(map[string]*lineGroup)

@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// needs says how likely each name is to be needed again. What is folded is judged by it:
-// a line is worth keeping for the names in it that nothing else on the page tells.
+// needs says how likely each name is to be needed again. A line is worth keeping for the
+// names in it that nothing else on the page has.
 type needs struct {
 	weight map[uint64]float32
 	counts text.AnchorCounts // how often names occur at all: what is everywhere tells little
@@ -32,14 +32,13 @@ const (
 	needMost    = 9 // all mentions together
 )
 
-// How much of the newest turns is looked at: of a block, and altogether.
 const (
-	tailBytes = 16 << 10
-	tailTotal = 128 << 10
+	tailBytes = 16 << 10  // of a block of the newest turns that are looked at
+	tailTotal = 128 << 10 // of all of them
 )
 
-// tail yields the texts of the newest turns, which the page is followed by: the newest
-// first, as far as they matter.
+// tail yields the blocks of the newest turns, which come after the page, and the beginnings of
+// their texts, the newest first.
 func (in *Input) tail() iter.Seq2[transcript.Block, string] {
 	return func(yield func(transcript.Block, string) bool) {
 		left := tailTotal
@@ -63,11 +62,11 @@ func (in *Input) needsOf(srcs []source) *needs {
 		n.mention(s.Text, needUser)
 	}
 	for b, text := range in.tail() {
+		w := float32(needTail)
 		if b.Kind() == transcript.KindToolResult {
-			n.mention(text, needTail/3.)
-		} else {
-			n.mention(text, needTail)
+			w /= 3
 		}
+		n.mention(text, w)
 	}
 	for k := range srcs {
 		s := &srcs[k]
@@ -81,7 +80,9 @@ func (in *Input) needsOf(srcs []source) *needs {
 		case s.kind == fromResult && s.ref.Message >= in.recent():
 			w = needRecent
 		}
-		n.mentioned(s.names, w)
+		for _, h := range s.names {
+			n.add(h, w)
+		}
 	}
 	for i := in.Start; i < in.End; i++ { // files at work, and what went wrong
 		for b := range in.Facts[i].Blocks {
@@ -107,13 +108,6 @@ func (n *needs) mention(txt string, w float32) {
 	}
 }
 
-// mentioned notes names that were found before.
-func (n *needs) mentioned(names []uint64, w float32) {
-	for _, h := range names {
-		n.add(h, w)
-	}
-}
-
 func (n *needs) add(h uint64, w float32) {
 	n.counts.Add(h)
 	if w == 0 {
@@ -124,7 +118,7 @@ func (n *needs) add(h uint64, w float32) {
 	}
 }
 
-// of is what covering a name is worth: its need, less if it is everywhere.
+// of returns what covering a name is worth: its need, less if it is everywhere.
 func (n *needs) of(h uint64) float32 {
 	w := n.weight[h]
 	for c := n.counts.Of(h); c > 12 && w > 0; c /= 4 {

@@ -1,3 +1,6 @@
+// Package page writes the page that stands for folded turns. [Write] writes a whole page,
+// [WriteRestored] the files and state that come back beside a summary, and [Miner.Missed]
+// what a model's digest leaves out. All of it is taken from the conversation, word for word.
 package page
 
 import (
@@ -10,26 +13,30 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// A page is the text of a digest's message: what stands for folded turns. Code writes
-// what must survive (the user's words, rules, pins, tasks, the ledger); what the turns
-// found out and decided is the narrative, written by a model or, without one, by code.
+// Page is what stands for folded turns. Code writes what must survive (what the user said,
+// rules, pins, tasks, the ledger); the narrative, what the turns found out and decided, is
+// written by a model or, without one, by code.
 type Page struct {
 	Text   string
 	By     string // who wrote the narrative: "model" or "code"
-	Pins   int    // tokens of pins, rules, the user's words and tasks
+	Pins   int    // tokens of pins, rules, what the user said and tasks
 	Ledger int    // tokens of what was done
 	Total  int    // tokens of all of it
 }
 
-// roomOfPage is how many tokens a page may take.
+// Room is how many tokens a page may take.
 type Room struct {
 	Total int
-	Files int  // for restored files, beyond total
-	Plain bool // user words and ledger only, if there is no room for more
-	Most  int  // a page that restores few files grows no larger
+	Files int  // for restored files, beyond Total
+	Plain bool // below plainRoom only what the user said and the ledger
+	Most  int  // for a page that does not use the room for files
 }
 
-// restoring says what comes back after a digest.
+// small reports whether there is room for a few thousand tokens only.
+func (r Room) small() bool { return r.Total < smallRoom && r.Total >= plainRoom }
+
+// Restore says what comes back with a page: up to Files files of at most PerFile tokens
+// each, and if State is set, what was still going on.
 type Restore struct {
 	Files   int
 	PerFile int
@@ -37,47 +44,49 @@ type Restore struct {
 	State   bool
 }
 
-// pageInput is what a page is written from.
+// Input is what a page is written from.
 type Input struct {
-	*Miner
-	Start, End int // messages it speaks for
-	minedStart int // the first of them that lines are taken from
+	*Miner         // the conversation
+	Start, End int // the messages Start ≤ i < End that the page stands for
 	Pins       []string
 	Notes      []transcript.Note
 	Focus      string
-	Narrative  *conv.Narrative // a model's, already verified; nil: by code
-	Recall     func(handle string) string
-	Handle     string // of the whole stretch
+	Narrative  *conv.Narrative            // a model's digest that passed the gate; nil: code writes
+	Recall     func(handle string) string // how the model is told to unfold; nil: it cannot
+	Handle     string                     // of the whole stretch
 	Room       Room
 	Restore    Restore
-	Thrash     []string // files that come back first
+	Thrash     []string // files that were read again after each epoch: they come first
+
+	minedStart int      // the first message that lines are taken from
 	small      bool     // few tokens: no old files
 	elsewhere  []string // sections of the page that are written already
-	named      string   // the ledger's section: names in it need not be told again
+	named      string   // text of the page whose names need no line of their own
 }
 
-// plainRoom is the room below which a plain page has no narrative: one of so few tokens
-// says nothing, and the ledger still needs it.
-const plainRoom = 600
+func (in *Input) count(s string) int { return in.Count.CountText(s) }
 
-// smallRoom is the room below which a page spends next to nothing on restored files: one
-// read brings a file back as it is now, but nothing brings back in so few tokens what was
-// said and what was changed.
-const smallRoom = 6_000
+const (
+	// Below plainRoom a plain page has no narrative: the ledger needs the room.
+	plainRoom = 600
+	// Below smallRoom a page spends next to nothing on restored files: one call reads a
+	// file, but nothing brings back in so few tokens what was said and changed.
+	smallRoom = 6_000
+)
 
-// writePage writes a page of at most room tokens, as far as the parts that must survive
-// allow: they come first and are cut only by their own published order. What they, the
-// ledger, the changes and the restored files leave is the narrative's.
+// Write writes a page within its room, as far as the parts that must survive allow. They
+// come first; the narrative gets what they, the ledger, the changes and the restored files
+// leave.
 //
 // The page reads like a handoff: what the user wants, what was found out and decided, what
-// was done and changed, what the agent was working with, how to get at the rest.
+// was done and changed, what the agent was working with, how to get the rest.
 func Write(in Input) Page {
 	in.minedStart = in.minedFrom(in.Start, in.End)
-	count := in.Count.CountText
+	count := in.count
 	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
 	if in.Room.small() {
 		files := in.Room.Files / 8
-		if len(in.Thrash) > 0 { // these are worth it
+		if len(in.Thrash) > 0 { // worth it
 			files = in.Room.Files
 		}
 		in.Room.Total, in.Room.Files = in.Room.Total+in.Room.Files-files, files
@@ -90,20 +99,20 @@ func Write(in Input) Page {
 	told := in.Narrative.Section()
 	room := max(in.Room.Total-count(opening)-count(closing)-count(told), 0)
 
-	words := in.words(room, count)
+	words := in.words(room)
 	pins := count(words)
-	led := in.ledgerPart(room-pins, count)
+	led := in.ledgerPart(room - pins)
 	ledger := count(led)
-	files, state, changes := "", "", ""
+	var files, state, changes, said, lines string
 	left := room - pins - ledger
-	newest := in.newest(min(left/3, newestRoom), count)
+	newest := in.newest(min(left/3, newestRoom))
 	left -= count(newest)
 	if in.Room.Files > 0 {
 		files = in.files(in.Room.Files)
 		left = min(left+in.Room.Files-count(files), in.Room.Most)
 	}
 	if !in.Room.Plain && in.Restore.State {
-		state = in.openState(left/8, count)
+		state = in.openState(left / 8)
 		left -= count(state)
 	}
 	if !in.Room.Plain && left > 80 {
@@ -115,7 +124,6 @@ func Write(in Input) Page {
 		changes = in.changes(share)
 		left -= count(changes)
 	}
-	said, lines := "", ""
 	if !in.Room.Plain && left > 40 {
 		in.elsewhere, in.named = []string{words, files, changes}, led+told
 		said, lines = in.story(left)
@@ -125,21 +133,17 @@ func Write(in Input) Page {
 		changes = in.changes(min(count(changes)+left, room/2))
 	}
 	text := text.JoinSections(opening, words, told, said, led, changes, state, lines, files, newest, closing)
-	total := count(text)
 	by := "code"
 	if told != "" {
 		by = "model"
 	}
-	return Page{text, by, pins, ledger, total}
+	return Page{text, by, pins, ledger, count(text)}
 }
 
-// small reports whether there is room for a few thousand tokens only.
-func (r Room) small() bool { return r.Total < smallRoom && r.Total >= plainRoom }
-
-// words takes two fifths of the page, up to half where there is much to show.
-func (in *Input) words(room int, count func(string) int) string {
+// words writes what the user said in two fifths of the room, or half if that is not enough.
+func (in *Input) words(room int) string {
 	o := userwords.Render{
-		UpTo: in.End, Budget: room * 2 / 5, Count: count, Pins: in.Pins,
+		UpTo: in.End, Budget: room * 2 / 5, Count: in.count, Pins: in.Pins,
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
@@ -153,8 +157,8 @@ func (in *Input) words(room int, count func(string) int) string {
 	return p.String()
 }
 
-func (in *Input) ledgerPart(room int, count func(string) int) string {
-	share := room/8 + 250 // each file once and the latest outcome of each command, no more
+func (in *Input) ledgerPart(room int) string {
+	share := room/8 + 250 // each file once and the latest outcome of each command
 	switch {
 	case in.Room.Plain:
 		share = room
@@ -162,7 +166,7 @@ func (in *Input) ledgerPart(room int, count func(string) int) string {
 		share += 100 // what others were told
 	}
 	text := in.Ledger.RenderWith(ledger.RenderOptions{
-		UpTo: in.End, Budget: max(share, 60), Count: count, Answer: in.answer, Brief: in.small,
+		UpTo: in.End, Budget: max(share, 60), Count: in.count, Answer: in.answer, Brief: in.small,
 	})
 	if text == "" {
 		return ""
@@ -170,22 +174,21 @@ func (in *Input) ledgerPart(room int, count func(string) int) string {
 	return "## What was done (tool calls)\n" + text
 }
 
-// story is what the turns found out, decided and produced, and lines that show it. Beside a
-// model's digest, to which code has added what it misses, it is that of newer turns.
+// story writes what the turns found out, decided and produced, and lines that show it:
+// only of turns that a model's digest does not tell of.
 func (in *Input) story(room int) (said, lines string) {
-	if n := in.Narrative; n != nil && n.End > in.Start {
-		if n.End >= in.End {
-			return "", ""
-		}
-		newer := *in
-		newer.Start = n.End
-		return newer.narrate(room)
+	newer := *in
+	if n := in.Narrative; n != nil {
+		newer.Start = max(n.End, in.Start)
 	}
-	return in.narrate(room)
+	if newer.Start >= in.End {
+		return "", ""
+	}
+	return newer.narrate(room)
 }
 
-// closing says what the reader can do about what is folded. The recall tools are named only
-// where stubs say to use them; a command or a file is a way to the content, and no more.
+// closing says how to get back what is folded. It names the recall tools only if the model
+// is told to use them.
 func (in *Input) closing() string {
 	const done = "Side effects above happened; do not repeat them."
 	if in.Recall == nil {
@@ -196,4 +199,30 @@ func (in *Input) closing() string {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
 	return done + ` Nothing is lost: search("words") finds lines in what is folded, unfold("handle") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
+}
+
+// Missed returns what a model's digest of messages start ≤ i < end leaves out and should
+// have: lines with names that are likely to be needed again, within room tokens.
+func (m *Miner) Missed(start, end int, txt string, room int, recall func(string) string) string {
+	in := Input{Miner: m, Start: start, End: end, Recall: recall, named: txt, small: true}
+	sections := make([]string, 2)
+	sections[0], sections[1] = in.narrate(room)
+	for i, s := range sections {
+		if s != "" {
+			sections[i] = "#" + s // one level down
+		}
+	}
+	return text.JoinSections(sections...)
+}
+
+// WriteRestored writes the files and the state of tasks that come back beside a summary.
+func WriteRestored(in Input) string {
+	files, state := "", ""
+	if in.Restore.Files > 0 {
+		files = in.files(in.Room.Files)
+	}
+	if in.Restore.State {
+		state = in.openState(in.Room.Total / 8)
+	}
+	return text.JoinSections(files, state)
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// files brings back what the agent was working with: the files that it touched last, as
-// it last saw them, in at most room tokens. A file that the newest turns show is left
-// out. Nothing is put together from pieces: what stands here is one read or one write,
-// and where the file was changed after it, that is said.
+// files shows the files that the agent touched last, as it last saw them, in at most room
+// tokens. A file that the newest turns show is left out. Each is one read or one write, never
+// put together from pieces; if the file was changed after it, the heading says so.
 func (in *Input) files(room int) string {
 	const title = "## Files as last seen (newest first)\n"
-	if room -= in.Count.CountText(title); room <= 0 {
+	if room -= in.count(title); room <= 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -35,7 +34,7 @@ func (in *Input) files(room int) string {
 		if text == "" {
 			continue
 		}
-		room -= in.Count.CountText(text)
+		room -= in.count(text)
 		b.WriteString(text)
 		shown++
 	}
@@ -45,15 +44,14 @@ func (in *Input) files(room int) string {
 	return title + b.String()
 }
 
-// newestTurn is where the newest folded turn begins, or the newest quarter of the stretch
-// if that is later.
+// newestTurn returns where the newest folded turn begins, or the newest quarter of the
+// stretch if that is later.
 func (in *Input) newestTurn() int {
-	for i := in.End - 1; i >= in.Start; i-- {
-		if in.Facts[i].Typed {
-			return max(i, in.recent())
-		}
+	i := in.End - 1
+	for i >= in.Start && !in.Facts[i].Typed {
+		i--
 	}
-	return in.recent()
+	return max(i, in.recent())
 }
 
 // seenFile is a file of the folded stretch, as the agent last saw it.
@@ -69,31 +67,23 @@ type seenFile struct {
 
 // touched lists the files that calls of the stretch read or changed, the newest first.
 func (in *Input) touched() []seenFile {
-	var table ledger.PathTable
-	var list []*seenFile
-	at := make(map[int]*seenFile)
+	var files fileTable[seenFile]
 	for seq := 1; seq <= in.Ledger.Len(); seq++ {
 		e := in.Ledger.Entry(seq)
 		if e.Outcome == toolcall.Failed {
 			continue
 		}
 		for _, p := range e.Paths {
-			id := table.File(e.Dir, p.Path)
-			f := at[id]
-			if f == nil {
-				f = &seenFile{path: p.Path}
-				at[id] = f
-				list = append(list, f)
-			}
+			f := files.at(e.Dir, p.Path, func() *seenFile { return &seenFile{path: p.Path} })
 			f.touch(&e, p, e.Call.Message >= in.End)
 		}
 	}
 	dirs := make(map[string]bool)
-	for _, f := range list {
+	for _, f := range files.list {
 		dirs[path.Dir(toolcall.CleanPath(f.path))] = true
 	}
-	out := make([]seenFile, 0, len(list))
-	for _, f := range list {
+	var out []seenFile
+	for _, f := range files.list {
 		if f.seen > 0 && !f.gone && !f.live && !dirs[toolcall.CleanPath(f.path)] && in.Ledger.Entry(f.seen).Call.Message >= in.Start {
 			out = append(out, *f)
 		}
@@ -142,19 +132,19 @@ func (in *Input) fileText(f *seenFile, room int) string {
 		return ""
 	}
 	head := in.fileHead(f, &e)
-	used := in.Count.CountText(head) + 2
+	used := in.count(head) + 2
 	if len(txt) > 16*room { // no need to count
 		if room < leastRestored {
 			return ""
 		}
 		txt = text.CutText(txt, 16*room)
 	}
-	if n := in.Count.CountText(txt); n > room-used {
+	if n := in.count(txt); n > room-used {
 		if room < leastRestored {
 			return ""
 		}
 		txt = text.FirstLines(txt, len(txt)*(room-used-12)/n) + "\n[… the rest is not shown …]"
-		if in.Count.CountText(txt) > room-used {
+		if in.count(txt) > room-used {
 			return ""
 		}
 	}
@@ -192,7 +182,7 @@ func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
 		b.WriteString(", ")
 	}
 	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
-	if h := in.Facts[ref.Message].Blocks[ref.Block].Name.String(); h != "" && in.Recall != nil {
+	if h := in.FactsOf(ref).Name.String(); h != "" && in.Recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
 	if n := len(f.changed); n > 0 {
@@ -210,7 +200,7 @@ func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
 
 // openState says what else was going on: notes, skills that were loaded, children that
 // have not answered.
-func (in *Input) openState(room int, count func(string) int) string {
+func (in *Input) openState(room int) string {
 	var lines []string
 	for _, n := range in.Notes {
 		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
@@ -235,7 +225,7 @@ func (in *Input) openState(room int, count func(string) int) string {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		if n := count(l) + 1; n <= room {
+		if n := in.count(l) + 1; n <= room {
 			room -= n
 			b.WriteString(l + "\n")
 		}

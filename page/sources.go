@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// source is a text from which lines of a page are taken, with what it is worth.
+// source is a text that lines of a page are taken from, with what it is worth.
 type source struct {
 	*minedPart
 	ref     transcript.BlockRef
@@ -23,8 +23,8 @@ type source struct {
 	taken   float32 // tokens of it that are on the page
 }
 
-// text returns the source's text. If it was damaged in the store since it was mined, there
-// are spaces where its lines were.
+// text returns the source's text. If it has become unreadable since it was mined, there are
+// spaces where its lines were.
 func (in *Input) text(s *source) string {
 	text, end := "", 0
 	if parts := in.textsOf(s.ref); s.sub < len(parts) {
@@ -39,8 +39,8 @@ func (in *Input) text(s *source) string {
 	return text + strings.Repeat(" ", max(end-len(text), 0))
 }
 
-// group is equal for sources whose lines stand together: a message's blocks, the reads of
-// a file, the runs of a command.
+// group is equal for sources whose lines are shown together: a message's blocks, the reads
+// of a file, the runs of a command.
 func (s *source) group() string {
 	if s.kind.prose() || s.kind == fromProgram {
 		return s.handle
@@ -68,9 +68,9 @@ func (k sourceKind) prose() bool { return k <= fromAgent }
 // section of the page.
 func (k sourceKind) change() bool { return k == fromChange || k == fromRemoval }
 
-// sourceWeights: what is worth how much, all else being equal. What the assistant says
-// tells what its work came to; a line of a file is one call away. Thinking holds reasons,
-// but also what was given up a line later.
+// sourceWeights says what a source of each kind is worth. What the assistant says tells what
+// its work came to; a line of a file is one call away. Thinking has reasons, but also what
+// was given up a line later.
 var sourceWeights = [...]float32{
 	fromAssistant: 1, fromThinking: 0.2, fromSummary: 1.5, fromAgent: 0.6,
 	fromResult: 0.2, fromProgram: 0.2,
@@ -130,7 +130,7 @@ func (in *Input) working() []bool {
 // blockSources appends what a block gives, as far as it still counts: not what failed to
 // be written, and less of what is stale.
 func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
-	bf := &in.Facts[ref.Message].Blocks[ref.Block]
+	bf := in.FactsOf(ref)
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
 		e := in.Ledger.Entry(int(bf.Call))
@@ -168,26 +168,22 @@ func counts(kind transcript.Kind, e *ledger.Entry) bool {
 	return e.Outcome != toolcall.Succeeded || !ledger.IsFileCall(e) && (!ledger.Publishes(e) || e.Lines > 20)
 }
 
-// isQuiet names tools whose results say nothing that stands not elsewhere on the page.
+// isQuiet reports whether a tool's results say only what is elsewhere on the page.
 func isQuiet(tool string) bool {
-	switch name := text.PlainName(tool); name {
-	case "unfold", "search", "ledger", "note", "pin", "compact":
-		return true
-	default:
-		return userwords.TaskTools[name]
-	}
+	name := text.PlainName(tool)
+	return quietTools[name] || userwords.TaskTools[name]
 }
 
-// isChild names tools that run another agent and answer with its report.
+var quietTools = text.WordSet("unfold search ledger note pin compact")
+
+// isChild reports whether a tool runs another agent and answers with its report.
 func isChild(tool string) bool {
-	switch text.PlainName(tool) {
-	case "task", "agent", "subagent", "spawnagent", "dispatchagent", "runsubagent", "delegate", "waitagent":
-		return true
-	}
-	return false
+	return childTools[text.PlainName(tool)]
 }
 
-// callSubject is what a call is about: its file, or its command.
+var childTools = text.WordSet("task agent subagent spawnagent dispatchagent runsubagent delegate waitagent")
+
+// callSubject returns what a call is about: its file, or its command.
 func callSubject(e *ledger.Entry) string {
 	switch {
 	case e.Kind == toolcall.CallRead && len(e.Paths) == 1 && !e.Paths[0].Some:

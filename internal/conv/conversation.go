@@ -145,6 +145,11 @@ func (c *Conversation) describeBlock(ref transcript.BlockRef, b transcript.Block
 	return f
 }
 
+// FactsOf returns the facts of a block.
+func (c *Conversation) FactsOf(ref transcript.BlockRef) *BlockFacts {
+	return &c.Facts[ref.Message].Blocks[ref.Block]
+}
+
 // Foldable reports whether a result may be replaced by text. Parts that are neither text
 // nor image may mean something to the provider (tool references load tools).
 func Foldable(r transcript.ToolResult) bool {

@@ -1,0 +1,120 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+const (
+	newestRounds = 3   // rounds of which a page shows the results, if it stands for the newest
+	newestRoom   = 900 // most tokens for that
+)
+
+// newest shows the newest results if the page stands for them: the model has not seen the
+// last of them, and would make the same calls again.
+func (in *Input) newest(room int) string {
+	t := &in.Transcript
+	n := t.Rounds()
+	if in.End != t.Len() || n == 0 || room < 60 || t.Round(n-1).End != in.End {
+		return ""
+	}
+	var refs []transcript.BlockRef
+	for r := max(n-newestRounds, 0); r < n; r++ {
+		for i := max(t.Round(r).Start, in.Start); i < t.Round(r).End; i++ {
+			for b := range in.Facts[i].Blocks {
+				if in.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
+					refs = append(refs, transcript.BlockRef{Message: i, Block: b})
+				}
+			}
+		}
+	}
+	if len(refs) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("## What the newest calls answered\n")
+	each := max((room-in.count(out.String()))/len(refs), 40)
+	for _, ref := range refs {
+		out.WriteString(in.newestResult(ref, each))
+	}
+	return out.String()
+}
+
+// newestResult shows one result in about room tokens: its beginning, and more of its end,
+// which says how it went.
+func (in *Input) newestResult(ref transcript.BlockRef, room int) string {
+	bf := in.FactsOf(ref)
+	what := "call"
+	if bf.Call > 0 {
+		e := in.Ledger.Entry(int(bf.Call))
+		what = strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80))
+	}
+	txt := strings.TrimRight(transcript.BlockText(in.Transcript.Block(ref)), "\n")
+	if int(bf.Tokens) > room {
+		n := len(txt) * room / int(bf.Tokens)
+		txt = text.CutText(txt, n/3) + "\n[…]\n" + text.CutEnd(txt, n*2/3)
+	}
+	back := ""
+	if in.Recall != nil && bf.Name != 0 {
+		back = " (" + in.Recall(bf.Name.String()) + ")"
+	}
+	return fmt.Sprintf("%s%s:\n%s\n", what, back, txt)
+}
+
+// answer returns what a call that others see got back: the commit's hash, what was pushed,
+// the address of a comment; empty if there is nothing of the kind.
+func (in *Input) answer(e *ledger.Entry) string {
+	txt := userwords.WithoutReminder(transcript.BlockText(in.Transcript.Block(e.Result)))
+	txt = strings.TrimSpace(txt[:min(len(txt), 16<<10)])
+	if strings.HasPrefix(txt, "{") {
+		return longestURL(txt)
+	}
+	var found []string
+	first, n := "", 0
+	for line := range strings.Lines(txt) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if n++; n > 40 || len(found) == 2 {
+			break
+		}
+		if first == "" {
+			first = line
+		}
+		switch {
+		case line[0] == '[' && strings.Contains(line, "] "): // a commit
+			found = append(found, text.ClipAround(line, 0, 90))
+		case strings.Contains(line, " -> "): // a push
+			found = append(found, text.ClipAround(line, 0, 40))
+		case strings.Contains(line, "https://"):
+			found = append(found, text.ClipAround(line, 0, 100))
+		}
+	}
+	if len(found) == 0 && !strings.Contains(e.Command, "git ") {
+		found = append(found, text.ClipAround(first, 0, 60))
+	}
+	return strings.TrimPrefix(strings.Join(found, "; "), "…")
+}
+
+// longestURL returns the longest address of a page in a JSON text: that of the thing itself
+// is longer than those of its author and repository.
+func longestURL(text string) string {
+	const mark = `"html_url":`
+	best := ""
+	for {
+		_, rest, ok := strings.Cut(text, mark)
+		if !ok {
+			return best
+		}
+		url, _, _ := strings.Cut(strings.TrimLeft(rest, ` "`), `"`)
+		if len(url) > len(best) && len(url) <= 120 {
+			best = url
+		}
+		text = rest
+	}
+}
