@@ -9,7 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 )
 
-// ledgerText lists the calls that the filter chooses, within a budget.
+// LedgerText lists the calls that the filter chooses, the newest last, in at most budget tokens
+// (0: no bound). It names the call that lists those for which there is no room.
 func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
 	list := s.SelectCalls(f)
 	if len(list) == 0 {

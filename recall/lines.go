@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"regexp"
 	"sort"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// textLines is a text with the places where its lines begin.
+// textLines is a text with the offsets of its lines.
 type textLines struct {
 	text   string
 	starts []int
@@ -25,7 +26,7 @@ func linesOf(txt string) textLines {
 
 func (t textLines) len() int { return len(t.starts) }
 
-// span is where line i, counted from 0, stands, without its line feed.
+// span returns where line i, counted from 0, begins and ends, without its line feed.
 func (t textLines) span(i int) (start, end int) {
 	end = len(t.text)
 	if i+1 < len(t.starts) {
@@ -37,7 +38,7 @@ func (t textLines) span(i int) (start, end int) {
 	return t.starts[i], end
 }
 
-// at is the line, counted from 0, that a byte stands in.
+// at returns the line, counted from 0, that a byte is in.
 func (t textLines) at(offset int) int {
 	return max(sort.SearchInts(t.starts, offset+1)-1, 0)
 }
@@ -87,7 +88,7 @@ func (t textLines) numbers(r UnfoldRequest) (from, to int) {
 	return from, to
 }
 
-// boundary moves a place back to where a character begins.
+// boundary moves an offset back to where a character begins.
 func (t textLines) boundary(i int) int {
 	for n := 0; i > 0 && i < len(t.text) && n < utf8.UTFMax && !utf8.RuneStart(t.text[i]); n++ {
 		i--
@@ -121,11 +122,7 @@ const (
 // that match.
 func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matches int) {
 	from, to := t.numbers(r)
-	around := r.Around
-	if around == 0 {
-		around = 2
-	}
-	around = max(around, 0)
+	around := max(cmp.Or(r.Around, 2), 0)
 	next := from // first line that is not chosen yet
 	after := 0   // lines still to be shown after a match
 	for i := from; i < to; i++ {
@@ -150,7 +147,7 @@ func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matc
 	return out, matches
 }
 
-// opening is a line that is shown for its neighbours' sake: whole, or its beginning.
+// opening returns what is shown of a line near a match: all of it, or its beginning.
 func (t textLines) opening(i int) cut {
 	c := t.whole(i)
 	if c.to-c.from > wideLine {
@@ -159,8 +156,8 @@ func (t textLines) opening(i int) cut {
 	return c
 }
 
-// parts are the parts of line i, from byte skip on, that match: the line itself, or of a
-// long line what is around its matches.
+// parts returns what matches in line i from byte skip on: the line itself, or of a long line
+// what is around its matches.
 func (t textLines) parts(i, skip int, re *regexp.Regexp) []cut {
 	c := t.whole(i)
 	c.match = true
@@ -175,7 +172,7 @@ func (t textLines) parts(i, skip int, re *regexp.Regexp) []cut {
 	return t.around(c, re.FindAllStringIndex(t.text[base:c.to], -1), base)
 }
 
-// around makes cuts of what is around places in a long line; places are relative to base.
+// around returns what is around matches in a long line, whose offsets are relative to base.
 func (t textLines) around(c cut, places [][]int, base int) []cut {
 	var out []cut
 	for _, at := range places {
@@ -196,8 +193,8 @@ func (t textLines) around(c cut, places [][]int, base int) []cut {
 // rest is where showing stopped: a byte of the text, and its column in its line.
 type rest struct{ line, from, column int }
 
-// fitCuts takes as many cuts as the budget allows; a cut that is too large for what is
-// left is cut again. The rest says where to go on, nil if everything fits.
+// fitCuts takes as many cuts as the budget allows; one that is too large for what is left is
+// cut again. The rest says where to go on; it is nil if everything fits.
 func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Line, *rest) {
 	out := make([]Line, 0, len(cuts))
 	if budget <= 0 {
@@ -231,11 +228,11 @@ func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Lin
 }
 
 const (
-	frame   = 100 // tokens for what stands before and after the lines
+	frame   = 100 // tokens for what comes before and after the lines
 	minRoom = 40  // tokens below which a part of a line is not worth showing
 )
 
-// fitting is the end of the longest beginning of a cut that takes at most room tokens.
+// fitting returns the end of the longest beginning of a cut that takes at most room tokens.
 func (t textLines) fitting(c cut, room int, count func(string) int) int {
 	low, high := 0, min(c.to-c.from, 8*room)
 	for low < high {

@@ -11,23 +11,23 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// searchCandidates is how many windows a store is asked for: enough that repeats and
-// echoes can be passed over, and that the words which tell them apart can be seen.
+// searchCandidates is how many windows a store is asked for: enough to skip repeats and
+// echoes, and to see which words tell the windows apart.
 const searchCandidates = 120
 
-// A store ranks windows by themselves. What it cannot know is judged here, among the
-// best of them; each of these made more of the facts that agents use again be found:
+// A store ranks each window by itself. Here the best of them are ranked against each other.
+// Each of these rules made more of the facts be found that agents use again:
 //
 //   - A word that most candidates have does not tell them apart, so rarity is counted
 //     among the candidates too.
 //   - Six hits that have the same words answer one question. A word that an earlier hit
 //     has counts for less in the next.
-//   - Words that stand together in one line mean more than words scattered over twelve.
+//   - Words together in one line mean more than words scattered over twelve.
 //   - What a result is a result of (the file that was read, the command) is not in its
 //     lines, but questions name it.
 //   - The same lines, seen several times, are one hit: the newest.
-//   - Whoever asks again has the words of the first question. What answered it is rather
-//     in the results than in the calls and the thinking that have these words.
+//   - Calls and thinking have the words of a question; what answers it is rather in
+//     results.
 const (
 	storeWeight   = 2    // how much the store's score counts, against rarity among the candidates
 	heardBefore   = 0.9  // how much a word still counts for each earlier hit that has it
@@ -37,7 +37,7 @@ const (
 	askingWeight  = 0.7  // calls and thinking come after what was found out
 )
 
-// searcher turns windows of a store into hits of one query.
+// searcher turns the windows of a store into places for one query.
 type searcher struct {
 	s *Finder
 	r SearchRequest
@@ -61,7 +61,7 @@ type candidate struct {
 	same       int       // how many others show the same
 }
 
-// spot is where a block begins in the text that its message is found by.
+// spot is where a block begins in the [conv.SearchText] of its message.
 type spot struct{ line, start int }
 
 func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
@@ -108,13 +108,13 @@ func (x *searcher) split(h store.Hit) []candidate {
 	return out
 }
 
-// spotsOf says where the blocks of message i begin in its [searchText].
+// spotsOf returns where the blocks of message i begin in its [conv.SearchText].
 func (x *searcher) spotsOf(i int) []spot {
 	if known, ok := x.spots[i]; ok {
 		return known
 	}
 	var list []spot
-	at := spot{}
+	var at spot
 	for b := range x.s.Transcript.At(i).Blocks().All() {
 		list = append(list, at)
 		txt := x.text(transcript.BlockRef{Message: i, Block: b})
@@ -157,8 +157,8 @@ func (x *searcher) text(ref transcript.BlockRef) string {
 	return text
 }
 
-// weigh says what the words of the query are worth in each candidate: a mean of the
-// store's score, whatever its scale, and of BM25 among the candidates.
+// weigh sets what the words of the query are worth in each candidate: a mean of the store's
+// score, whatever its scale, and of BM25 among the candidates.
 func (x *searcher) weigh(list []candidate) {
 	holding := make([]int, len(x.words))
 	total := 0
@@ -218,7 +218,7 @@ func (x *searcher) lineValue(c *candidate, i int) float64 {
 
 // contextOf is what the words add that say what a result is a result of.
 func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
-	bf := &x.s.Facts[ref.Message].Blocks[ref.Block]
+	bf := x.s.FactsOf(ref)
 	if bf.Kind != transcript.KindToolResult || bf.Call == 0 {
 		return 0
 	}
@@ -268,10 +268,7 @@ func plainLines(text string) string {
 // that is chosen are passed over.
 func (x *searcher) pick(list []candidate) []candidate {
 	var out []candidate
-	worth := make([]float64, len(x.words)) // of a word, after the hits so far
-	for k := range worth {
-		worth[k] = 1
-	}
+	worth := slices.Repeat([]float64{1}, len(x.words)) // of a word, after the hits so far
 	for len(out) < x.r.Hits {
 		best, at := 0.0, -1
 		for i := range list {
@@ -306,7 +303,7 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	if x.s.Shown != nil && x.s.Shown(c.ref) {
 		v *= visibleWeight
 	}
-	if kind := x.s.Facts[c.ref.Message].Blocks[c.ref.Block].Kind; kind == transcript.KindToolCall || kind == transcript.KindThinking {
+	if kind := x.s.FactsOf(c.ref).Kind; kind == transcript.KindToolCall || kind == transcript.KindThinking {
 		v *= askingWeight
 	}
 	return v

@@ -1,3 +1,6 @@
+// Package recall gives back what was folded. A [Finder] unfolds a handle, searches what was
+// said and lists calls; [Tools] are the tools by which a model asks for that, and [Answer]
+// answers them for a session.
 package recall
 
 import (
@@ -13,20 +16,19 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// UnfoldRequest says what to show of something folded. With the handle alone it is all
-// of it. Lines and bytes choose a part, a pattern chooses lines; they can be combined as
-// far as said below.
+// UnfoldRequest says what to show of something folded: with the handle alone, all of it.
+// Lines and bytes choose a part, a pattern chooses lines.
 type UnfoldRequest struct {
 	Handle string `json:"handle"` // as a stub, the ledger or a search names it
 
 	From int `json:"from,omitempty"` // first line, counted from 1; 0: the beginning
 	To   int `json:"to,omitempty"`   // last line; 0: the end
-	// Column is the byte of the first line to begin with, counted from 1: the way
-	// through lines that are too long to be shown at once.
+	// Column is the byte of the first line to begin with, counted from 1, for lines that
+	// are too long to be shown at once.
 	Column int `json:"column,omitempty"`
 
 	// Offset and Length choose bytes instead of lines, Offset counted from 0. A Length
-	// of 0 means up to the end. They are not combined with lines or a pattern.
+	// of 0 means up to the end. With a pattern they have no effect.
 	Offset int `json:"offset,omitempty"`
 	Length int `json:"length,omitempty"`
 
@@ -35,18 +37,17 @@ type UnfoldRequest struct {
 	Pattern string `json:"pattern,omitempty"`
 	Around  int    `json:"around,omitempty"`
 
-	// Raw shows the bytes on the wire it came from instead of the text: JSON, as the
-	// client sent it, or in pleat's neutral form if it never was on a wire. It has what
-	// text leaves out, such as the pictures of a result.
+	// Raw shows the JSON on the wire it came from instead of the text, or pleat's neutral
+	// form if it never was on a wire. It has what text leaves out, such as pictures.
 	Raw bool `json:"raw,omitempty"`
 
-	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. What does
-	// not fit is named in More, never left out without a word.
+	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. More names what
+	// does not fit.
 	Budget int `json:"budget,omitempty"`
 }
 
-// Source says what a handle stands for: who said it, where it stands in the
-// conversation, whether something later took its place.
+// Source says what a handle stands for: who said it, where it is in the conversation, and
+// what made it stale.
 type Source struct {
 	Handle  string `json:"handle"`
 	What    string `json:"what"`           // "result of read_file src/a.go", "user", "messages 3 to 40"
@@ -55,11 +56,10 @@ type Source struct {
 	Call    int    `json:"call,omitempty"` // calls and results: number in the ledger
 	Lines   int    `json:"lines"`          // of all of it
 	Bytes   int    `json:"bytes"`
-	// Stale says what made it out of date, with where to look instead: "superseded by
-	// call 31 (edit src/a.go)". Empty: nothing did, as far as the calls tell.
-	Stale string `json:"stale,omitempty"`
-	// Visible: the view in force shows it as it is.
-	Visible bool `json:"visible,omitempty"`
+	// Stale says what made it stale: "superseded by call 31 (edit src/a.go)". Empty: no
+	// call did.
+	Stale   string `json:"stale,omitempty"`
+	Visible bool   `json:"visible,omitempty"` // the view shows it as it is
 }
 
 // Line is a line of something folded, or a part of a long one.
@@ -68,21 +68,21 @@ type Line struct {
 	Column int    `json:"column"`          // of the first byte shown, counted from 1
 	Text   string `json:"text"`            // exact, without the line feed
 	Size   int    `json:"size"`            // bytes of the whole line
-	Match  bool   `json:"match,omitempty"` // it is what was asked for, not what stands around it
+	Match  bool   `json:"match,omitempty"` // it matches, and is not only near a match
 	ended  bool   // the line feed after it belongs to what was asked for
 }
 
 // whole reports whether all of the line is there.
 func (l *Line) whole() bool { return l.Column == 1 && len(l.Text) == l.Size }
 
-// Unfolded is what [Session.Unfold] gives back.
+// Unfolded is the answer to an [UnfoldRequest].
 type Unfolded struct {
 	Source
 	Hash    transcript.Hash `json:"sha256"` // of all of it
 	Shown   []Line          `json:"shown"`
 	Matches int             `json:"matches,omitempty"` // lines that match the pattern, shown or not
-	// More is the call that shows what comes next; empty when all that was asked for
-	// is there.
+	// More is the call that shows what comes next; empty if all that was asked for is
+	// shown.
 	More string `json:"more,omitempty"`
 
 	text string
@@ -101,6 +101,15 @@ func (u Unfolded) Content() string {
 		}
 	}
 	return b.String()
+}
+
+// Finder finds what handles stand for, and what was said.
+type Finder struct {
+	*conv.Conversation
+	Shown   func(transcript.BlockRef) bool                 // whether the view shows a block as it is; nil: all are shown
+	Call    Call                                           // how the model is told to unfold
+	Content func(transcript.Place, string) (string, error) // what a handle stands for, checked against its hash
+	Folded  func(handle string) bool                       // whether something was folded under the handle
 }
 
 // Unfold finds what a request names and shows the part that it chooses. A handle that
@@ -130,8 +139,8 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 	return u, u.choose(r, f.Call, f.Count.CountText)
 }
 
-// find looks a handle up. Models copy handles with what stands around them, and take
-// letters for digits; the alphabet of handles has none that could be meant otherwise.
+// find looks a handle up. Models copy handles with what is around them and confuse letters
+// with digits; the alphabet of handles leaves no doubt which is meant.
 func (f *Finder) find(handle string) (transcript.Place, string, error) {
 	name := handleIn(handle)
 	for _, try := range []string{name, confusable.Replace(name)} {
@@ -146,7 +155,7 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 	return transcript.Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, store.ErrNotFound)
 }
 
-// handleIn is a handle without what models copy along with it.
+// handleIn returns a handle without what models copy along with it.
 func handleIn(text string) string {
 	name := strings.ToLower(strings.Trim(text, " \t\r\n\"'`()[]<>{}.,:;#"))
 	return strings.TrimPrefix(name, "unfold(\"")

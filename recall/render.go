@@ -12,16 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Finder finds what handles stand for, and what was said.
-type Finder struct {
-	*conv.Conversation
-	Shown   func(transcript.BlockRef) bool                 // whether the view shows a block as it is; nil: all are shown
-	Call    Call                                           // how the model is told to unfold
-	Content func(transcript.Place, string) (string, error) // what a handle stands for, checked against its hash
-	Folded  func(handle string) bool                       // whether something was folded under the handle
-}
-
-// source describes a place. How large a stretch of messages is, only its text tells.
+// source describes a place. It leaves out how large a stretch of messages is, which only its
+// text tells.
 func (f *Finder) source(p transcript.Place, handle string) Source {
 	src := Source{Handle: handle, Message: p.Start + 1, Turn: f.TurnOf(p.Start)}
 	if p.Block < 0 {
@@ -38,17 +30,14 @@ func (f *Finder) source(p transcript.Place, handle string) Source {
 	return src
 }
 
-// what says what a block is, in a few words.
+// what says in a few words what a block is.
 func (s *Finder) what(p transcript.Place, bf *conv.BlockFacts) string {
 	f := &s.Facts[p.Start]
 	switch bf.Kind {
 	case transcript.KindThinking:
 		return "thinking"
 	case transcript.KindToolCall, transcript.KindToolResult:
-		word := "call"
-		if bf.Kind == transcript.KindToolResult {
-			word = "result"
-		}
+		word := strings.TrimPrefix(bf.Kind.String(), "tool_")
 		if bf.Call == 0 {
 			return word + " of an unknown tool"
 		}
@@ -84,29 +73,26 @@ type Call func(handle string) string
 // with adds arguments to the call.
 func (c Call) with(handle string, args ...string) string {
 	call, open := strings.CutSuffix(c(handle), ")")
-	if len(args) == 0 {
+	switch list := strings.Join(args, ", "); {
+	case list == "":
 		return c(handle)
+	case open:
+		return call + ", " + list + ")"
+	default:
+		return call + " " + list
 	}
-	if !open {
-		return call + " " + strings.Join(args, ", ")
-	}
-	return call + ", " + strings.Join(args, ", ") + ")"
 }
 
 // next is the call that goes on where a page ended.
 func (c Call) next(r UnfoldRequest, at rest) string {
-	var args []string
-	if r.Offset > 0 || r.Length > 0 {
-		to := ""
-		if r.Length > 0 {
-			to = strconv.Itoa(r.Offset + r.Length)
-		}
-		args = append(args, fmt.Sprintf(`bytes="%d-%s"`, at.from, to))
-	} else {
-		args = append(args, fmt.Sprintf(`lines="%s"`, writeRange(at.line+1, r.To)))
-		if at.column > 1 {
-			args = append(args, fmt.Sprintf("column=%d", at.column))
-		}
+	args := []string{fmt.Sprintf(`lines="%s"`, writeRange(at.line+1, r.To))}
+	switch {
+	case r.Length > 0:
+		args[0] = fmt.Sprintf(`bytes="%d-%d"`, at.from, r.Offset+r.Length)
+	case r.Offset > 0:
+		args[0] = fmt.Sprintf(`bytes="%d-"`, at.from)
+	case at.column > 1:
+		args = append(args, fmt.Sprintf("column=%d", at.column))
 	}
 	if r.Pattern != "" {
 		args = append(args, "pattern="+strconv.Quote(r.Pattern))
@@ -136,22 +122,18 @@ func (l Line) render() string {
 	return fmt.Sprintf("%d[%d-%d of %d]\t%s\n", l.Number, l.Column, l.Column+len(l.Text)-1, l.Size, l.Text)
 }
 
-// Text tells it to a model: what it is, the lines with their numbers, and how to get the
+// Text is what a model reads: what it is, the lines with their numbers, and how to get the
 // rest.
 func (u Unfolded) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%sunfold %s]\n", mark, u.Source)
-	writeLines(&b, u.Shown)
-	b.WriteString(u.footer())
-	return b.String()
+	return fmt.Sprintf("%sunfold %s]\n", mark, u.Source) + renderLines(u.Shown) + u.footer()
 }
 
-// recallMark begins what the recall tools answer.
+// mark begins what the recall tools answer.
 const mark = "[pleat "
 
-// writeLines writes lines with their numbers. Where lines are left out between them it
-// says so.
-func writeLines(b *strings.Builder, lines []Line) {
+// renderLines writes lines with their numbers, and an ellipsis where lines are left out.
+func renderLines(lines []Line) string {
+	var b strings.Builder
 	last := 0
 	for _, l := range lines {
 		if last > 0 && l.Number > last+1 {
@@ -160,6 +142,7 @@ func writeLines(b *strings.Builder, lines []Line) {
 		b.WriteString(l.render())
 		last = l.Number
 	}
+	return b.String()
 }
 
 // footer says how much of it was shown, unless it was all.
@@ -176,6 +159,11 @@ func (u *Unfolded) footer() string {
 	case u.More != "":
 		notes = append(notes, "more: "+u.More)
 	}
+	return noteLine(notes)
+}
+
+// noteLine is a line of notes at the end of an answer; empty if there are none.
+func noteLine(notes []string) string {
 	if len(notes) == 0 {
 		return ""
 	}

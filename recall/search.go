@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // SearchRequest asks for lines in what was said and done. One call can ask several
 // questions.
 type SearchRequest struct {
-	// Queries are the words to look for, one query for each question. Names are found
-	// by their parts; see [Words]. Nothing in them is an operator.
+	// Queries are the words to look for, one query for each question. Names are found by
+	// their parts too; see [search.Words]. There are no operators.
 	Queries []string `json:"queries"`
 
 	Hits   int `json:"hits,omitempty"`   // most places for each query; 0: 24
@@ -36,15 +38,15 @@ type SearchAnswer struct {
 }
 
 // SearchHit is a source with the places in it that match a query: up to a dozen lines
-// each, and what stands around the best of them.
+// each, the best with the lines around them.
 type SearchHit struct {
 	Source
 	Shown []Line  `json:"shown"`
 	Score float64 `json:"score"` // larger is better; comparable within one answer
 	// Same counts older places that show the same lines.
 	Same int `json:"same,omitempty"`
-	// Cut is the call that shows the lines which found no room; empty: all are shown,
-	// or those that match with what is between them left out visibly.
+	// Cut is the call that shows lines for which there was no room; empty: the lines that
+	// match are all shown.
 	Cut string `json:"cut,omitempty"`
 }
 
@@ -70,4 +72,60 @@ func (f *Finder) Search(r SearchRequest, ask func(query, words string, n int) ([
 		res.Answers = append(res.Answers, a)
 	}
 	return res, nil
+}
+
+// recallQuery is a query in the form that ranking needs.
+type recallQuery struct {
+	words []string
+	index map[string]int // index in words of each word and of its other forms
+	asked string         // what a store is asked for: the words, then their other forms
+}
+
+func readQuery(query string) recallQuery {
+	q := recallQuery{words: search.QueryWords(query), index: make(map[string]int)}
+	for i, w := range q.words {
+		q.index[w] = i
+	}
+	asked := q.words[:len(q.words):len(q.words)]
+	for i, w := range q.words {
+		for _, form := range wordForms(w) {
+			if _, known := q.index[form]; !known {
+				q.index[form] = i
+				asked = append(asked, form)
+			}
+		}
+	}
+	q.asked = strings.Join(asked, " ")
+	return q
+}
+
+// wordForms returns other forms of a word: the singular of a plural, the verb of "reading"
+// and "removed", optout for opt-out. A store finds words as they were written, so it is
+// asked for each form. The rules are those of English; a form that is no word finds nothing.
+func wordForms(w string) []string {
+	if strings.ContainsAny(w, "-_") {
+		return []string{strings.NewReplacer("-", "", "_", "").Replace(w)}
+	}
+	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		return nil
+	}
+	ends := func(suffix string) bool { return strings.HasSuffix(w, suffix) }
+	stem := func(cut int) string { return w[:len(w)-cut] }
+	switch {
+	case ends("ies") && len(w) > 4:
+		return []string{stem(3) + "y"}
+	case ends("sses"), ends("shes"), ends("ches"), ends("xes"):
+		return []string{stem(2)}
+	case ends("ss"):
+		return []string{w + "es"}
+	case ends("s"):
+		return []string{stem(1)}
+	case ends("ing") && len(w) > 5:
+		return []string{stem(3), stem(3) + "e", stem(3) + "s", stem(3) + "ed"}
+	case ends("ed") && len(w) > 4:
+		return []string{stem(2), stem(1), stem(2) + "ing", stem(2) + "s"}
+	case ends("y"):
+		return []string{stem(1) + "ies"}
+	}
+	return []string{w + "s"}
 }

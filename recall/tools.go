@@ -2,8 +2,13 @@ package recall
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // The names of the recall tools.
@@ -16,10 +21,9 @@ const (
 	ToolCompact = "compact"
 )
 
-// RecallTools returns the definitions of the tools by which a model gets back what was
-// folded and takes part in what is kept. They are given to the model from the first
-// request on and never change, so that the tool list stays the same bytes. Calls are
-// answered by [Session.Recall].
+// Tools returns the definitions of the tools by which a model gets back what was folded and
+// takes part in what is kept. They are given to the model from the first request on and
+// never change, so that the tool list keeps its bytes. [Answer] answers the calls.
 func Tools() []model.Tool { return slices.Clone(recallDefinitions) }
 
 // The texts are part of every request: each sentence has to earn its tokens by making
@@ -86,19 +90,69 @@ var recallDefinitions = []model.Tool{
 }
 
 // isRecallTool reports whether a tool's name is one of those that answer from the
-// session, with or without what a client puts before it.
+// session, also with a prefix as in mcp__pleat__unfold.
 func isRecallTool(name string) bool {
-	name = name[lastSeparator(name):]
+	name = name[strings.LastIndexAny(name, "_.:/")+1:]
 	return name == ToolUnfold || name == ToolSearch || name == ToolLedger
 }
 
-// lastSeparator is where the tool's own name begins in names like mcp__pleat__unfold.
-func lastSeparator(name string) int {
-	for i := len(name); i > 0; i-- {
-		switch name[i-1] {
-		case '_', '.', ':', '/':
-			return i
+// isEcho reports whether a block is a call of a recall tool or its answer, which only repeats
+// what was said before.
+func (f *Finder) isEcho(bf *conv.BlockFacts) bool {
+	if bf.Call == 0 {
+		return false
+	}
+	e := f.Ledger.Entry(int(bf.Call))
+	if !isRecallTool(e.Tool) {
+		return false
+	}
+	if e.Outcome == toolcall.Unanswered {
+		return true
+	}
+	// Other tools have such names too; ours answer in a form of their own.
+	return strings.HasPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark)
+}
+
+// OriginCall returns how a stub of a block says to get it back. What an unfold call answered
+// is got back from its origin by the same call: a handle of a handle of a handle would make
+// the model go through all of them. Its own handle still gives back the same bytes.
+func (f *Finder) OriginCall(bf *conv.BlockFacts, recall func(handle string) string) func(handle string) string {
+	if recall == nil || bf.Kind != transcript.KindToolResult || bf.Call == 0 || !f.isEcho(bf) {
+		return recall
+	}
+	e := f.Ledger.Entry(int(bf.Call))
+	call, _ := f.Transcript.Block(e.Call).(transcript.ToolCall)
+	shown, ok := strings.CutPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark+ToolUnfold+" ")
+	origin, _, _ := strings.Cut(shown, ":")
+	if _, known := f.Index.At(conv.ParseHandle(origin)); !ok || !known {
+		return recall // a search, or words of somebody else's tool
+	}
+	a, err := readArgs(ToolUnfold, call.Input.String())
+	if err != nil {
+		return recall
+	}
+	part, ok := unfoldedPart(a)
+	if !ok || recall(origin) == "" {
+		return recall
+	}
+	return func(string) string { return Call(recall).with(origin, part...) }
+}
+
+// unfoldedPart writes the arguments of an unfold call that choose a part, if they are
+// short enough for a stub.
+func unfoldedPart(a args) (args []string, ok bool) {
+	size := 0
+	for _, name := range []string{"lines", "bytes", "pattern"} {
+		if v := a.text(name); v != "" {
+			args = append(args, name+"="+strconv.Quote(v))
+			size += len(v)
 		}
 	}
-	return 0
+	if n := a.number("column"); n > 1 {
+		args = append(args, "column="+strconv.Itoa(n))
+	}
+	if a.flag("raw") {
+		args = append(args, "raw=true")
+	}
+	return args, size <= 40
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -124,25 +122,4 @@ func SearchText(m transcript.Message) (txt string, starts []int) {
 		}
 	}
 	return b.String(), starts
-}
-
-// InParallel calls do for each i < n, in that many goroutines. All calls have returned when
-// Wait of the group returns.
-func InParallel(n, workers int, do func(i int)) *sync.WaitGroup {
-	var working sync.WaitGroup
-	if workers = min(workers, n); workers < 2 {
-		for i := range n {
-			do(i)
-		}
-		return &working
-	}
-	var next atomic.Int64
-	for range workers {
-		working.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	return &working
 }
