@@ -54,7 +54,7 @@ func newGateSource(src *Source, o Options) *gateSource {
 }
 
 // unescaped undoes the commonest escapes of JSON strings, so that what a call wrote into a
-// file is found as it stands in the file.
+// file is found as it is in the file.
 func unescaped(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(s)
 }
@@ -63,7 +63,7 @@ func unescaped(s string) string {
 type gateWants struct {
 	room     int    // tokens
 	words    int    // 0: no limit
-	replaces int    // tokens of what it stands for
+	replaces int    // tokens of the turns it stands for
 	prev     string // the earlier digest that it takes the place of
 	count    func(string) int
 }
@@ -77,9 +77,9 @@ type gateResult struct {
 
 // The gate's measures.
 const (
-	gateSlack    = 5 // a text may be longer than its room by one part in so many
-	mostStruck   = 4 // refused if more than one part in so many was struck
-	mostInvented = 8 // or so many names were invented
+	gateSlack    = 5 // a text may be longer than its room by a fifth
+	mostStruck   = 4 // it is refused if more than a quarter was struck
+	mostInvented = 8 // or if more names were invented
 )
 
 // check passes a digest through the gate.

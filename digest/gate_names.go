@@ -94,7 +94,7 @@ func appendToken(list []gateName, text string, start, end int, code bool) []gate
 }
 
 // isPathText tells paths from alternatives such as and/or: a path begins like one, or one
-// of its elements has a dot, a digit, an underscore or a dash, or it stands in code.
+// of its elements has a dot or an underscore, or it has many elements, or it is in code.
 func isPathText(t string, code bool) bool {
 	if i := strings.IndexByte(t, ':'); i > 0 {
 		t = t[:i]
@@ -233,7 +233,7 @@ func isFileName(t string) bool {
 }
 
 // isIdentifier reports whether a word is a name of the work: by an underscore, by digits
-// among letters, or, where it stands in code, by its capitals.
+// among letters, or, in code, by its capitals.
 func isIdentifier(t string, code bool) bool {
 	var seen, last uint8
 	camel := false

@@ -120,7 +120,7 @@ func isOpen(words []string, i int) bool {
 		slices.ContainsFunc(words[i+1:min(len(words), i+4)], func(w string) bool { return openAfter[w] })
 }
 
-// saidByUser reports whether the user stands close before a word, or "by the user" after it.
+// saidByUser reports whether "user" is close before a word, or "by the user" after it.
 func saidByUser(words []string, i int) bool {
 	if before := words[max(0, i-4):i]; slices.Contains(before, "user") || slices.Contains(before, "user's") {
 		return true
@@ -211,7 +211,7 @@ func nextQuote(s string) (at int, words string, after int, ok bool) {
 	return at, words, at + len(open) + len(words) + len(end), ok
 }
 
-// saidQuote reports whether a person said these words. An ellipsis stands for others.
+// saidQuote reports whether a person said these words. An ellipsis matches any others.
 func (g *gateSource) saidQuote(q string) bool {
 	return slices.ContainsFunc(g.said, func(sp spoken) bool { return hasInOrder(sp.text, q) })
 }

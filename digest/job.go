@@ -33,7 +33,7 @@ type writer struct {
 	forked bool
 	room   int    // tokens of turns that one request may hold
 	prev   string // the digest so far
-	from   int    // the first message that it does not tell of
+	from   int    // the first message that it is not about
 	gate   *gateSource
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	Rules string
 
 	Tokens int // most tokens of a digest; 0: what the view has room for, about a third of a small one
-	Words  int // most words of a digest; 0: no such limit
+	Words  int // most words of a digest; 0: no limit
 
 	Fork ForkMode // whether the request continues the live one
 

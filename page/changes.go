@@ -98,14 +98,14 @@ func (f *fileChange) change(seq int, p toolcall.PathChange) {
 	}
 }
 
-// moved takes over what another file was.
+// moved makes f what old was: old was renamed to f.
 func (f *fileChange) moved(old *fileChange) {
 	f.from, f.created, f.known = old.path, old.created, old.known
 	f.lines, f.at, f.reads = old.lines, old.at, old.reads
 	old.lines, old.at = nil, nil
 }
 
-// applyChange takes the lines of one change into account.
+// applyChange adds the lines of one change to a file.
 func (in *Input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, part *minedPart) {
 	if f.at == nil {
 		f.at = make(map[uint64]int)
@@ -140,11 +140,11 @@ func (in *Input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, pa
 	f.known = true
 }
 
-// removedWorth is what a line that went is worth against one that came.
+// removedWorth is what a removed line is worth against an added one.
 const removedWorth = 0.4
 
-// overwrite takes into account that a file is written anew: what earlier calls put in and
-// the new text does not have is undone, and what they or reads showed is not new. It
+// overwrite is called when a file is written anew. Lines that earlier calls added and the new
+// text does not have are undone; lines that they added or reads showed are not new. It
 // returns which lines of the new text are.
 func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 	now := make(map[uint64]bool, len(part.lines))

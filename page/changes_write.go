@@ -125,7 +125,7 @@ func (w *changeWriter) pick(room int) []pickedLine {
 	}
 }
 
-// toldWorth is what a line is worth whose names are all on the page, against another.
+// toldWorth is what a line is worth if all its names are on the page, against another.
 const toldWorth = 0.35
 
 // richest is the file whose next line is worth most; nil: there are no more.

@@ -86,7 +86,7 @@ func (p *picker) add(c keyLine) {
 	p.list = append(p.list, c)
 }
 
-// gain is what a line adds to the page: what it says, as far as its words are new, and
+// gain returns what a line adds to the page: what it says, as far as its words are new, and
 // the names that are new.
 func (p *picker) gain(c *keyLine) float32 {
 	s := &p.srcs[c.src]
@@ -190,7 +190,7 @@ const (
 	leastRatio = 0.002 // what adds less for a token is noise
 )
 
-// take notes what a picked line tells.
+// take notes the names and words of a picked line.
 func (p *picker) take(c *keyLine, tokens int) {
 	s := &p.srcs[c.src]
 	s.taken += float32(tokens)
@@ -199,7 +199,7 @@ func (p *picker) take(c *keyLine, tokens int) {
 	}
 }
 
-// rated is a line with what it adds for each token, as far as known.
+// rated is a line with what it added for each token when it was last weighed.
 type rated struct {
 	ratio float32
 	line  int

@@ -23,7 +23,7 @@ func (p *picker) addProse(k int) {
 	}
 }
 
-// proseWorth is what a sentence is worth for what it says, and how much its names count.
+// proseWorth returns what a sentence is worth for what it says, and how much its names count.
 func (p *picker) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, scale float32) {
 	base, scale = s.weight*(1+cues), s.weight
 	switch {
@@ -43,7 +43,7 @@ func (p *picker) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, 
 	return base, scale
 }
 
-// focused is what words that the focus mentions add.
+// focused returns what words add that the focus mentions.
 func (p *picker) focused(words []uint64) float32 {
 	n := float32(0)
 	for _, h := range words {

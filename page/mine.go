@@ -242,23 +242,21 @@ func (p *minedPart) addLine(l minedLine, names []text.Anchor) {
 
 // namesOf returns the names in line i.
 func (p *minedPart) namesOf(i int) []uint64 {
-	from := int32(0)
-	if i > 0 {
-		from = p.lines[i-1].names
+	if i == 0 {
+		return p.names[:p.lines[0].names]
 	}
-	return p.names[from:p.lines[i].names]
+	return p.names[p.lines[i-1].names:p.lines[i].names]
 }
 
 // wordsOf returns the longer words of sentence i.
 func (p *minedPart) wordsOf(i int) []uint64 {
-	from := int32(0)
-	if i > 0 {
-		from = p.lines[i-1].words
+	if i == 0 {
+		return p.words[:p.lines[0].words]
 	}
-	return p.words[from:p.lines[i].words]
+	return p.words[p.lines[i-1].words:p.lines[i].words]
 }
 
-// leadOf tells what a line of code begins with. Values are definitions only where they are
+// leadOf returns what a line of code begins with. Values are definitions only where they are
 // not nested in something.
 func leadOf(line string, nested bool) uint8 {
 	line = strings.TrimLeft(line, " \t+-")

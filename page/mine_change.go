@@ -72,7 +72,7 @@ func isDocument(path string) bool {
 	return false
 }
 
-// changedLine tells what a line of a changed file is; leadPlain: nothing worth telling.
+// changedLine returns what a line of a changed file is; leadPlain: not worth showing.
 func changedLine(line string, nested, doc bool) uint8 {
 	letters := 0
 	for i := range len(line) {
@@ -107,7 +107,7 @@ func isStatement(line string) bool {
 	return n > 0 && statements[line[:n]]
 }
 
-// codeLine tells what a line of code is that no keyword explains.
+// codeLine returns what a line of code is that begins with no keyword of leadOf.
 func codeLine(line string) uint8 {
 	n := 0
 	for n < len(line) && (text.ByteClass[line[n]]&text.ByteWord != 0 || line[n] == '"' || line[n] == '\'' || line[n] == '-' || line[n] == '.' || line[n] == '@') {

@@ -151,7 +151,7 @@ func (w *lineWriter) prose(picked []int) string {
 }
 
 // sentences writes units of one source. Sentences of one paragraph share a line; an
-// ellipsis stands for what is left out between them.
+// ellipsis marks what is left out between them.
 func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
 	txt, units := w.text(k), w.p.srcs[k].units
 	last := -1

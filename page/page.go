@@ -1,6 +1,6 @@
 // Package page writes the page that stands for folded turns. [Write] writes a whole page,
 // [WriteRestored] the files and state that come back beside a summary, and [Miner.Missed]
-// what a model's digest leaves out. All of it is taken from the conversation, word for word.
+// what a model's digest leaves out. Code picks lines and quotes them word for word.
 package page
 
 import (

@@ -98,7 +98,7 @@ func (in *Input) touched() []seenFile {
 	return out
 }
 
-// touch takes a call into account that reads or changes the file.
+// touch notes a call that reads or changes the file.
 func (f *seenFile) touch(e *ledger.Entry, p toolcall.PathChange, live bool) {
 	f.touched = e.Seq
 	switch shows := len(e.Paths) == 1 && !p.Some && !e.Unchanged; {
@@ -124,7 +124,7 @@ func (f *seenFile) see(seq int, p toolcall.PathChange, live bool) {
 // showing; below it only whole files are.
 const leastRestored = 1_000
 
-// fileText is a file as it stands on the page, empty if there is no room for it.
+// fileText returns a file as the page shows it, empty if there is no room for it.
 func (in *Input) fileText(f *seenFile, room int) string {
 	e := in.Ledger.Entry(f.seen)
 	txt := in.seenText(&e)
@@ -151,7 +151,7 @@ func (in *Input) fileText(f *seenFile, room int) string {
 	return head + strings.TrimRight(txt, "\n") + "\n"
 }
 
-// seenText is what the call showed or wrote.
+// seenText returns what the call showed or wrote.
 func (in *Input) seenText(e *ledger.Entry) string {
 	if e.Kind == toolcall.CallRead {
 		if e.Outcome != toolcall.Succeeded {

@@ -115,7 +115,7 @@ func (in *Input) sources() []source {
 	return list
 }
 
-// working tells for each message of the stretch whether it belongs to a round: what the
+// working says for each message of the stretch whether it belongs to a round: what the
 // assistant says outside of rounds is said to the user.
 func (in *Input) working() []bool {
 	work := make([]bool, in.End-in.Start)
@@ -127,8 +127,8 @@ func (in *Input) working() []bool {
 	return work
 }
 
-// blockSources appends what a block gives, as far as it still counts: not what failed to
-// be written, and less of what is stale.
+// blockSources appends the sources of a block. What failed to be written is none, and what
+// is stale counts less.
 func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 	bf := in.FactsOf(ref)
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
@@ -159,8 +159,8 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 	return list
 }
 
-// counts reports whether a call, or its result, is a source: not what failed to be
-// written, nor what other sections tell.
+// counts reports whether a call, or its result, is a source. What failed to be written is
+// none, nor is what other sections show.
 func counts(kind transcript.Kind, e *ledger.Entry) bool {
 	if kind == transcript.KindToolCall {
 		return e.Effective()

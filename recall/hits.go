@@ -150,7 +150,7 @@ func joinLines(lines []Line) []Line {
 	return out
 }
 
-// headFor is the line above an answer with so many hits.
+// headFor returns the line above an answer with that many hits.
 func (a *SearchAnswer) headFor(hits int) string {
 	if hits == 0 {
 		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; try other words, or ledger() for calls and files.]\n", mark, a.Query)

@@ -16,7 +16,7 @@ import (
 const searchCandidates = 120
 
 // A store ranks each window by itself. Here the best of them are ranked against each other.
-// Each of these rules made more of the facts be found that agents use again:
+// Each of these rules made searches find more of the facts that agents use later:
 //
 //   - A word that most candidates have does not tell them apart, so rarity is counted
 //     among the candidates too.
@@ -93,7 +93,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 	for b, at := range x.spotsOf(i) {
 		bf := &x.s.Facts[i].Blocks[b]
 		if len(x.text(transcript.BlockRef{Message: i, Block: b})) != int(bf.Bytes) {
-			continue // what stands for a damaged message
+			continue // a stand-in for a damaged message
 		}
 		c := candidate{
 			ref: transcript.BlockRef{Message: i, Block: b}, score: h.Score,

@@ -109,7 +109,7 @@ func (f *Finder) isEcho(bf *conv.BlockFacts) bool {
 	if e.Outcome == toolcall.Unanswered {
 		return true
 	}
-	// Other tools have such names too; ours answer in a form of their own.
+	// Other tools have these names too; only ours begin their answers like this.
 	return strings.HasPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark)
 }
 
@@ -125,7 +125,7 @@ func (f *Finder) OriginCall(bf *conv.BlockFacts, recall func(handle string) stri
 	shown, ok := strings.CutPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark+ToolUnfold+" ")
 	origin, _, _ := strings.Cut(shown, ":")
 	if _, known := f.Index.At(conv.ParseHandle(origin)); !ok || !known {
-		return recall // a search, or words of somebody else's tool
+		return recall // a search, or another program's tool
 	}
 	a, err := readArgs(ToolUnfold, call.Input.String())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Content is text as a block holds it: a Go string, or the JSON string literal that
-// came off the wire, decoded only when somebody asks. A request of a few megabytes is
+// came off the wire, decoded only when it is read. A request of a few megabytes is
 // mostly tool output that nobody reads again; keeping the literal means that decoding
 // a request copies none of it.
 //

@@ -10,11 +10,11 @@ import (
 
 // Narrative is a model's digest that passed the gate.
 type Narrative struct {
-	Start, End int    // messages it tells of
+	Start, End int    // messages Start ≤ i < End that it is a digest of
 	Focus      string // what it was written for; empty: nothing in particular
 	Text       string
 	Tokens     int
-	Source     transcript.Hash // of the messages it tells of
+	Source     transcript.Hash // of these messages, see SourceHash
 	Seq        uint64          // number of its entry
 }
 
