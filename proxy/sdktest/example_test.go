@@ -15,9 +15,9 @@ import (
 	openaioption "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 const window = 24_000
@@ -31,7 +31,7 @@ func provider() (*upstream.Server, *httptest.Server) {
 
 // pleated is an HTTP client whose conversations stay inside the window.
 func pleated() *http.Client {
-	transport, err := proxy.NewTransport(&proxy.Options{Store: pleat.NewMemStore(), Window: window})
+	transport, err := proxy.NewTransport(&proxy.Options{Store: store.NewMemory(), Window: window})
 	if err != nil {
 		log.Fatal(err)
 	}
