@@ -2,7 +2,9 @@ package anthropic
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -100,4 +102,144 @@ func (c *checker) tools() {
 		}
 		seen[t.Name] = true
 	}
+}
+
+// caching checks the cache markers.
+func (c *checker) caching() {
+	markers := c.r.Markers()
+	if len(markers) > maxMarkers {
+		c.add("cache-markers", "cache_control", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
+	}
+	short := false
+	for _, m := range markers {
+		path := m.Path + ".cache_control"
+		if m.Path == "" {
+			path = "cache_control"
+		}
+		switch m.TTL {
+		case "5m":
+			short = short || m.Path != "" // the automatic marker comes last whatever it says
+		case "1h":
+			if short && m.Path != "" {
+				c.add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
+					"cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
+			}
+		default:
+			c.add("cache-ttl-value", path+".ephemeral.ttl", "Input should be '5m' or '1h'")
+		}
+	}
+	for _, m := range c.r.marks[sectionMessages] {
+		if m.block >= 0 && m.part < 0 && m.block < c.r.Messages[m.message].Blocks().Len() {
+			c.marked(blockPath(m.message, m.block), c.r.Messages[m.message].Blocks().At(m.block))
+		}
+	}
+	for j, b := range c.r.System {
+		if t, ok := b.(transcript.Text); ok && t.Raw != "" {
+			c.words("system", t)
+		}
+		for _, m := range c.r.marks[sectionSystem] {
+			if m.block == j && m.part < 0 {
+				c.marked(fmt.Sprintf("system.%d", j), b)
+			}
+		}
+	}
+}
+
+// marked checks that a block may carry a marker.
+func (c *checker) marked(path string, b transcript.Block) {
+	switch b := b.(type) {
+	case transcript.Text:
+		if b.Text.IsEmpty() {
+			c.add("cache-empty-text", path+".text", "cache_control cannot be set for empty text blocks")
+		}
+	case transcript.Thinking:
+		typ := "thinking"
+		if b.Redacted {
+			typ = "redacted_thinking"
+		}
+		c.add("cache-thinking", path+"."+typ+".cache_control", "Extra inputs are not permitted")
+	}
+}
+
+// signed reports whether a block is a compaction that the provider made by request.
+func signed(b transcript.Block) bool {
+	o, ok := b.(transcript.Opaque)
+	return ok && o.Type == "compaction" && jsonspan.Value(o.Raw).Get("signature") != nil
+}
+
+// compactions checks where signed compaction blocks stand: there is one, and nothing
+// stands before it.
+func (c *checker) compactions() {
+	n := 0
+	for i, m := range c.r.Messages {
+		for j, b := range m.Blocks().All() {
+			if !signed(b) {
+				continue
+			}
+			if n++; n > 1 {
+				c.add("compaction-duplicate", blockPath(i, j), "only one `compaction` block may be provided")
+			} else if i > 0 || j > 0 {
+				c.add("compaction-misplaced", blockPath(i, j), "compaction_block_misplaced: `compaction` must be the first block of the first message")
+			}
+		}
+	}
+}
+
+// openThinking checks a conversation that stands in the middle of a tool round under
+// manual thinking: the answer that began the round starts with its thinking.
+func (c *checker) openThinking() {
+	turns := c.turns()
+	if c.r.thinking().Get("type").Text() != "enabled" || len(turns) < 2 {
+		return
+	}
+	k := len(turns) - 1
+	if turns[k].role != transcript.RoleUser || !c.hasResults(turns[k]) {
+		return
+	}
+	first := -1 // the answer that began the round: the user has sent results ever since
+	for k--; k >= 0; k-- {
+		if turns[k].role == transcript.RoleAssistant {
+			first = k
+		} else if turns[k].role != transcript.RoleUser || !c.hasResults(turns[k]) {
+			break
+		}
+	}
+	if first < 0 {
+		return
+	}
+	blocks := c.blocks(turns[first])
+	if len(blocks) == 0 {
+		return
+	}
+	if o, ok := blocks[0].block.(transcript.Opaque); ok && o.Type == "compaction" {
+		return
+	}
+	if blocks[0].block.Kind() != transcript.KindThinking {
+		c.add("thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+			"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
+			"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
+			"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+			wireType(blocks[0].block))
+	}
+}
+
+func (c *checker) hasResults(t wireTurn) bool {
+	return slices.ContainsFunc(c.blocks(t), func(p placed) bool { return p.block.Kind() == transcript.KindToolResult })
+}
+
+// wireType is a block's type as the wire calls it.
+func wireType(b transcript.Block) string {
+	switch b := b.(type) {
+	case transcript.Text:
+		return "text"
+	case transcript.ToolCall:
+		return "tool_use"
+	case transcript.ToolResult:
+		return "tool_result"
+	case transcript.Image:
+		return "image"
+	case transcript.Opaque:
+		return b.Type
+	}
+	return "thinking"
 }
