@@ -8,8 +8,10 @@ import (
 	"io"
 	"slices"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
@@ -82,6 +84,63 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			return err
 		}
 	},
+}
+
+// compactJSON is what "pleat compact --json" prints.
+type compactJSON struct {
+	Format   string       `json:"format"`
+	Source   sourceJSON   `json:"source"`
+	Session  string       `json:"session"` // in the store
+	Policy   string       `json:"policy"`
+	Tokens   budgetJSON   `json:"tokens"`
+	Messages []viewJSON   `json:"messages"`
+	Folds    []foldJSON   `json:"folds"`
+	Ledger   []entryJSON  `json:"ledger"`
+	Pins     []pinJSON    `json:"pins"`
+	Anchors  []anchorJSON `json:"anchors"`
+	Report   reportJSON   `json:"report"`
+}
+
+// reportJSON is the engine's report; the folds stand beside it.
+type reportJSON struct {
+	Messages int            `json:"messages"` // in the session
+	Shown    int            `json:"shown"`    // in the view
+	Levers   []leverShare   `json:"levers"`
+	Epochs   []pleat.Epoch  `json:"epochs"`
+	Snapshot fold.Snapshot  `json:"snapshot"`
+	Cache    fold.CacheCost `json:"cache"`
+	Warning  string         `json:"warning,omitempty"`
+}
+
+// viewJSON is one message of the view.
+type viewJSON struct {
+	Role    transcript.Role `json:"role"`
+	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat's own
+	Handle  string          `json:"handle,omitempty"`  // pleat's own: of the messages it stands for
+	Blocks  []blockJSON     `json:"blocks"`
+}
+
+type blockJSON struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text,omitempty"` // words, a call's input, a result's text
+	Tool   string `json:"tool,omitempty"`
+	CallID string `json:"call_id,omitempty"`
+	Error  bool   `json:"error,omitempty"`
+	Type   string `json:"type,omitempty"`   // of images and of blocks that pleat does not know
+	Handle string `json:"handle,omitempty"` // if the text is a stub: of what was folded
+}
+
+type pinJSON struct {
+	Text    string `json:"text"`
+	Kind    string `json:"kind"`              // "pin": by --pin; "rule": a standing rule that a person gave
+	Message int    `json:"message,omitempty"` // where it was said, from 1
+}
+
+// anchorJSON is an exact name in what was folded.
+type anchorJSON struct {
+	Text  string `json:"text"`
+	Count int    `json:"count"` // how often what was folded has it
+	Shown bool   `json:"shown"` // the view has it still
 }
 
 // viewFormat writes a folded session in a form that --format names.

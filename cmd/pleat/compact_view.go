@@ -22,7 +22,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 		return err
 	}
 	c := compactJSON{
-		Format: formatCompact, Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
+		Format: "pleat/compact/1", Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
 		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(ledger.Filter{})), Pins: []pinJSON{},
 		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}

@@ -47,9 +47,44 @@ pleat diff session.jsonl --budget 100k --folds`,
 	},
 }
 
+// diffJSON is what "pleat diff --json" prints.
+type diffJSON struct {
+	Format string      `json:"format"`
+	Source sourceJSON  `json:"source"`
+	Policy string      `json:"policy"`
+	Window int         `json:"window"`
+	Before sideJSON    `json:"before"` // everything that was said
+	After  sideJSON    `json:"after"`  // what the model would be shown at the end
+	Epochs []epochJSON `json:"epochs"`
+
+	whats map[transcript.BlockRef]string
+	folds bool // for people: list the folds of every epoch
+}
+
+type sideJSON struct {
+	Messages int        `json:"messages"`
+	Tokens   int        `json:"tokens"`
+	Parts    fold.Parts `json:"parts"`
+}
+
+// epochJSON is what one epoch did.
+type epochJSON struct {
+	Epoch   int          `json:"epoch"`
+	Message int          `json:"message"` // opened before the answer that is this message, from 1
+	Trigger fold.Trigger `json:"trigger"`
+	Before  int          `json:"tokens_before"`
+	After   int          `json:"tokens_after"`
+	Removed fold.Parts   `json:"removed"` // tokens; negative: added
+	Levers  []leverShare `json:"levers"`
+	Folds   []foldJSON   `json:"folds"`
+	Warning string       `json:"warning,omitempty"`
+
+	folds []*fold.Fold
+}
+
 // replay plays a session through the engine as its agent would have.
 func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
-	j := &diffJSON{Format: formatDiff, Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
+	j := &diffJSON{Format: "pleat/diff/1", Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
 	var before fold.Snapshot
 	at := 0
 	opts := f.options()

@@ -212,3 +212,30 @@ func (r *folded) unfoldAll(ctx context.Context) error {
 	}
 	return nil
 }
+
+type budgetJSON struct {
+	Before int `json:"before"`
+	After  int `json:"after"`
+	Budget int `json:"budget"`
+}
+
+type foldJSON struct {
+	Handle   string          `json:"handle"`
+	Lever    string      `json:"lever"`
+	Reason   string          `json:"reason"`
+	Messages [2]int          `json:"messages"`        // first and last, from 1
+	Block    *int            `json:"block,omitempty"` // only this block of the message, from 0
+	Before   int             `json:"tokens_before"`
+	After    int             `json:"tokens_after"`
+	Hash     transcript.Hash `json:"sha256"`
+	Bytes    int             `json:"bytes"`
+	Lines    int             `json:"lines"`
+}
+
+// leverShare is what one lever did.
+type leverShare struct {
+	Lever  string `json:"lever"`
+	Folds  int        `json:"folds"`
+	Before int        `json:"tokens_before"`
+	After  int        `json:"tokens_after"`
+}

@@ -63,6 +63,13 @@ pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`
 	},
 }
 
+// gcJSON is what "pleat gc --json" prints.
+type gcJSON struct {
+	Format   string       `json:"format"`
+	Deleted  bool         `json:"deleted"`
+	Sessions []storedJSON `json:"sessions"`
+}
+
 type gcFlags struct {
 	*storeFlags
 	before, older, name string
@@ -131,7 +138,7 @@ func parseAge(s string) (time.Duration, error) {
 }
 
 func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []store.SessionInfo) error {
-	out := gcJSON{formatGC, g.yes, storedInfo(ctx, store, list)}
+	out := gcJSON{"pleat/gc/1", g.yes, storedInfo(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
 			fmt.Fprintln(p.stdout, "The flags match no session.")

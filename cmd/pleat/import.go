@@ -65,6 +65,17 @@ pleat import session.jsonl --as from-laptop`,
 	},
 }
 
+// importedJSON is what "pleat import --json" prints.
+type importedJSON struct {
+	Format  string `json:"format"`
+	Session string `json:"session"`
+	Entries uint64 `json:"entries"` // in the file
+	Added   uint64 `json:"added"`   // to the store
+	Stored  uint64 `json:"stored"`  // in the store now
+	Mended  int    `json:"mended"`  // bodies that were damaged in the store
+	Folds   int    `json:"folds"`   // unfolded as a check
+}
+
 // openExport opens an export file. Standard input is kept in a temporary file that has
 // no name, because it is read twice.
 func (p *program) openExport(name string) (file *os.File, shown string, err error) {
@@ -155,7 +166,7 @@ func (i *importing) check(ctx context.Context) (exportHeader, error) {
 }
 
 func (i *importing) run(ctx context.Context) (importedJSON, error) {
-	done := importedJSON{Format: formatImport, Session: i.key.Session}
+	done := importedJSON{Format: "pleat/import/1", Session: i.key.Session}
 	last, err := i.compare(ctx)
 	if err != nil {
 		return done, err

@@ -42,13 +42,33 @@ pleat ledger session.jsonl --kind run --failed`,
 					return nil, err
 				}
 				return &ledgerJSON{
-					Format: formatLedger, Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
+					Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
 					Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
 					all: l.Len(), files: *files,
 				}, nil
 			})
 		}
 	},
+}
+
+// ledgerJSON is what "pleat ledger --json" prints.
+type ledgerJSON struct {
+	Format   string             `json:"format"`
+	Source   sourceJSON         `json:"source"`
+	Filter   ledger.Filter      `json:"filter"`
+	Counts   ledger.Counts      `json:"counts"` // of the entries
+	Entries  []entryJSON        `json:"entries"`
+	Changed  []ledger.PathState `json:"changed"`   // files that the session changed
+	ReadOnly []ledger.PathState `json:"read_only"` // files that it only looked at
+
+	all   int  // calls of the session
+	files bool // for people: list the files, not the calls
+}
+
+// entryJSON is a ledger entry and where its call stands.
+type entryJSON struct {
+	ledger.Entry
+	Message int `json:"message"` // number of the message with the call, from 1
 }
 
 // ledger reads the calls of the file.

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 )
 
@@ -113,4 +115,17 @@ func fileName(name string) string {
 		return "standard input"
 	}
 	return filepath.Base(name)
+}
+
+// writeJSON prints one object for programs. Every object has a member "format" that names
+// its shape and version; docs/cli.md specifies them. Members may be added within a
+// version; nothing is renamed or removed.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
 }

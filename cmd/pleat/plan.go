@@ -47,9 +47,25 @@ pleat plan session.jsonl --budget 30k --policy book`,
 	},
 }
 
+// planJSON is what "pleat plan --json" prints.
+type planJSON struct {
+	Format  string         `json:"format"`
+	Source  sourceJSON     `json:"source"`
+	Policy  string         `json:"policy"`
+	Tokens  budgetJSON     `json:"tokens"`
+	Levers  []leverShare   `json:"levers"`
+	Folds   []foldJSON     `json:"folds"`
+	Cache   fold.CacheCost `json:"cache"`
+	Warning string         `json:"warning,omitempty"`
+
+	folds []*fold.Fold
+	whats map[transcript.BlockRef]string
+	all   bool // for people: list all folds
+}
+
 func (r *folded) planJSON(all bool) *planJSON {
 	return &planJSON{
-		Format: formatPlan, Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),
+		Format: "pleat/plan/1", Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),
 		Folds: foldsJSON(r.report.Folds), Cache: r.report.Cache, Warning: r.warning,
 		folds: r.report.Folds, whats: whats(r.session), all: all,
 	}

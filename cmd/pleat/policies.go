@@ -5,6 +5,7 @@ import (
 	"flag"
 	"strings"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 )
 
@@ -24,7 +25,7 @@ pleat plan session.jsonl --policy ./mine.json`,
 		return func(_ context.Context, p *program, args []string) error {
 			switch len(args) {
 			case 0:
-				return p.output(*asJSON, policiesJSON{formatPolicies, policy.All()})
+				return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
 			case 1:
 				pol, err := policy.ByName(args[0])
 				if err != nil {
@@ -35,6 +36,11 @@ pleat plan session.jsonl --policy ./mine.json`,
 			return usageError{"policies takes one name"}
 		}
 	},
+}
+
+type policiesJSON struct {
+	Format   string        `json:"format"`
+	Policies []fold.Policy `json:"policies"`
 }
 
 func (j policiesJSON) print(p *page) {

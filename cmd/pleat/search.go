@@ -49,7 +49,7 @@ pleat search "upload limit" --session file:27a33e9`,
 			if req.Around == 0 {
 				req.Around = -1
 			}
-			j := searchJSON{Format: formatSearch, Query: query, Sessions: []foundJSON{}}
+			j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
 			var err error
 			if *file != "" {
 				src.number = 1
@@ -63,6 +63,20 @@ pleat search "upload limit" --session file:27a33e9`,
 			return p.output(*asJSON, &j)
 		}
 	},
+}
+
+// searchJSON is what "pleat search --json" prints.
+type searchJSON struct {
+	Format   string      `json:"format"`
+	Query    string      `json:"query"`
+	Searched int         `json:"searched"` // sessions
+	Sessions []foundJSON `json:"sessions"` // those with hits
+}
+
+type foundJSON struct {
+	Session string             `json:"session,omitempty"` // in the store
+	File    string             `json:"file,omitempty"`
+	Hits    []recall.SearchHit `json:"hits"`
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req recall.SearchRequest) error {

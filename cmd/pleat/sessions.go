@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -60,6 +61,33 @@ pleat sessions --limit 0 --count`,
 	},
 }
 
+// sessionsJSON is what "pleat sessions --json" prints.
+type sessionsJSON struct {
+	Format string      `json:"format"`
+	Agents []agentJSON `json:"agents"` // those with sessions
+
+	home  string
+	paths bool // for people: the files alone
+}
+
+type agentJSON struct {
+	Agent    string         `json:"agent"`
+	Found    int            `json:"found"`    // all of its sessions
+	Sessions []foundSession `json:"sessions"` // newest first
+}
+
+type foundSession struct {
+	File     string    `json:"file"`
+	Modified time.Time `json:"modified"`
+	Bytes    int64     `json:"bytes"`
+	Tokens   int       `json:"tokens"`
+	Counted  bool      `json:"counted"` // else the tokens are estimated from the size
+	Messages int       `json:"messages,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	ID       string    `json:"id,omitempty"` // opencode: what to export
+	Problem  string    `json:"problem,omitempty"`
+}
+
 type sessionsFlags struct {
 	home, agent string
 	limit       int
@@ -93,7 +121,7 @@ var agentFolders = []struct {
 }
 
 func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags) (*sessionsJSON, error) {
-	j := &sessionsJSON{Format: formatSessions, Agents: []agentJSON{}, home: home, paths: o.paths}
+	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: home, paths: o.paths}
 	known := false
 	tell := p.progress()
 	defer tell.done()

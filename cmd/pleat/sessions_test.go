@@ -57,7 +57,7 @@ func TestSessionsJSON(t *testing.T) {
 			a.Sessions[i] = foundSession{File: s.File, Modified: s.Modified, Bytes: s.Bytes}
 		}
 	}
-	want := sessionsJSON{Format: formatSessions, Agents: []agentJSON{
+	want := sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{
 		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
 		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
 	}}

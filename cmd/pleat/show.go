@@ -43,10 +43,92 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	},
 }
 
+// overview is what show knows of a session.
+type overview struct {
+	Format      string           `json:"format"`
+	Source      sourceJSON       `json:"source"`
+	Begin       *time.Time       `json:"begin,omitempty"`
+	End         *time.Time       `json:"end,omitempty"`
+	Messages    messageCounts    `json:"messages"`
+	Rounds      int              `json:"rounds"`
+	Calls       callCounts       `json:"calls"`
+	Tokens      tokenCounts      `json:"tokens"`
+	Tools       []toolShare      `json:"tools"`
+	Largest     []blockShare     `json:"largest"`
+	Compactions []compactionJSON `json:"compactions"`
+	Window      windowJSON       `json:"window"`
+	USD         float64          `json:"usd,omitempty"` // what the requests cost, where usage and prices are known
+
+	toolCount int // of all tools
+}
+
+type messageCounts struct {
+	All       int `json:"all"`
+	User      int `json:"user"`
+	Assistant int `json:"assistant"`
+	Tool      int `json:"tool"` // of role tool, or user messages that hold results
+	System    int `json:"system"`
+	Typed     int `json:"typed"` // a person typed something in them
+	Sidechain int `json:"sidechain"`
+	Abandoned int `json:"abandoned"`
+}
+
+type callCounts struct {
+	All        int `json:"all"`
+	Failed     int `json:"failed"`
+	Unanswered int `json:"unanswered"`
+}
+
+type tokenCounts struct {
+	All    int          `json:"all"`
+	Model  string       `json:"model"` // whose tokens
+	ByKind []namedShare `json:"by_kind"`
+}
+
+type namedShare struct {
+	Name   string `json:"name"`
+	Blocks int    `json:"blocks"`
+	Tokens int    `json:"tokens"`
+}
+
+type toolShare struct {
+	Name    string `json:"name"`
+	Calls   int    `json:"calls"`
+	Failed  int    `json:"failed"`
+	Tokens  int    `json:"tokens"` // calls and results
+	Results int    `json:"result_tokens"`
+}
+
+type blockShare struct {
+	Message int    `json:"message"` // number in the session, from 1
+	Line    int    `json:"line"`    // of the file
+	Kind    string `json:"kind"`
+	What    string `json:"what"`
+	Tokens  int    `json:"tokens"`
+}
+
+type compactionJSON struct {
+	Before  int    `json:"before_message"` // number of the message that follows
+	Line    int    `json:"line"`
+	Trigger string `json:"trigger,omitempty"`
+	Tokens  int    `json:"tokens_before,omitempty"` // as the log says
+	Partial bool   `json:"partial,omitempty"`
+	Opaque  bool   `json:"opaque,omitempty"`
+	Summary int    `json:"summary_tokens,omitempty"`
+}
+
+// windowJSON is the size of the prompt over the session's requests.
+type windowJSON struct {
+	Reported bool  `json:"reported"` // by the provider; otherwise estimated
+	Size     int   `json:"size"`     // the model's window, 0: not known
+	Largest  int   `json:"largest"`
+	Prompts  []int `json:"prompts"`
+}
+
 // overviewOf looks through a session once.
 func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 	b := overviewBuilder{
-		o:      &overview{Format: formatShow, Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
+		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
 		count:  tokens.NewTokenizer(f.model, nil),
 		kinds:  make(map[string]*namedShare),
 		tools:  make(map[string]*toolShare),

@@ -302,3 +302,24 @@ func (f *sessionFile) options() pleat.Options {
 
 // recallByCommand is how a stub says to get its content back where pleat is a command.
 func recallByCommand(handle string) string { return "pleat unfold " + handle }
+
+// sourceJSON says which session an object is about.
+type sourceJSON struct {
+	File    string `json:"file"`
+	Format  string `json:"format"` // of the file
+	Agent   string `json:"agent,omitempty"`
+	Version string `json:"version,omitempty"`
+	ID      string `json:"id,omitempty"`
+	Title   string `json:"title,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Damaged int    `json:"damaged_lines"`
+}
+
+func (f *sessionFile) json() sourceJSON {
+	i := f.info
+	return sourceJSON{
+		File: f.name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
+		Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
+	}
+}

@@ -57,6 +57,52 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 	},
 }
 
+// storeJSON says which store an object is about.
+type storeJSON struct {
+	Format string `json:"format"`
+	Store  string `json:"store"`
+	Kind   string `json:"kind"`
+}
+
+// checkedJSON is what "pleat store check --json" prints.
+type checkedJSON struct {
+	storeJSON
+	Schema int `json:"schema"`
+	Newest int `json:"newest_schema"`
+	*verifiedCounts
+}
+
+// migratedJSON is what "pleat store migrate --json" prints.
+type migratedJSON struct {
+	storeJSON
+	Before int `json:"before"` // 0: there was none
+	After  int `json:"after"`
+}
+
+// statsJSON is what "pleat store stats --json" prints.
+type statsJSON struct {
+	storeJSON
+	Bytes   int64        `json:"bytes"` // of the file or database
+	Tenants []tenantJSON `json:"tenants"`
+	Tables  []tableJSON  `json:"tables"` // largest first
+}
+
+type tenantJSON struct {
+	Tenant    string `json:"tenant"`
+	Sessions  int    `json:"sessions"`
+	Entries   uint64 `json:"entries"`
+	BodyBytes int64  `json:"raw"`    // of all that was said
+	Bodies    int64  `json:"bodies"` // different ones
+	Stored    int64  `json:"stored"` // bytes that they take
+}
+
+type tableJSON struct {
+	Name    string `json:"table"`
+	Rows    int64  `json:"rows"`
+	Data    int64  `json:"data"`
+	Indexes int64  `json:"indexes"`
+}
+
 type storeOptions struct {
 	*storeFlags
 	session string
@@ -70,7 +116,7 @@ func (o *storeOptions) at(ctx context.Context, p *program, format string, how ac
 }
 
 func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error {
-	store, about, err := o.at(ctx, p, formatStoreCheck, readOnly)
+	store, about, err := o.at(ctx, p, "pleat/store-check/1", readOnly)
 	if err != nil {
 		return err
 	}
@@ -99,7 +145,7 @@ func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) erro
 	if err != nil {
 		return err
 	}
-	store, about, err := o.at(ctx, p, formatStoreMigrate, makeMissing)
+	store, about, err := o.at(ctx, p, "pleat/store-migrate/1", makeMissing)
 	if err != nil {
 		return err
 	}
@@ -135,7 +181,7 @@ func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error
 }
 
 func (o *storeOptions) stats(ctx context.Context, p *program, _ []string) error {
-	store, about, err := o.at(ctx, p, formatStoreStats, readOnly)
+	store, about, err := o.at(ctx, p, "pleat/store-stats/1", readOnly)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	}
 	defer dst.Close()
 	c := copying{program: p, src: src, dst: dst, codecs: codecs()}
-	c.done = copiedJSON{Format: formatStoreCopy, From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
+	c.done = copiedJSON{Format: "pleat/store-copy/1", From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
 	if err := c.run(ctx, o.tenant, o.session); err != nil {
 		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
 	}
@@ -202,4 +202,26 @@ func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, 
 		return 0, fmt.Errorf("DST: %w", err)
 	}
 	return 0, nil
+}
+
+// copiedJSON is what "pleat store copy --json" prints.
+type copiedJSON struct {
+	Format   string        `json:"format"`
+	From     string        `json:"from"`
+	To       string        `json:"to"`
+	Sessions int           `json:"sessions"` // of SRC that were chosen
+	Copied   int           `json:"copied"`   // of which something was brought over
+	Same     int           `json:"same"`     // were there already
+	Ahead    int           `json:"ahead"`    // are there and have gone on in DST
+	Entries  uint64        `json:"entries"`  // brought over
+	Bytes    int64         `json:"bytes"`    // of their bodies
+	Compared uint64        `json:"compared"` // entries read again from DST
+	Mute     int           `json:"mute"`     // messages that search will not find: their text cannot be read
+	Problems []problemJSON `json:"problems"` // sessions that are not in DST as they are in SRC
+}
+
+type problemJSON struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session"`
+	What    string `json:"what"`
 }

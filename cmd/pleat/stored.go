@@ -70,9 +70,28 @@ pleat stored --names`,
 				fmt.Fprintln(p.stderr, "The store has no sessions.")
 				return nil
 			}
-			return p.output(*asJSON, storedListJSON{formatStored, storedInfo(ctx, store, list), *names})
+			return p.output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})
 		})
 	},
+}
+
+// storedListJSON is what "pleat stored --json" prints.
+type storedListJSON struct {
+	Format   string       `json:"format"`
+	Sessions []storedJSON `json:"sessions"`
+
+	names bool // for people: the names alone
+}
+
+// storedJSON is a session of the store.
+type storedJSON struct {
+	Tenant  string    `json:"tenant,omitempty"`
+	Session string    `json:"session"`
+	Entries uint64    `json:"entries"`
+	Bytes   int64     `json:"bytes"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Begins  string    `json:"begins,omitempty"` // the first words of the user
 }
 
 // allSessions lists a tenant's sessions, newest first.

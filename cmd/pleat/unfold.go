@@ -75,6 +75,16 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 	},
 }
 
+// unfoldedJSON is what "pleat unfold --json" prints. JSON has no bytes that are not UTF-8;
+// content with such bytes is given in base64.
+type unfoldedJSON struct {
+	Format   string   `json:"format"`
+	Sessions []string `json:"sessions"`
+	recall.Unfolded
+	Content *string `json:"content,omitempty"`
+	Base64  []byte  `json:"base64,omitempty"`
+}
+
 // request turns the flags into what the engine is asked.
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
@@ -253,7 +263,7 @@ func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 }
 
 func (u foundHandle) json(w io.Writer) error {
-	out := unfoldedJSON{Format: formatUnfold, Sessions: u.sessions, Unfolded: u.Unfolded}
+	out := unfoldedJSON{Format: "pleat/unfold/1", Sessions: u.sessions, Unfolded: u.Unfolded}
 	if content := u.Content(); utf8.ValidString(content) {
 		out.Content = &content
 	} else {

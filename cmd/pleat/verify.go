@@ -30,12 +30,32 @@ pleat verify --store backup.db --json`,
 			if err != nil {
 				return err
 			}
-			if err := p.output(*asJSON, verifiedJSON{formatVerify, v}); err != nil {
+			if err := p.output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
 				return err
 			}
 			return v.verdict()
 		})
 	},
+}
+
+// verifiedJSON is what "pleat verify --json" prints.
+type verifiedJSON struct {
+	Format string `json:"format"`
+	*verifiedCounts
+}
+
+type verifiedCounts struct {
+	Sessions int          `json:"sessions"`
+	Entries  uint64       `json:"entries"`
+	Bytes    int64        `json:"bytes"`
+	Folds    int          `json:"folds"`
+	Damage   []damageJSON `json:"damage"`
+}
+
+type damageJSON struct {
+	Session string `json:"session,omitempty"`
+	Entry   uint64 `json:"entry,omitempty"`
+	What    string `json:"what"`
 }
 
 func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verifiedCounts, error) {
