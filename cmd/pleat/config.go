@@ -13,6 +13,7 @@ func configCommand() command {
 	return command{
 		name:    "config",
 		args:    "[COMMAND]",
+		takes:   arguments{0, 1, "one command"},
 		summary: "show the settings in force and where each came from",
 		help: `Shows what the flags of COMMAND are when none is given, and who says so: the environment
 (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the nearest one above it,
@@ -30,9 +31,6 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 		flags: func(fs *flag.FlagSet) runFunc {
 			asJSON := fs.Bool("json", false, "print one JSON object")
 			return func(_ context.Context, p *program, args []string) error {
-				if len(args) > 1 {
-					return usageError{"config takes one command"}
-				}
 				list := commands()
 				if len(args) == 1 {
 					c, ok := find(args[0])

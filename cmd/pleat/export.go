@@ -12,6 +12,7 @@ import (
 var exportCommand = command{
 	name:    "export",
 	args:    "SESSION",
+	takes:   arguments{1, 1, "one session"},
 	summary: "write a session with all its bytes to one file",
 	help: `Writes a session of the store to a file or to standard output: every message as it came,
 every fold, note, pin and usage record. "pleat import" brings it into another store, where
@@ -27,7 +28,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 		f := declareStore(fs)
 		out := fs.String("o", "", "write to `FILE` instead of standard output")
 		force := fs.Bool("force", false, "replace FILE if it is there")
-		return f.onStore(1, "export takes one session", func(ctx context.Context, p *program, store anyStore, args []string) error {
+		return f.onStore(func(ctx context.Context, p *program, store anyStore, args []string) error {
 			info, err := storedSession(ctx, store, f, args[0])
 			if err != nil {
 				return err

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// runFunc carries out a command whose flags have been read; args are what is left.
+// runFunc runs a command whose flags have been read. args are the other arguments.
 type runFunc func(ctx context.Context, p *program, args []string) error
 
-// flagSet declares the command's flags on a new set and returns what carries it out.
+// flagSet declares the command's flags on a new set and returns the function that runs it.
 func (c command) flagSet() (*flag.FlagSet, runFunc) {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are told by program.run
+	fs.SetOutput(io.Discard) // program.run prints errors
 	if c.flags == nil {
 		return fs, c.run
 	}
@@ -24,15 +24,14 @@ func (c command) flagSet() (*flag.FlagSet, runFunc) {
 
 // invoke reads the flags and runs the command.
 func (c command) invoke(ctx context.Context, p *program, args []string) error {
-	if c.flags == nil {
-		return c.run(ctx, p, args)
-	}
 	fs, run := c.flagSet()
-	rest, err := parseFlags(fs, args)
-	if err != nil {
-		return usageError{c.name + ": " + err.Error()}
+	if c.flags != nil {
+		var err error
+		if args, err = parseFlags(fs, args); err != nil {
+			return usageError{c.name + ": " + err.Error()}
+		}
 	}
-	if c.name != "config" { // which must be able to show what is wrong
+	if c.flags != nil && c.name != "config" { // config must be able to show wrong settings
 		settings, err := p.settle(c, fs)
 		if err != nil {
 			return err
@@ -43,11 +42,14 @@ func (c command) invoke(ctx context.Context, p *program, args []string) error {
 			}
 		}
 	}
-	return run(ctx, p, rest)
+	if n := len(args); c.takes.words != "" && (n < c.takes.least || n > c.takes.most) {
+		return usageError{c.name + " takes " + c.takes.words}
+	}
+	return run(ctx, p, args)
 }
 
-// parseFlags reads flags wherever they stand: before, between and after the arguments,
-// which it returns. After "--" everything is an argument.
+// parseFlags reads flags before, between and after the arguments, and returns the
+// arguments. After "--" everything is an argument.
 func parseFlags(fs *flag.FlagSet, args []string) ([]string, error) {
 	var rest []string
 	for {
@@ -65,7 +67,7 @@ func parseFlags(fs *flag.FlagSet, args []string) ([]string, error) {
 	}
 }
 
-// flagError says in our words, with two dashes, what package flag says with one.
+// flagError rewrites an error of package flag, which writes flags with one dash.
 func flagError(msg string) string {
 	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
 		return "unknown flag " + dashed(name)
@@ -76,8 +78,8 @@ func flagError(msg string) string {
 	return strings.Replace(msg, " for flag -", " for flag --", 1)
 }
 
-// eachFlag calls f for every flag in order of name: its name, what its value is called
-// ("" for a switch), what it does, its default ("" where there is none to mention).
+// eachFlag calls f for every flag, sorted by name. value is the placeholder of its value,
+// "" for a switch; def is its default, "" where there is none worth mentioning.
 func (c command) eachFlag(f func(name, value, usage, def string)) {
 	fs, _ := c.flagSet()
 	fs.VisitAll(func(fl *flag.Flag) {
@@ -90,7 +92,7 @@ func (c command) eachFlag(f func(name, value, usage, def string)) {
 	})
 }
 
-// flagColumn is how wide the flags are in help, before what they do.
+// flagColumn is the width of the column of flags in help.
 const flagColumn = 18
 
 // flagHelp is the part of a command's help that lists its flags.

@@ -15,6 +15,7 @@ import (
 var forgetCommand = command{
 	name:    "forget",
 	args:    "SESSION",
+	takes:   arguments{1, 1, "one session"},
 	summary: "delete a session from the store for good",
 	help: `Deletes a session: its messages, folds, notes, pins and what search knows of it. Content
 that other sessions have too stays with them. The freed bytes of a file are overwritten with
@@ -28,7 +29,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		yes := fs.Bool("yes", false, "do not ask")
-		return f.onStore(1, "forget takes one session", func(ctx context.Context, p *program, st anyStore, args []string) error {
+		return f.onStore(func(ctx context.Context, p *program, st anyStore, args []string) error {
 			key := f.key(args[0])
 			info, err := storedSession(ctx, st, f, key.Session)
 			if errors.Is(err, store.ErrCorrupt) {

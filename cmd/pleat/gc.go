@@ -17,6 +17,7 @@ import (
 
 var gcCommand = command{
 	name:    "gc",
+	takes:   arguments{words: "no arguments, only flags that choose sessions"},
 	args:    "[--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
 	summary: "delete old sessions from the store: only those you name",
 	help: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
@@ -37,10 +38,7 @@ pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`
 		fs.BoolVar(&g.yes, "yes", false, "delete them")
 		fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
 		fs.BoolVar(&g.json, "json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) > 0 {
-				return usageError{"gc takes no arguments, only flags that name what to delete"}
-			}
+		return func(ctx context.Context, p *program, _ []string) error {
 			chosen, err := g.choice(time.Now())
 			if err != nil {
 				return usageError{"gc: " + err.Error()}

@@ -16,6 +16,7 @@ import (
 var importCommand = command{
 	name:    "import",
 	args:    "FILE",
+	takes:   arguments{1, 1, "one file, or - for standard input"},
 	summary: "bring an exported session into the store",
 	help: `Reads a file that "pleat export" made, or standard input (-), and puts its session into
 the store. The whole file is checked before anything is written; a damaged one is refused
@@ -33,9 +34,6 @@ pleat import session.jsonl --as from-laptop`,
 		as := fs.String("as", "", "store it under this `NAME`")
 		asJSON := fs.Bool("json", false, "print JSON")
 		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) != 1 {
-				return usageError{"import takes one file, or - for standard input"}
-			}
 			file, name, err := p.openExport(args[0])
 			if err != nil {
 				return err

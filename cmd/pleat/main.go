@@ -1,4 +1,10 @@
 // Pleat keeps LLM agents inside their context window. Run "pleat help" for its commands.
+//
+// A command is one file and one line. To add one, copy a short file such as policies.go,
+// rename its command variable, and add that variable to the list in [commands]. Help,
+// completion, the manual page, environment variables and pleat.toml follow from the flags
+// that the command declares. Commands that read a session file or the store find what
+// they share in pipeline.go.
 package main
 
 import (
@@ -21,28 +27,35 @@ func main() {
 	os.Exit(code)
 }
 
-// program is the outside world as the commands see it.
+// program is what commands see of the outside world. Tests give them another.
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
 
-// command is one subcommand. Each lives in a file of its own.
+// command is one subcommand.
 type command struct {
-	name    string
-	args    string // for the usage line
-	summary string
-	help    string
+	name     string
+	args     string    // for the usage line
+	takes    arguments // how many of them; zero: the command checks them itself
+	summary  string
+	help     string
+	examples string // command lines, each below a "# comment"; help shows them last
 
-	// examples are command lines, each below a "# comment"; shown last in the help.
-	examples string
-	// flags declares the command's flags and returns what runs it once they are read.
-	// Help, completion and the man page are made from the same declarations. A command
-	// without flags has run instead.
+	// flags declares the command's flags and returns the function that runs it after they
+	// have been read. A command without flags has run instead.
 	flags func(fs *flag.FlagSet) runFunc
 	run   runFunc
 }
+
+// arguments says how many arguments a command takes, in numbers and in words.
+type arguments struct {
+	least, most int
+	words       string
+}
+
+var noArguments = arguments{words: "no arguments"}
 
 // commands lists the subcommands in the order that help shows them.
 func commands() []command {
@@ -56,13 +69,13 @@ func commands() []command {
 	}
 }
 
-// usageError is a mistake on the command line: exit code 2 and a pointer to help.
+// usageError is a mistake on the command line. The exit code is 2, and a line points to help.
 type usageError struct{ msg string }
 
 func (e usageError) Error() string { return e.msg }
 
-// run executes one command line and returns the exit code: 0 done, 1 could not do it,
-// 2 did not understand it.
+// run executes one command line and returns the exit code: 0 if it was done, 1 if that
+// failed, 2 if the command line was not understood.
 func (p *program) run(ctx context.Context, args []string) int {
 	err := p.dispatch(ctx, args)
 	if err == nil {

@@ -10,16 +10,14 @@ import (
 func manCommand() command {
 	return command{
 		name:    "man",
+		takes:   noArguments,
 		summary: "print the manual page",
 		help:    "Prints the manual page in roff, made from the same table as the help.",
 		examples: `# read it
 pleat man | man -l -
 # install it
 pleat man > /usr/local/share/man/man1/pleat.1`,
-		run: func(_ context.Context, p *program, args []string) error {
-			if len(args) > 0 {
-				return usageError{"man takes no arguments"}
-			}
+		run: func(_ context.Context, p *program, _ []string) error {
 			_, err := fmt.Fprint(p.stdout, manPage(commands()))
 			return err
 		},

@@ -71,13 +71,9 @@ func (c *fileCommand) run(ctx context.Context, p *program, args []string, find f
 	return p.output(c.json, r)
 }
 
-// onStore makes what runs a command on a store that must be there. The command takes count
-// arguments; usage says so to whoever gives another number.
-func (f *storeFlags) onStore(count int, usage string, do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
+// onStore makes the function that runs a command on a store, which must exist.
+func (f *storeFlags) onStore(do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
 	return func(ctx context.Context, p *program, args []string) error {
-		if len(args) != count {
-			return usageError{usage}
-		}
 		store, err := p.readStore(ctx, f)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 var policiesCommand = command{
 	name:    "policies",
 	args:    "[NAME]",
+	takes:   arguments{0, 1, "one name"},
 	summary: "list the policies, or show one as JSON",
 	help: `Lists the policies that come with pleat. With NAME it prints that policy as JSON: change what
 you need, save it, and give the file to --policy.`,
@@ -23,17 +24,14 @@ pleat plan session.jsonl --policy ./mine.json`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		asJSON := fs.Bool("json", false, "print one JSON object")
 		return func(_ context.Context, p *program, args []string) error {
-			switch len(args) {
-			case 0:
+			if len(args) == 0 {
 				return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
-			case 1:
-				pol, err := policy.ByName(args[0])
-				if err != nil {
-					return usageError{err.Error()}
-				}
-				return writeJSON(p.stdout, pol)
 			}
-			return usageError{"policies takes one name"}
+			pol, err := policy.ByName(args[0])
+			if err != nil {
+				return usageError{err.Error()}
+			}
+			return writeJSON(p.stdout, pol)
 		}
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 var pricesCommand = command{
 	name:    "prices",
 	args:    "[MODEL]",
+	takes:   arguments{0, 1, "one model"},
 	summary: "show the table of models: windows and prices, with its date",
 	help: `Prints the table of models that came with this version: window, prices in USD for a million
 tokens, and the day the table describes. With MODEL, a name as requests have it, only the row
@@ -25,22 +27,14 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		asJSON := fs.Bool("json", false, "print one JSON object")
 		return func(_ context.Context, p *program, args []string) error {
 			table := model.DefaultModels()
-			var list []model.Model
-			switch len(args) {
-			case 0:
-				for m := range table.All() {
-					list = append(list, m)
-				}
-			case 1:
-				m, ok := table.Lookup(args[0])
-				if !ok {
-					return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
-				}
-				list = append(list, m)
-			default:
-				return usageError{"prices takes one model"}
+			if len(args) == 0 {
+				return p.output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
 			}
-			return p.output(*asJSON, pricesOf(table.AsOf(), list))
+			m, ok := table.Lookup(args[0])
+			if !ok {
+				return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
+			}
+			return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
 		}
 	},
 }

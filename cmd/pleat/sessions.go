@@ -24,6 +24,7 @@ import (
 var sessionsCommand = command{
 	name:    "sessions",
 	args:    "[FLAGS]",
+	takes:   noArguments,
 	summary: "list the sessions that agents have left on this machine",
 	help: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
 your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
@@ -44,15 +45,11 @@ pleat sessions --limit 0 --count`,
 		fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
 		fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 		asJSON := fl.Bool("json", false, "print one JSON object")
-		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) > 0 {
-				return usageError{"sessions takes no arguments"}
+		return func(ctx context.Context, p *program, _ []string) error {
+			if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
+				return errors.New("no home folder: name one with --home")
 			}
-			home, err := p.home(o.home)
-			if err != nil {
-				return err
-			}
-			j, err := p.findSessions(ctx, home, o)
+			j, err := p.findSessions(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -95,14 +92,6 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-func (p *program) home(flag string) (string, error) {
-	home := cmp.Or(flag, p.getenv("HOME"), p.getenv("USERPROFILE"))
-	if home == "" {
-		return "", errors.New("no home folder: name one with --home")
-	}
-	return home, nil
-}
-
 // agentFolders say where agents keep their sessions, below the home folder.
 //
 // A rough guess at how many bytes of a file make a token of its messages serves for a first
@@ -120,8 +109,8 @@ var agentFolders = []struct {
 	{sessionlog.Pi, 6, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
 }
 
-func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags) (*sessionsJSON, error) {
-	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: home, paths: o.paths}
+func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJSON, error) {
+	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
 	known := false
 	tell := p.progress()
 	defer tell.done()
@@ -130,7 +119,7 @@ func (p *program) findSessions(ctx context.Context, home string, o sessionsFlags
 			continue
 		}
 		known = true
-		list := filesOf(home, a.patterns)
+		list := filesOf(o.home, a.patterns)
 		agent := agentJSON{Agent: string(a.agent), Found: len(list)}
 		if o.limit > 0 {
 			list = list[:min(len(list), o.limit)]

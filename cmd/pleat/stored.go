@@ -48,6 +48,7 @@ func beginning(ctx context.Context, st store.Store, key store.SessionKey) string
 
 var storedCommand = command{
 	name:    "stored",
+	takes:   noArguments,
 	summary: "list the sessions in the store",
 	help: `Lists the sessions that pleat keeps in its store, the one used last first: name, number of
 entries, size of what was said, when the newest entry was written, and how it begins.
@@ -61,7 +62,7 @@ pleat stored --names`,
 		f := declareStore(fs)
 		names := fs.Bool("names", false, "print the names alone, one a line")
 		asJSON := fs.Bool("json", false, "print JSON")
-		return f.onStore(0, "stored takes no arguments", func(ctx context.Context, p *program, store anyStore, _ []string) error {
+		return f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
 			list, err := shownSessions(ctx, store, f.tenant)
 			if err != nil {
 				return err

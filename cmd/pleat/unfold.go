@@ -27,6 +27,7 @@ type unfoldFlags struct {
 var unfoldCommand = command{
 	name:    "unfold",
 	args:    "HANDLE",
+	takes:   arguments{1, 1, "one handle"},
 	summary: "give back something folded, byte for byte",
 	help: `Prints what a handle stands for, exactly as it was: the handle of a stub, or of a ledger
 line or search hit. The content is checked against the hash it was folded under.
@@ -54,9 +55,6 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 		fs.BoolVar(&f.numbered, "numbered", false, "with what it is, and line numbers")
 		fs.BoolVar(&f.json, "json", false, "print JSON")
 		return func(ctx context.Context, p *program, args []string) error {
-			if len(args) != 1 {
-				return usageError{"unfold takes one handle"}
-			}
 			req, err := f.request(args[0])
 			if err != nil {
 				return usageError{"unfold: " + err.Error()}

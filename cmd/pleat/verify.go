@@ -13,6 +13,7 @@ import (
 
 var verifyCommand = command{
 	name:    "verify",
+	takes:   noArguments,
 	summary: "check every stored byte and every fold",
 	help: `Reads the whole store: every entry and every stored body is hashed again, then each session
 is opened and each fold that was ever made in it is unfolded and compared with the hash it
@@ -25,7 +26,7 @@ pleat verify --store backup.db --json`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		asJSON := fs.Bool("json", false, "print JSON")
-		return f.onStore(0, "verify takes no arguments", func(ctx context.Context, p *program, store anyStore, _ []string) error {
+		return f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
 			v, err := verify(ctx, p, store, f.tenant)
 			if err != nil {
 				return err

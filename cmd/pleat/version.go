@@ -9,12 +9,10 @@ import (
 
 var versionCommand = command{
 	name:    "version",
+	takes:   noArguments,
 	summary: "print the version",
-	help:    "Prints the version of pleat, the commit it was built from where that is known, and the\nversion of Go.",
-	run: func(_ context.Context, p *program, args []string) error {
-		if len(args) > 0 {
-			return usageError{"version takes no arguments"}
-		}
+	help:    "Prints the version of pleat, the commit it was built from if that is known, and the\nversion of Go.",
+	run: func(_ context.Context, p *program, _ []string) error {
 		version, built := "development", ""
 		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 			version = info.Main.Version
