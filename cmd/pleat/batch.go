@@ -10,14 +10,14 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// batchStore stores a session that was read from a file in few large writes, while counting
-// and folding go on. An append after settle waits for those writes, so that an
-// epoch is never stored before the messages it speaks of.
+// batchStore stores a session read from a file in a few large writes, while counting and
+// folding go on. An append after settle waits for those writes, so that an epoch is never
+// stored before the messages it is about.
 type batchStore struct {
 	store.Store
 	key     store.SessionKey
-	last    uint64 // with what is being written
-	bytes   int    // of the write under way
+	last    uint64 // the newest entry, whether it is written yet or not
+	bytes   int    // of the current write
 	settled bool
 
 	writes chan []store.Entry // to the writer; nil: there is none
@@ -26,7 +26,7 @@ type batchStore struct {
 	err    error // of the first write that failed
 }
 
-// batchBytes is how much is written at once: few writes, and little enough to hold.
+// batchBytes is the size of a write: large, so that there are few, but fit for memory.
 const batchBytes = 4 << 20
 
 // seqStore is a store that writes entries as they come.
@@ -34,7 +34,7 @@ type seqStore interface {
 	AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (uint64, error)
 }
 
-// Append implements pleat.Store.
+// Append implements [store.Store].
 func (b *batchStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	if b.settled {
 		if err := b.wait(); err != nil {
@@ -62,7 +62,7 @@ func (b *batchStore) Append(ctx context.Context, key store.SessionKey, last uint
 	return b.last, nil
 }
 
-// Body implements pleat.Store: what is asked for may still have to be written.
+// Body implements [store.Store]. The body may still have to be written.
 func (b *batchStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	if err := b.wait(); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (b *batchStore) Body(ctx context.Context, key store.SessionKey, hash transc
 	return b.Store.Body(ctx, key, hash)
 }
 
-// start begins a write, which follows the one before. Whoever appends waits while the
-// writer is some appends behind.
+// start begins a write after the previous one. Append blocks while the writer is several
+// appends behind.
 func (b *batchStore) start(ctx context.Context, last uint64) {
 	const behind = 8
 	writes, before, done := make(chan []store.Entry, behind), b.before, make(chan struct{})
@@ -87,12 +87,12 @@ func (b *batchStore) start(ctx context.Context, last uint64) {
 			b.err = err
 			b.mu.Unlock()
 		}
-		for range writes { // nobody is left waiting
+		for range writes { // so that Append does not block after an error
 		}
 	}()
 }
 
-// write is one write.
+// write stores what comes until the channel is closed.
 func (b *batchStore) write(ctx context.Context, last uint64, writes <-chan []store.Entry) error {
 	entries := func(yield func(store.Entry, error) bool) {
 		for list := range writes {
@@ -121,7 +121,7 @@ func (b *batchStore) failed() error {
 	return b.err
 }
 
-// flush ends the write under way, without waiting for it.
+// flush ends the current write without waiting for it.
 func (b *batchStore) flush() {
 	if b.writes != nil {
 		close(b.writes)
@@ -129,14 +129,14 @@ func (b *batchStore) flush() {
 	}
 }
 
-// settle ends the write of the messages. From then on every append is written at once: it
-// is what folding decides.
+// settle ends the writing of messages. What is appended later was decided by folding, and is
+// written at once.
 func (b *batchStore) settle() {
 	b.settled = true
 	b.flush()
 }
 
-// wait returns when everything that was appended is stored.
+// wait returns when everything appended so far is stored.
 func (b *batchStore) wait() error {
 	b.flush()
 	if b.before != nil {

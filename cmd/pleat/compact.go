@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -21,22 +19,22 @@ var compactCommand = command{
 	args:    "FILE [FLAGS]",
 	summary: "fold a session to a budget, keeping every original in the store",
 	help: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
-tokens, and prints it. Every byte of the session is in the store first: what was folded comes
-back with "pleat unfold HANDLE", exactly. A session that fits already is not folded. No model
-is asked; the same file, policy and budget give the same bytes.
+tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
+anything that was folded, exactly. A session that fits already is not folded. No model is
+asked; the same file, policy and budget give the same bytes.
 
 Formats:
   text              the view as plain text
-  markdown          the same, to be read by people
-  prompt            a text to paste into a new session, to go on where this one ended
+  markdown          the same, for people to read
+  prompt            a text to paste into a new session, to continue this one there
   anthropic         a request body for Anthropic Messages
   openai-chat       a request body for OpenAI Chat Completions
   openai-responses  a request body for OpenAI Responses
 
 The budget is for the messages; in request bodies the system prompt and the tools count too.
-With --json one object holds the view, the folds, the ledger, pins, anchors and the report.
+With --json, one object holds the view, the folds, the ledger, pins, anchors and the report.
 A summary of what was folded goes to standard error.`,
-	examples: `# go on with an old session in a new one
+	examples: `# continue an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # a request of at most 60,000 tokens
 pleat compact session.jsonl --budget 60k --format anthropic -o request.json
@@ -143,11 +141,11 @@ type anchorJSON struct {
 	Shown bool   `json:"shown"` // the view has it still
 }
 
-// viewFormat writes a folded session in a form that --format names.
+// viewFormat is a form that --format names.
 type viewFormat struct {
 	name    string
 	write   func(io.Writer, *program, *folded) error
-	request bool // it is a request body
+	request bool // a request body
 }
 
 var viewFormats = []viewFormat{
@@ -157,26 +155,6 @@ var viewFormats = []viewFormat{
 	{"anthropic", requestBody(anthropic.Encode, anthropic.Decode), true},
 	{"openai-chat", requestBody(openai.EncodeChat, openai.DecodeChat), true},
 	{"openai-responses", requestBody(openai.EncodeResponses, openai.DecodeResponses), true},
-}
-
-// byLever sums folds up by lever, in the order in which the levers are pulled.
-func byLever(folds []*fold.Fold) []leverShare {
-	list := []leverShare{}
-	for _, f := range folds {
-		i := slices.IndexFunc(list, func(s leverShare) bool { return s.Lever == f.Lever })
-		if i < 0 {
-			i = len(list)
-			list = append(list, leverShare{Lever: f.Lever})
-		}
-		list[i].Folds++
-		list[i].Before += f.Before
-		list[i].After += f.After
-	}
-	order := fold.Steps(lever.All()).Names()
-	slices.SortStableFunc(list, func(a, b leverShare) int {
-		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
-	})
-	return list
 }
 
 // tell reports what was folded.
@@ -194,7 +172,7 @@ func (r *folded) tell(w io.Writer) {
 		fmt.Fprintln(w, "warning:", r.warning)
 	}
 	if rep.Snapshot.Tokens > r.budget {
-		fmt.Fprintf(w, "warning: the result is larger than the budget: the policy folds no more than this\n")
+		fmt.Fprintln(w, "warning: the result is larger than the budget: the policy folds no more than this")
 	}
 	if len(rep.Folds) > 0 {
 		fmt.Fprintf(w, "kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())

@@ -61,8 +61,8 @@ func entriesJSON(entries []ledger.Entry) []entryJSON {
 	return list
 }
 
-// viewJSON describes the view message by message, with the handle of everything that
-// stands in for something else.
+// viewJSON describes the view message by message. Stubs and pages have the handle of what
+// they stand for.
 func (r *folded) viewJSON() ([]viewJSON, error) {
 	blocks := make(map[transcript.BlockRef]string)
 	pages := make(map[string]string)
@@ -125,9 +125,14 @@ func describeBlock(blk transcript.Block) blockJSON {
 // maxAnchors bounds the list of anchors; the most frequent come first.
 const maxAnchors = 1_000
 
-// anchors lists the exact names in what was folded, and whether the view has them still.
+// anchors lists the exact names in what was folded, and whether the view still has them.
 func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
-	counts := make(map[string]int)
+	counts, shown := make(map[string]int), make(map[string]int)
+	count := func(into map[string]int, b blockJSON) {
+		for name := range text.Anchors(b.Text) {
+			into[name]++
+		}
+	}
 	for _, f := range r.report.Folds {
 		for i := f.Start; i < f.End; i++ {
 			m, err := r.session.Message(context.Background(), i)
@@ -136,24 +141,19 @@ func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 			}
 			for j, blk := range m.Blocks().All() {
 				if f.Block < 0 || f.Block == j {
-					for name := range text.Anchors(describeBlock(blk).Text) {
-						counts[name]++
-					}
+					count(counts, describeBlock(blk))
 				}
 			}
 		}
 	}
-	shown := make(map[string]bool)
 	for _, m := range view {
 		for _, b := range m.Blocks {
-			for name := range text.Anchors(b.Text) {
-				shown[name] = true
-			}
+			count(shown, b)
 		}
 	}
 	list := make([]anchorJSON, 0, len(counts))
 	for name, n := range counts {
-		list = append(list, anchorJSON{name, n, shown[name]})
+		list = append(list, anchorJSON{name, n, shown[name] > 0})
 	}
 	slices.SortFunc(list, func(a, b anchorJSON) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
@@ -161,7 +161,7 @@ func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	return list[:min(len(list), maxAnchors)], nil
 }
 
-// number is where a message of the view stands in the session, or who wrote it.
+// number is the number of a message in the session, or says that pleat wrote it.
 func (m viewJSON) number() string {
 	if m.Message > 0 {
 		return fmt.Sprintf("message %d", m.Message)
@@ -238,7 +238,7 @@ func (b blockJSON) writeMarkdown(w io.Writer) {
 	}
 }
 
-// fenced puts a text into a fence that is longer than any in the text.
+// fenced puts a text into a Markdown fence that is longer than any in the text.
 func fenced(text, lang string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -262,8 +262,8 @@ Go on from where it ended. If the last request was fulfilled, say so in a senten
 next one.
 `
 
-// writeViewPrompt writes a text that a new session can go on from: what it is, the page,
-// the newest turns word for word, and what is asked of the reader.
+// writeViewPrompt writes a text that a new session can start from: what it is, the page,
+// the newest turns word for word, and what the reader should do.
 func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 	fmt.Fprintf(w, promptHead, r.session.Key().Session)
 	if dir := r.file.info.Dir; dir != "" {
@@ -275,15 +275,15 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 		return err
 	}
 	for _, m := range view {
-		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == transcript.KindThinking.String() }) // bound to the session it came from
+		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == transcript.KindThinking.String() }) // only valid in its own session
 		m.writeText(w)
 	}
 	fmt.Fprint(w, promptTail)
 	return nil
 }
 
-// requestBody writes a request body, and warns of what its provider would refuse: a session
-// that was interrupted may not be one that can be sent.
+// requestBody writes a request body, and warns about what its provider would refuse. An
+// interrupted session may not be fit to send.
 func requestBody[R interface {
 	Check(model.Model) []transcript.Violation
 }](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {

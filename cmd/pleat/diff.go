@@ -19,15 +19,15 @@ var diffCommand = command{
 	name:    "diff",
 	args:    "FILE [FLAGS]",
 	summary: "replay a session in a small window: before, after, what each epoch removed",
-	help: `Plays the session in FILE ("-" is standard input) again, message by message, as if its model
-had a window of --budget tokens, and folds whenever an agent would have had to. Shows each
-epoch (when it opened, why, and what it removed) and at the end what the model would be shown
-beside what was said.
+	help: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
+window of --budget tokens, and folds whenever an agent would have had to. Shows each epoch
+(when it opened, why, and what it removed), and at the end compares what the model would be
+shown with what was said.
 
 Nothing is written anywhere.`,
 	examples: `# how often would a window of 100,000 tokens have forced a fold?
 pleat diff session.jsonl --budget 100k
-# and every single fold
+# with every single fold
 pleat diff session.jsonl --budget 100k --folds`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		on := declareFile(fs)
@@ -82,7 +82,7 @@ type epochJSON struct {
 	folds []*fold.Fold
 }
 
-// replay plays a session through the engine as its agent would have.
+// replay sends a session through the engine as its agent would have.
 func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
 	j := &diffJSON{Format: "pleat/diff/1", Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
 	var before fold.Snapshot
@@ -109,7 +109,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 		}
 		at++
 		answer := rec.Message.Role() == transcript.RoleAssistant
-		if answer && !answering && at > 1 { // the answer had a request
+		if answer && !answering && at > 1 { // a request went before the answer
 			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 				return nil, fmt.Errorf("replay %s: before message %d: %w", f.name, at, err)
 			}
@@ -136,7 +136,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 	return j, nil
 }
 
-// wholeParts is what the session is made of before anything is folded.
+// wholeParts counts the parts of the session with nothing folded.
 func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (fold.Parts, error) {
 	opts.Policy, opts.Budget, opts.Observe = policy.None(), fit(1<<40), nil
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
@@ -160,7 +160,7 @@ func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	return j
 }
 
-// partNames are the parts of a view in the order in which people want to see them.
+// partNames are the parts of a view in the order in which they are shown.
 func partNames(p fold.Parts) []namedShare {
 	return []namedShare{
 		{Name: "system prompt", Tokens: p.System},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -25,13 +27,13 @@ type foldFlags struct {
 	focus  string
 	pins   texts
 
-	// The budget is for the messages. System prompt and tools count only where the result
-	// has them: in a request.
+	// request says that the result is a request body, so that the system prompt and the
+	// tools count too.
 	request bool
 	page    bool // write a page even if everything fits
 }
 
-// texts is a flag that can be given several times.
+// texts is a flag that may be given more than once.
 type texts []string
 
 func (t *texts) String() string     { return "" }
@@ -43,12 +45,12 @@ func (f *foldFlags) declare(fs *flag.FlagSet) {
 	f.budget = 60_000
 	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
-	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then written in any case")
-	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; can be given several times")
+	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then always written")
+	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; may be given more than once")
 }
 
-// loadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME
-// --json" prints it.
+// loadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME"
+// prints it.
 func loadPolicy(name string) (fold.Policy, error) {
 	if !strings.ContainsAny(name, `./\`) {
 		p, err := policy.ByName(name)
@@ -68,8 +70,8 @@ func loadPolicy(name string) (fold.Policy, error) {
 	return p, nil
 }
 
-// fit is the budget of a session that has to fit so many tokens and may use all of them:
-// no answer is waited for, and the folds are made once.
+// fit is the budget of a session that may use all of so many tokens: it expects no answer,
+// and is folded only once.
 func fit(tokens int) fold.Budget {
 	all := fold.Share(1)
 	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
@@ -83,16 +85,15 @@ type folded struct {
 	budget  int
 	view    transcript.View
 	warning string       // of the plan
-	report  pleat.Report // its folds say what they stand for in the session, not in an earlier view
+	report  pleat.Report // its folds count the session's own tokens, not those of an earlier view
 	wait    func() error // until the messages are stored
 }
 
-// tokens says what the session had, what is left, and what was allowed.
 func (r *folded) tokens() budgetJSON {
 	return budgetJSON{r.report.Whole, r.report.Snapshot.Tokens, r.budget}
 }
 
-// fold takes the session into a store and folds it to the budget.
+// fold puts the session into a store and folds it to the budget.
 func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Store, flags foldFlags) (*folded, error) {
 	pol, err := loadPolicy(flags.policy)
 	if err != nil {
@@ -114,7 +115,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 			r.warning = e.Plan.Warning
 		}
 	}
-	defer func() { _ = r.wait() }() // the writer is not left behind; its error is returned below
+	defer func() { _ = r.wait() }() // so that no writer is left running; its error is returned below
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
@@ -136,25 +137,38 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		return nil, err
 	}
 	r.report = r.session.Report()
-	for i, fold := range r.report.Folds {
-		r.report.Folds[i] = r.original(fold)
+	for i, f := range r.report.Folds {
+		if f.Block < 0 { // a stretch: other levers had folded some of it when it was planned
+			whole := *f
+			whole.Before = r.session.Tokens(f.Start, f.End)
+			r.report.Folds[i] = &whole
+		}
 	}
 	return r, nil
 }
 
-// original counts a stretch anew: as the engine planned it, some of it was folded already
-// by levers before.
-func (r *folded) original(f *fold.Fold) *fold.Fold {
-	if f.Block >= 0 {
-		return f
+// byLever sums up folds by lever, in the order in which the levers are pulled.
+func byLever(folds []*fold.Fold) []leverShare {
+	list := []leverShare{}
+	for _, f := range folds {
+		i := slices.IndexFunc(list, func(s leverShare) bool { return s.Lever == f.Lever })
+		if i < 0 {
+			i = len(list)
+			list = append(list, leverShare{Lever: f.Lever})
+		}
+		list[i].Folds++
+		list[i].Before += f.Before
+		list[i].After += f.After
 	}
-	whole := *f
-	whole.Before = r.session.Tokens(f.Start, f.End)
-	return &whole
+	order := fold.Steps(lever.All()).Names()
+	slices.SortStableFunc(list, func(a, b leverShare) int {
+		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
+	})
+	return list
 }
 
-// counterFor counts as the engine would by itself; it is made here so that a session that
-// is opened twice counts everything once.
+// counterFor is the tokenizer that the engine would make by itself. Sessions that share it
+// count each message once.
 func counterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
 	var o tokens.Options
 	if n := policy.CharsPerToken; n > 0 {
@@ -163,9 +177,8 @@ func counterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
 	return tokens.NewTokenizer(m, &o)
 }
 
-// open opens the file's session in the store and brings it to where folding begins: all
-// messages there, no epoch in force. A run before this one may have folded it already, to
-// another budget.
+// open opens the file's session in the store and prepares it for folding: all messages are
+// there, and no epoch is in force. An earlier run may have folded it to another budget.
 func (r *folded) open(ctx context.Context, tell *progress, store store.Store, opts pleat.Options) error {
 	f, key := r.file, r.file.key()
 	batch := &batchStore{Store: store, key: key}
@@ -176,7 +189,7 @@ func (r *folded) open(ctx context.Context, tell *progress, store store.Store, op
 	}
 	have := r.session.Len()
 	if have > f.count {
-		return fmt.Errorf("session %s has %d messages, but %s has %d: it was stored with other flags (name another store with --store)", key, have, f.name, f.count)
+		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags (name another store with --store)", key, have, f.name, f.count)
 	}
 	if have < f.count {
 		if err := f.appendTo(ctx, r.session, have, tell); err != nil {
@@ -193,17 +206,16 @@ func (r *folded) open(ctx context.Context, tell *progress, store store.Store, op
 	return r.unfoldAll(ctx)
 }
 
-// unfoldAll undoes the epochs of earlier runs. Meanwhile the budget is wide enough for
-// everything.
+// unfoldAll undoes the epochs and pins of earlier runs. Meanwhile everything fits the budget.
 func (r *folded) unfoldAll(ctx context.Context) error {
 	r.session.SetBudget(fit(1 << 40))
 	defer r.session.SetBudget(fit(r.budget))
-	for {
-		if err := r.session.Undo(ctx); errors.Is(err, store.ErrNotFound) {
-			break
-		} else if err != nil {
-			return err
-		}
+	var err error
+	for err == nil {
+		err = r.session.Undo(ctx)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
 	for _, text := range r.session.Pins() {
 		if err := r.session.Unpin(ctx, text); err != nil {
@@ -221,7 +233,7 @@ type budgetJSON struct {
 
 type foldJSON struct {
 	Handle   string          `json:"handle"`
-	Lever    string      `json:"lever"`
+	Lever    string          `json:"lever"`
 	Reason   string          `json:"reason"`
 	Messages [2]int          `json:"messages"`        // first and last, from 1
 	Block    *int            `json:"block,omitempty"` // only this block of the message, from 0
@@ -235,7 +247,7 @@ type foldJSON struct {
 // leverShare is what one lever did.
 type leverShare struct {
 	Lever  string `json:"lever"`
-	Folds  int        `json:"folds"`
-	Before int        `json:"tokens_before"`
-	After  int        `json:"tokens_after"`
+	Folds  int    `json:"folds"`
+	Before int    `json:"tokens_before"`
+	After  int    `json:"tokens_after"`
 }

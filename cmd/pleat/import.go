@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/pleat-dev/pleat"
@@ -19,15 +21,15 @@ var importCommand = command{
 	takes:   arguments{1, 1, "one file, or - for standard input"},
 	summary: "bring an exported session into the store",
 	help: `Reads a file that "pleat export" made, or standard input (-), and puts its session into
-the store. The whole file is checked before anything is written; a damaged one is refused
-with the place that is damaged. Afterwards every fold of the session is unfolded once.
+the store. The whole file is checked before anything is written; a damaged file is refused
+with the line that is damaged. Afterwards every fold of the session is unfolded once.
 
 Importing again changes nothing, and an import that was interrupted goes on where it
-stopped. Messages that are damaged in the store are repaired from the file. A
-session of the same name with other content is left as it is; --as gives the imported one
-another name.`,
+stopped. Messages that are damaged in the store are repaired from the file. If the store has
+a session of the same name with other content, that one is left as it is; --as imports the
+file under another name.`,
 	examples: `pleat import session.jsonl
-# beside the one that is there
+# beside a session of the same name
 pleat import session.jsonl --as from-laptop`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
@@ -40,20 +42,16 @@ pleat import session.jsonl --as from-laptop`,
 			}
 			defer file.Close()
 			i := importing{program: p, file: file, name: name}
-			header, err := i.check(ctx)
+			header, err := i.read(ctx, "checking", func(store.Entry) error { return nil }) // all of it, before anything is written
 			if err != nil {
 				return err
-			}
-			session := string(header.Session)
-			if *as != "" {
-				session = *as
 			}
 			store, err := p.openStore(ctx, f)
 			if err != nil {
 				return err
 			}
 			defer store.Close()
-			i.store, i.key = store, f.key(session)
+			i.store, i.key = store, f.key(cmp.Or(*as, string(header.Session)))
 			done, err := i.run(ctx)
 			if err != nil {
 				return fmt.Errorf("import session %s: %w", i.key, err)
@@ -74,7 +72,7 @@ type importedJSON struct {
 	Folds   int    `json:"folds"`   // unfolded as a check
 }
 
-// openExport opens an export file. Standard input is kept in a temporary file that has
+// openExport opens an export file. Standard input is copied to a temporary file that has
 // no name, because it is read twice.
 func (p *program) openExport(name string) (file *os.File, shown string, err error) {
 	if name != "-" {
@@ -100,8 +98,6 @@ type importing struct {
 	name  string
 	store store.Store
 	key   store.SessionKey
-
-	mended int
 }
 
 func (d importedJSON) print(p *page) {
@@ -120,7 +116,8 @@ func (d importedJSON) print(p *page) {
 	}
 }
 
-// read goes through the file from the beginning. Messages come with their search text.
+// read reads the file from its beginning and calls each with every entry. Messages come with
+// their search text.
 func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) (exportHeader, error) {
 	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
 		return exportHeader{}, fmt.Errorf("read %s: %w", i.name, err)
@@ -143,6 +140,9 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 		if err != nil {
 			return r.header, err
 		}
+		if e.Kind == "" {
+			return r.header, fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
+		}
 		if e.Text, err = pleat.StoredText(e, codecs); err != nil {
 			return r.header, fmt.Errorf("read %s: line %d: %w", i.name, r.number, err)
 		}
@@ -153,26 +153,39 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 	}
 }
 
-// check reads the whole file before anything is written.
-func (i *importing) check(ctx context.Context) (exportHeader, error) {
-	return i.read(ctx, "checking", func(e store.Entry) error {
-		if e.Kind == "" {
-			return fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
-		}
-		return nil
-	})
-}
-
+// run compares the entries that the store has with those of the file, adds the others,
+// and checks the session's folds.
 func (i *importing) run(ctx context.Context) (importedJSON, error) {
 	done := importedJSON{Format: "pleat/import/1", Session: i.key.Session}
-	last, err := i.compare(ctx)
+	there, err := collect(i.store.Scan(ctx, i.key, 1))
 	if err != nil {
 		return done, err
 	}
-	if done.Entries, done.Added, err = i.add(ctx, last); err != nil {
+	w := entryWriter{store: i.store, key: i.key, last: uint64(len(there))}
+	more := func(err error) error {
+		if err != nil {
+			err = fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
+		}
+		return err
+	}
+	header, err := i.read(ctx, "importing", func(e store.Entry) error {
+		if e.Seq > w.last {
+			return more(w.add(ctx, e))
+		}
+		if !equalEntries(there[e.Seq-1], e) {
+			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
+		}
+		mended, err := i.mend(ctx, e)
+		done.Mended += mended
+		return err
+	})
+	if err == nil {
+		err = more(w.flush(ctx))
+	}
+	if err != nil {
 		return done, err
 	}
-	done.Stored, done.Mended = last+done.Added, i.mended
+	done.Entries, done.Added, done.Stored = header.Entries, w.added, w.last+w.added
 	tell := i.progress()
 	defer tell.done()
 	folds, problems, err := checkSession(ctx, i.store, i.key, tell)
@@ -186,73 +199,37 @@ func (i *importing) run(ctx context.Context) (importedJSON, error) {
 	return done, nil
 }
 
-// compare holds what the store has of the session against the file, and returns the
-// number of the store's newest entry.
-func (i *importing) compare(ctx context.Context) (last uint64, err error) {
-	there := make([]store.Entry, 0)
-	for e, err := range i.store.Scan(ctx, i.key, 1) {
-		if err != nil {
-			return 0, err
-		}
-		there = append(there, e)
-	}
-	if len(there) == 0 {
+// mend replaces the stored body of an entry if it is damaged, and returns how many it
+// replaced. A store replaces a damaged body when a new entry brings it again, so a
+// temporary session does.
+func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
+	if len(e.Body) == 0 {
 		return 0, nil
 	}
-	_, err = i.read(ctx, "comparing", func(e store.Entry) error {
-		if int(e.Seq) > len(there) {
-			return nil
-		}
-		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
-		}
-		return i.mend(ctx, e)
-	})
-	return uint64(len(there)), err
-}
-
-// mend replaces the stored body of an entry if it is damaged. A store takes a body anew
-// with an entry that has it, so a session that lives only for that brings it.
-func (i *importing) mend(ctx context.Context, e store.Entry) error {
-	if len(e.Body) == 0 {
-		return nil
-	}
 	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
-		return err
+		return 0, err
 	}
 	keeper := i.store.(store.Keeper)
 	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	if err := keeper.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by one that was interrupted
-		return err
+	if err := keeper.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by an interrupted import
+		return 0, err
 	}
 	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
-		return fmt.Errorf("repair entry %d: %w", e.Seq, err)
+		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
 	}
-	i.mended++
-	return keeper.Forget(ctx, key)
+	return 1, keeper.Forget(ctx, key)
 }
 
-// add appends the file's entries after number last.
-func (i *importing) add(ctx context.Context, last uint64) (entries, added uint64, err error) {
-	w := entryWriter{store: i.store, key: i.key, last: last}
-	header, err := i.read(ctx, "importing", func(e store.Entry) error {
-		if e.Seq <= last {
-			return nil
+// collect gathers what a sequence yields until its first error.
+func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var list []T
+	for x, err := range seq {
+		if err != nil {
+			return nil, err
 		}
-		return i.more(w.add(ctx, e), &w)
-	})
-	if err == nil {
-		err = i.more(w.flush(ctx), &w)
+		list = append(list, x)
 	}
-	return header.Entries, w.added, err
-}
-
-// more says how to go on after an error.
-func (i *importing) more(err error, w *entryWriter) error {
-	if err != nil {
-		return fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
-	}
-	return nil
+	return list, nil
 }
 
 // entryWriter appends entries to a session in batches, because each Append waits for the
@@ -260,19 +237,15 @@ func (i *importing) more(err error, w *entryWriter) error {
 type entryWriter struct {
 	store store.Store
 	key   store.SessionKey
-	last  uint64 // entry that was there before
+	last  uint64 // the newest entry that was there before
 	added uint64
-	bytes int64 // of the bodies of those that were added
+	bytes int64 // of the added bodies
 
 	batch []store.Entry
 	size  int
 }
 
-// How much is written at once.
-const (
-	importEntries = 256
-	importBytes   = 4 << 20
-)
+const importEntries, importBytes = 256, 4 << 20 // of a batch
 
 func (w *entryWriter) add(ctx context.Context, e store.Entry) error {
 	w.batch = append(w.batch, e)

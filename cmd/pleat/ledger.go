@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/ledger"
@@ -14,9 +15,9 @@ var ledgerCommand = command{
 	name:    "ledger",
 	args:    "FILE [FLAGS]",
 	summary: "list every tool call of a session: what it touched, how it ended",
-	help: `Lists the tool calls of the session in FILE ("-" is standard input), as code derives them from
-the calls and their results. Flags choose among them; several choose what all of them choose.
-With --files it lists the files that the session changed instead, and what became of them.
+	help: `Lists the tool calls of the session in FILE ("-" is standard input), derived by code from the
+calls and their results. Flags select calls; a call must match all of them. With --files it
+lists the files that the session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. Kinds are read, create, edit,
 delete, run, net and other. Outcomes are ok, error and unanswered.`,
@@ -85,7 +86,7 @@ func (f *sessionFile) ledger() (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// ledgerFlags choose calls.
+// ledgerFlags select calls.
 type ledgerFlags struct {
 	ledger.Filter
 	kind            string
@@ -125,15 +126,10 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 	return l, nil
 }
 
-// keepPaths keeps the files of which the filter's path may be one.
+// keepPaths keeps the files that may match the filter's path.
 func keepPaths(list []ledger.PathState, f ledger.Filter) []ledger.PathState {
-	kept := []ledger.PathState{}
-	for _, s := range list {
-		if f.Path == "" || strings.Contains(s.Path, strings.Trim(f.Path, "*/")) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	part := strings.Trim(f.Path, "*/")
+	return append([]ledger.PathState{}, slices.DeleteFunc(list, func(s ledger.PathState) bool { return !strings.Contains(s.Path, part) })...)
 }
 
 func (j *ledgerJSON) print(p *page) {
@@ -151,10 +147,7 @@ func (j *ledgerJSON) print(p *page) {
 		return
 	}
 	p.line("")
-	tool := 4
-	for _, e := range j.Entries {
-		tool = max(tool, min(columns(e.Tool), 16))
-	}
+	tool := min(max(widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), 16)
 	p.line("%s", p.dim(fmt.Sprintf("%5s%8s  %-6s  %s  %-10s  %5s  what", "call", "message", "kind", pad("tool", tool), "outcome", "newer")))
 	for _, e := range j.Entries {
 		newer := ""

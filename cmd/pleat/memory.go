@@ -13,36 +13,23 @@ import (
 // longMessage is the size above which a message is stored on its own.
 const longMessage = 4 << 20
 
-// How much garbage there may be beside what is in use, in per cent: much while that is
-// little, because commands are short; little where a session is large.
-const (
-	usualGC = 400
-	largeGC = 40
-)
-
-// collectFor sets garbage collection up for a session of so many bytes, unless the user did.
+// collectFor sets up garbage collection for a session of so many bytes, unless the user did.
+// A short command with a small session may leave four times as much garbage as it uses.
 func (p *program) collectFor(size int64) {
-	switch {
-	case p.getenv("GOGC") != "":
-	case size > keptFile:
-		debug.SetGCPercent(largeGC)
-	default:
-		debug.SetGCPercent(usualGC)
+	percent := 400
+	if size > keptFile {
+		percent = 40
+	}
+	if p.getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
 	}
 }
 
-// What a large session may take in memory before garbage is collected more eagerly: some for
-// the work itself, and what is known of each message.
-const (
-	memoryBase       = 224 << 20
-	memoryPerMessage = 500
-)
-
-// holdTo bounds the garbage beside a session of so many bytes and messages, unless the user
-// set a bound. It bounds nothing else: what is in use stays.
+// holdTo sets a memory limit for a large session, unless the user set one: some for the
+// work itself, and some for each message. Beyond it garbage is collected more eagerly.
 func (p *program) holdTo(size int64, messages int) {
 	if size > keptFile && p.getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryBase + int64(messages)*memoryPerMessage)
+		debug.SetMemoryLimit(224<<20 + int64(messages)*500)
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 )
 
 // Commands on session files and on the store share their steps: read the file or open the
-// store, make one result of it, and print that for people or as JSON. The steps are here; the
-// file of a command has what only that command does.
+// store, make a result from it, and print that for people or as JSON.
 
 // result is what a command found out. Its JSON form is a contract: docs/cli.md.
 type result interface {
@@ -55,7 +54,7 @@ func (c *fileCommand) read(ctx context.Context, p *program, args []string) (*ses
 	return p.readSession(ctx, args[0], c.sourceFlags)
 }
 
-// run reads the file and prints what find makes of it.
+// run reads the file, and prints the result that find returns.
 func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
 	f, err := c.read(ctx, p, args)
 	if err != nil {
@@ -113,9 +112,8 @@ func fileName(name string) string {
 	return filepath.Base(name)
 }
 
-// writeJSON prints one object for programs. Every object has a member "format" that names
-// its shape and version; docs/cli.md specifies them. Members may be added within a
-// version; nothing is renamed or removed.
+// writeJSON prints one object for programs. Its member "format" names its shape and version;
+// docs/cli.md specifies them. A version may get new members, but none is renamed or removed.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

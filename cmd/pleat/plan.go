@@ -19,9 +19,9 @@ var planCommand = command{
 	name:    "plan",
 	args:    "FILE [FLAGS]",
 	summary: "say what compact would fold, and do nothing",
-	help: `A dry run of "pleat compact" with the same flags: which folds it would make, by which lever,
-why, and what each saves. Nothing is stored; handles work once "pleat compact" has run.`,
-	examples: `# what would have to go to get to 30,000 tokens?
+	help: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
+lever, why, and what each saves. Nothing is stored; the handles work after "pleat compact".`,
+	examples: `# what would be folded to get to 30,000 tokens?
 pleat plan session.jsonl --budget 30k
 # the same under another policy
 pleat plan session.jsonl --budget 30k --policy book`,
@@ -71,7 +71,7 @@ func (r *folded) planJSON(all bool) *planJSON {
 	}
 }
 
-// planRows is how many folds are listed if not all are wanted.
+// planRows is how many folds are listed without --all.
 const planRows = 20
 
 func (j *planJSON) print(p *page) {
@@ -112,7 +112,7 @@ func (p *page) printLevers(shares []leverShare) {
 	}
 }
 
-// whats says of every result which call it answers.
+// whats maps every tool result to a description of its call.
 func whats(s *pleat.Session) map[transcript.BlockRef]string {
 	whats := make(map[transcript.BlockRef]string)
 	for _, e := range s.Ledger(ledger.Filter{}) {
@@ -123,14 +123,10 @@ func whats(s *pleat.Session) map[transcript.BlockRef]string {
 	return whats
 }
 
-// printFolds lists folds as a table; whats has what is known of single blocks.
+// printFolds prints a table of folds; whats describes single blocks.
 func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
-	width := len("handle")
-	for _, f := range folds {
-		width = max(width, len(f.Handle))
-	}
-	head := fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width))
-	p.line("%s", p.dim(head))
+	width := max(widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
+	p.line("%s", p.dim(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width))))
 	for _, f := range folds {
 		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
 		if f.Block >= 0 || f.End == f.Start+1 {
@@ -140,7 +136,7 @@ func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcrip
 		why := oneLine(f.Reason)
 		if what := oneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
 			if why += ": "; strings.HasPrefix(why, "old result") {
-				why = "" // what it was tells more
+				why = "" // the call says more
 			}
 			why += what
 		}

@@ -14,8 +14,8 @@ var policiesCommand = command{
 	args:    "[NAME]",
 	takes:   arguments{0, 1, "one name"},
 	summary: "list the policies, or show one as JSON",
-	help: `Lists the policies that come with pleat. With NAME it prints that policy as JSON: change what
-you need, save it, and give the file to --policy.`,
+	help: `Lists the policies that come with pleat. With NAME it prints that policy as JSON. Change what
+you need, save it, and pass the file to --policy.`,
 	examples: `# all of them
 pleat policies
 # a policy of your own
@@ -42,10 +42,7 @@ type policiesJSON struct {
 }
 
 func (j policiesJSON) print(p *page) {
-	name := 0
-	for _, policy := range j.Policies {
-		name = max(name, columns(policy.Name))
-	}
+	name := widest(j.Policies, func(p fold.Policy) string { return p.Name })
 	for _, policy := range j.Policies {
 		for i, line := range wrap(policy.Doc, p.width-name-2) {
 			label := p.bold(pad(policy.Name, name))

@@ -16,9 +16,9 @@ var pricesCommand = command{
 	args:    "[MODEL]",
 	takes:   arguments{0, 1, "one model"},
 	summary: "show the table of models: windows and prices, with its date",
-	help: `Prints the table of models that came with this version: window, prices in USD for a million
-tokens, and the day the table describes. With MODEL, a name as requests have it, only the row
-that pleat would use for it.`,
+	help: `Prints the table of models that came with this version: their windows, their prices in USD
+for a million tokens, and the date of the table. With MODEL, a name as it appears in requests,
+it prints only the row that pleat would use for it.`,
 	examples: `# everything
 pleat prices
 # which row is used for this name?
@@ -83,11 +83,7 @@ func pricesOf(asOf string, models []model.Model) pricesJSON {
 func (j pricesJSON) print(p *page) {
 	p.line("USD for a million tokens, as of %s", j.AsOf)
 	p.line("")
-	name := 0
-	for _, m := range j.Models {
-		name = max(name, columns(m.ID))
-	}
-	name = min(name, p.width-50)
+	name := min(widest(j.Models, func(m modelJSON) string { return m.ID }), p.width-50)
 	p.line("%s", p.dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", pad("model", name), "window", "input", "write", "read", "output")))
 	for _, m := range j.Models {
 		if len(m.Prices) == 0 {

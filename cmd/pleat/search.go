@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -16,14 +17,14 @@ var searchCommand = command{
 	name:    "search",
 	args:    "QUERY [--in FILE] [FLAGS]",
 	summary: "find lines in a session file, or in everything in the store",
-	help: `Looks for the words of QUERY in everything that was said and done: in the session in FILE, or
-without --in in every session of the store, folded or not. Names are found by their parts
-("upload limit" finds uploadLimit). Nothing in a query is an operator.
+	help: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
+FILE, otherwise in every session of the store, folded or not. Names are found by their parts
+("upload limit" finds uploadLimit). A query has no operators.
 
-The exit code is 0 also if nothing is found.`,
+The exit code is 0 even if nothing is found.`,
 	examples: `# in a file, without a store
 pleat search "port of the test server" --in session.jsonl
-# in everything that was ever compacted here, the best three places of each session
+# in everything that was ever compacted here, the best three hits of each session
 pleat search "migration failed" --hits 3
 # in one session of the store
 pleat search "upload limit" --session file:27a33e9`,
@@ -31,33 +32,30 @@ pleat search "upload limit" --session file:27a33e9`,
 		var src sourceFlags
 		fs.BoolVar(&src.strict, "strict", false, "with --in: a damaged line is an error")
 		file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
-		session := fs.String("session", "", "look only in the stored session `NAME`, or the one whose name begins so")
+		session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
 		store := declareStore(fs)
 		asJSON := fs.Bool("json", false, "print one JSON object")
 		req := recall.SearchRequest{Budget: -1}
-		fs.IntVar(&req.Hits, "hits", 6, "at most `N` places for each session")
-		fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each place; -1 for none")
+		fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
+		fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; -1 for none")
 		return func(ctx context.Context, p *program, args []string) error {
 			query := strings.Join(args, " ")
-			if strings.TrimSpace(query) == "" {
+			switch {
+			case strings.TrimSpace(query) == "":
 				return usageError{"search needs words to look for"}
-			}
-			if *file != "" && *session != "" {
+			case *file != "" && *session != "":
 				return usageError{"--in and --session cannot be used together"}
+			case req.Around == 0:
+				req.Around = -1 // the engine's zero means two
 			}
 			req.Queries = []string{query}
-			if req.Around == 0 {
-				req.Around = -1
-			}
 			j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
-			var err error
+			look := func() error { return j.inStore(ctx, p, store, *session, req) }
 			if *file != "" {
 				src.number = 1
-				err = j.inFile(ctx, p, *file, src, req)
-			} else {
-				err = j.inStore(ctx, p, store, *session, req)
+				look = func() error { return j.inFile(ctx, p, *file, src, req) }
 			}
-			if err != nil {
+			if err := look(); err != nil {
 				return err
 			}
 			return p.output(*asJSON, &j)
@@ -86,7 +84,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 	}
 	defer f.Close()
 	opts := roughly()
-	opts.Policy = policy.None() // nothing is to be spilled
+	opts.Policy = policy.None() // spills nothing
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
 	if err != nil {
 		return err
@@ -110,16 +108,15 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	tell := p.progress()
 	defer tell.done()
 	for i, info := range list {
-		key := info.Key
 		tell.say("searching session %d of %d", i+1, len(list))
 		// A session without a match need not be opened.
-		if hits, err := store.Search(ctx, key, req.Queries[0], 1); err == nil && len(hits) == 0 {
+		if hits, err := store.Search(ctx, info.Key, req.Queries[0], 1); err == nil && len(hits) == 0 {
 			j.Searched++
 			continue
 		}
-		s, err := reopen(ctx, store, key)
+		s, err := reopen(ctx, store, info.Key)
 		if err == nil {
-			err = j.inSession(ctx, s, foundJSON{Session: key.Session}, req)
+			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session}, req)
 		}
 		if err != nil {
 			return err
@@ -151,11 +148,7 @@ func (j *searchJSON) print(p *page) {
 		if i > 0 {
 			p.line("")
 		}
-		name := f.Session
-		if name == "" {
-			name = fileName(f.File)
-		}
-		p.line("%s", p.bold(clipMiddle(name, p.width)))
+		p.line("%s", p.bold(clipMiddle(cmp.Or(f.Session, fileName(f.File)), p.width)))
 		for _, h := range f.Hits {
 			p.line("")
 			p.printHit(h)
@@ -184,7 +177,7 @@ func (p *page) printHit(h recall.SearchHit) {
 	}
 }
 
-// oneLineKeepIndent makes a line of code fit for a terminal.
+// oneLineKeepIndent is oneLine for a line of code.
 func oneLineKeepIndent(s string) string {
 	body := strings.TrimLeft(s, " \t")
 	indent := strings.ReplaceAll(s[:len(s)-len(body)], "\t", "    ")

@@ -25,12 +25,12 @@ var sessionsCommand = command{
 	name:    "sessions",
 	args:    "[FLAGS]",
 	takes:   noArguments,
-	summary: "list the sessions that agents have left on this machine",
+	summary: "list the sessions that agents keep on this machine",
 	help: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
 your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
 are estimated from the size of the file unless --count is given.
 
-opencode keeps a session in many small files; "opencode export ID" makes one of them.`,
+opencode keeps a session in many small files; "opencode export ID" turns them into one.`,
 	examples: `# what is here?
 pleat sessions
 # the file of the newest Codex session
@@ -92,10 +92,8 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-// agentFolders say where agents keep their sessions, below the home folder.
-//
-// A rough guess at how many bytes of a file make a token of its messages serves for a first
-// look: the formats repeat themselves to different degrees.
+// agentFolders says where agents keep their sessions, below the home folder, and roughly how
+// many bytes of such a file make a token of its messages.
 var agentFolders = []struct {
 	agent         sessionlog.Format
 	bytesPerToken int64
@@ -163,13 +161,11 @@ func filesOf(home string, patterns []string) []foundSession {
 
 // look finds out what a session is about.
 func (s *foundSession) look(agent sessionlog.Format, bytesPerToken int64, count bool) {
-	var err error
+	read := s.read
 	if agent == sessionlog.OpenCode {
-		err = s.lookOpenCode()
-	} else {
-		err = s.read(count)
+		read = s.readOpenCode
 	}
-	if err != nil {
+	if err := read(count); err != nil {
 		s.Problem = err.Error()
 	}
 	if !s.Counted {
@@ -177,8 +173,8 @@ func (s *foundSession) look(agent sessionlog.Format, bytesPerToken int64, count 
 	}
 }
 
-// read takes the title from the log, or else from the first words that somebody typed.
-// Without count it stops there.
+// read takes the title from the log, or else from the first words that a person typed.
+// It reads on only to count.
 func (s *foundSession) read(count bool) error {
 	f, err := os.Open(s.File)
 	if err != nil {
@@ -219,16 +215,13 @@ func (s *foundSession) read(count bool) error {
 	return nil
 }
 
-// lookOpenCode reads a session's own file, and adds up the files of its messages.
-func (s *foundSession) lookOpenCode() error {
+// readOpenCode reads a session's own file, and adds up the files of its messages.
+func (s *foundSession) readOpenCode(bool) error {
 	data, err := os.ReadFile(s.File)
 	if err != nil {
 		return err
 	}
-	var info struct {
-		ID    string `json:"id"`
-		Title string `json:"title"`
-	}
+	var info struct{ ID, Title string }
 	if err := json.Unmarshal(data, &info); err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(s.File), err)
 	}

@@ -21,16 +21,16 @@ var showCommand = command{
 	args:    "FILE [FLAGS]",
 	summary: "say what is in a session file and where its tokens went",
 	help: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
-pi, a request body, or a trajectory; "-" is standard input. The format is found from the
-content. Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks,
-where the agent compacted its context, and how full the window was over time.
+pi, a request body, or a trajectory; "-" is standard input. The content tells the format.
+Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
+agent compacted its context, and how full the window was over time.
 
 Nothing is written anywhere.`,
 	examples: `# what is in the newest session of Claude Code here?
 pleat show "$(pleat sessions --agent claude-code --limit 1 --paths)"
 # an opencode session
 opencode export ses_123 | pleat show -
-# the ten tools that take the most tokens
+# the ten tools that use the most tokens
 pleat show session.jsonl --json | jq '.tools[:10]'`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		on := declareFile(fs)
@@ -125,7 +125,7 @@ type windowJSON struct {
 	Prompts  []int `json:"prompts"`
 }
 
-// overviewOf looks through a session once.
+// overviewOf reads a session once and adds up what show prints.
 func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 	b := overviewBuilder{
 		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
@@ -138,6 +138,7 @@ func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 		ledger: &ledger.Ledger{},
 	}
 	b.o.Tokens.Model = f.model.ID
+	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.info.Sidechain, f.info.Abandoned
 	if f.info.System != "" {
 		b.kind("system prompt", b.count.CountText(f.info.System))
 	}
@@ -167,14 +168,14 @@ type overviewBuilder struct {
 	calls  map[string]int // number in the ledger by id
 	ledger *ledger.Ledger
 
-	inRound  bool // the messages since the last round's first call are the assistant's
-	running  int  // tokens since the last compaction
-	next     int  // compaction
-	estimate []int
-	reported []int
+	inRound  bool  // only the assistant has spoken since the last round's first call
+	running  int   // tokens since the last compaction
+	next     int   // compaction of the log
+	estimate []int // of the tokens of every prompt
+	reported []int // by the provider
 }
 
-// named is what a map has under a name, which it gets if it is new.
+// named returns what a map has under a name, and adds it if there is nothing.
 func named[T any](m map[string]*T, name string) *T {
 	if m[name] == nil {
 		m[name] = new(T)
@@ -202,17 +203,13 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 		}
 		b.inRound = called
 	}
-	switch m.Role() {
-	case transcript.RoleAssistant:
+	switch role := m.Role(); {
+	case answer:
 		c.Assistant++
-	case transcript.RoleTool:
+	case role == transcript.RoleTool, role == transcript.RoleUser && holds(m, transcript.KindToolResult):
 		c.Tool++
-	case transcript.RoleUser:
-		if holds(m, transcript.KindToolResult) {
-			c.Tool++
-		} else {
-			c.User++
-		}
+	case role == transcript.RoleUser:
+		c.User++
 	default:
 		c.System++
 	}
@@ -258,7 +255,8 @@ func (b *overviewBuilder) times(t time.Time) {
 	}
 }
 
-// compactions notes where the agent began anew: what went before is no longer sent.
+// compactions records the agent's own compactions before message i. What went before one is
+// no longer sent.
 func (b *overviewBuilder) compactions(i int) {
 	for list := b.f.info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
 		c := list[b.next]
@@ -306,22 +304,20 @@ func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, b
 	b.keepLargest(blockShare{ref.Message + 1, line, kind, what, tokens})
 }
 
-// keepLargest holds the largest blocks so far, largest first, the earlier of equals.
+// keepLargest keeps the largest blocks so far, largest first, and the earlier of equals.
 func (b *overviewBuilder) keepLargest(s blockShare) {
 	list := b.o.Largest
-	if len(list) == b.most && (b.most == 0 || list[len(list)-1].Tokens >= s.Tokens) {
+	at := slices.IndexFunc(list, func(x blockShare) bool { return x.Tokens < s.Tokens })
+	if at < 0 {
+		at = len(list)
+	}
+	if at == b.most {
 		return
 	}
 	if dir := b.f.info.Dir; dir != "" {
 		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
 	}
 	s.What = strings.Clone(clip(oneLine(s.What), 200))
-	at, _ := slices.BinarySearchFunc(list, s.Tokens, func(x blockShare, tokens int) int {
-		if x.Tokens >= tokens {
-			return -1
-		}
-		return 1
-	})
 	list = slices.Insert(list, at, s)
 	b.o.Largest = list[:min(len(list), b.most)]
 }
@@ -333,21 +329,17 @@ func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
 	return t
 }
 
-// kindOf names what a block is to the person who reads the overview.
+// kindNames are the kinds of blocks for people. Text is divided further: see kindOf.
+var kindNames = map[transcript.Kind]string{
+	transcript.KindThinking: "thinking", transcript.KindToolCall: "tool calls", transcript.KindToolResult: "tool results",
+	transcript.KindImage: "images", transcript.KindOpaque: "other",
+}
+
+// kindOf names the kind of a block for people.
 func kindOf(m transcript.Message, blk transcript.Block) string {
-	switch blk.Kind() {
-	case transcript.KindThinking:
-		return "thinking"
-	case transcript.KindToolCall:
-		return "tool calls"
-	case transcript.KindToolResult:
-		return "tool results"
-	case transcript.KindImage:
-		return "images"
-	case transcript.KindOpaque:
-		return "other"
-	}
 	switch {
+	case kindNames[blk.Kind()] != "":
+		return kindNames[blk.Kind()]
 	case m.Role() == transcript.RoleAssistant:
 		return "assistant text"
 	case m.Origin() == transcript.OriginSummary:
@@ -379,7 +371,6 @@ func (b *overviewBuilder) finish() {
 	})
 	b.o.toolCount = len(b.o.Tools)
 	b.o.Tools = b.o.Tools[:min(len(b.o.Tools), b.most)]
-	b.o.Messages.Sidechain, b.o.Messages.Abandoned = b.f.info.Sidechain, b.f.info.Abandoned
 	b.o.Calls.All = b.ledger.Len()
 	for _, n := range b.ledger.Counts(ledger.Filter{}).Outcomes {
 		switch n.Name {
@@ -397,7 +388,5 @@ func (b *overviewBuilder) finish() {
 	if b.f.known {
 		w.Size = b.f.model.Window
 	}
-	for _, n := range w.Prompts {
-		w.Largest = max(w.Largest, n)
-	}
+	w.Largest = slices.Max(append(w.Prompts, 0))
 }

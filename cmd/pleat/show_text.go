@@ -36,16 +36,13 @@ func (o *overview) printHead(p *page) {
 	m := o.Messages
 	p.line("%s: %s typed by a person, %s of the model",
 		plural(m.All, "message"), thousands(m.Typed), thousands(m.Assistant))
-	p.line("%s, %s%s", plural(o.Rounds, "round"), plural(o.Calls.All, "call"), o.callNotes())
-	var apart []string
-	if m.Sidechain > 0 {
-		apart = append(apart, thousands(m.Sidechain)+" of sub-agents")
+	calls := plural(o.Calls.All, "call")
+	if notes := counts(o.Calls.Failed, "failed", o.Calls.Unanswered, "unanswered"); notes != "" {
+		calls += " (" + notes + ")"
 	}
-	if m.Abandoned > 0 {
-		apart = append(apart, thousands(m.Abandoned)+" on branches that were left")
-	}
-	if len(apart) > 0 {
-		p.line("apart from these: %s", strings.Join(apart, ", "))
+	p.line("%s, %s", plural(o.Rounds, "round"), calls)
+	if apart := counts(m.Sidechain, "of sub-agents", m.Abandoned, "on abandoned branches"); apart != "" {
+		p.line("apart from these: %s", apart)
 	}
 	if src.Damaged > 0 {
 		p.line("%s could not be read", plural(src.Damaged, "line"))
@@ -57,21 +54,20 @@ func (o *overview) printHead(p *page) {
 	p.line("%s tokens%s", thousands(o.Tokens.All), cost)
 }
 
-func (o *overview) callNotes() string {
-	var notes []string
-	if o.Calls.Failed > 0 {
-		notes = append(notes, thousands(o.Calls.Failed)+" failed")
+// counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left
+// out.
+func counts(a int, of string, b int, ofB string) string {
+	var list []string
+	if a > 0 {
+		list = append(list, thousands(a)+" "+of)
 	}
-	if o.Calls.Unanswered > 0 {
-		notes = append(notes, thousands(o.Calls.Unanswered)+" unanswered")
+	if b > 0 {
+		list = append(list, thousands(b)+" "+ofB)
 	}
-	if len(notes) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(notes, ", ") + ")"
+	return strings.Join(list, ", ")
 }
 
-// span writes a duration as people do, with a comma before it.
+// span writes a duration for people, with a comma before it.
 func span(d time.Duration) string {
 	switch d = d.Round(time.Minute); {
 	case d < time.Minute:
@@ -102,10 +98,7 @@ func (o *overview) printTools(p *page) {
 		note = fmt.Sprintf("%d more with --top", n)
 	}
 	p.head("Tokens by tool", note)
-	name := 4
-	for _, t := range o.Tools {
-		name = max(name, min(columns(t.Name), 28))
-	}
+	name := min(max(widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
 	room := p.width - 2 - name - 1 - 7 - 8 - 11 - 6
 	p.line("%s", p.dim(fmt.Sprintf("  %s %7s%8s%s%11s", pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
 	for _, t := range o.Tools {
@@ -138,22 +131,19 @@ func (o *overview) printCompactions(p *page) {
 	}
 	p.head("Compactions by the agent", "")
 	for _, c := range o.Compactions {
-		var about []string
-		if c.Trigger != "" {
-			about = append(about, c.Trigger)
-		}
+		about := c.Trigger
 		if c.Tokens > 0 {
-			about = append(about, "at "+plural(c.Tokens, "token"))
+			about += " at " + plural(c.Tokens, "token")
 		}
 		switch {
 		case c.Partial:
-			about = append(about, "tool results cleared")
+			about += " tool results cleared"
 		case c.Opaque:
-			about = append(about, "to a summary for its provider only")
+			about += " to a summary that only its provider can read"
 		case c.Summary > 0:
-			about = append(about, "to a summary of "+thousands(c.Summary))
+			about += " to a summary of " + thousands(c.Summary)
 		}
-		p.line("  %s", clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.Join(about, " ")), p.width-2))
+		p.line("  %s", clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.TrimSpace(about)), p.width-2))
 	}
 }
 
@@ -165,7 +155,7 @@ func (o *overview) printWindow(p *page) {
 	}
 	how := "as the provider reported it"
 	if !w.Reported {
-		how = "estimated; what agents add unseen is not in it"
+		how = "estimated, without what agents add unseen"
 	}
 	p.head("Window over time", how)
 	const rows, label = 6, 7
@@ -195,16 +185,14 @@ func (o *overview) printWindow(p *page) {
 	p.line("%s%s", strings.Repeat(" ", label+2), clip(foot, p.width-label-2))
 }
 
-// buckets brings values to at most n columns; each shows its largest value. Few values
-// are drawn wider, so that the picture fills the page.
+// buckets spreads values over at most n columns; each column shows its largest value. If
+// there are few values, each gets up to four columns.
 func buckets(values []int, n int) []int {
 	if len(values) < n {
-		wide := max(n/len(values), 1)
-		tops := make([]int, 0, n)
-		for _, v := range values {
-			for range min(wide, 4) {
-				tops = append(tops, v)
-			}
+		n = len(values) * min(n/len(values), 4)
+		tops := make([]int, n)
+		for i := range tops {
+			tops[i] = values[i*len(values)/n]
 		}
 		return tops
 	}

@@ -35,7 +35,7 @@ func (f *sourceFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "count tokens as this `MODEL` does (default: the one the file names)")
 }
 
-// sessionFile is a session that was read from a file.
+// sessionFile is a session read from a file.
 type sessionFile struct {
 	name   string // as it was given
 	number int    // which session of the file, from 1
@@ -43,7 +43,7 @@ type sessionFile struct {
 	hash   hash.Hash // of the whole file
 	info   sessionlog.Info
 	count  int                 // of messages
-	kept   []sessionlog.Record // all of them, unless the file is large: then it is read again
+	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	model  model.Model
 	known  bool // the model is in the table
 
@@ -51,14 +51,14 @@ type sessionFile struct {
 	input io.Closer
 }
 
-// keptFile is the size up to which a file's messages are kept in memory between reading
-// what it is and doing something with it.
+// keptFile is the size up to which the messages of a file are kept in memory after the
+// first reading.
 const keptFile = 16 << 20
 
 // maxDamage is how many damaged lines are reported one by one.
 const maxDamage = 20
 
-// readSession reads a session file, "-" being standard input: what it is, how many messages
+// readSession reads a session file, or standard input for "-": what it is, how many messages
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
 func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
@@ -140,12 +140,12 @@ func (f *sessionFile) Close() error {
 // records yields the messages in order. A large file is read again.
 func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 	return func(yield func(sessionlog.Record, error) bool) {
-		if f.kept != nil {
-			for _, rec := range f.kept {
-				if !yield(rec, nil) {
-					return
-				}
+		for _, rec := range f.kept {
+			if !yield(rec, nil) {
+				return
 			}
+		}
+		if f.kept != nil {
 			return
 		}
 		n := 0
@@ -167,7 +167,7 @@ func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 	}
 }
 
-// explain names the file, and the line where one is at fault.
+// explain adds the name of the file to an error, and the line if one is damaged.
 func (f *sessionFile) explain(err error) error {
 	if d, ok := errors.AsType[sessionlog.Damage](err); ok {
 		return fmt.Errorf("%s:%d: %w", f.name, d.Line, d.Err)
@@ -197,8 +197,8 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// hashed hashes what is read. A file is hashed before; what cannot be read twice is hashed
-// on its way to the reader, which takes all of it when it is opened.
+// hashed hashes the input. A file is hashed first; input that cannot be read twice is hashed
+// on its way to the reader, which reads all of it when it is opened.
 func (f *sessionFile) hashed(in io.Reader) (io.Reader, error) {
 	if file, ok := in.(*os.File); ok {
 		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
@@ -219,8 +219,8 @@ func (n *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// key is the name under which the session is kept in a store: the same file content is
-// the same session, wherever the file lies.
+// key is the name of the session in a store. It depends on the content of the file, not on
+// its path.
 func (f *sessionFile) key() store.SessionKey {
 	name := "file:" + hex.EncodeToString(f.hash.Sum(nil))[:16]
 	if f.number > 1 {
@@ -229,7 +229,7 @@ func (f *sessionFile) key() store.SessionKey {
 	return store.SessionKey{Session: name}
 }
 
-// appendTo adds the file's messages from number from on to a session, some at a time.
+// appendTo appends the file's messages, without the first from, to a session in batches.
 func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *progress) error {
 	const most, bytes = 32, 256 << 10
 	batch := make([]transcript.Message, 0, most)
@@ -247,11 +247,13 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 		if n++; n <= from {
 			continue
 		}
-		if messageBytes(rec.Message) > longMessage && f.kept == nil { // by itself: nothing here holds it while it is stored
-			if err := flush(); err != nil {
-				return err
+		bytesHere := messageBytes(rec.Message)
+		if bytesHere > longMessage && f.kept == nil { // alone, so that nothing here holds it while it is stored
+			err := flush()
+			if err == nil {
+				err = s.Append(ctx, rec.Message)
 			}
-			if err := s.Append(ctx, rec.Message); err != nil {
+			if err != nil {
 				return err
 			}
 			continue
@@ -260,7 +262,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 		if f.kept != nil {
 			f.kept[n-1].Message = transcript.Message{} // the session has it now
 		}
-		if size += messageBytes(rec.Message); len(batch) == most || size > bytes {
+		if size += bytesHere; len(batch) == most || size > bytes {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -295,12 +297,12 @@ func messageBytes(m transcript.Message) int {
 	return n
 }
 
-// options are what sessions on this file are opened with.
+// options are the options of sessions with this file's messages.
 func (f *sessionFile) options() pleat.Options {
 	return pleat.Options{Model: f.model, System: f.info.System, Tools: f.info.Tools, Codecs: codecs(), Recall: recallByCommand}
 }
 
-// recallByCommand is how a stub says to get its content back where pleat is a command.
+// recallByCommand is how a stub says to get its content back with this program.
 func recallByCommand(handle string) string { return "pleat unfold " + handle }
 
 // sourceJSON says which session an object is about.

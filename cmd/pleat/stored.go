@@ -21,15 +21,15 @@ func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo
 	return out
 }
 
-// beginning is what the user of a session said first: names alone tell little. What
-// cannot be read has none; "pleat verify" says why.
+// beginning is what the user of a session said first, because names alone say little. It
+// is empty if that cannot be read; "pleat verify" says why.
 func beginning(ctx context.Context, st store.Store, key store.SessionKey) string {
 	looked := 0
 	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
 		if looked++; err != nil || looked > 20 {
 			break
 		}
-		if e.BodySize > 1<<20 { // nobody begins with a megabyte of words
+		if e.BodySize > 1<<20 { // nobody types a megabyte
 			continue
 		}
 		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
@@ -50,8 +50,8 @@ var storedCommand = command{
 	name:    "stored",
 	takes:   noArguments,
 	summary: "list the sessions in the store",
-	help: `Lists the sessions that pleat keeps in its store, the one used last first: name, number of
-entries, size of what was said, when the newest entry was written, and how it begins.
+	help: `Lists the sessions in pleat's store, most recently used first: name, number of entries, size
+of what was said, date of the newest entry, and how the session begins.
 
 (The session files that agents keep themselves are listed by "pleat sessions".)`,
 	examples: `# what is in the store
@@ -97,19 +97,12 @@ type storedJSON struct {
 
 // allSessions lists a tenant's sessions, newest first.
 func allSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
-	var list []store.SessionInfo
-	for info, err := range st.Sessions(ctx, tenant) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, info)
-	}
-	return list, nil
+	return collect(st.Sessions(ctx, tenant))
 }
 
 // shownSessions lists the sessions that a command looks into, newest first: the tenant's,
-// or everybody's when no tenant is named. A proxy keeps sessions under the principal of the
-// client; whoever has the store may see them all.
+// or all tenants' if none is named. A proxy stores sessions under the principal of the
+// client; whoever can open the store may see them all.
 func shownSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
 	if tenant != "" {
 		return allSessions(ctx, st, tenant)
@@ -140,18 +133,14 @@ func (j storedListJSON) print(p *page) {
 	}
 }
 
-// title is how people see the session's name.
+// title is the session's name for people.
 func (s storedJSON) title() string {
 	return printable(store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())
 }
 
-// printSessions prints a table of sessions, as wide as the screen, and its sum.
+// printSessions prints a table of sessions and its sum.
 func (p *page) printSessions(list []storedJSON) {
-	name := len("SESSION")
-	for _, s := range list {
-		name = max(name, columns(s.title()))
-	}
-	name = min(name, 40)
+	name := min(max(widest(list, storedJSON.title), len("SESSION")), 40)
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
@@ -167,7 +156,7 @@ func (p *page) printSessions(list []storedJSON) {
 	p.line("%s, %s, %s", plural(len(list), "session"), entryCount(entries), byteSize(bytes))
 }
 
-// printable quotes a name that would do something to a terminal or a table.
+// printable quotes a name that has control characters.
 func printable(name string) string {
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r == 0xfffd || r >= 0x80 && r < 0xa0 {

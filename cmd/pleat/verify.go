@@ -15,12 +15,12 @@ var verifyCommand = command{
 	name:    "verify",
 	takes:   noArguments,
 	summary: "check every stored byte and every fold",
-	help: `Reads the whole store: every entry and every stored body is hashed again, then each session
-is opened and each fold that was ever made in it is unfolded and compared with the hash it
-was made under. Nothing is changed. The sessions of all tenants are opened unless --tenant
-names one.
+	help: `Reads the whole store. Every entry and every stored body is hashed again; then each session
+is opened, and each fold ever made in it is unfolded and compared with the hash it was made
+under. Nothing is changed. All tenants' sessions are opened unless --tenant names one.
 
-The exit code is 0 if everything is as it was stored, and 1 with a list if not.`,
+The exit code is 0 if everything is as it was stored. Otherwise it is 1, and the damage is
+listed.`,
 	examples: `pleat verify
 pleat verify --store backup.db --json`,
 	flags: func(fs *flag.FlagSet) runFunc {
@@ -59,6 +59,7 @@ type damageJSON struct {
 	What    string `json:"what"`
 }
 
+// verify checks a store. Damage is part of the result, not an error.
 func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verifiedCounts, error) {
 	v := &verifiedCounts{Damage: []damageJSON{}}
 	tell := p.progress()
@@ -73,7 +74,7 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 	}
 	list, err := shownSessions(ctx, st, tenant)
 	if errors.Is(err, store.ErrCorrupt) && len(v.Damage) > 0 {
-		return v, nil // what is damaged is listed; which sessions there are cannot be told
+		return v, nil // the damage is listed; the sessions cannot be
 	}
 	if err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 	return v, nil
 }
 
-// unreadable says which entries of a session cannot be read, else why it does not open.
+// unreadable lists the entries of a session that cannot be read. If there are none, it gives
+// the reason why the session does not open.
 func unreadable(ctx context.Context, store store.Store, key store.SessionKey, opening error) []damageJSON {
 	var list []damageJSON
 	for e, err := range store.Scan(ctx, key, 1) {
@@ -119,8 +121,8 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 	return list
 }
 
-// checkSession opens a session and unfolds every fold that was ever made in it. It
-// returns how many came back exactly and what is wrong with the others.
+// checkSession opens a session and unfolds every fold ever made in it. It returns how many
+// came back exactly, and what is wrong with the others.
 func checkSession(ctx context.Context, store store.Store, key store.SessionKey, tell *progress) (folds int, problems []string, err error) {
 	s, err := reopen(ctx, store, key)
 	if err != nil {
@@ -160,13 +162,14 @@ func (v *verifiedCounts) verdict() error {
 	return nil
 }
 
-// String tells a damage on one line.
+// String describes the damage on one line.
 func (d damageJSON) String() string {
-	switch {
-	case d.Entry > 0:
-		return fmt.Sprintf("damaged: session %s, entry %d: %s", printable(d.Session), d.Entry, d.What)
-	case d.Session != "":
-		return fmt.Sprintf("damaged: session %s: %s", printable(d.Session), d.What)
+	where := ""
+	if d.Session != "" {
+		where = "session " + printable(d.Session) + ": "
 	}
-	return "damaged: " + d.What
+	if d.Entry > 0 {
+		where = fmt.Sprintf("session %s, entry %d: ", printable(d.Session), d.Entry)
+	}
+	return "damaged: " + where + d.What
 }

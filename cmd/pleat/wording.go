@@ -5,25 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// thousands writes 1204 as 1,204.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// plural writes a count with its noun: "1 call", "1,204 calls".
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return thousands(n) + " " + noun
-}
+// thousands writes 1,204, and plural "1 call" or "1,204 calls".
+var thousands, plural = text.Thousands, text.Plural
 
 // verb is plural with the verb that follows: "1 call was", "2 calls were".
 func verb(n int, noun, one, many string) string {
@@ -49,7 +36,7 @@ func short(n int) string {
 	return fmt.Sprintf("%.0fM", f/1e6)
 }
 
-// byteSize writes a size as people do: 812 B, 4.1 kB, 12 MB.
+// byteSize writes a size for people: 812 B, 4.1 kB, 12 MB.
 func byteSize(n int64) string {
 	f, units := float64(n), []string{"B", "kB", "MB", "GB"}
 	i := 0
@@ -69,8 +56,8 @@ func percent(part, whole int) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
 }
 
-// oneLine makes a text fit for one line of a terminal: white space becomes single spaces,
-// and whatever could move the cursor is gone.
+// oneLine puts a text on one line of a terminal. White space becomes single spaces, and
+// characters that cannot be printed are dropped: they could move the cursor.
 func oneLine(s string) string {
 	var b strings.Builder
 	space := false
@@ -93,23 +80,22 @@ func oneLine(s string) string {
 	return b.String()
 }
 
-// clip cuts a line to n columns, with a mark where something is missing.
+// clip cuts a line to n columns of a terminal and ends it with an ellipsis.
 func clip(s string, n int) string {
 	if columns(s) <= n {
 		return s
 	}
 	used := 0
 	for i, r := range s {
-		if w := runeColumns(r); used+w > n-1 {
+		if used += runeColumns(r); used > n-1 {
 			return strings.TrimRight(s[:i], " ") + "…"
-		} else {
-			used += w
 		}
 	}
 	return s
 }
 
-// clipMiddle cuts a line to n columns in the middle: of a path both ends matter.
+// clipMiddle cuts the middle out of a line that is longer than n columns. Both ends of a
+// path matter.
 func clipMiddle(s string, n int) string {
 	if columns(s) <= n || n < 8 {
 		return clip(s, n)
@@ -129,11 +115,17 @@ func padLeft(s string, n int) string {
 	return strings.Repeat(" ", max(n-columns(s), 0)) + s
 }
 
-// columns is how much room a line takes in a terminal.
-func columns(s string) int {
-	if n := len(s); n == utf8.RuneCountInString(s) {
-		return n
+// widest is the width of the widest of the cells that a column of a table has.
+func widest[T any](list []T, cell func(T) string) int {
+	n := 0
+	for _, x := range list {
+		n = max(n, columns(cell(x)))
 	}
+	return n
+}
+
+// columns is the width of a line in a terminal.
+func columns(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeColumns(r)
@@ -141,7 +133,8 @@ func columns(s string) int {
 	return n
 }
 
-// runeColumns knows the scripts and pictures that take two columns, roughly.
+// runeColumns is the width of a character. It knows the scripts and pictures that take two
+// columns, roughly.
 func runeColumns(r rune) int {
 	switch {
 	case unicode.Is(unicode.Mn, r), r == '\u200d', r == '\ufe0f':
@@ -155,15 +148,12 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// bar draws part of whole in n columns, to an eighth of a column.
+// bar draws part of whole as a bar of n columns, precise to an eighth of a column.
 func bar(part, whole, n int) string {
 	if whole <= 0 || part <= 0 {
 		return strings.Repeat(" ", n)
 	}
-	eighths := min((part*n*8+whole/2)/whole, n*8)
-	if eighths == 0 {
-		eighths = 1 // something is there
-	}
+	eighths := min(max((part*n*8+whole/2)/whole, 1), n*8)
 	s := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
@@ -171,26 +161,26 @@ func bar(part, whole, n int) string {
 	return pad(s, n)
 }
 
-// tokenCount is a flag for an amount of tokens: 60000, 60_000, 60k, 0.2M.
+// tokenCount is a flag for a number of tokens: 60000, 60_000, 60k, 0.2M.
 type tokenCount int
 
 func (t *tokenCount) String() string {
-	if *t == 0 {
+	switch n := int(*t); {
+	case n == 0:
 		return ""
-	}
-	if n := int(*t); n%1_000 == 0 {
+	case n%1_000 == 0:
 		return strconv.Itoa(n/1_000) + "k"
+	default:
+		return strconv.Itoa(n)
 	}
-	return strconv.Itoa(int(*t))
 }
 
 func (t *tokenCount) Set(s string) error {
-	num, factor := strings.ReplaceAll(strings.TrimSpace(s), "_", ""), 1.0
-	switch {
-	case strings.HasSuffix(num, "k"), strings.HasSuffix(num, "K"):
-		num, factor = num[:len(num)-1], 1e3
-	case strings.HasSuffix(num, "m"), strings.HasSuffix(num, "M"):
-		num, factor = num[:len(num)-1], 1e6
+	num, factor := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", "")), 1.0
+	if thousands, ok := strings.CutSuffix(num, "k"); ok {
+		num, factor = thousands, 1e3
+	} else if millions, ok := strings.CutSuffix(num, "m"); ok {
+		num, factor = millions, 1e6
 	}
 	f, err := strconv.ParseFloat(num, 64)
 	if err != nil || !(f*factor >= 1 && f*factor <= 1e12) {
