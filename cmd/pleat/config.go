@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -15,15 +16,15 @@ func configCommand() command {
 		args:    "[COMMAND]",
 		takes:   arguments{0, 1, "one command"},
 		summary: "show the settings in force and where each came from",
-		help: `Shows what the flags of COMMAND are when none is given, and who says so: the environment
-(--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the nearest one above it,
-pleat.toml in your configuration folder, or the default. Without COMMAND it shows what is
-set for any command.
+		help: `Shows the values that the flags of COMMAND have without a command line, and where each comes
+from: the environment (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the
+nearest one above it, pleat.toml in your configuration folder, or the default. Without
+COMMAND it shows what is set for any command.
 
-In pleat.toml a key is a flag's name: at the top for every command that has it, in a table
-for one command. A file found in a project folder may not set what runs programs, allows
-tools or sends the session elsewhere (such as allow, model, store); put those into your own
-file, or name the file with PLEAT_CONFIG.`,
+In pleat.toml a key is the name of a flag: at the top for every command that has the flag, in
+a table for one command. A file found in a project folder may not set flags that run programs,
+allow tools or send the session elsewhere (such as allow, model, store). Put those into your
+own file, or name the file with PLEAT_CONFIG.`,
 		examples: `# what "pleat run" would use here
 pleat config run
 # settings for one command
@@ -61,12 +62,12 @@ type settingJSON struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	From    string `json:"from"`
-	Ignored string `json:"ignored,omitempty"` // a project's file that may not set it and tried
+	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
 }
 
 func (p *program) showSettings(list []command, defaults, asJSON bool) error {
 	out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
-	files, err := p.settingsFiles("")
+	files, err := p.settingsFiles()
 	if err != nil {
 		return err
 	}
@@ -88,11 +89,7 @@ func (p *program) showSettings(list []command, defaults, asJSON bool) error {
 			}
 		}
 	}
-	if asJSON {
-		return writeJSON(p.stdout, out)
-	}
-	p.printSettings(out)
-	return nil
+	return p.output(asJSON, out)
 }
 
 // hidePassword shows a URL without its password.
@@ -111,28 +108,24 @@ func hidePassword(value string) string {
 	return u.Redacted()
 }
 
-func (p *program) printSettings(out configJSON) {
-	if len(out.Files) == 0 {
-		fmt.Fprintln(p.stdout, "no pleat.toml here, above, or in your configuration folder")
+func (j configJSON) print(p *page) {
+	if len(j.Files) == 0 {
+		p.line("no pleat.toml here, above, or in your configuration folder")
 	}
-	for _, f := range out.Files {
+	for _, f := range j.Files {
 		who := "yours"
 		if !f.Trusted {
 			who = "the project's: it may not set everything"
 		}
-		fmt.Fprintf(p.stdout, "%s (%s)\n", f.Path, who)
+		p.line("%s (%s)", f.Path, who)
 	}
-	if len(out.Settings) == 0 {
-		fmt.Fprintln(p.stdout, "nothing is set: every command has its defaults")
+	if len(j.Settings) == 0 {
+		p.line("nothing is set: every command has its defaults")
 	}
-	for _, s := range out.Settings {
-		value := s.Value
-		if value == "" {
-			value = `""`
-		}
-		fmt.Fprintf(p.stdout, "%-10s --%-20s %-24s %s\n", s.Command, s.Name, value, s.From)
+	for _, s := range j.Settings {
+		p.line("%-10s --%-20s %-24s %s", s.Command, s.Name, cmp.Or(s.Value, `""`), s.From)
 		if s.Ignored != "" {
-			fmt.Fprintf(p.stdout, "%-10s   not from %s: a project's file may not set it\n", "", s.Ignored)
+			p.line("%-10s   not from %s: a project's file may not set it", "", s.Ignored)
 		}
 	}
 }

@@ -15,10 +15,10 @@ var exportCommand = command{
 	takes:   arguments{1, 1, "one session"},
 	summary: "write a session with all its bytes to one file",
 	help: `Writes a session of the store to a file or to standard output: every message as it came,
-every fold, note, pin and usage record. "pleat import" brings it into another store, where
+every fold, note, pin and usage record. "pleat import" puts it into another store, where
 every handle works and every view is the same bytes.
 
-The file is lines of JSON with a check on each line; docs/format.md specifies it. It holds
+The file has lines of JSON with a check on each; docs/format.md specifies it. It holds
 everything that was said in the session, so treat it like the session.`,
 	examples: `# to a file
 pleat export file:3f9c20b17a44e05d -o session.jsonl
@@ -27,7 +27,7 @@ pleat export file:3f9c | ssh host pleat import -`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := declareStore(fs)
 		out := fs.String("o", "", "write to `FILE` instead of standard output")
-		force := fs.Bool("force", false, "replace FILE if it is there")
+		force := fs.Bool("force", false, "replace FILE if it exists")
 		return f.onStore(func(ctx context.Context, p *program, store anyStore, args []string) error {
 			info, err := storedSession(ctx, store, f, args[0])
 			if err != nil {
@@ -65,11 +65,12 @@ func export(ctx context.Context, p *program, store store.Store, info store.Sessi
 			break
 		}
 		if e.BodySize > 0 {
-			if e.Body, err = store.Body(ctx, info.Key, e.BodyHash); err != nil {
-				return err
-			}
+			e.Body, err = store.Body(ctx, info.Key, e.BodyHash)
 		}
-		if err := w.entry(e); err != nil {
+		if err == nil {
+			err = w.entry(e)
+		}
+		if err != nil {
 			return err
 		}
 		tell.say("exporting %d of %s", e.Seq, entryCount(info.Entries))

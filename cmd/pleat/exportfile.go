@@ -17,9 +17,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// An export file is a session with all its bytes: lines of JSON, first a header, then
-// the entries in order, then an end. Each line ends with a check over everything up to
-// there, so that damage is found where it is. docs/format.md specifies it.
+// An export file is a session with all its bytes: lines of JSON, first a header, then the
+// entries in order, then an end. Each line ends with a check of everything before it, so
+// that damage is found where it is. docs/format.md specifies it.
 
 const exportVersion = 1
 
@@ -44,8 +44,8 @@ type exportEnd struct {
 	Entries uint64 `json:"entries"`
 }
 
-// anyBytes travels as a JSON string where it is UTF-8, which can be read and searched
-// with ordinary tools, and else as {"base64": "…"}.
+// anyBytes is a JSON string if it is valid UTF-8, so that ordinary tools can read and search
+// it, and otherwise {"base64": "…"}.
 type anyBytes []byte
 
 // MarshalJSON implements [json.Marshaler].
@@ -70,7 +70,7 @@ func (b *anyBytes) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// plainJSON is JSON with <, > and & as they are.
+// plainJSON encodes JSON without escaping <, > and &.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -81,7 +81,7 @@ func plainJSON(v any) ([]byte, error) {
 
 const checkField = `,"check":"`
 
-// checkSize is what the check takes at the end of a line: the field and the brace.
+// checkSize is the length of the check at the end of a line: the field and the brace.
 const checkSize = len(checkField) + 2*sha256.Size + len(`"}`)
 
 // exportWriter writes the lines of an export file.
@@ -102,7 +102,7 @@ func (w *exportWriter) line(v any) error {
 	return w.checked(line[:len(line)-1])
 }
 
-// checked writes a line that has everything but its check and the brace.
+// checked adds the check and the closing brace to a line, and writes it.
 func (w *exportWriter) checked(line []byte) error {
 	w.sum.Write(line)
 	_, err := fmt.Fprintf(w.w, "%s%s%x\"}\n", line, checkField, w.sum.Sum(nil))
@@ -123,7 +123,7 @@ type exportReader struct {
 	seq    uint64
 }
 
-// maxLine bounds what a line of a file from elsewhere may take in memory.
+// maxLine bounds the memory that a line of somebody else's file may take.
 const maxLine = 2 << 30
 
 // newExportReader reads the header.
@@ -147,8 +147,8 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 	return x, nil
 }
 
-// next returns the next entry; after the last it is [io.EOF], and the file is complete
-// and undamaged.
+// next returns the next entry. After the last it returns [io.EOF], which means that the file
+// is complete and undamaged.
 func (x *exportReader) next() (store.Entry, error) {
 	var v struct {
 		exportEntry
@@ -183,7 +183,7 @@ func (x *exportReader) end(v exportEnd) error {
 	return io.EOF
 }
 
-// line reads a line, checks it, and decodes it.
+// line reads, checks and decodes a line.
 func (x *exportReader) line(v any) error {
 	line, err := x.bytes()
 	if err != nil {

@@ -17,12 +17,12 @@ var forgetCommand = command{
 	args:    "SESSION",
 	takes:   arguments{1, 1, "one session"},
 	summary: "delete a session from the store for good",
-	help: `Deletes a session: its messages, folds, notes, pins and what search knows of it. Content
-that other sessions have too stays with them. The freed bytes of a file are overwritten with
-zeros; it keeps its size and uses the room again. A database frees them with VACUUM. It cannot
-be undone: "pleat export" first what you may want back.
+	help: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
+sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
+file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
+be undone: run "pleat export" first for what you may want back.
 
-The name has to be complete. On a terminal you are asked; otherwise --yes is needed.`,
+The name must be complete. On a terminal you are asked; elsewhere --yes is needed.`,
 	examples: `pleat forget file:3f9c20b17a44e05d
 # without asking
 pleat forget file:3f9c20b17a44e05d --yes`,
@@ -33,7 +33,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 			key := f.key(args[0])
 			info, err := storedSession(ctx, st, f, key.Session)
 			if errors.Is(err, store.ErrCorrupt) {
-				info = store.SessionInfo{Key: key} // what is damaged can be forgotten too
+				info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
 			} else if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ pleat forget file:3f9c20b17a44e05d --yes`,
 	},
 }
 
-// ask puts a question to the person at the terminal.
+// ask asks the person at the terminal a yes-or-no question.
 func (p *program) ask(ctx context.Context, question string) (bool, error) {
 	stdin, ok := p.stdin.(io.Writer) // a terminal is a file
 	if ok {
@@ -69,7 +69,7 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 	}
 	fmt.Fprintf(p.stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)
-	go func() { // ends with the program at the latest: reading a terminal cannot be stopped
+	go func() { // may run until the program ends: reading from a terminal cannot be stopped
 		line, _ := bufio.NewReader(p.stdin).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()

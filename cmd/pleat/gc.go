@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,15 +20,15 @@ var gcCommand = command{
 	name:    "gc",
 	takes:   arguments{words: "no arguments, only flags that choose sessions"},
 	args:    "[--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
-	summary: "delete old sessions from the store: only those you name",
+	summary: "delete old sessions from the store: only those you choose",
 	help: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
-With --yes they are deleted for good, as "pleat forget" does. Nothing is chosen that
-the command line does not name, and pleat never deletes on its own.`,
+With --yes it deletes them for good, like "pleat forget". It chooses only what the flags say,
+and pleat never deletes on its own.`,
 	examples: `# which sessions were last used before this year?
 pleat gc --before 2026-01-01
 # delete those that were made from files
 pleat gc --before 2026-01-01 --name 'file:*' --yes
-# keep 90 days, in a database that many share; for a timer
+# keep 90 days, in a database that many share, run by a timer
 pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		g := &gcFlags{storeFlags: declareStore(fs)}
@@ -75,7 +76,7 @@ type gcFlags struct {
 	yes, dry, json      bool
 }
 
-// choice says which sessions the flags name.
+// choice reports for each session whether the flags choose it.
 func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 	switch {
 	case g.before == "" && g.older == "" && g.name == "":
@@ -101,18 +102,14 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 		}
 		limit = now.Add(-age)
 	}
-	pattern := regexp.QuoteMeta(g.name)
-	if g.name == "" {
-		pattern = `\*`
-	}
-	pattern = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(pattern)
+	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(cmp.Or(g.name, "*")))
 	name := regexp.MustCompile(`(?s)\A` + pattern + `\z`)
 	return func(info store.SessionInfo) bool {
 		return name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
 	}, nil
 }
 
-// parseDate reads a day, which begins at midnight here, or a time.
+// parseDate reads a date, which begins at midnight local time, or a time.
 func parseDate(s string) (time.Time, error) {
 	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
 		return t, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Every flag of every command can also be set by the environment and by pleat.toml. What
-// is said closest wins:
+// Every flag of every command can also be set by the environment and by pleat.toml. The first
+// of these that sets it wins:
 //
 //  1. the flag
 //  2. the environment: --max-turns is PLEAT_MAX_TURNS
@@ -23,12 +23,12 @@ import (
 //  4. pleat.toml in the user's configuration folder
 //  5. the flag's default
 //
-// --config (or PLEAT_CONFIG) names one file that takes the place of 3 and 4.
+// PLEAT_CONFIG names one file that replaces 3 and 4.
 //
-// In a file a key is a flag's name, at the top for all commands that have it, or in the
-// table of one command: [run]. A project's file comes with whatever repository somebody
-// cloned, so it may not set what runs programs, allows tools or sends the session
-// elsewhere: see trustedOnly.
+// In a file a key is a flag's name: at the top for all commands that have the flag, or in the
+// table of one command, such as [run]. A project's file comes with whatever repository
+// somebody cloned. So it may not set flags that run programs, allow tools or send the
+// session elsewhere: see trustedOnly.
 const settingsName = "pleat.toml"
 
 // trustedOnly are the flags that a file found in a project folder may not set.
@@ -49,15 +49,12 @@ type settingsFile struct {
 // setting is a flag's value and where it came from.
 type setting struct {
 	name, value, from string
-	ignored           string // a file that may not set it and tried
+	ignored           string // a file that tried to set it but may not
 }
 
-// settingsFiles are the files in force, closest first.
-func (p *program) settingsFiles(named string) ([]settingsFile, error) {
-	if named == "" {
-		named = p.getenv("PLEAT_CONFIG")
-	}
-	if named != "" {
+// settingsFiles are the files in force, the one that wins first.
+func (p *program) settingsFiles() ([]settingsFile, error) {
+	if named := p.getenv("PLEAT_CONFIG"); named != "" {
 		f, err := readSettings(named, true)
 		return []settingsFile{f}, err
 	}
@@ -73,7 +70,7 @@ func (p *program) settingsFiles(named string) ([]settingsFile, error) {
 		return err
 	}
 	user := ""
-	if dir := configFolder(runtime.GOOS, p.getenv); dir != "" {
+	if dir := userFolder(runtime.GOOS, p.getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
 		user = filepath.Join(dir, "pleat", settingsName)
 	}
 	if near := nearest(settingsName); near != "" {
@@ -89,7 +86,7 @@ func (p *program) settingsFiles(named string) ([]settingsFile, error) {
 	return out, nil
 }
 
-// nearest looks for a file here and in the folders above; "" if there is none.
+// nearest finds a file in this folder or the nearest above it; "" if there is none.
 func nearest(name string) string {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -106,27 +103,6 @@ func nearest(name string) string {
 	return ""
 }
 
-// configFolder is where programs keep a user's settings; "" if the environment does not
-// tell.
-func configFolder(goos string, getenv func(string) string) string {
-	switch goos {
-	case "windows":
-		return getenv("AppData")
-	case "darwin":
-		if home := getenv("HOME"); home != "" {
-			return filepath.Join(home, "Library", "Application Support")
-		}
-		return ""
-	}
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	if home := getenv("HOME"); home != "" {
-		return filepath.Join(home, ".config")
-	}
-	return ""
-}
-
 func readSettings(path string, trusted bool) (settingsFile, error) {
 	f := settingsFile{path: path, trusted: trusted, keys: make(map[string]any)}
 	if _, err := toml.DecodeFile(path, &f.keys); err != nil {
@@ -138,7 +114,7 @@ func readSettings(path string, trusted bool) (settingsFile, error) {
 	return f, f.check()
 }
 
-// check refuses keys that no command has: they are spelling mistakes.
+// check refuses keys that no command has, which are spelling mistakes.
 func (f settingsFile) check() error {
 	known := make(map[string]bool)
 	for _, c := range commands() {
@@ -166,8 +142,8 @@ func (f settingsFile) check() error {
 	return nil
 }
 
-// lookup finds a flag's values in the file: one, or several for a flag that may be given
-// several times.
+// lookup finds the values of a flag in the file: one, or several for a flag that may be
+// given more than once.
 func (f settingsFile) lookup(command, name string) ([]string, bool) {
 	v, ok := f.keys[name]
 	if table, is := f.keys[command].(map[string]any); is {
@@ -189,15 +165,12 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 	return values, true
 }
 
-// settle sets the flags that the command line left open, and says where each came from.
+// settle sets the flags that the command line did not set, and returns where each value
+// came from.
 func (p *program) settle(c command, set *flag.FlagSet) ([]setting, error) {
 	given := make(map[string]bool)
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	named := ""
-	if f := set.Lookup("config"); f != nil {
-		named = f.Value.String()
-	}
-	files, err := p.settingsFiles(named)
+	files, err := p.settingsFiles()
 	if err != nil {
 		return nil, err
 	}

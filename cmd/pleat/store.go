@@ -34,7 +34,7 @@ type storeFlags struct {
 func declareStore(fs *flag.FlagSet) *storeFlags {
 	f := &storeFlags{}
 	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
-	fs.StringVar(&f.tenant, "tenant", "", "use the sessions of tenant `NAME`; else look into those of all tenants, and give new ones none")
+	fs.StringVar(&f.tenant, "tenant", "", "use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
 	return f
 }
 
@@ -42,8 +42,7 @@ func (f *storeFlags) key(session string) store.SessionKey {
 	return store.SessionKey{Tenant: f.tenant, Session: session}
 }
 
-// storePath is where the store is: what the flag or the settings say, else the place for
-// it in the user's data folder.
+// storePath is where the store is: what --store says, else a file in the user's data folder.
 func (p *program) storePath(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
@@ -55,29 +54,29 @@ func (p *program) storePath(flag string) (string, error) {
 	return filepath.Join(dir, "pleat", "pleat.db"), nil
 }
 
-// dataFolder is where programs keep what they keep for a user; "" if the environment
-// does not tell.
+// dataFolder is where programs keep a user's data; "" if the environment does not say.
 func dataFolder(goos string, getenv func(string) string) string {
-	in := func(home string, names ...string) string {
-		if home == "" {
-			return ""
-		}
-		return filepath.Join(append([]string{home}, names...)...)
-	}
+	return userFolder(goos, getenv, "LocalAppData", "AppData/Local", "XDG_DATA_HOME", ".local/share")
+}
+
+// userFolder is a folder that an environment variable names, or else a folder in the user's
+// home. Windows and macOS have their own.
+func userFolder(goos string, getenv func(string) string, windowsName, windows, name, folder string) string {
+	home := getenv("HOME")
 	switch goos {
 	case "windows":
-		if dir := getenv("LocalAppData"); dir != "" {
-			return dir
-		}
-		return in(getenv("USERPROFILE"), "AppData", "Local")
+		home, name, folder = getenv("USERPROFILE"), windowsName, windows
 	case "darwin":
-		return in(getenv("HOME"), "Library", "Application Support")
+		name, folder = "", "Library/Application Support"
 	}
-	// A relative XDG_DATA_HOME counts as not set: so its specification says.
-	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+	// The XDG specification says that a relative path counts as not set.
+	if dir := getenv(name); dir != "" && (goos == "windows" || filepath.IsAbs(dir)) {
 		return dir
 	}
-	return in(getenv("HOME"), ".local", "share")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, filepath.FromSlash(folder))
 }
 
 // anyStore is what every store that the program opens can do.
@@ -93,13 +92,19 @@ type anyStore interface {
 	Tenants(ctx context.Context) ([]string, error)
 }
 
-// openStore opens the store for writing to it, and makes it if it is not there.
+// openStore opens the store for writing, and makes it if it does not exist.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error) {
 	store, _, err := p.storeAt(ctx, f, makeMissing)
 	return store, err
 }
 
-// storeAt opens the store that the flags name, and says where it is.
+// readStore opens a store that must exist: a command that only reads makes none.
+func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error) {
+	store, _, err := p.storeAt(ctx, f, mustExist)
+	return store, err
+}
+
+// storeAt opens the store that the flags name, and returns where it is.
 func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store anyStore, path string, err error) {
 	if path, err = p.storePath(f.path); err == nil {
 		store, err = openStoreAt(ctx, path, how)
@@ -107,56 +112,40 @@ func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store
 	return store, path, err
 }
 
-// readStore opens a store that must be there: a command that only reads makes none.
-func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error) {
-	store, _, err := p.storeAt(ctx, f, mustExist)
-	return store, err
-}
-
 // access is what a command may do to a store.
 type access int
 
 const (
-	makeMissing access = iota // a store that is not there is made
-	mustExist                 // it is an error
-	readOnly                  // and one that is there is left as it is, of an older version too
+	makeMissing access = iota // make it if it does not exist
+	mustExist                 // do not make it
+	readOnly                  // nor change it, even if its schema is old
 )
 
-// openStoreAt opens the store that a user named: the URL of a PostgreSQL database, or
-// a file. Texts are indexed when somebody searches their session: a command that lists or
-// stores sessions has no business building search indexes.
-func openStoreAt(ctx context.Context, path string, how access) (anyStore, error) {
+// openStoreAt opens a store in a PostgreSQL database, which is named by its URL, or in a
+// file. Texts are indexed when their session is first searched, so that commands that
+// only list or store sessions do not build search indexes.
+func openStoreAt(ctx context.Context, path string, how access) (st anyStore, err error) {
 	switch scheme := urlScheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
-		return openShared(ctx, path, how)
-	case scheme != "": // not told whole: it may hold a password
-		return nil, fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
-	}
-	if how != makeMissing {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		st, err = postgres.Open(ctx, path, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
+		}
+	case scheme != "": // without the rest of the URL, which may have a password
+		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
+	default:
+		if _, missing := os.Stat(path); how != makeMissing && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
 		}
-	}
-	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly, IndexOnSearch: true})
-	if err != nil { // a nil pointer in an interface is not nil
-		return nil, err
-	}
-	return store, nil
-}
-
-// openShared opens a store in a database.
-func openShared(ctx context.Context, url string, how access) (anyStore, error) {
-	st, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
+		st, err = sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly, IndexOnSearch: true})
 	}
 	if err != nil {
-		return nil, err
+		return nil, err // st may hold a nil pointer
 	}
 	return st, nil
 }
 
-// storeTitle is how messages call a store: where it is, and nothing secret.
+// storeTitle is the name of a store in messages: where it is, without its password.
 func storeTitle(path string) string {
 	if urlScheme(path) == "" {
 		return path
@@ -168,7 +157,7 @@ func storeTitle(path string) string {
 	return u.Host + u.Path
 }
 
-// storeKind is what a store is kept in.
+// storeKind is the kind of database that a store is in.
 func storeKind(path string) string {
 	if urlScheme(path) == "" {
 		return "SQLite"
@@ -178,7 +167,7 @@ func storeKind(path string) string {
 
 var schemePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
 
-// urlScheme is the scheme if the name of a store is a URL, in lower case, else "".
+// urlScheme is the scheme of a store's URL in lower case, or "" if the store is a file.
 func urlScheme(path string) string {
 	if m := schemePattern.FindStringSubmatch(path); m != nil {
 		return strings.ToLower(m[1])
@@ -186,7 +175,7 @@ func urlScheme(path string) string {
 	return ""
 }
 
-// codecs read stored messages of every wire back.
+// codecs decode the stored messages of every wire format.
 func codecs() map[transcript.Format]transcript.Codec {
 	return map[transcript.Format]transcript.Codec{
 		transcript.FormatAnthropic: anthropic.DecodeMessage,
@@ -195,8 +184,8 @@ func codecs() map[transcript.Format]transcript.Codec {
 	}
 }
 
-// storedSession finds a session by its name, or by the beginning of its name if only
-// one begins like that.
+// storedSession finds a session by its name, or by the beginning of its name if only one
+// session has that beginning.
 func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string) (store.SessionInfo, error) {
 	var begin []store.SessionInfo
 	list, err := shownSessions(ctx, st, f.tenant)
@@ -220,7 +209,7 @@ func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string)
 	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name, sessionNames(begin))
 }
 
-// sessionNames lists names for a message, not more than a few.
+// sessionNames lists a few names for a message.
 func sessionNames(list []store.SessionInfo) string {
 	const most = 8
 	var names []string
@@ -242,14 +231,14 @@ func chosenSessions(ctx context.Context, st anyStore, f *storeFlags, name string
 	return []store.SessionInfo{info}, err
 }
 
-// roughly is how a session is opened to look something up in it. Its tokens are only
-// estimated, which changes nothing of what it gives back and is much faster.
+// roughly are the options of a session in which something is only looked up. Its tokens are
+// estimated, which is much faster and does not change what it gives back.
 func roughly() *pleat.Options {
 	rough := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4), CacheSize: -1})
 	return &pleat.Options{Codecs: codecs(), Tokens: rough}
 }
 
-// reopen opens a session that is known to be in the store, to read from it.
+// reopen opens a stored session to look something up in it.
 func reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
 	return pleat.OpenSession(ctx, store, key, roughly())
 }

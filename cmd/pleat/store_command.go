@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/store"
@@ -15,19 +15,19 @@ var storeCommand = command{
 	name:    "store",
 	args:    "check|migrate|stats|copy [SRC DST]",
 	summary: "check, update, measure or copy a whole store",
-	help: `For whoever keeps a store, a file or a PostgreSQL database:
+	help: `For those who look after a store, in a file or a PostgreSQL database:
 
-check     can it be reached, which version is its schema, is anything damaged? All of it is
-          read, as by "pleat verify". Nothing is changed, not even an old schema
-migrate   makes the tables if there are none, and brings older ones up to date. Others may
-          use the store meanwhile. (Every command that writes does it too, if it may)
+check     can it be reached, which version is its schema, is anything damaged? Reads all of
+          it, like "pleat verify", and changes nothing, not even an old schema
+migrate   makes the tables if there are none, and updates old ones. Others may use the store
+          meanwhile. (Every command that writes does this too, if it may)
 stats     sessions, entries and bytes of each tenant, as they were said and as they are
-          kept, and the sizes of tables and indexes
+          stored, and the sizes of tables and indexes
 copy      copies the sessions of store SRC into store DST: from a file to a database, back,
           or to another of the same kind. SRC is not changed. Every session is read again
-          from DST and compared. A copy that was interrupted goes on where it stopped, and
-          one that is repeated copies what is new. A session that has other content in DST is
-          left as it is there and reported
+          from DST and compared. An interrupted copy goes on where it stopped, and a
+          repeated one copies what is new. A session that has other content in DST is left
+          as it is there, and reported
 
 SRC and DST are files, or URLs as for --store. Without --tenant it covers all tenants.`,
 	examples: `pleat store check --store postgres://pleat@db/pleat
@@ -40,16 +40,13 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 		fs.StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
 		fs.BoolVar(&o.json, "json", false, "print JSON")
 		return func(ctx context.Context, p *program, args []string) error {
-			actions := map[string]func(context.Context, *program, []string) error{
-				"check": o.check, "migrate": o.migrate, "stats": o.stats, "copy": o.copy,
-			}
-			if len(args) == 0 || actions[args[0]] == nil {
+			actions := map[string]runFunc{"check": o.check, "migrate": o.migrate, "stats": o.stats, "copy": o.copy}
+			switch {
+			case len(args) == 0 || actions[args[0]] == nil:
 				return usageError{"store needs to know what to do: check, migrate, stats or copy"}
-			}
-			if args[0] != "copy" && len(args) > 1 {
+			case args[0] != "copy" && len(args) > 1:
 				return usageError{fmt.Sprintf("store %s takes no arguments; name the store with --store", args[0])}
-			}
-			if args[0] != "copy" && o.session != "" {
+			case args[0] != "copy" && o.session != "":
 				return usageError{"--session is for store copy"}
 			}
 			return actions[args[0]](ctx, p, args[1:])
@@ -109,7 +106,7 @@ type storeOptions struct {
 	json    bool
 }
 
-// at is a store that is open, and how JSON calls it.
+// at opens the store, and says what the JSON calls it.
 func (o *storeOptions) at(ctx context.Context, p *program, format string, how access) (anyStore, storeJSON, error) {
 	store, path, err := p.storeAt(ctx, o.storeFlags, how)
 	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
@@ -165,8 +162,8 @@ func (m migratedJSON) print(p *page) {
 	}
 }
 
-// schemaBefore is the version of a store before it is opened for writing; 0 if there is
-// none.
+// schemaBefore is the schema version of the store before it is opened for writing; 0 if
+// there is no store.
 func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error) {
 	st, _, err := o.at(ctx, p, "", readOnly)
 	if errors.Is(err, store.ErrNotFound) {
@@ -202,7 +199,7 @@ func (o *storeOptions) stats(ctx context.Context, p *program, _ []string) error 
 	return p.output(o.json, out)
 }
 
-// print lays the figures out for people. The sum comes last.
+// print prints the tenants, their sum, and the tables.
 func (s *statsJSON) print(p *page) {
 	p.line("%s (%s): %s", s.Store, s.Kind, byteSize(s.Bytes))
 	p.line("")
@@ -212,11 +209,7 @@ func (s *statsJSON) print(p *page) {
 		rows = append(rows, []string{name, thousands(t.Sessions), thousands(int(t.Entries)), byteSize(t.BodyBytes), thousands(int(t.Bodies)), byteSize(t.Stored)})
 	}
 	for _, t := range s.Tenants {
-		name := printable(t.Tenant)
-		if name == "" {
-			name = "(none)"
-		}
-		add(t, name)
+		add(t, cmp.Or(printable(t.Tenant), "(none)"))
 		all.Sessions += t.Sessions
 		all.Entries += t.Entries
 		all.BodyBytes += t.BodyBytes
@@ -235,21 +228,19 @@ func (s *statsJSON) print(p *page) {
 	p.table(rows)
 }
 
-// table writes rows in columns, the first to the left and the others to the right.
+// table prints rows in columns, the first aligned to the left and the others to the right.
 func (p *page) table(rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], columns(cell))
+	for i := range rows[0] {
+		width := widest(rows, func(row []string) string { return row[i] })
+		for _, row := range rows {
+			if i == 0 {
+				row[i] = pad(row[i], width)
+			} else {
+				row[i] = padLeft(row[i], width)
+			}
 		}
 	}
 	for _, row := range rows {
-		cells := slices.Clone(row)
-		for i, cell := range row {
-			if cells[i] = padLeft(cell, width[i]); i == 0 {
-				cells[i] = pad(cell, width[i])
-			}
-		}
-		p.line("%s", strings.Join(cells, "  "))
+		p.line("%s", strings.Join(row, "  "))
 	}
 }

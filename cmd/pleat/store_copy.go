@@ -60,7 +60,7 @@ func (d *copiedJSON) print(p *page) {
 		d.Copied, d.Same, ahead, entryCount(d.Entries), byteSize(d.Bytes), entryCount(d.Compared))
 }
 
-// copying is one copy under way.
+// copying is a copy in progress.
 type copying struct {
 	*program
 	src, dst anyStore
@@ -69,8 +69,8 @@ type copying struct {
 	done     copiedJSON
 }
 
-// run copies session by session, the one used last at the end, so that they are in the
-// same order in DST.
+// run copies session by session. The most recently used comes last, so that DST lists them
+// in the same order.
 func (c *copying) run(ctx context.Context, tenant, session string) error {
 	list, err := shownSessions(ctx, c.src, tenant)
 	if err != nil {
@@ -87,29 +87,27 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 	defer c.tells.done()
 	c.done.Sessions = len(list)
 	for i, info := range list {
-		doing := fmt.Sprintf("session %d of %s", i+1, thousands(len(list)))
-		err := c.session(ctx, info, doing)
-		if ctx.Err() != nil {
+		err := c.session(ctx, info, fmt.Sprintf("session %d of %s", i+1, thousands(len(list))))
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if err != nil && !c.onlyThis(err) {
-			return fmt.Errorf("session %s: %w", printable(info.Key.String()), err)
-		}
-		if err != nil {
+		case onlyThis(err):
 			c.done.Problems = append(c.done.Problems, problemJSON{info.Key.Tenant, info.Key.Session, err.Error()})
+		case err != nil:
+			return fmt.Errorf("session %s: %w", printable(info.Key.String()), err)
 		}
 	}
 	return nil
 }
 
-// onlyThis reports whether an error is about one session, so that others may go well.
-func (c *copying) onlyThis(err error) bool {
+// onlyThis reports whether an error is about one session, so that others may still be copied.
+func onlyThis(err error) bool {
 	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound)
 }
 
 var errOtherContent = errors.New("DST has a session of that name with other content")
 
-// session copies what DST does not have of a session, and compares all of it.
+// session copies the entries of a session that DST does not have, and compares all of them.
 func (c *copying) session(ctx context.Context, info store.SessionInfo, doing string) error {
 	there, err := c.compare(ctx, info, doing, false)
 	if err != nil {
@@ -136,9 +134,9 @@ func (c *copying) session(ctx context.Context, info store.SessionInfo, doing str
 	return nil
 }
 
-// compare holds the entries that DST has of a session against those of SRC, with their
-// bodies if told so: the store checks a body against its hash when it is read. It
-// returns how many entries DST has.
+// compare compares the entries that DST has of a session with those of SRC. With bodies it
+// also reads every body from DST, which checks it against its hash. It returns how many
+// entries DST has.
 func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing string, bodies bool) (n uint64, err error) {
 	next, stop := iter.Pull2(c.src.Scan(ctx, info.Key, 1))
 	defer stop()
@@ -169,7 +167,7 @@ func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing str
 	return n, nil
 }
 
-// equalEntries compares all that a scan gives.
+// equalEntries compares what Scan yields of two entries.
 func equalEntries(a, b store.Entry) bool {
 	return a.Seq == b.Seq && a.Kind == b.Kind && a.Label == b.Label && a.Time.Equal(b.Time) &&
 		bytes.Equal(a.Data, b.Data) && a.BodyHash == b.BodyHash && a.BodySize == b.BodySize

@@ -16,7 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// unfoldFlags are what the command line says about an unfolding.
+// unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*storeFlags
 	session, lines, bytes, grep string
@@ -29,20 +29,20 @@ var unfoldCommand = command{
 	args:    "HANDLE",
 	takes:   arguments{1, 1, "one handle"},
 	summary: "give back something folded, byte for byte",
-	help: `Prints what a handle stands for, exactly as it was: the handle of a stub, or of a ledger
-line or search hit. The content is checked against the hash it was folded under.
+	help: `Prints what a handle stands for, exactly as it was. Stubs, lines of the ledger and search
+hits have handles. The content is checked against the hash it was folded under.
 
-Every session of the store is asked for the handle, unless --session names one. Sessions
-that share the beginning of a conversation share its handles. If they have different content
-under a handle, --session must name one.
+Looks in every session of the store unless --session names one. Sessions that share the
+beginning of a conversation share its handles. If they have different content under a
+handle, --session must name one.
 
-Output is the bytes alone, so that it can be piped and compared. With --grep, lines longer
-than 1,000 bytes are shown around what matched.`,
+The output is the bytes alone, so that it can be piped and compared. With --grep, only the
+part around the match is shown of lines longer than 1,000 bytes.`,
 	examples: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it
 pleat unfold t3nk5x0b --lines 40:80
-# where it speaks of errors, with line numbers and three lines around
+# lines with errors, with line numbers and three lines around each
 pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 	flags: func(fs *flag.FlagSet) runFunc {
 		f := &unfoldFlags{storeFlags: declareStore(fs)}
@@ -51,8 +51,8 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 		fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
 		fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
 		fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
-		fs.BoolVar(&f.raw, "raw", false, "the bytes on the wire it came from (JSON), or the neutral form, instead of the text")
-		fs.BoolVar(&f.numbered, "numbered", false, "with what it is, and line numbers")
+		fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
+		fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 		fs.BoolVar(&f.json, "json", false, "print JSON")
 		return func(ctx context.Context, p *program, args []string) error {
 			req, err := f.request(args[0])
@@ -87,7 +87,7 @@ type unfoldedJSON struct {
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
 	if f.around == 0 {
-		r.Around = -1 // none; the engine's own zero means two
+		r.Around = -1 // none; the engine's zero means two
 	}
 	if f.around < 0 || f.around > 0 && f.grep == "" {
 		return r, errors.New("--around is a number of lines, and goes with --grep")
@@ -150,8 +150,8 @@ type foundHandle struct {
 	recall.Unfolded
 }
 
-// findHandle asks the sessions of the store for a handle. Folds name theirs, so those
-// sessions are known from the records alone; all others have to be opened.
+// findHandle looks for a handle in the sessions of the store. Records of folds name their
+// handles, so sessions that folded it are found without opening the others.
 func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
 	all, err := chosenSessions(ctx, st, f.storeFlags, f.session)
 	if err != nil {
@@ -190,8 +190,8 @@ func foldedIn(ctx context.Context, st store.Store, key store.SessionKey, handle 
 	return false, nil
 }
 
-// askSessions unfolds the handle in every session of the list that has it. They must
-// agree on what it stands for.
+// askSessions unfolds the handle in every session of the list that has it. All must have
+// the same content under it.
 func askSessions(ctx context.Context, p *program, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest) (foundHandle, error) {
 	var found foundHandle
 	var missing, broken error
