@@ -31,25 +31,25 @@ var proxyCommand = command{
 	name:    "proxy",
 	args:    "[status|drain]",
 	summary: "stand between an agent and its provider, and keep it inside its window",
-	help: `Listens for requests of agents and forwards them to their provider. Conversations that
-outgrow their model's window are folded on the way; nothing is lost, and the model gets
-back what it wants to see again. Until something is folded requests go out byte for byte.
+	help: `Receives the requests of agents and forwards them to their provider. Conversations that
+outgrow their model's window are folded on the way. Nothing is lost: the model can get back
+what it wants to see again. Until something is folded, requests go out byte for byte.
 Point the agent at it:
 
   ANTHROPIC_BASE_URL=http://127.0.0.1:4141            Claude Code, Anthropic's SDKs
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1            OpenAI's SDKs and most others
 
 "pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
-client. Keys are passed on and neither kept nor logged.
+client. Keys are passed on, and neither stored nor logged.
 
-"pleat proxy status" shows the sessions of a running proxy and what they cost; "pleat
-proxy drain" has it take no new conversations, so that it can be stopped without leaving
-one behind that no longer fits. Listening anywhere but on this machine needs a token:
+"pleat proxy status" shows the sessions of a running proxy and what they cost. "pleat proxy
+drain" makes it fold no new conversations, so that it can be stopped later without leaving
+one behind that no longer fits its window. To listen to other machines it needs a token:
 clients then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header
 X-Pleat-Token.`,
 	examples: `# for everything on this machine
 pleat proxy
-# change nothing, and see what it would do
+# change nothing, but report what it would do
 pleat proxy --observe
 # a local model with a small window
 pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
@@ -57,8 +57,8 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 		f := &proxyFlags{store: declareStore(fs)}
 		f.declare(fs)
 		fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
-		fs.StringVar(&f.tokenFile, "token-file", "", "demand the token in `FILE` of every client")
-		fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, beside addresses and localhost; with a token any name will do")
+		fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
+		fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 		fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 		fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 		fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
@@ -95,51 +95,26 @@ type proxyFlags struct {
 func (f *proxyFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`, which may be any server that speaks the format")
-	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not know, and a bound for those it does")
-	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
+	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
-	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: they are written by code")
+	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: code writes them")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", otelUsage)
 }
 
-// options makes the proxy's options, and what is to be closed in the end.
+// options makes the proxy's options, and a function that closes what they opened.
 func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, t *tally) (*proxy.Options, func() error, error) {
-	policy, err := loadPolicy(f.policy)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.policy == "default" {
-		policy = fold.Policy{} // the proxy's own default, which also folds when that pays
-	}
-	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
-		return nil, nil, usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
-	}
 	o := &proxy.Options{
-		Window: int(f.window), Policy: policy, Recall: proxy.RecallMode(f.recall), RecallDir: f.recallDir,
-		ObserveOnly: f.observe, Logger: log, Decoders: map[string]proxy.Decoder{"zstd": unzstd},
-	}
-	if f.recall == "file" {
-		if o.RecallDir, err = recallFolder(f.recallDir, p.getenv); err != nil {
-			return nil, nil, err
-		}
-	}
-	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
-		return nil, nil, err
-	}
-	if o.OpenAI, err = upstreamURL(f.openai); err != nil {
-		return nil, nil, err
+		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
+		Decoders: map[string]proxy.Decoder{"zstd": unzstd},
 	}
 	if tenant := f.store.tenant; tenant != "" {
 		o.Principal = func(*http.Request, []byte) string { return tenant }
 	}
-	if f.digest != "" {
-		writer, err := openProvider(ctx, f.digest, p.getenv)
-		if err != nil {
-			return nil, nil, err
-		}
-		o.Session = func(_ store.SessionKey, s *pleat.Options) { digestWith(s, writer.Generator, writer.Model) }
+	if err := f.complete(ctx, p, o); err != nil {
+		return nil, nil, err
 	}
 	tel, err := p.telemetry(ctx, f.otel)
 	if err != nil {
@@ -159,7 +134,59 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	return o, func() error { return errors.Join(tel.close(), store.Close()) }, nil
 }
 
-// unzstd decodes zstd, which Codex packs its requests with.
+// complete sets the options whose flags can be wrong.
+func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options) (err error) {
+	if o.Policy, err = loadPolicy(f.policy); err != nil {
+		return err
+	}
+	if f.policy == "default" {
+		o.Policy = fold.Policy{} // the proxy's own default, which also folds when that saves money
+	}
+	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
+		return usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
+	}
+	if f.recall == "file" {
+		if o.RecallDir, err = recallFolder(f.recallDir, p.getenv); err != nil {
+			return err
+		}
+	}
+	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
+		return err
+	}
+	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digest == "" {
+		return err
+	}
+	writer, err := openProvider(ctx, f.digest, p.getenv)
+	o.Session = func(_ store.SessionKey, s *pleat.Options) {
+		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
+	}
+	return err
+}
+
+// start makes the proxy and listens on an address. The returned function closes the proxy,
+// its store and its telemetry.
+func (f *proxyFlags) start(ctx context.Context, p *program, log *slog.Logger, token, address string) (*front, net.Listener, func() error, error) {
+	t := newTally()
+	o, done, err := f.options(ctx, p, log, t)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if o.Hosts = f.hosts; token != "" { // a web page in somebody's browser does not have it
+		o.Hosts = []string{"*"}
+	}
+	h, err := proxy.NewHandler(o)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, done())
+	}
+	end := func() error { return errors.Join(h.Close(), done()) }
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("listen: %w (choose another address with --listen)", err), end())
+	}
+	return &front{proxy: h, tally: t, token: token, store: o.Store}, l, end, nil
+}
+
+// unzstd decodes zstd, with which Codex compresses its requests.
 func unzstd(packed io.Reader) (io.ReadCloser, error) {
 	r, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {
@@ -168,13 +195,13 @@ func unzstd(packed io.Reader) (io.ReadCloser, error) {
 	return r.IOReadCloser(), nil
 }
 
-// recallFolder is where the files of recall by file are written. It is absolute: stubs
-// name them to clients that work elsewhere.
+// recallFolder is where recall by file writes its files. It is absolute, because stubs name
+// the files to clients that work in other folders.
 func recallFolder(named string, getenv func(string) string) (string, error) {
 	if named == "" {
 		data := dataFolder(runtime.GOOS, getenv)
 		if data == "" {
-			return "", usageError{"--recall file: there is no home folder to keep the files in: name one with --recall-dir"}
+			return "", usageError{"--recall file: there is no home folder to keep the files in; name a folder with --recall-dir"}
 		}
 		named = filepath.Join(data, "pleat", "recall")
 	}
@@ -191,16 +218,16 @@ func upstreamURL(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usageError{fmt.Sprintf("%q is no address of a provider (want https://HOST)", s)}
+		return nil, usageError{fmt.Sprintf("%q is not the address of a provider (want https://HOST)", s)}
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") // clients add it themselves
 	return u, nil
 }
 
-// logExchange logs what happened to a request, without a word of what was said.
+// logExchange logs what happened to a request, and nothing of what was said.
 func logExchange(log *slog.Logger, r proxy.Report) {
 	if r.Session.Session == "" && r.Err == nil {
-		return // passed on as it was
+		return // passed on unchanged
 	}
 	attrs := []any{
 		"session", r.Session.Session, "wire", string(r.Format), "model", r.Model, "status", r.Status,
@@ -223,35 +250,22 @@ func logExchange(log *slog.Logger, r proxy.Report) {
 	log.Info("request", attrs...)
 }
 
-// serve runs the proxy until it is told to stop, then lets streams end.
+// serve runs the proxy until it is told to stop, then waits for streams to end.
 func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	token, err := f.token()
+	if err == nil {
+		err = f.mayListen(token)
+	}
 	if err != nil {
 		return err
 	}
-	if err := f.mayListen(token); err != nil {
-		return err
-	}
-	t := newTally()
-	o, done, err := f.options(ctx, p, f.logger(p), t)
+	log := f.logger(p)
+	front, l, end, err := f.start(ctx, p, log, token, f.listen)
 	if err != nil {
 		return err
-	}
-	o.Hosts = f.hosts
-	if token != "" { // a page in somebody's browser does not have it
-		o.Hosts = []string{"*"}
-	}
-	h, err := proxy.NewHandler(o)
-	if err != nil {
-		return errors.Join(err, done())
-	}
-	l, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return errors.Join(fmt.Errorf("listen: %w (choose another address with --listen)", err), h.Close(), done())
 	}
 	fmt.Fprintf(p.stderr, "pleat: listening on http://%s\n", l.Addr())
-	err = serveUntilDone(ctx, l, &front{proxy: h, tally: t, token: token, store: o.Store}, o.Logger)
-	return errors.Join(err, h.Close(), done())
+	return errors.Join(serveUntilDone(ctx, l, front, log), end())
 }
 
 // drainTime is how long streams may go on after the proxy was told to stop.
@@ -309,7 +323,7 @@ func (f *proxyFlags) token() (string, error) {
 	return token, nil
 }
 
-// mayListen refuses to be open to others by accident.
+// mayListen refuses to open the proxy to other machines by accident.
 func (f *proxyFlags) mayListen(token string) error {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
@@ -319,5 +333,5 @@ func (f *proxyFlags) mayListen(token string) error {
 	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" || f.open {
 		return nil
 	}
-	return usageError{"--listen " + f.listen + " can be reached from other machines: demand a token with --token-file, or say --open if the network is safe"}
+	return usageError{"--listen " + f.listen + " can be reached from other machines: require a token with --token-file, or say --open if the network is safe"}
 }

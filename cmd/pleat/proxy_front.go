@@ -14,11 +14,12 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// front is what stands before the proxy: the token, and the pages for its operator.
+// front serves requests before the proxy does: it checks the token, and has the pages for
+// the operator.
 type front struct {
 	proxy *proxy.Handler
 	tally *tally
-	token string // empty: none is demanded
+	token string // empty: none is required
 	store store.Store
 }
 
@@ -26,7 +27,7 @@ const tokenHeader = "X-Pleat-Token"
 
 // ServeHTTP implements [http.Handler].
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/healthz" { // says nothing that is worth a token
+	if r.URL.Path == "/healthz" { // has no secrets
 		_, _ = w.Write([]byte("ok\n"))
 		return
 	}
@@ -38,7 +39,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !f.proxy.Knows(r.Host) || r.Header.Get("Origin") != "" && strings.HasPrefix(r.URL.Path, "/pleat/") {
-		f.proxy.ServeHTTP(w, r) // a page in a browser, perhaps: it is refused there, or has no such path
+		f.proxy.ServeHTTP(w, r) // perhaps a web page in a browser: the proxy refuses it, or has no such path
 		return
 	}
 	switch r.URL.Path {
@@ -51,7 +52,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(f.tally.status(f.proxy))
 	case "/pleat/drain":
 		if r.Method != http.MethodPost {
-			http.Error(w, "POST drains", http.StatusMethodNotAllowed)
+			http.Error(w, "use POST to drain", http.StatusMethodNotAllowed)
 			return
 		}
 		f.proxy.Drain()
@@ -61,16 +62,15 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit checks the token, and takes it out of the request: it is no provider's business.
+// admit checks the token and removes it from the request, so that no provider sees it.
 func (f *front) admit(r *http.Request) (*http.Request, bool) {
-	given := r.Header.Get(tokenHeader)
-	rest, inPath := strings.CutPrefix(r.URL.Path, "/t/")
 	if f.token == "" {
 		return r, true
 	}
+	given := r.Header.Get(tokenHeader)
 	r = r.Clone(r.Context())
 	r.Header.Del(tokenHeader)
-	if inPath {
+	if rest, inPath := strings.CutPrefix(r.URL.Path, "/t/"); inPath {
 		token, path, _ := strings.Cut(rest, "/")
 		given, r.URL.Path, r.URL.RawPath = token, "/"+path, ""
 		r.RequestURI = r.URL.RequestURI()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -42,7 +40,7 @@ func (f *proxyFlags) drain(ctx context.Context, p *program) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain"); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "the proxy takes no new conversations; stop it when \"pleat proxy status\" shows none that still works")
+	fmt.Fprintln(p.stdout, "the proxy folds no new conversations; stop it when \"pleat proxy status\" shows that none is active")
 	return nil
 }
 
@@ -55,38 +53,33 @@ func (f *proxyFlags) status(ctx context.Context, p *program) error {
 	if err := json.Unmarshal(body, &s); err != nil {
 		return fmt.Errorf("read the proxy's status: %w", err)
 	}
-	if f.asJSON {
-		return writeJSON(p.stdout, s)
-	}
-	return s.print(p.stdout)
+	return p.output(f.asJSON, s)
 }
 
-func (s proxyStatus) print(out io.Writer) error {
+func (s proxyStatus) print(p *page) {
 	if s.Draining {
-		fmt.Fprintln(out, "draining: new conversations pass as they are")
+		p.line("draining: new conversations pass unchanged")
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "SESSION\tMODEL\tREQUESTS\tCONTEXT\tFOLDS\tSENT\tGOT\tCACHE READ\tSPENT\tWITHOUT\t")
+	rows := [][]string{{"SESSION", "MODEL", "REQUESTS", "CONTEXT", "FOLDS", "SENT", "GOT", "CACHE READ", "SPENT", "WITHOUT"}}
 	row := func(name, model, context string, folds string, t sessionTally) {
 		cached := "-"
 		if t.Prompt > 0 {
 			cached = percent(int(t.CacheRead), int(t.Prompt))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, model, t.Requests, context, folds,
-			byteSize(t.BytesIn), byteSize(t.BytesOut), cached, dollars(t.USD), dollars(t.Without))
+		rows = append(rows, []string{
+			name, model, fmt.Sprint(t.Requests), context, folds,
+			byteSize(t.BytesIn), byteSize(t.BytesOut), cached, dollars(t.USD), dollars(t.Without),
+		})
 	}
 	for _, j := range s.Sessions {
 		row(clip(j.Session, 14), clip(j.Model, 20), fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds), j.sessionTally)
 	}
 	row("all", "", "", "", s.All)
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	p.table(rows)
 	if len(s.Sessions) == 0 {
-		fmt.Fprintln(out, "no conversation has come through yet")
+		p.line("no conversation has come through yet")
 	}
-	fmt.Fprintln(out, strings.TrimSpace("SENT is what clients sent, GOT what providers got of it; WITHOUT is what it would have cost at least, unfolded with a cache that is always warm."))
-	return nil
+	p.line("SENT is what clients sent, GOT what providers got of it. WITHOUT is what it would have cost at least without folding, if the cache were always warm.")
 }
 
 func dollars(usd float64) string {

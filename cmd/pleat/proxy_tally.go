@@ -14,7 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// tally adds up what a proxy did since it started: for its status page and for Prometheus.
+// tally adds up what a proxy did since it started, for its status page and for Prometheus.
 type tally struct {
 	metrics http.Handler
 
@@ -31,7 +31,7 @@ type tally struct {
 	added    prometheus.Histogram
 }
 
-// sessionTally is what became of the requests of a session.
+// sessionTally adds up what happened to the requests of a session.
 type sessionTally struct {
 	Requests int   `json:"requests"`
 	Epochs   int   `json:"epochs"`
@@ -44,17 +44,17 @@ type sessionTally struct {
 	CacheRead  int64 `json:"cache_read_tokens"`
 	CacheWrite int64 `json:"cache_write_tokens"`
 	Output     int64 `json:"output_tokens"`
-	// USD is what was spent, by the price table; Without is what the same requests would
-	// have cost unfolded with a cache that is always warm, so at least that much.
+	// USD is what was spent according to the price table. Without is what the same requests
+	// would have cost at least without folding, if the cache were always warm.
 	USD     float64 `json:"usd"`
 	Without float64 `json:"usd_without"`
 
-	whole int // tokens of the conversation when it was last seen
-	used  int // the number of the proxy's request that used it last
+	whole int // tokens of the whole conversation at its last request
+	used  int // number of the proxy's last request for it
 }
 
-// maxTallies is how many sessions have a tally of their own. It is more than a proxy has
-// in memory, and so more than its status shows.
+// maxTallies is how many sessions have a tally of their own. A proxy keeps fewer sessions in
+// memory, so its status shows them all.
 const maxTallies = 1024
 
 func newTally() *tally {
@@ -67,7 +67,7 @@ func newTally() *tally {
 	}
 	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.", "wire", "status", "folded")
 	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
-	t.usd = vec("pleat_usd_total", "Money by the price table: spent, and what the same would have cost unfolded with a warm cache.", "kind")
+	t.usd = vec("pleat_usd_total", "USD by the price table: spent, and what the same would have cost without folding and with a warm cache.", "kind")
 	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
 	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
 	t.retried = counter("pleat_overflows_total", "Requests that a provider refused as too long and that were folded harder.")
@@ -81,7 +81,7 @@ func newTally() *tally {
 	return t
 }
 
-// add takes an exchange in.
+// add counts an exchange.
 func (t *tally) add(r proxy.Report) {
 	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
 	t.added.Observe(r.Added.Seconds())
@@ -114,8 +114,8 @@ func (t *tally) add(r proxy.Report) {
 	t.usd.WithLabelValues("without").Add(without)
 }
 
-// session is the tally of a report's session. A new one takes the place of the one that
-// was used longest ago.
+// session is the tally of a report's session. If there are too many, a new one replaces the
+// least recently used.
 func (t *tally) session(r proxy.Report) *sessionTally {
 	s := t.sessions[r.Session]
 	if s == nil {
@@ -128,15 +128,15 @@ func (t *tally) session(r proxy.Report) *sessionTally {
 			}
 			delete(t.sessions, oldest)
 		}
-		s = &sessionTally{whole: r.Snapshot.Whole} // what came before is taken to be cached
+		s = &sessionTally{whole: r.Snapshot.Whole} // assume that all of it is cached
 		t.sessions[r.Session] = s
 	}
 	s.used = t.all.Requests
 	return s
 }
 
-// unfolded is what the request would have used unfolded: what was there before is read
-// from a warm cache, what is new is written to it.
+// unfolded is what the request would have used without folding: what was there before is
+// read from a warm cache, and the rest is written to it.
 func (s *sessionTally) unfolded(r proxy.Report) model.Usage {
 	fresh := max(r.Snapshot.Whole-s.whole, 0)
 	return model.Usage{CacheRead: max(r.Snapshot.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,20 +15,18 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/pleat-dev/pleat/proxy"
 )
 
 var wrapCommand = command{
 	name:    "wrap",
 	args:    "CLIENT [-- ARGUMENTS]",
 	summary: "run an agent behind a proxy of its own",
-	help: `Starts a proxy on a free port of this machine and CLIENT against it, with ARGUMENTS, and ends
-with it. CLIENT is claude, codex, opencode, or any other program: that one finds the proxy in
-ANTHROPIC_BASE_URL and OPENAI_BASE_URL. The client's own keys and logins are used as ever; if
-these variables are set already, that is where the proxy forwards to, unless --upstream-anthropic
-or --upstream-openai says otherwise. At the end it says what was folded, or that nothing came
-through the proxy; the exit code is the client's.`,
+	help: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
+when the client does. CLIENT is claude, codex, opencode, or any other program that reads
+ANTHROPIC_BASE_URL or OPENAI_BASE_URL. The client uses its own keys and logins as before. If
+these variables are set already, the proxy forwards to where they point, unless
+--upstream-anthropic or --upstream-openai says otherwise. At the end it says what was folded,
+or that nothing came through the proxy. The exit code is the client's.`,
 	examples: `pleat wrap claude
 pleat wrap codex -- exec 'Mend the build.'
 pleat wrap --window 100k opencode -- run 'Mend the build.'
@@ -46,13 +43,13 @@ pleat wrap -- python agent.py`,
 	},
 }
 
-// exitError is the exit code of a program that was run for somebody.
+// exitError is the exit code of the client, which becomes pleat's own.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// keepUpstreams forwards to where the client would have sent its requests by itself, if
-// no setting says otherwise: its keys are for that server and nobody else.
+// keepUpstreams forwards to where the client would have sent its requests by itself, unless
+// a setting says otherwise. Its keys are for that server only.
 func (f *proxyFlags) keepUpstreams(getenv func(string) string, given map[string]bool) {
 	if base := getenv("ANTHROPIC_BASE_URL"); base != "" && !given["upstream-anthropic"] {
 		f.anthropic = base
@@ -66,28 +63,18 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	if len(args) == 0 {
 		return usageError{"wrap needs a program to run"}
 	}
-	// Signals are the client's to answer. They are caught and not ignored, because a program
-	// that is started inherits what is ignored.
+	// Signals are for the client. They are caught, not ignored, because the client would
+	// inherit ignored signals.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	ctx = context.WithoutCancel(ctx)
-	t := newTally()
-	o, done, err := f.options(ctx, p, slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelError})), t)
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	front, l, end, err := f.start(ctx, p, log, "", "127.0.0.1:0")
 	if err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	h, err := proxy.NewHandler(o)
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
 	}
 	var came atomic.Int64
-	front := &front{proxy: h, tally: t, store: o.Store}
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		came.Add(1)
 		front.ServeHTTP(w, r)
@@ -101,10 +88,10 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	defer func() {
 		err = errors.Join(err, server.Close())
 		<-ended
-		err = errors.Join(err, h.Close())
+		err = errors.Join(err, end())
 	}()
 	err = p.client(ctx, "http://"+l.Addr().String(), args, signals)
-	if s := t.status(h); came.Load() == 0 {
+	if s := front.tally.status(front.proxy); came.Load() == 0 {
 		fmt.Fprintf(p.stderr, "pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else if s.All.Epochs > 0 {
 		fmt.Fprintf(p.stderr, "pleat: %s, %s of %s went out; what was folded is in the store (\"pleat stored\")\n",
@@ -113,7 +100,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	return err
 }
 
-// client runs a program against the proxy at base and passes on signals that a terminal
+// client runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
 func (p *program) client(ctx context.Context, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
@@ -156,8 +143,8 @@ func (p *program) client(ctx context.Context, base string, args []string, signal
 	}
 }
 
-// exitCode is the code of a program that failed, as shells have it: 128 and the signal's
-// number for one that was killed.
+// exitCode is the exit code of a program that failed. As in shells, it is 128 and the
+// signal's number for a program that was killed.
 func exitCode(e *exec.ExitError) int {
 	if s, ok := e.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return 128 + int(s.Signal())
@@ -166,10 +153,10 @@ func exitCode(e *exec.ExitError) int {
 }
 
 // opencodeConfig adds the proxy's address for both providers to a configuration.
-func opencodeConfig(had, base string) (string, error) {
+func opencodeConfig(old, base string) (string, error) {
 	config := make(map[string]any)
-	if strings.TrimSpace(had) != "" {
-		if err := json.Unmarshal([]byte(had), &config); err != nil {
+	if strings.TrimSpace(old) != "" {
+		if err := json.Unmarshal([]byte(old), &config); err != nil {
 			return "", fmt.Errorf("read OPENCODE_CONFIG_CONTENT: %w", err)
 		}
 	}
