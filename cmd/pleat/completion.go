@@ -36,8 +36,7 @@ const (
 	completeCommands = "commands"
 )
 
-// completes says what the placeholder of an argument or of a flag's value is completed
-// with.
+// completes is what to complete the placeholder of an argument or of a flag's value with.
 func completes(placeholder string) string {
 	switch {
 	case strings.Contains(placeholder, "FILE"), strings.Contains(placeholder, "SRC"):
@@ -50,8 +49,7 @@ func completes(placeholder string) string {
 	return completeNothing
 }
 
-// choices are the words of a first argument such as bash|zsh|fish. What the arguments
-// after it are completed with is said by the rest.
+// choices are the words of a first argument such as bash|zsh|fish.
 func choices(args string) []string {
 	first, _, _ := strings.Cut(args, " ")
 	if !strings.Contains(first, "|") || strings.Contains(first, "[") {
@@ -97,7 +95,7 @@ func bashCompletion(list []command) string {
 	return fmt.Sprintf(bashScript, strings.Join(names, " "), strings.Join(cases, ""))
 }
 
-// Session names have colons, at which bash cuts words; so the script cuts the line itself.
+// Session names have colons, at which bash splits words, so the script splits the line itself.
 const bashScript = `# bash completion for pleat, made by "pleat completion bash"
 _pleat() {
   local line=${COMP_LINE:0:COMP_POINT} flags= kind=nothing words= cur before prev i
@@ -117,7 +115,7 @@ _pleat() {
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
     return
   fi
-  for i in $words; do # the first argument is one of them; once it is there, others follow
+  for i in $words; do # once the first argument is one of them, others follow
     if [[ " $before " == *" $i "* ]]; then words=; break; fi
   done
   if [[ -n $words ]]; then kind=nothing; fi
@@ -136,7 +134,7 @@ _pleat() {
 complete -F _pleat pleat
 `
 
-// zshText makes a text fit for a specification in single quotes.
+// zshText escapes a text for a specification in single quotes.
 func zshText(s string) string {
 	return strings.NewReplacer(`'`, `'\''`, `\`, `\\`, `[`, `\[`, `]`, `\]`, `:`, `\:`).Replace(s)
 }
@@ -193,7 +191,7 @@ else
 fi
 `
 
-// fishText puts a text in single quotes.
+// fishText quotes a text with single quotes.
 func fishText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -24,8 +24,7 @@ pleat man > /usr/local/share/man/man1/pleat.1`,
 	}
 }
 
-// manPage writes the page. There is no date in it, so that it is the same for the same
-// program.
+// manPage writes the page. It has no date, so that it is the same for the same program.
 func manPage(list []command) string {
 	var b strings.Builder
 	b.WriteString(manHead)
@@ -114,7 +113,7 @@ func roff(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\(ga", "^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
-// roffLine is a line of text: one that begins with a dot is no request.
+// roffLine escapes a line of text. One that begins with a dot would be a request.
 func roffLine(s string) string {
 	if s = roff(s); strings.HasPrefix(s, ".") {
 		return `\&` + s

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// writeTo writes to a file that appears only when it is complete, or to standard output.
+// writeTo writes to standard output, or to a file that appears only when it is complete.
 func (p *program) writeTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.stdout, "output", write)
@@ -21,8 +21,8 @@ func (p *program) writeTo(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeNewFile writes a file that only its owner can read. One that is there is replaced
-// only if the user said so.
+// writeNewFile writes a file that only its owner can read. It replaces an existing file only
+// if told to.
 func writeNewFile(name string, replace bool, write func(io.Writer) error) error {
 	if _, err := os.Stat(name); err == nil && !replace {
 		return fmt.Errorf("%s exists already (use --force to replace it)", name)
@@ -33,14 +33,18 @@ func writeNewFile(name string, replace bool, write func(io.Writer) error) error 
 }
 
 // replaceFile writes a temporary file and renames it when it is complete, so that nobody
-// takes half a file for the whole. A device or a pipe is written to directly: renaming a
-// file to /dev/null would replace the device for everybody.
+// reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
+// would replace the device for everybody.
 func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // write to what the link points to
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return writeThrough(name, write)
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(buffered(file, name, write), file.Close())
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
 	if err != nil {
@@ -52,27 +56,15 @@ func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := buffered(file, name, write); err != nil {
-		return err
+	fill := func() error { return buffered(file, name, write) }
+	chmod := func() error { return file.Chmod(mode) }
+	rename := func() error { return os.Rename(file.Name(), name) }
+	for _, step := range []func() error{fill, chmod, file.Sync, file.Close, rename} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := file.Chmod(mode); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
-}
-
-func writeThrough(name string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(buffered(file, name, write), file.Close())
+	return nil
 }
 
 func buffered(to io.Writer, name string, write func(io.Writer) error) error {

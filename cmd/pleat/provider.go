@@ -15,7 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
-// provider is a model that can be asked, and what a session needs to know of its wire.
+// provider is a model with a client for it, and what a session needs to know about its wire.
 type provider struct {
 	Generator model.Generator
 	Model     model.Model
@@ -24,32 +24,32 @@ type provider struct {
 	Check     func(transcript.View, *transcript.Transcript) error
 }
 
-// The models that are asked where only a key says which provider.
+// The models to use when there is only a key.
 const (
 	defaultAnthropic = "claude-sonnet-5-5"
 	defaultOpenAI    = "gpt-6.1-terra"
 )
 
-// providerHelp says how a model is named, for the help of commands that take one.
-const providerHelp = `A model is named by its id (claude-sonnet-5-5, gpt-6.1-terra), with the wire in front
-(anthropic:ID, openai:ID, responses:ID), as local:NAME for one that a server on this
-machine has (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server that
-speaks the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses are
+// providerHelp says how to name a model, for the help of commands that take one.
+const providerHelp = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra), by its id after its wire
+(anthropic:ID, openai:ID, responses:ID), as local:NAME for a model of a server on this
+machine (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server that speaks
+the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses come from
 ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY and OPENAI_BASE_URL.`
 
-// openProvider turns the name of a model into a client for it.
+// openProvider makes a client for the model of a name.
 func openProvider(ctx context.Context, spec string, env func(string) string) (provider, error) {
 	return (&providers{env: env}).open(ctx, spec)
 }
 
-// findProvider returns what there is to ask when nobody has named a model: that of a key
-// in the environment, else what a server on this machine has loaded. It reports false if
-// there is nothing.
+// findProvider makes a client when no model was named: for the default model of a provider
+// whose key is in the environment, else for a model that a server on this machine has
+// loaded. It reports false if there is neither.
 func findProvider(ctx context.Context, env func(string) string) (provider, bool, error) {
 	return (&providers{env: env}).find(ctx)
 }
 
-// providers is the world in which models are looked for.
+// providers looks for models. Tests set its fields.
 type providers struct {
 	env   func(string) string
 	http  *http.Client                                   // nil: http.DefaultClient
@@ -93,23 +93,21 @@ func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
 	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
 		return ps.address(ctx, spec)
 	}
-	wire, id, ok := strings.Cut(spec, ":")
-	if ok {
-		switch wire {
-		case "anthropic":
-			return ps.anthropic(id)
-		case "openai":
-			return ps.openai(ctx, id, transcript.FormatChat)
-		case "responses":
-			return ps.openai(ctx, id, transcript.FormatResponses)
-		case "local":
-			return ps.named(ctx, id)
-		}
+	wire, id, colon := strings.Cut(spec, ":")
+	switch {
+	case colon && wire == "anthropic":
+		return ps.anthropic(id)
+	case colon && wire == "openai":
+		return ps.openai(ctx, id, transcript.FormatChat)
+	case colon && wire == "responses":
+		return ps.openai(ctx, id, transcript.FormatResponses)
+	case colon && wire == "local":
+		return ps.named(ctx, id)
 	}
 	return ps.bare(ctx, spec) // names of local models have colons too
 }
 
-// bare finds out who has a model that is named by its id alone.
+// bare finds the provider of a model that is named by its id alone.
 func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	if id == "" {
 		return provider{}, fmt.Errorf("no model is named [hint: %s]", namedHint)
@@ -123,14 +121,14 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
-		return provider{}, fmt.Errorf("model %q is neither in the table nor on this machine [hint: %s]", id, namedHint)
+		return p, fmt.Errorf("model %q is neither in the table nor on this machine [hint: %s]", id, namedHint)
 	}
 	return p, nil
 }
 
 const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, local:NAME or http://HOST:PORT/v1#NAME"
 
-// canAsk says what is missing before a model can be asked: its name, or a key or address.
+// canAsk is an error if something is missing to ask a model: its name, or a key or address.
 func canAsk(id, access, example, variable string) error {
 	switch {
 	case id == "":
@@ -181,7 +179,7 @@ func (ps *providers) openai(ctx context.Context, id string, format transcript.Fo
 	return ps.chat(base, key, m, ""), nil
 }
 
-// named is a model of a server on this machine.
+// named finds a model of a server on this machine.
 func (ps *providers) named(ctx context.Context, name string) (provider, error) {
 	servers := ps.servers(ctx)
 	var have []string
@@ -195,31 +193,31 @@ func (ps *providers) named(ctx context.Context, name string) (provider, error) {
 	}
 	switch {
 	case len(servers) == 0:
-		return provider{}, fmt.Errorf("no server of models runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
+		return provider{}, fmt.Errorf("no model server runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
 	case len(have) > 10:
 		have = append(have[:10], "…")
 	}
 	return provider{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name, strings.Join(have, ", "))
 }
 
-// address is a model of the server at an address.
+// address finds a model of the server at an address.
 func (ps *providers) address(ctx context.Context, spec string) (provider, error) {
 	base, name, _ := strings.Cut(spec, "#")
-	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // the root was given
+	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // only the root
 		base = strings.TrimRight(base, "/") + "/v1"
 	}
 	key := ""
 	if own := ps.get("OPENAI_BASE_URL"); own != "" && sameHost(own, base) {
-		key = ps.get("OPENAI_API_KEY") // a key goes to the server that it is for and to no other
+		key = ps.get("OPENAI_API_KEY") // a key goes only to the server that it is for
 	}
 	s, err := localserver.Discover(ctx, base, ps.http)
 	switch m, ok := s.Find(name); {
 	case ok:
 		return ps.chat(base, key, m, s.Kind), nil
 	case name != "" && err == nil:
-		return ps.chat(base, key, tableModel(name), s.Kind), nil // servers take names that they do not list
+		return ps.chat(base, key, tableModel(name), s.Kind), nil // servers accept names that they do not list
 	case name != "" && key != "":
-		return ps.chat(base, key, tableModel(name), ""), nil // it lists nothing to strangers
+		return ps.chat(base, key, tableModel(name), ""), nil // it does not list its models without the key
 	case err != nil:
 		return provider{}, err
 	}
@@ -227,7 +225,7 @@ func (ps *providers) address(ctx context.Context, spec string) (provider, error)
 }
 
 func (ps *providers) chat(base, key string, m model.Model, kind string) provider {
-	if m.Window == 0 { // the server does not tell
+	if m.Window == 0 { // the server does not say
 		unknown, _ := model.DefaultModels().Lookup(m.ID)
 		m.Window = unknown.Window
 	}
@@ -239,14 +237,14 @@ func (ps *providers) chat(base, key string, m model.Model, kind string) provider
 	return provider{Generator: client, Model: m, Name: name, Format: transcript.FormatChat, Check: openai.ChatChecker(m)}
 }
 
-// tableModel is what the table knows of a model, under the name it was asked for.
+// tableModel is the table's row for a model, under the id that was asked for.
 func tableModel(id string) model.Model {
 	m, _ := model.DefaultModels().Lookup(id)
 	m.ID = id
 	return m
 }
 
-// place says where a model is, where that is not the obvious.
+// place says where a model is, unless it is at its provider's usual address.
 func place(base, usual string) string {
 	u, err := url.Parse(base)
 	if base == "" || base == usual || err != nil || u.Host == "" {

@@ -85,7 +85,7 @@ func TestOpenProvider(t *testing.T) {
 		{spec: "local:", local: oneServer, name: "qwen3:4b at 127.0.0.1:11434 (ollama)", client: "openai client for http://127.0.0.1:11434/v1", format: transcript.FormatChat, window: 8192},
 		{spec: "qwen3:4b", local: oneServer, name: "qwen3:4b at 127.0.0.1:11434 (ollama)", client: "openai client for http://127.0.0.1:11434/v1", format: transcript.FormatChat, window: 8192},
 		{spec: "local:other", local: oneServer, err: "there are qwen3:4b, llama3:latest"},
-		{spec: "local:any", err: "no server of models runs on this machine"},
+		{spec: "local:any", err: "no model server runs on this machine"},
 		{spec: "odd-model", err: "neither in the table nor on this machine"},
 		{spec: "", err: "no model is named"},
 		{spec: server.URL, env: keys, name: "tiny at " + host + " (vllm)", client: "openai client for " + server.URL + "/v1", format: transcript.FormatChat, window: 2048},

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,24 +24,24 @@ var runCommand = command{
 	args:    "[TASK]",
 	summary: "work on a task with a model, in a window that does not overflow",
 	help: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
-Before every request the conversation is folded as far as its window needs; nothing is lost,
-and the model gets back what it wants to see again. Without TASK it is a chat: /help lists
-what can be typed.
+Before every request the conversation is folded as far as its window needs. Nothing is lost:
+the model can get back what it wants to see again. Without TASK it is a chat; type /help for
+its commands.
 
-The model is the one that --model names, else the one for which there is a key or a server
-on this machine, else the rehearsal: a program that plays the model, calls the tools for
-real in a folder of its own, and needs no network. "--model rehearsal" asks for it by name,
-so that no key is used by surprise.
+The model is the one that --model names, else one for which there is a key or a server on
+this machine, else the rehearsal: a program that plays the model, really calls the tools in
+a folder of its own, and needs no network. With "--model rehearsal" no key is used by
+surprise.
 
-Files are confined to the folder. Commands and changes are asked about on a terminal, and
-refused where nobody can be asked, unless --allow or --yes says otherwise. A run that was
-broken off goes on with --resume.
+File tools are confined to the folder. On a terminal you are asked before commands run and
+files change. Where nobody can be asked they are refused, unless --allow or --yes says
+otherwise. --resume continues a run that was interrupted.
 
 ` + providerHelp,
 	examples: `# see it work: no key, no server
 pleat run --model rehearsal
 # a task, tests allowed without asking
-pleat run --allow 'bash(go test *)' 'Find out why the build is red and mend it.'
+pleat run --allow 'bash(go test *)' 'Find out why the build is red and fix it.'
 # go on where it stopped
 pleat run --resume last`,
 	flags: func(fs *flag.FlagSet) runFunc {
@@ -73,15 +72,15 @@ type runFlags struct {
 
 func (f *runFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
-	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests; none: they are written by code")
-	fs.StringVar(&f.policy, "policy", "default", "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file")
+	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests; none: code writes them")
+	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
-	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; can be given several times")
+	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
-	fs.Var(&f.allow, "allow", "let calls through that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; can be given several times")
-	fs.Var(&f.deny, "deny", "never let calls through that match `RULE`; can be given several times")
+	fs.Var(&f.allow, "allow", "allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
+	fs.Var(&f.deny, "deny", "never allow calls that match `RULE`; may be given more than once")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
@@ -96,7 +95,7 @@ func (f *runFlags) declare(fs *flag.FlagSet) {
 	f.hooks.declare(fs)
 }
 
-// running is a run being set up and under way.
+// running is a run in progress, or being set up.
 type running struct {
 	p      *program
 	f      *runFlags
@@ -134,7 +133,7 @@ func (f *runFlags) run(ctx context.Context, p *program, args []string) (err erro
 	return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
 }
 
-// setup makes the agent: who is asked, where, with what, and who may do what.
+// setup makes the agent from the flags.
 func (r *running) setup(ctx context.Context) error {
 	f := r.f
 	var err error
@@ -163,38 +162,32 @@ func (r *running) setup(ctx context.Context) error {
 
 // choose finds the model.
 func (r *running) choose(ctx context.Context) error {
-	f := r.f
-	if f.model == "rehearsal" {
-		return r.rehearse(ctx)
-	}
 	var found provider
 	var err error
-	ok := true
-	if f.model != "" {
-		found, err = openProvider(ctx, f.model, r.p.getenv)
-	} else {
-		found, ok, err = findProvider(ctx, r.p.getenv)
-	}
-	if err != nil {
-		return err
-	}
-	if !ok {
-		fmt.Fprintln(r.p.stderr, "pleat: no key in the environment and no model server on this machine: this is the rehearsal")
+	switch ok := true; {
+	case r.f.model == "rehearsal":
 		return r.rehearse(ctx)
+	case r.f.model != "":
+		found, err = openProvider(ctx, r.f.model, r.p.getenv)
+	default:
+		if found, ok, err = findProvider(ctx, r.p.getenv); !ok && err == nil {
+			fmt.Fprintln(r.p.stderr, "pleat: no key in the environment and no model server on this machine: this is the rehearsal")
+			return r.rehearse(ctx)
+		}
 	}
-	r.name = found.Name
-	r.o.Generator = found.Generator
-	r.o.Request.Model = found.Model.ID
-	r.o.Session.Model, r.o.Session.Codecs, r.o.Session.Check = found.Model, codecs(), found.Check
-	r.o.Session.Budget.Window = int(f.window)
-	if f.digest == "" {
-		return nil
-	}
-	writer, err := openProvider(ctx, f.digest, r.p.getenv)
 	if err != nil {
 		return err
 	}
-	r.digestBy(writer.Generator, writer.Model)
+	s := &r.o.Session
+	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
+	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, codecs(), found.Check, int(r.f.window)
+	if r.f.digest != "" {
+		writer, err := openProvider(ctx, r.f.digest, r.p.getenv)
+		if err != nil {
+			return err
+		}
+		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
+	}
 	return nil
 }
 
@@ -241,26 +234,23 @@ func (r *running) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.ends = append(r.ends, func() error { return r.agent.Close() }) // whichever it is in the end
+	r.ends = append(r.ends, func() error { return r.agent.Close() }) // the chat may have changed it
 	if !f.asJSON {
 		fmt.Fprintf(r.p.stdout, "%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
 	}
 	return nil
 }
 
-// outputs is the folder for command output that is too long to be recorded: beside the
-// store, so that a resumed session still has it. Empty: a temporary one.
+// outputs is the folder for command output that is too long to record. It is beside the
+// store, so that a resumed session still has it; "" means a temporary folder.
 func (r *running) outputs(key store.SessionKey) string {
-	path, err := r.p.storePath(r.f.store.path)
+	path := r.f.store.path
+	if urlScheme(path) != "" {
+		path = "" // beside the store in a file that there would be otherwise
+	}
+	path, err := r.p.storePath(path)
 	if err != nil || r.f.model == "rehearsal" {
 		return ""
-	}
-	if urlScheme(path) != "" {
-		dir := dataFolder(runtime.GOOS, r.p.getenv)
-		if dir == "" {
-			return ""
-		}
-		path = filepath.Join(dir, "pleat", "pleat.db")
 	}
 	return filepath.Join(filepath.Dir(path), "outputs", filepath.Base(filepath.Clean("/"+key.Session)))
 }
@@ -290,7 +280,7 @@ func (r *running) key(ctx context.Context) (store.SessionKey, error) {
 	return f.store.key("run-" + time.Now().Format("20060102-150405-") + hex.EncodeToString(b[:])), nil
 }
 
-// once runs until the model is done, and says how it ended.
+// once runs until the model is done, and reports how it ended.
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -320,10 +310,9 @@ func stopped(s agent.Stop) string {
 	return string(s)
 }
 
-// closing says what the run took.
+// closing reports what the run used.
 func (r *running) closing(res agent.Result) {
-	s := r.agent.Session()
-	rep := s.Report()
+	rep := r.agent.Session().Report()
 	line := fmt.Sprintf("%s, %s, %s tokens", plural(res.Turns, "request"), plural(res.Calls, "tool call"), thousands(res.Spent.Tokens()))
 	if res.Spent.USD > 0 {
 		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
@@ -334,11 +323,11 @@ func (r *running) closing(res agent.Result) {
 	fmt.Fprintln(r.p.stdout, r.screen.s.dim(line))
 }
 
-// permit asks the rules, then the person at the terminal.
+// permit applies the rules, then asks the person at the terminal.
 func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, error) {
-	r.asking.Lock() // several calls of one answer wait for one another
+	r.asking.Lock() // the calls of one answer are asked about one after another
 	defer r.asking.Unlock()
-	if ctx.Err() != nil { // at the question before
+	if ctx.Err() != nil { // stopped at the question before
 		return agent.Decision{Reason: "the run was stopped"}, nil
 	}
 	d, known := r.rules.Decide(c)

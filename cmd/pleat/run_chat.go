@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// chat is a conversation at the prompt. Ctrl-C stops what the model is doing and nothing
-// else; the end of input or /quit ends the chat.
+// chat is a conversation at the prompt. Ctrl-C only stops the model; the end of input or
+// /quit ends the chat.
 func (r *running) chat(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if r.task != "" {
@@ -55,7 +56,7 @@ func (r *running) chat(ctx context.Context) error {
 	}
 }
 
-// say lets the model work until it is done or Ctrl-C is pressed.
+// say lets the model work until it is done or somebody presses Ctrl-C.
 func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -69,7 +70,7 @@ func (r *running) say(ctx context.Context, run func(context.Context) (agent.Resu
 	}
 }
 
-// chatCommand is something to type at the prompt.
+// chatCommand is a command at the prompt.
 type chatCommand struct {
 	name, args, what string
 	run              func(r *running, ctx context.Context, arg string) error
@@ -116,7 +117,7 @@ func (r *running) compact(ctx context.Context, focus string) error {
 	if plan.IsEmpty() {
 		r.printf("nothing can be folded now\n")
 	}
-	return nil // the observer has told of the rest
+	return nil // the observer has shown the rest
 }
 
 func (r *running) context(_ context.Context, _ string) error {
@@ -125,36 +126,25 @@ func (r *running) context(_ context.Context, _ string) error {
 	r.screen.snap = s
 	r.printf("%s\n", r.screen.meterText(30))
 	r.screen.mu.Unlock()
-	p := s.Parts
-	for _, part := range []struct {
-		name string
-		n    int
-	}{
-		{"system prompt", p.System},
-		{"tools", p.Tools},
-		{"user", p.User},
-		{"assistant", p.Assistant},
-		{"thinking", p.Thinking},
-		{"tool calls", p.Calls},
-		{"tool results", p.Results},
-		{"images and others", p.Other},
-		{"stubs", p.Stubs},
-		{"digest", p.Digest},
-		{"ledger", p.Ledger},
-		{"pins and user words", p.Pins},
-	} {
-		if part.n > 0 {
-			r.printf("  %-20s %9s  %s\n", part.name, thousands(part.n), bar(part.n, s.Parts.Total(), 30))
+	for _, part := range partNames(s.Parts) {
+		if n := part.Tokens; n > 0 {
+			r.printf("  %-20s %9s  %s\n", part.Name, thousands(n), bar(n, s.Parts.Total(), 30))
 		}
 	}
 	r.printf("  yellow at %s, red at %s, folded to %s, at most %s\n", thousands(s.Limits.Yellow), thousands(s.Limits.Red), thousands(s.Limits.Target), thousands(s.Limits.Max))
 	return nil
 }
 
+// show prints a text as one paragraph, unless there was an error.
+func (r *running) show(text string, err error) error {
+	if err == nil {
+		r.printf("%s\n", strings.TrimRight(text, "\n"))
+	}
+	return err
+}
+
 func (r *running) ledger(_ context.Context, path string) error {
-	text := r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000)
-	r.printf("%s\n", strings.TrimRight(text, "\n"))
-	return nil
+	return r.show(r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000), nil)
 }
 
 func (r *running) unfold(ctx context.Context, handle string) error {
@@ -165,8 +155,7 @@ func (r *running) unfold(ctx context.Context, handle string) error {
 	if err != nil {
 		return err
 	}
-	r.printf("%s\n", strings.TrimRight(u.Text(), "\n"))
-	return nil
+	return r.show(u.Text(), nil)
 }
 
 func (r *running) search(ctx context.Context, words string) error {
@@ -177,8 +166,7 @@ func (r *running) search(ctx context.Context, words string) error {
 	if err != nil {
 		return err
 	}
-	r.printf("%s\n", strings.TrimRight(found.Text(), "\n"))
-	return nil
+	return r.show(found.Text(), nil)
 }
 
 func (r *running) pin(ctx context.Context, text string) error {
@@ -240,7 +228,7 @@ func (r *running) again(ctx context.Context, id string) error {
 	return nil
 }
 
-// change goes on with another session.
+// change continues another session.
 func (r *running) change(ctx context.Context, id string) error {
 	list, err := allSessions(ctx, r.store, r.f.store.tenant)
 	if err != nil {
@@ -275,13 +263,10 @@ func (r *running) askPerson(c agent.Call) agent.Decision {
 	defer r.screen.mu.Unlock()
 	r.screen.endLine()
 	r.screen.wipe()
-	about := c.Subject
-	if about == "" {
-		about = c.Input
-	}
-	r.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing(c.Effect), indentBy("  ", about))
+	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
+	r.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
 	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
-	if err != nil { // Ctrl-C, or the terminal is gone: whoever sits there wants no more of this
+	if err != nil { // Ctrl-C, or the terminal is gone
 		r.stop()
 		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
@@ -293,20 +278,7 @@ func (r *running) askPerson(c agent.Call) agent.Decision {
 		r.rules.Allow = append(r.rules.Allow, c.Name+"("+c.Subject+")")
 		return agent.Decision{Allow: true}
 	case "n", "no", "":
-		if reason == "" {
-			reason = "the user said no"
-		}
-		return agent.Decision{Reason: reason}
+		return agent.Decision{Reason: cmp.Or(reason, "the user said no")}
 	}
 	return agent.Decision{Reason: "the user said: " + answer}
-}
-
-func doing(e agent.Effect) string {
-	switch e {
-	case agent.EffectWrite:
-		return "write"
-	case agent.EffectNetwork:
-		return "use the network"
-	}
-	return "run"
 }

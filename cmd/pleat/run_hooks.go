@@ -17,13 +17,13 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 )
 
-// hookFlags are commands that take part in a run. Each gets one JSON object on standard
+// hookFlags are the user's commands that a run calls. Each gets one JSON object on standard
 // input and may answer with one on standard output:
 //
 //	{"deny": true, "reason": "…", "pins": ["…"]}
 //
-// Exit code 2 denies too, with standard error as the reason. Everything else that goes
-// wrong with a hook before a tool denies the call: a guard that fails guards nothing.
+// Exit code 2 denies too, with standard error as the reason. If a hook before a tool fails
+// in any other way, the call is denied as well: the hook may be there to guard something.
 type hookFlags struct {
 	beforeTool, afterTool, beforeEpoch, afterEpoch string
 }

@@ -23,11 +23,11 @@ type lineReader struct {
 	scanner  *bufio.Scanner
 }
 
-// errInterrupted: Ctrl-C was pressed instead of an answer.
+// errInterrupted means that Ctrl-C was pressed instead of an answer.
 var errInterrupted = errors.New("interrupted")
 
-// keyboard joins the two ends of a terminal and notes whether Ctrl-C was pressed: the
-// editor says the same of it as of the end of input.
+// keyboard joins the two ends of a terminal and records whether Ctrl-C was pressed, because
+// the editor returns the same error for it as for the end of input.
 type keyboard struct {
 	io.Reader
 	io.Writer
@@ -56,8 +56,8 @@ func (p *program) lineReader() *lineReader {
 	return l
 }
 
-// read reads one input: a line, several when each but the last ends with a backslash, or
-// everything between two lines of """. At the end of input it is io.EOF.
+// read reads one input: a line, several lines if each but the last ends with a backslash, or
+// everything between two lines of """. At the end of input it returns io.EOF.
 func (l *lineReader) read(prompt string) (string, error) {
 	text, err := l.line(prompt)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l *lineReader) line(prompt string) (string, error) {
 		}
 		return l.scanner.Text(), nil
 	}
-	// Raw only while a line is edited, so that Ctrl-C works while the model does.
+	// Raw only while a line is edited, so that Ctrl-C works while the model is working.
 	old, err := term.MakeRaw(int(l.in.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("read from the terminal: %w", err)
@@ -118,7 +118,7 @@ func (l *lineReader) edit(prompt string) (string, error) {
 			pasted.WriteString(text + "\n")
 			l.editor.SetPrompt("… ")
 			continue
-		case errors.Is(err, io.EOF): // an editor that has said so once says nothing else any more
+		case errors.Is(err, io.EOF): // after that the editor returns nothing else, so make a new one
 			fmt.Fprint(l.keys, "\r\n")
 			before := l.editor.History
 			l.editor = term.NewTerminal(l.keys, "")

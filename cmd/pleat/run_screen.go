@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,9 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 )
 
-// runScreen shows a run to people: what the model says, what the tools do, every fold,
-// and a meter of the window: a line of its own whenever its colour changes, and on a
-// terminal also the last line, drawn again and again.
+// runScreen shows a run to people: what the model says, what the tools do, every fold, and
+// a meter of the window. The meter gets a line whenever its colour changes; on a terminal it
+// is also the last line, which is redrawn all the time.
 type runScreen struct {
 	w        io.Writer
 	s        screen
@@ -62,7 +63,7 @@ func (r *runScreen) observe(e agent.Event) {
 		r.line(indent + r.s.dim(r.fold(e.Fold)))
 	case agent.EventEpoch:
 		p := e.Plan
-		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), why(p.Trigger), thousands(p.Before), thousands(p.After), p.Epoch)))
+		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), cmp.Or(why[p.Trigger], string(p.Trigger)), thousands(p.Before), thousands(p.After), p.Epoch)))
 	case agent.EventRecall:
 		r.line(indent + r.s.style("36", "  ⤒ recalled "+clip(oneLine(e.Recall), 60)))
 	case agent.EventUsage:
@@ -71,7 +72,7 @@ func (r *runScreen) observe(e agent.Event) {
 		r.draw()
 	case agent.EventError:
 		if errors.Is(e.Err, context.Canceled) {
-			return // somebody stopped it and is told so
+			return // reported elsewhere
 		}
 		r.line(indent + r.s.style("31", "  ✗ "+clip(oneLine(e.Error), 300)))
 	case agent.EventDone:
@@ -82,7 +83,7 @@ func (r *runScreen) observe(e agent.Event) {
 	}
 }
 
-// settle ends what was being written, so that something else can be.
+// settle ends the current line, so that others can write.
 func (r *runScreen) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,22 +91,14 @@ func (r *runScreen) settle() {
 	r.wipe()
 }
 
-func why(t fold.Trigger) string {
-	switch t {
-	case fold.TriggerRed:
-		return "the window is nearly full"
-	case fold.TriggerAsked:
-		return "asked for"
-	case fold.TriggerRefused:
-		return "the provider said it is too long"
-	case fold.TriggerPays:
-		return "it saves money"
-	case fold.TriggerIdle:
-		return "the cache is cold"
-	case fold.TriggerCliff:
-		return "a price step is near"
-	}
-	return string(t)
+// why are the reasons of epochs for people.
+var why = map[fold.Trigger]string{
+	fold.TriggerRed:     "the window is nearly full",
+	fold.TriggerAsked:   "asked for",
+	fold.TriggerRefused: "the provider said it is too long",
+	fold.TriggerPays:    "it saves money",
+	fold.TriggerIdle:    "the cache is cold",
+	fold.TriggerCliff:   "a price step is near",
 }
 
 func (r *runScreen) call(c *agent.Call) string {
@@ -142,7 +135,7 @@ func lastLine(text string) string {
 	return oneLine(lines[len(lines)-1])
 }
 
-// fold is the notice of one fold: what, how much, and how to get it back.
+// fold describes one fold: what, how much, and how to get it back.
 func (r *runScreen) fold(f *fold.Fold) string {
 	what := fmt.Sprintf("message %d", f.Start+1)
 	if f.End-f.Start > 1 {
@@ -155,7 +148,7 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, thousands(f.Before), thousands(f.After), back)
 }
 
-// text writes the model's words as they come.
+// text writes the model's text as it comes.
 func (r *runScreen) text(t string) {
 	if t == "" {
 		return
@@ -234,6 +227,6 @@ func jsonObserver(w io.Writer) func(agent.Event) {
 	return func(e agent.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = enc.Encode(e) // whoever reads is gone: the run ends by itself
+		_ = enc.Encode(e) // if the reader is gone, the run ends by itself
 	}
 }

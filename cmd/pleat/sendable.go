@@ -9,10 +9,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// sendable makes messages that every wire accepts. Sessions of other agents have calls whose
-// ids are too long, not unique or have characters that a provider refuses; calls without a
-// result; texts that are only white space; and words between a call and its result. Other
-// messages are left as they are.
+// sendable makes messages that every provider accepts. Sessions of other agents have calls
+// whose ids are too long, not unique or have characters that a provider refuses; calls
+// without a result; texts of white space only; and text between a call and its result.
+// Other messages stay as they are.
 func sendable(msgs []transcript.Message) []transcript.Message {
 	msgs = resultsFirst(msgs)
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
@@ -30,7 +30,7 @@ func sendable(msgs []transcript.Message) []transcript.Message {
 	return out
 }
 
-// resultsFirst puts the results that follow an answer before what else follows it.
+// resultsFirst moves the results that follow an answer before everything else that follows it.
 func resultsFirst(msgs []transcript.Message) []transcript.Message {
 	msgs = slices.Clone(msgs)
 	for i := range msgs {
@@ -56,9 +56,9 @@ func answerEnds(msgs []transcript.Message, i int) bool {
 
 type sender struct {
 	used  map[string]bool     // ids that were sent
-	open  map[string][]string // by the id in the session: the ids sent for its unanswered calls
-	order []string            // ids in the session of the unanswered calls, in order
-	made  int
+	open  map[string][]string // by the session's id: the ids that were sent for its unanswered calls
+	order []string            // the session's ids of the unanswered calls, in order
+	made  int                 // ids
 }
 
 func (s *sender) message(m transcript.Message) transcript.Message {
@@ -67,7 +67,7 @@ func (s *sender) message(m transcript.Message) transcript.Message {
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
 		case transcript.Text:
-			if strings.TrimSpace(b.Text.String()) == "" { // refused, and says nothing
+			if strings.TrimSpace(b.Text.String()) == "" { // providers refuse it
 				changed = true
 				continue
 			}
@@ -77,7 +77,7 @@ func (s *sender) message(m transcript.Message) transcript.Message {
 			}
 		case transcript.ToolResult:
 			id, known := s.result(b.CallID)
-			if !known { // nothing it could answer is sent
+			if !known { // the call it answers is not sent
 				changed = true
 				continue
 			}
@@ -140,5 +140,5 @@ func (s *sender) missing(later []transcript.Message) []transcript.ToolResult {
 	return list
 }
 
-// goodID is what the strictest provider takes for an id.
+// goodID matches the ids that the strictest provider accepts.
 var goodID = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)

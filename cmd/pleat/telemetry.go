@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// telemetry tells OpenTelemetry what the agent and the proxy do: model calls with the
-// attributes of the GenAI conventions, and compactions with their sizes. It never tells
+// telemetry sends OpenTelemetry what the agent and the proxy do: model calls with the
+// attributes of the GenAI conventions, and compactions with their sizes. It never sends
 // what was said.
 type telemetry struct {
 	tracer trace.Tracer
@@ -32,12 +33,9 @@ type telemetry struct {
 
 const otelUsage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
-// telemetry starts telling. Without an endpoint nothing is told and nothing runs.
+// telemetry starts the exporter. Without an endpoint nothing is sent and nothing runs.
 func (p *program) telemetry(ctx context.Context, endpoint string) (*telemetry, error) {
-	if endpoint == "" {
-		endpoint = p.getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
-	}
-	if endpoint == "" {
+	if endpoint = cmp.Or(endpoint, p.getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
 		return &telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
@@ -53,8 +51,8 @@ func newTelemetry(to sdktrace.SpanProcessor) *telemetry {
 	return &telemetry{provider.Tracer("github.com/pleat-dev/pleat"), provider.Shutdown}
 }
 
-// close sends what is left, for a few seconds at most: a collector that is down must not
-// keep the program from ending.
+// close sends what is left. It waits a few seconds at most, so that a collector that is down
+// does not keep the program from ending.
 func (t *telemetry) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
@@ -91,7 +89,7 @@ func (t *telemetry) call(ctx context.Context, provider, mdl, session string) (co
 }
 
 // session observes a session: every epoch becomes a span with its sizes, everything else
-// that happens to it an event of the span that ctx carries.
+// an event of the span that ctx carries.
 func (t *telemetry) session(ctx context.Context, session string) func(pleat.Event) {
 	return func(e pleat.Event) {
 		switch e.Kind {
@@ -118,7 +116,7 @@ func (t *telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
 	span.End()
 }
 
-// errorType names an error without its words, which may quote what was said.
+// errorType names an error without its message, which may quote what was said.
 func errorType(err error) string {
 	if e, ok := errors.AsType[*model.APIError](err); ok {
 		return e.Kind.String()
@@ -148,7 +146,7 @@ func (t *telemetry) generator(g model.Generator, provider, session string) model
 	})
 }
 
-// exchange tells of a request that went through the proxy, after it is over.
+// exchange sends the span of a request that went through the proxy, after it is over.
 func (t *telemetry) exchange(r proxy.Report) {
 	if r.Session.Session == "" {
 		return

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is what a command knows of the terminal it writes to.
+// screen is what a command knows about the terminal it writes to.
 type screen struct {
 	width  int
 	colour bool
 }
 
-// defaultWidth is used where nobody says how wide the terminal is.
+// defaultWidth is used if nothing says how wide the terminal is.
 const defaultWidth = 80
 
-// screen looks at standard output. COLUMNS comes before what the terminal says, so that
-// output can be laid out for a place that is no terminal.
+// screen looks at standard output. COLUMNS wins over the terminal, so that output can be laid
+// out for something that is no terminal.
 func (p *program) screen() screen {
 	f, terminal := terminalFile(p.stdout)
 	s := screen{width: defaultWidth, colour: terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"}
@@ -54,21 +54,21 @@ func (s screen) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// progress tells on a terminal how far long work has come; elsewhere it is silent. Its
-// zero value is silent too.
+// progress shows on a terminal how far long work has come. Elsewhere it is silent, and so
+// is its zero value.
 type progress struct {
 	w     io.Writer
 	next  time.Time
 	shown bool
 }
 
-// The first word comes late enough that short work stays silent.
+// It begins late enough that short work stays silent.
 const (
 	progressAfter = 400 * time.Millisecond
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress begins to tell on standard error.
+// progress shows progress on standard error.
 func (p *program) progress() *progress {
 	if _, ok := terminalFile(p.stderr); !ok || p.getenv("TERM") == "dumb" {
 		return &progress{}
@@ -76,7 +76,7 @@ func (p *program) progress() *progress {
 	return &progress{w: p.stderr, next: time.Now().Add(progressAfter)}
 }
 
-// say replaces what was said before.
+// say replaces the line shown before.
 func (g *progress) say(format string, args ...any) {
 	if g.w == nil {
 		return
@@ -87,7 +87,7 @@ func (g *progress) say(format string, args ...any) {
 	}
 }
 
-// phase says what is done next, if anything was said before: the work is long.
+// phase says at once what is done next, if the work is so long that something was shown.
 func (g *progress) phase(format string, args ...any) {
 	if g.shown {
 		g.next = time.Time{}
@@ -95,7 +95,7 @@ func (g *progress) phase(format string, args ...any) {
 	g.say(format, args...)
 }
 
-// done takes away what was said.
+// done removes the line.
 func (g *progress) done() {
 	if g.shown {
 		fmt.Fprint(g.w, "\r\x1b[K")
