@@ -99,7 +99,7 @@ type compactJSON struct {
 	Report   reportJSON   `json:"report"`
 }
 
-// reportJSON is the engine's report; the folds stand beside it.
+// reportJSON is the engine's report without the folds.
 type reportJSON struct {
 	Messages int            `json:"messages"` // in the session
 	Shown    int            `json:"shown"`    // in the view
@@ -113,14 +113,14 @@ type reportJSON struct {
 // viewJSON is one message of the view.
 type viewJSON struct {
 	Role    transcript.Role `json:"role"`
-	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat's own
-	Handle  string          `json:"handle,omitempty"`  // pleat's own: of the messages it stands for
+	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat wrote it
+	Handle  string          `json:"handle,omitempty"`  // if pleat wrote it: of the messages it stands for
 	Blocks  []blockJSON     `json:"blocks"`
 }
 
 type blockJSON struct {
 	Kind   string `json:"kind"`
-	Text   string `json:"text,omitempty"` // words, a call's input, a result's text
+	Text   string `json:"text,omitempty"` // also a call's input, or a result's text
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"call_id,omitempty"`
 	Error  bool   `json:"error,omitempty"`
@@ -138,7 +138,7 @@ type pinJSON struct {
 type anchorJSON struct {
 	Text  string `json:"text"`
 	Count int    `json:"count"` // how often what was folded has it
-	Shown bool   `json:"shown"` // the view has it still
+	Shown bool   `json:"shown"` // the view still has it
 }
 
 // viewFormat is a form that --format names.

@@ -91,7 +91,7 @@ func (p *program) openExport(name string) (file *os.File, shown string, err erro
 	return file, "standard input", nil
 }
 
-// importing is one import under way.
+// importing is an import in progress.
 type importing struct {
 	*program
 	file  *os.File

@@ -66,7 +66,7 @@ type ledgerJSON struct {
 	files bool // for people: list the files, not the calls
 }
 
-// entryJSON is a ledger entry and where its call stands.
+// entryJSON is a ledger entry with the place of its call.
 type entryJSON struct {
 	ledger.Entry
 	Message int `json:"message"` // number of the message with the call, from 1

@@ -246,7 +246,7 @@ func (r *running) make(ctx context.Context) error {
 func (r *running) outputs(key store.SessionKey) string {
 	path := r.f.store.path
 	if urlScheme(path) != "" {
-		path = "" // beside the store in a file that there would be otherwise
+		path = "" // then beside the default store
 	}
 	path, err := r.p.storePath(path)
 	if err != nil || r.f.model == "rehearsal" {

@@ -135,16 +135,14 @@ func (r *running) context(_ context.Context, _ string) error {
 	return nil
 }
 
-// show prints a text as one paragraph, unless there was an error.
-func (r *running) show(text string, err error) error {
-	if err == nil {
-		r.printf("%s\n", strings.TrimRight(text, "\n"))
-	}
-	return err
+// show prints a text that may end with line feeds.
+func (r *running) show(text string) error {
+	r.printf("%s\n", strings.TrimRight(text, "\n"))
+	return nil
 }
 
 func (r *running) ledger(_ context.Context, path string) error {
-	return r.show(r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000), nil)
+	return r.show(r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000))
 }
 
 func (r *running) unfold(ctx context.Context, handle string) error {
@@ -155,7 +153,7 @@ func (r *running) unfold(ctx context.Context, handle string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(u.Text(), nil)
+	return r.show(u.Text())
 }
 
 func (r *running) search(ctx context.Context, words string) error {
@@ -166,7 +164,7 @@ func (r *running) search(ctx context.Context, words string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(found.Text(), nil)
+	return r.show(found.Text())
 }
 
 func (r *running) pin(ctx context.Context, text string) error {

@@ -28,8 +28,8 @@ type runScreen struct {
 	known    bool
 	usd      float64
 	tokens   int
-	column   bool // text was written and its line is not over
-	drawn    bool // the meter stands in the last line
+	column   bool // the last line of text has not ended
+	drawn    bool // the meter is in the last line now
 	told     fold.State
 	toldOnce bool
 }

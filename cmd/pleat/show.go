@@ -43,7 +43,7 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	},
 }
 
-// overview is what show knows of a session.
+// overview is what show prints about a session.
 type overview struct {
 	Format      string           `json:"format"`
 	Source      sourceJSON       `json:"source"`
@@ -66,9 +66,9 @@ type messageCounts struct {
 	All       int `json:"all"`
 	User      int `json:"user"`
 	Assistant int `json:"assistant"`
-	Tool      int `json:"tool"` // of role tool, or user messages that hold results
+	Tool      int `json:"tool"` // of role tool, or of role user with results
 	System    int `json:"system"`
-	Typed     int `json:"typed"` // a person typed something in them
+	Typed     int `json:"typed"` // with text that a person typed
 	Sidechain int `json:"sidechain"`
 	Abandoned int `json:"abandoned"`
 }

@@ -208,14 +208,14 @@ type copiedJSON struct {
 	From     string        `json:"from"`
 	To       string        `json:"to"`
 	Sessions int           `json:"sessions"` // of SRC that were chosen
-	Copied   int           `json:"copied"`   // of which something was brought over
-	Same     int           `json:"same"`     // were there already
-	Ahead    int           `json:"ahead"`    // are there and have gone on in DST
-	Entries  uint64        `json:"entries"`  // brought over
+	Copied   int           `json:"copied"`   // of which entries were copied
+	Same     int           `json:"same"`     // that DST had already
+	Ahead    int           `json:"ahead"`    // that have more entries in DST
+	Entries  uint64        `json:"entries"`  // that were copied
 	Bytes    int64         `json:"bytes"`    // of their bodies
 	Compared uint64        `json:"compared"` // entries read again from DST
 	Mute     int           `json:"mute"`     // messages that search will not find: their text cannot be read
-	Problems []problemJSON `json:"problems"` // sessions that are not in DST as they are in SRC
+	Problems []problemJSON `json:"problems"` // sessions that are different in DST
 }
 
 type problemJSON struct {

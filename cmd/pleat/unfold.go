@@ -73,8 +73,8 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 	},
 }
 
-// unfoldedJSON is what "pleat unfold --json" prints. JSON has no bytes that are not UTF-8;
-// content with such bytes is given in base64.
+// unfoldedJSON is what "pleat unfold --json" prints. Content that is not UTF-8 is in base64,
+// because JSON cannot hold it.
 type unfoldedJSON struct {
 	Format   string   `json:"format"`
 	Sessions []string `json:"sessions"`
@@ -83,7 +83,7 @@ type unfoldedJSON struct {
 	Base64  []byte  `json:"base64,omitempty"`
 }
 
-// request turns the flags into what the engine is asked.
+// request turns the flags into a request to the engine.
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
 	if f.around == 0 {
@@ -144,7 +144,7 @@ func parseRange(s string) (from, to int, err error) {
 	return from, to, err
 }
 
-// foundHandle is what the sessions that have a handle have under it.
+// foundHandle is the content of a handle, and the sessions that have it.
 type foundHandle struct {
 	sessions []string
 	recall.Unfolded
@@ -176,7 +176,7 @@ func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, re
 	return askSessions(ctx, p, st, all, req)
 }
 
-// foldedIn reports whether a record of a fold in the session speaks of the handle.
+// foldedIn reports whether the record of a fold in the session has the handle.
 func foldedIn(ctx context.Context, st store.Store, key store.SessionKey, handle string) (bool, error) {
 	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
 	for e, err := range st.Scan(ctx, key, 1, store.EntryFold, store.EntryEpoch) {
