@@ -84,9 +84,9 @@ type folded struct {
 	policy  string
 	budget  int
 	view    transcript.View
-	warning string       // of the plan
-	report  pleat.Report // its folds count the session's own tokens, not those of an earlier view
-	wait    func() error // until the messages are stored
+	warning string                      // of the plan
+	report  pleat.Report                // its folds count the session's own tokens, not those of an earlier view
+	wait    func(context.Context) error // until the messages are stored
 }
 
 func (r *folded) tokens() budgetJSON {
@@ -115,7 +115,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 			r.warning = e.Plan.Warning
 		}
 	}
-	defer func() { _ = r.wait() }() // so that no writer is left running; its error is returned below
+	defer func() { _ = r.wait(ctx) }() // so that no writer is left running; its error is returned below
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 	if r.view, err = r.session.View(ctx, pleat.Turn{}); err != nil {
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, thousands(r.budget), err)
 	}
-	if err := r.wait(); err != nil { // nothing is shown before it is stored
+	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored
 		return nil, err
 	}
 	r.report = r.session.Report()
@@ -196,11 +196,11 @@ func (r *folded) open(ctx context.Context, tell *progress, store store.Store, op
 			return err
 		}
 	}
-	batch.settle()
+	batch.settle(ctx)
 	if have == 0 || len(r.session.Report().Epochs) == 0 {
 		return nil
 	}
-	if err := batch.wait(); err != nil {
+	if err := batch.wait(ctx); err != nil {
 		return err
 	}
 	return r.unfoldAll(ctx)
