@@ -1,19 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
-	"slices"
+	"fmt"
 	"strings"
 	"time"
-
-	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
-	"github.com/pleat-dev/pleat/sessionlog"
-	"github.com/pleat-dev/pleat/tokens"
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 var showCommand = command{
@@ -125,268 +117,200 @@ type windowJSON struct {
 	Prompts  []int `json:"prompts"`
 }
 
-// overviewOf reads a session once and adds up what show prints.
-func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
-	b := overviewBuilder{
-		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
-		count:  tokens.NewTokenizer(f.model, nil),
-		kinds:  make(map[string]*namedShare),
-		tools:  make(map[string]*toolShare),
-		calls:  make(map[string]int),
-		f:      f,
-		most:   most,
-		ledger: &ledger.Ledger{},
-	}
-	b.o.Tokens.Model = f.model.ID
-	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.info.Sidechain, f.info.Abandoned
-	if f.info.System != "" {
-		b.kind("system prompt", b.count.CountText(f.info.System))
-	}
-	if len(f.info.Tools) > 0 {
-		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
-	}
-	i := 0
-	for rec, err := range f.records() {
-		if err != nil {
-			return nil, err
-		}
-		b.message(i, rec)
-		i++
-		tell.say("counting %s of %s", thousands(i), plural(f.count, "message"))
-	}
-	b.finish()
-	return b.o, nil
+func (o *overview) print(p *page) {
+	o.printHead(p)
+	o.printKinds(p)
+	o.printTools(p)
+	o.printLargest(p)
+	o.printCompactions(p)
+	o.printWindow(p)
 }
 
-type overviewBuilder struct {
-	o      *overview
-	f      *sessionFile
-	most   int
-	count  *tokens.Tokenizer
-	kinds  map[string]*namedShare
-	tools  map[string]*toolShare
-	calls  map[string]int // number in the ledger by id
-	ledger *ledger.Ledger
-
-	inRound  bool  // only the assistant has spoken since the last round's first call
-	running  int   // tokens since the last compaction
-	next     int   // compaction of the log
-	estimate []int // of the tokens of every prompt
-	reported []int // by the provider
+func (o *overview) printHead(p *page) {
+	src := o.Source
+	p.title(src.File)
+	about := []string{src.Format}
+	if src.Version != "" {
+		about[0] += " " + src.Version
+	}
+	if src.Model != "" {
+		about = append(about, src.Model)
+	}
+	if o.Begin != nil {
+		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
+	}
+	p.line("%s", clip(strings.Join(about, " · "), p.width))
+	if src.Title != "" {
+		p.line("%s", clip("“"+oneLine(src.Title)+"”", p.width))
+	}
+	p.line("")
+	m := o.Messages
+	p.line("%s: %s typed by a person, %s of the model",
+		plural(m.All, "message"), thousands(m.Typed), thousands(m.Assistant))
+	calls := plural(o.Calls.All, "call")
+	if notes := counts(o.Calls.Failed, "failed", o.Calls.Unanswered, "unanswered"); notes != "" {
+		calls += " (" + notes + ")"
+	}
+	p.line("%s, %s", plural(o.Rounds, "round"), calls)
+	if apart := counts(m.Sidechain, "of sub-agents", m.Abandoned, "on abandoned branches"); apart != "" {
+		p.line("apart from these: %s", apart)
+	}
+	if src.Damaged > 0 {
+		p.line("%s could not be read", plural(src.Damaged, "line"))
+	}
+	cost := ""
+	if o.USD > 0 {
+		cost = fmt.Sprintf(", $%.2f by the price table", o.USD)
+	}
+	p.line("%s tokens%s", thousands(o.Tokens.All), cost)
 }
 
-// named returns what a map has under a name, and adds it if there is nothing.
-func named[T any](m map[string]*T, name string) *T {
-	if m[name] == nil {
-		m[name] = new(T)
+// counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left
+// out.
+func counts(a int, of string, b int, ofB string) string {
+	var list []string
+	if a > 0 {
+		list = append(list, thousands(a)+" "+of)
 	}
-	return m[name]
+	if b > 0 {
+		list = append(list, thousands(b)+" "+ofB)
+	}
+	return strings.Join(list, ", ")
 }
 
-func (b *overviewBuilder) kind(name string, tokens int) {
-	k := named(b.kinds, name)
-	k.Blocks++
-	k.Tokens += tokens
-	b.o.Tokens.All += tokens
-	b.running += tokens
+// span writes a duration for people, with a comma before it.
+func span(d time.Duration) string {
+	switch d = d.Round(time.Minute); {
+	case d < time.Minute:
+		return ""
+	case d < time.Hour:
+		return fmt.Sprintf(", %d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(", %d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf(", %d days", int(d.Hours()/24))
 }
 
-func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
-	b.compactions(i)
-	b.times(rec.Time)
-	m, c := rec.Message, &b.o.Messages
-	c.All++
-	answer := m.Role() == transcript.RoleAssistant
-	if called := answer && holds(m, transcript.KindToolCall); !answer || called {
-		if called && !b.inRound {
-			b.o.Rounds++
-		}
-		b.inRound = called
-	}
-	switch role := m.Role(); {
-	case answer:
-		c.Assistant++
-	case role == transcript.RoleTool, role == transcript.RoleUser && holds(m, transcript.KindToolResult):
-		c.Tool++
-	case role == transcript.RoleUser:
-		c.User++
-	default:
-		c.System++
-	}
-	if _, ok := userwords.TypedText(m); ok {
-		c.Typed++
-	}
-	if answer {
-		b.estimate = append(b.estimate, b.running)
-	}
-	if u := rec.Usage; u != nil && u.Prompt() > 0 {
-		b.reported = append(b.reported, u.Prompt())
-		if usd, known := b.f.model.Cost(*u); known {
-			b.o.USD += usd
-		}
-	}
-	before := b.o.Tokens.All
-	for j, blk := range m.Blocks().All() {
-		b.block(transcript.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
-	}
-	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
-		b.kind("around messages", around)
+func (o *overview) printKinds(p *page) {
+	p.head("Tokens by kind", "")
+	const name, number = 16, 10
+	room := p.width - 2 - name - 1 - number - 6
+	for _, k := range o.Tokens.ByKind {
+		p.line("  %s %s%s %s", pad(clip(k.Name, name), name), bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), padLeft(thousands(k.Tokens), number), padLeft(percent(k.Tokens, o.Tokens.All), 4))
 	}
 }
 
-func holds(m transcript.Message, kind transcript.Kind) bool {
-	for _, blk := range m.Blocks().All() {
-		if blk.Kind() == kind {
-			return true
-		}
-	}
-	return false
-}
-
-func (b *overviewBuilder) times(t time.Time) {
-	if t.IsZero() {
+func (o *overview) printTools(p *page) {
+	if len(o.Tools) == 0 {
 		return
 	}
-	if b.o.Begin == nil || t.Before(*b.o.Begin) {
-		b.o.Begin = &t
+	note := ""
+	if n := o.toolCount - len(o.Tools); n > 0 {
+		note = fmt.Sprintf("%d more with --top", n)
 	}
-	if b.o.End == nil || t.After(*b.o.End) {
-		b.o.End = &t
+	p.head("Tokens by tool", note)
+	name := min(max(widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
+	room := p.width - 2 - name - 1 - 7 - 8 - 11 - 6
+	p.line("%s", p.dim(fmt.Sprintf("  %s %7s%8s%s%11s", pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
+	for _, t := range o.Tools {
+		failed := ""
+		if t.Failed > 0 {
+			failed = thousands(t.Failed)
+		}
+		p.line("  %s %7s%8s %s%11s %s", pad(clip(t.Name, name), name), thousands(t.Calls), failed, bar(t.Tokens, o.Tools[0].Tokens, room), thousands(t.Tokens), padLeft(percent(t.Tokens, o.Tokens.All), 4))
 	}
 }
 
-// compactions records the agent's own compactions before message i. What went before one is
-// no longer sent.
-func (b *overviewBuilder) compactions(i int) {
-	for list := b.f.info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
-		c := list[b.next]
-		j := compactionJSON{Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial, Opaque: c.Opaque}
-		if c.Summary != "" {
-			j.Summary = b.count.CountText(c.Summary)
-		}
-		b.o.Compactions = append(b.o.Compactions, j)
-		if !c.Partial {
-			b.running = 0
-		}
-	}
-}
-
-func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, blk transcript.Block, line int) {
-	tokens := b.count.CountBlock(blk)
-	kind, what := kindOf(m, blk), ""
-	switch blk := blk.(type) {
-	case transcript.ToolCall:
-		facts := toolcall.DescribeCall(blk)
-		b.ledger.Call(ref, blk.ID, facts)
-		b.calls[strings.Clone(blk.ID)] = b.ledger.Len()
-		b.tool(blk.Name, tokens, 0).Calls++
-		what = blk.Name + " " + facts.Args
-	case transcript.ToolResult:
-		var facts toolcall.CallFacts
-		n, known := b.calls[blk.CallID]
-		if known {
-			facts = b.ledger.Entry(n).CallFacts
-		}
-		result := toolcall.DescribeResult(facts, blk)
-		b.ledger.Result(ref, blk.CallID, result)
-		what = "answers no call"
-		if known {
-			what = facts.Tool + " " + facts.Args
-			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == toolcall.Failed {
-				t.Failed++
-			}
-		}
-	default:
-		d := describeBlock(blk)
-		what = d.Text + d.Type
-	}
-	b.kind(kind, tokens)
-	b.keepLargest(blockShare{ref.Message + 1, line, kind, what, tokens})
-}
-
-// keepLargest keeps the largest blocks so far, largest first, and the earlier of equals.
-func (b *overviewBuilder) keepLargest(s blockShare) {
-	list := b.o.Largest
-	at := slices.IndexFunc(list, func(x blockShare) bool { return x.Tokens < s.Tokens })
-	if at < 0 {
-		at = len(list)
-	}
-	if at == b.most {
+func (o *overview) printLargest(p *page) {
+	if len(o.Largest) == 0 {
 		return
 	}
-	if dir := b.f.info.Dir; dir != "" {
-		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
-	}
-	s.What = strings.Clone(clip(oneLine(s.What), 200))
-	list = slices.Insert(list, at, s)
-	b.o.Largest = list[:min(len(list), b.most)]
-}
-
-func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
-	t := named(b.tools, name)
-	t.Tokens += tokens
-	t.Results += results
-	return t
-}
-
-// kindNames are the kinds of blocks for people. Text is divided further: see kindOf.
-var kindNames = map[transcript.Kind]string{
-	transcript.KindThinking: "thinking", transcript.KindToolCall: "tool calls", transcript.KindToolResult: "tool results",
-	transcript.KindImage: "images", transcript.KindOpaque: "other",
-}
-
-// kindOf names the kind of a block for people.
-func kindOf(m transcript.Message, blk transcript.Block) string {
-	switch {
-	case kindNames[blk.Kind()] != "":
-		return kindNames[blk.Kind()]
-	case m.Role() == transcript.RoleAssistant:
-		return "assistant text"
-	case m.Origin() == transcript.OriginSummary:
-		return "summaries"
-	case m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper:
-		return "system messages"
-	}
-	if _, typed := userwords.TypedText(m); typed {
-		return "user text"
-	}
-	return "injected text"
-}
-
-func (b *overviewBuilder) finish() {
-	b.compactions(b.f.count + 1)
-	for name, k := range b.kinds {
-		k.Name = name
-		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
-	}
-	slices.SortFunc(b.o.Tokens.ByKind, func(x, y namedShare) int {
-		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
-	})
-	for name, t := range b.tools {
-		t.Name = name
-		b.o.Tools = append(b.o.Tools, *t)
-	}
-	slices.SortFunc(b.o.Tools, func(x, y toolShare) int {
-		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
-	})
-	b.o.toolCount = len(b.o.Tools)
-	b.o.Tools = b.o.Tools[:min(len(b.o.Tools), b.most)]
-	b.o.Calls.All = b.ledger.Len()
-	for _, n := range b.ledger.Counts(ledger.Filter{}).Outcomes {
-		switch n.Name {
-		case toolcall.Failed.String():
-			b.o.Calls.Failed = n.Count
-		case toolcall.Unanswered.String():
-			b.o.Calls.Unanswered = n.Count
+	p.head("Largest blocks", "")
+	p.line("%s", p.dim("   tokens  message     line  what"))
+	for _, b := range o.Largest {
+		what := b.Kind
+		if b.What != "" {
+			what = strings.TrimSuffix(strings.TrimPrefix(b.Kind, "tool "), "s") + ": " + b.What
 		}
+		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), clip(what, p.width-29))
 	}
-	w := &b.o.Window
-	w.Prompts = append([]int{}, b.estimate...)
-	if len(b.reported) > 0 {
-		w.Reported, w.Prompts = true, b.reported
+}
+
+func (o *overview) printCompactions(p *page) {
+	if len(o.Compactions) == 0 {
+		return
 	}
-	if b.f.known {
-		w.Size = b.f.model.Window
+	p.head("Compactions by the agent", "")
+	for _, c := range o.Compactions {
+		about := c.Trigger
+		if c.Tokens > 0 {
+			about += " at " + plural(c.Tokens, "token")
+		}
+		switch {
+		case c.Partial:
+			about += " tool results cleared"
+		case c.Opaque:
+			about += " to a summary that only its provider can read"
+		case c.Summary > 0:
+			about += " to a summary of " + thousands(c.Summary)
+		}
+		p.line("  %s", clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.TrimSpace(about)), p.width-2))
 	}
-	w.Largest = slices.Max(append(w.Prompts, 0))
+}
+
+// printWindow draws how full the window was at every request.
+func (o *overview) printWindow(p *page) {
+	w := o.Window
+	if len(w.Prompts) == 0 || w.Largest == 0 {
+		return
+	}
+	how := "as the provider reported it"
+	if !w.Reported {
+		how = "estimated, without what agents add unseen"
+	}
+	p.head("Window over time", how)
+	const rows, label = 6, 7
+	tops := buckets(w.Prompts, p.width-label-3)
+	for row := rows - 1; row >= 0; row-- {
+		mark := ""
+		switch row {
+		case rows - 1:
+			mark = short(w.Largest)
+		case rows / 2:
+			mark = short(w.Largest / 2)
+		case 0:
+			mark = "0"
+		}
+		var b strings.Builder
+		for _, top := range tops {
+			eighths := min(max((top*rows*8+w.Largest/2)/w.Largest-row*8, 0), 8)
+			b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[eighths])
+		}
+		p.line("%s ┤%s", padLeft(mark, label), strings.TrimRight(b.String(), " "))
+	}
+	foot := fmt.Sprintf("%s, largest prompt %s tokens", plural(len(w.Prompts), "request"), thousands(w.Largest))
+	if w.Size > 0 {
+		foot += fmt.Sprintf(", %s of the window of %s", percent(w.Largest, w.Size), short(w.Size))
+	}
+	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
+	p.line("%s%s", strings.Repeat(" ", label+2), clip(foot, p.width-label-2))
+}
+
+// buckets spreads values over at most n columns; each column shows its largest value. If
+// there are few values, each gets up to four columns.
+func buckets(values []int, n int) []int {
+	if len(values) < n {
+		n = len(values) * min(n/len(values), 4)
+		tops := make([]int, n)
+		for i := range tops {
+			tops[i] = values[i*len(values)/n]
+		}
+		return tops
+	}
+	tops := make([]int, n)
+	for i, v := range values {
+		at := i * n / len(values)
+		tops[at] = max(tops[at], v)
+	}
+	return tops
 }

@@ -101,7 +101,7 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	if f.lines != "" {
 		from, to, err := parseRange(f.lines)
 		if err == nil && (from == 0 || to == 0 || to > 0 && to < from) {
-			err = errors.New("lines count from 1, and the first comes first")
+			err = errors.New("lines count from 1, and A must not be greater than B")
 		}
 		if err != nil {
 			return r, fmt.Errorf("--lines %s: %w", f.lines, err)
@@ -117,14 +117,12 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 			return r, fmt.Errorf("--bytes %s: %w", f.bytes, err)
 		}
 		r.Offset = max(from, 0)
-		if to >= 0 {
-			r.Length = to - r.Offset
-		}
+		r.Length = max(to-r.Offset, 0) // 0: to the end
 	}
 	return r, nil
 }
 
-// parseRange reads "A:B", "A:", ":B" and "A", which means "A:A". What is open is -1.
+// parseRange reads "A:B", "A:", ":B" and "A", which means "A:A". An open end is -1.
 func parseRange(s string) (from, to int, err error) {
 	a, b, two := strings.Cut(s, ":")
 	if !two {

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// overviewOf reads a session once and adds up what show prints.
+func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
+	b := overviewBuilder{
+		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
+		count:  tokens.NewTokenizer(f.model, nil),
+		kinds:  make(map[string]*namedShare),
+		tools:  make(map[string]*toolShare),
+		calls:  make(map[string]int),
+		f:      f,
+		most:   most,
+		ledger: &ledger.Ledger{},
+	}
+	b.o.Tokens.Model = f.model.ID
+	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.info.Sidechain, f.info.Abandoned
+	if f.info.System != "" {
+		b.kind("system prompt", b.count.CountText(f.info.System))
+	}
+	if len(f.info.Tools) > 0 {
+		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
+	}
+	i := 0
+	for rec, err := range f.records() {
+		if err != nil {
+			return nil, err
+		}
+		b.message(i, rec)
+		i++
+		tell.say("counting %s of %s", thousands(i), plural(f.count, "message"))
+	}
+	b.finish()
+	return b.o, nil
+}
+
+type overviewBuilder struct {
+	o      *overview
+	f      *sessionFile
+	most   int
+	count  *tokens.Tokenizer
+	kinds  map[string]*namedShare
+	tools  map[string]*toolShare
+	calls  map[string]int // number in the ledger by id
+	ledger *ledger.Ledger
+
+	inRound  bool  // only the assistant has spoken since the last round's first call
+	running  int   // tokens since the last compaction
+	next     int   // compaction of the log
+	estimate []int // of the tokens of every prompt
+	reported []int // by the provider
+}
+
+// named returns what a map has under a name, and adds it if there is nothing.
+func named[T any](m map[string]*T, name string) *T {
+	if m[name] == nil {
+		m[name] = new(T)
+	}
+	return m[name]
+}
+
+func (b *overviewBuilder) kind(name string, tokens int) {
+	k := named(b.kinds, name)
+	k.Blocks++
+	k.Tokens += tokens
+	b.o.Tokens.All += tokens
+	b.running += tokens
+}
+
+func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
+	b.compactions(i)
+	b.times(rec.Time)
+	m, c := rec.Message, &b.o.Messages
+	c.All++
+	answer := m.Role() == transcript.RoleAssistant
+	if called := answer && holds(m, transcript.KindToolCall); !answer || called {
+		if called && !b.inRound {
+			b.o.Rounds++
+		}
+		b.inRound = called
+	}
+	switch role := m.Role(); {
+	case answer:
+		c.Assistant++
+	case role == transcript.RoleTool, role == transcript.RoleUser && holds(m, transcript.KindToolResult):
+		c.Tool++
+	case role == transcript.RoleUser:
+		c.User++
+	default:
+		c.System++
+	}
+	if _, ok := userwords.TypedText(m); ok {
+		c.Typed++
+	}
+	if answer {
+		b.estimate = append(b.estimate, b.running)
+	}
+	if u := rec.Usage; u != nil && u.Prompt() > 0 {
+		b.reported = append(b.reported, u.Prompt())
+		if usd, known := b.f.model.Cost(*u); known {
+			b.o.USD += usd
+		}
+	}
+	before := b.o.Tokens.All
+	for j, blk := range m.Blocks().All() {
+		b.block(transcript.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
+	}
+	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
+		b.kind("around messages", around)
+	}
+}
+
+func holds(m transcript.Message, kind transcript.Kind) bool {
+	for _, blk := range m.Blocks().All() {
+		if blk.Kind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *overviewBuilder) times(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if b.o.Begin == nil || t.Before(*b.o.Begin) {
+		b.o.Begin = &t
+	}
+	if b.o.End == nil || t.After(*b.o.End) {
+		b.o.End = &t
+	}
+}
+
+// compactions records the agent's own compactions before message i. What went before one is
+// no longer sent.
+func (b *overviewBuilder) compactions(i int) {
+	for list := b.f.info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
+		c := list[b.next]
+		j := compactionJSON{Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial, Opaque: c.Opaque}
+		if c.Summary != "" {
+			j.Summary = b.count.CountText(c.Summary)
+		}
+		b.o.Compactions = append(b.o.Compactions, j)
+		if !c.Partial {
+			b.running = 0
+		}
+	}
+}
+
+func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, blk transcript.Block, line int) {
+	tokens := b.count.CountBlock(blk)
+	kind, what := kindOf(m, blk), ""
+	switch blk := blk.(type) {
+	case transcript.ToolCall:
+		facts := toolcall.DescribeCall(blk)
+		b.ledger.Call(ref, blk.ID, facts)
+		b.calls[strings.Clone(blk.ID)] = b.ledger.Len()
+		b.tool(blk.Name, tokens, 0).Calls++
+		what = blk.Name + " " + facts.Args
+	case transcript.ToolResult:
+		var facts toolcall.CallFacts
+		n, known := b.calls[blk.CallID]
+		if known {
+			facts = b.ledger.Entry(n).CallFacts
+		}
+		result := toolcall.DescribeResult(facts, blk)
+		b.ledger.Result(ref, blk.CallID, result)
+		what = "answers no call"
+		if known {
+			what = facts.Tool + " " + facts.Args
+			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == toolcall.Failed {
+				t.Failed++
+			}
+		}
+	default:
+		d := describeBlock(blk)
+		what = d.Text + d.Type
+	}
+	b.kind(kind, tokens)
+	b.keepLargest(blockShare{ref.Message + 1, line, kind, what, tokens})
+}
+
+// keepLargest keeps the largest blocks so far, largest first, and the earlier of equals.
+func (b *overviewBuilder) keepLargest(s blockShare) {
+	list := b.o.Largest
+	at := slices.IndexFunc(list, func(x blockShare) bool { return x.Tokens < s.Tokens })
+	if at < 0 {
+		at = len(list)
+	}
+	if at == b.most {
+		return
+	}
+	if dir := b.f.info.Dir; dir != "" {
+		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
+	}
+	s.What = strings.Clone(clip(oneLine(s.What), 200))
+	list = slices.Insert(list, at, s)
+	b.o.Largest = list[:min(len(list), b.most)]
+}
+
+func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
+	t := named(b.tools, name)
+	t.Tokens += tokens
+	t.Results += results
+	return t
+}
+
+// kindNames are the kinds of blocks for people. Text is divided further: see kindOf.
+var kindNames = map[transcript.Kind]string{
+	transcript.KindThinking: "thinking", transcript.KindToolCall: "tool calls", transcript.KindToolResult: "tool results",
+	transcript.KindImage: "images", transcript.KindOpaque: "other",
+}
+
+// kindOf names the kind of a block for people.
+func kindOf(m transcript.Message, blk transcript.Block) string {
+	switch {
+	case kindNames[blk.Kind()] != "":
+		return kindNames[blk.Kind()]
+	case m.Role() == transcript.RoleAssistant:
+		return "assistant text"
+	case m.Origin() == transcript.OriginSummary:
+		return "summaries"
+	case m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper:
+		return "system messages"
+	}
+	if _, typed := userwords.TypedText(m); typed {
+		return "user text"
+	}
+	return "injected text"
+}
+
+func (b *overviewBuilder) finish() {
+	b.compactions(b.f.count + 1)
+	for name, k := range b.kinds {
+		k.Name = name
+		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
+	}
+	slices.SortFunc(b.o.Tokens.ByKind, func(x, y namedShare) int {
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
+	})
+	for name, t := range b.tools {
+		t.Name = name
+		b.o.Tools = append(b.o.Tools, *t)
+	}
+	slices.SortFunc(b.o.Tools, func(x, y toolShare) int {
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
+	})
+	b.o.toolCount = len(b.o.Tools)
+	b.o.Tools = b.o.Tools[:min(len(b.o.Tools), b.most)]
+	b.o.Calls.All = b.ledger.Len()
+	for _, n := range b.ledger.Counts(ledger.Filter{}).Outcomes {
+		switch n.Name {
+		case toolcall.Failed.String():
+			b.o.Calls.Failed = n.Count
+		case toolcall.Unanswered.String():
+			b.o.Calls.Unanswered = n.Count
+		}
+	}
+	w := &b.o.Window
+	w.Prompts = append([]int{}, b.estimate...)
+	if len(b.reported) > 0 {
+		w.Reported, w.Prompts = true, b.reported
+	}
+	if b.f.known {
+		w.Size = b.f.model.Window
+	}
+	w.Largest = slices.Max(append(w.Prompts, 0))
+}
