@@ -63,7 +63,8 @@ func (r *runScreen) observe(e agent.Event) {
 		r.line(indent + r.s.dim(r.fold(e.Fold)))
 	case agent.EventEpoch:
 		p := e.Plan
-		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), cmp.Or(why[p.Trigger], string(p.Trigger)), thousands(p.Before), thousands(p.After), p.Epoch)))
+		why := cmp.Or(triggers[p.Trigger], string(p.Trigger))
+		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), why, thousands(p.Before), thousands(p.After), p.Epoch)))
 	case agent.EventRecall:
 		r.line(indent + r.s.style("36", "  ⤒ recalled "+clip(oneLine(e.Recall), 60)))
 	case agent.EventUsage:
@@ -91,8 +92,8 @@ func (r *runScreen) settle() {
 	r.wipe()
 }
 
-// why are the reasons of epochs for people.
-var why = map[fold.Trigger]string{
+// triggers are the reasons of epochs for people.
+var triggers = map[fold.Trigger]string{
 	fold.TriggerRed:     "the window is nearly full",
 	fold.TriggerAsked:   "asked for",
 	fold.TriggerRefused: "the provider said it is too long",
