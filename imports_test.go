@@ -86,7 +86,8 @@ var imports = map[string][]string{
 	},
 
 	// Kits for tests.
-	"pleattest":            {"model", "store", "transcript"},
+	"pleattest":            {"model", "transcript"},
+	"store/storetest":      {"store", "transcript"},
 	"internal/corpus":      {"sessionlog", "transcript"},
 	"internal/bpe/bpetest": {},
 	"internal/upstream":    {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
@@ -106,7 +107,7 @@ var modules = map[string][]string{
 		"go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
 		"golang.org/x/term",
 	},
-	"pleattest":         {"github.com/google/go-cmp/cmp"},
+	"store/storetest":   {"github.com/google/go-cmp/cmp"},
 	"internal/rows":     {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"internal/upstream": {"github.com/klauspost/compress/zstd"},
 	"internal/pgtest":   {"github.com/jackc/pgx/v5"},

@@ -1,5 +1,3 @@
-// Package pleattest helps to test what is built with pleat and for it.
-//
-// [TestStore] is the conformance suite for stores: an implementation of [pleat.Store]
-// that passes it keeps the promises that the engine relies on.
+// Package pleattest helps to test what is built with pleat: [Script] is a model that
+// follows a script, [Transcripts] makes random conversations.
 package pleattest

@@ -49,7 +49,7 @@ func Use(calls ...transcript.ToolCall) Step {
 // Fail is a step that ends in an error.
 func Fail(err error) Step { return Step{Err: err} }
 
-// Generate implements [pleat.Generator].
+// Generate implements [model.Generator].
 func (s *Script) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	n, step, err := s.next(req)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/storetest"
 )
 
 func TestMemStore(t *testing.T) {
-	pleattest.TestStore(t, func(*testing.T) store.Store { return store.NewMemory() }, nil)
+	storetest.Test(t, func(*testing.T) store.Store { return store.NewMemory() }, nil)
 }
 
 // A store keeps sessions as numbered entries; large parts are read by their hash.

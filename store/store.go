@@ -23,7 +23,7 @@ import (
 //     one session; of those that expect the same last entry one wins and the others
 //     get [ErrConflict].
 //
-// The package has [MemStore]; package sqlite has the embedded store. Package pleattest
+// The package has [MemStore]; package sqlite has the embedded store. Package storetest
 // has the suite that every implementation passes. More abilities are found by type
 // assertion: [Searcher], [Keeper], [Claimer], [Sizer].
 type Store interface {

@@ -48,7 +48,7 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 // OwnText reports whether the entry has a text that is not its body.
 func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
 
-// Append implements [pleat.Store].
+// Append implements [store.Store].
 func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, entries []store.Entry) (head uint64, err error) {
 	indexable := false
 	err = b.doWriting(ctx, func() error {

@@ -145,7 +145,7 @@ func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	return err
 }
 
-// Search implements [pleat.Searcher].
+// Search implements [store.Searcher].
 func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
 	err = b.Do(ctx, func() error {
 		words := search.QueryWords(query)

@@ -24,7 +24,7 @@ type Session struct {
 	Newest int64 // ID of the newest entry
 }
 
-// Record is a row of the table entry: a [pleat.Entry] and what the store needs to know.
+// Record is a row of the table entry: a [store.Entry] and what the store needs to know.
 type Record struct {
 	store.Entry
 	ID       int64  // grows with time; what it is depends on the store
@@ -166,7 +166,7 @@ func Text(row Scanner) (string, error) {
 }
 
 // damaged is what reading a row says when the row does not check. It becomes
-// [pleat.ErrCorrupt] where the name of the object is known.
+// [store.ErrCorrupt] where the name of the object is known.
 type damaged string
 
 func (d damaged) Error() string { return string(d) }

@@ -19,7 +19,7 @@ type Verifier struct {
 	stopped bool
 }
 
-// Verify implements [pleat.Keeper]. The store's own steps come first. An error that
+// Verify implements [store.Keeper]. The store's own steps come first. An error that
 // ends only one step is reported as damage: the others may still find more.
 func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {

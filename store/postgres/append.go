@@ -25,7 +25,7 @@ type appending struct {
 	head      uint64
 }
 
-// Append implements [pleat.Store]. If the connection is lost while the entries are
+// Append implements [store.Store]. If the connection is lost while the entries are
 // committed and the server does not come back in time, the error is [ErrUncertain];
 // after any other error none of them is there.
 func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {

@@ -34,7 +34,7 @@ const (
 	dropClaim = "DELETE FROM pleat.claim WHERE work = $1 AND token = $2"
 )
 
-// Claim implements [pleat.Claimer]. Time passes by the server's clock. A claim is a row
+// Claim implements [store.Claimer]. Time passes by the server's clock. A claim is a row
 // and holds no connection, so it also falls when the server was restarted meanwhile.
 func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
 	return s.base.Claim(ctx, key, what, ttl)

@@ -18,7 +18,7 @@
 //
 // Every statement names the tenant and the session that it is about, and the checksum
 // of an entry holds both names: an entry that turned up in another session would be
-// [pleat.ErrCorrupt] there.
+// [store.ErrCorrupt] there.
 //
 // The database must use UTF8 and be PostgreSQL 13 or newer. The tables are in a schema
 // of their own named pleat; Open makes it and brings it up to date. That an index has

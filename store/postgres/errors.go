@@ -26,7 +26,7 @@ var (
 	// ErrUncertain: the connection was lost while entries were being committed, and the
 	// server did not come back in time to be asked. The entries are there, all of them,
 	// or none is. Append the same again when the server is back: if they are there, that
-	// is [pleat.ErrConflict], and a Scan shows them.
+	// is [store.ErrConflict], and a Scan shows them.
 	ErrUncertain = errors.New("it is not known whether the entries were stored")
 )
 

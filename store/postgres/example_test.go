@@ -18,7 +18,7 @@ func ExampleOpen() {
 	defer st.Close()
 
 	// Whoever appends says which entry it believes to be the last. If another process
-	// was faster, this is pleat.ErrConflict: scan what is new, and try again.
+	// was faster, this is store.ErrConflict: scan what is new, and try again.
 	key := store.SessionKey{Tenant: "team-a", Session: "fix-the-build"}
 	last, err := st.Append(ctx, key, 0, store.Entry{Kind: store.EntryMessage, Body: []byte("hello")})
 	if err != nil {

@@ -13,7 +13,7 @@ const selectFound = "SELECT " + entryColumns + `, s.tenant, s.name FROM unnest($
 	CROSS JOIN LATERAL (SELECT * FROM pleat.entry n WHERE n.find = k.find ORDER BY n.moment DESC, n.seq DESC LIMIT 1) e
 	JOIN pleat.session s ON s.id = e.session WHERE s.owner = $2 AND s.tenant = $3`
 
-// Find implements [pleat.Store].
+// Find implements [store.Store].
 func (s *Store) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
 	return s.base.Find(ctx, tenant, kind, labels)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Sessions implements [pleat.Keeper].
+// Sessions implements [store.Keeper].
 func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
 	return s.base.Sessions(ctx, tenant)
 }
@@ -30,7 +30,7 @@ func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 	return tenants, s.base.Fail(ctx, err, "list tenants")
 }
 
-// Forget implements [pleat.Keeper]. When it has returned nil nobody can read the session
+// Forget implements [store.Keeper]. When it has returned nil nobody can read the session
 // through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
 // have passed over tables, log and backups.
 func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {

@@ -47,7 +47,7 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (x *rows.Sess
 	return x, err
 }
 
-// Scan implements [pleat.Store].
+// Scan implements [store.Store].
 func (s *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
 	return s.base.Scan(ctx, key, from, kinds)
 }
@@ -64,7 +64,7 @@ func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int
 	return collect(ctx, t.read, func(row rows.Scanner) (*rows.Record, error) { return t.base.ReadEntry(row, x.Key) }, text, args...)
 }
 
-// Body implements [pleat.Store].
+// Body implements [store.Store].
 func (s *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) (body []byte, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var data []byte

@@ -13,7 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Search implements [pleat.Searcher].
+// Search implements [store.Searcher].
 func (s *Store) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
 	if s.opts.ReadOnly {
 		return nil, fmt.Errorf("search session %q: %w", key, store.ErrReadOnly)

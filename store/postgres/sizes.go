@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Sizes implements [pleat.Sizer]. It reads the table of sessions and that of bodies, the
+// Sizes implements [store.Sizer]. It reads the table of sessions and that of bodies, the
 // latter without the bodies that lie out of line.
 func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
 	err = inTx(ctx, s.read, snapshot, func(tx pgx.Tx) (err error) {

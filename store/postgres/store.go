@@ -40,13 +40,13 @@ type Options struct {
 	// effect if all processes that share the store set it.
 	IndexOnSearch bool
 
-	// MustExist makes Open of a database without a store [pleat.ErrNotFound], instead
+	// MustExist makes Open of a database without a store [store.ErrNotFound], instead
 	// of making one there. False: it is made.
 	MustExist bool
 
 	// ReadOnly opens a store that is there, of this version or an older one, and leaves
 	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
-	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
+	// Search, which may have to index first, is [store.ErrReadOnly]. False: all works.
 	ReadOnly bool
 }
 
@@ -93,7 +93,7 @@ var (
 
 // Open opens the store in the database that the URL names, in any form that libpq
 // knows. Tables that are not there are made, older ones brought up to date while others
-// use them; newer ones are [pleat.ErrSchema]. The context is for opening only.
+// use them; newer ones are [store.ErrSchema]. The context is for opening only.
 func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	s := &Store{opts: opts.withDefaults()}
 	config, err := poolConfig(url, s.opts)
@@ -120,7 +120,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 // differ only if the tables are older and were opened with Options.ReadOnly.
 func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
 
-// Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
+// Close implements [store.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed by whoever has the store open.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {

@@ -11,16 +11,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat/internal/pgtest"
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
-	pleattest.TestStore(t,
+	storetest.Test(t,
 		func(t *testing.T) store.Store { return open(t, url, nil) },
-		&pleattest.StoreOptions{Reopen: func(t *testing.T, store store.Store) store.Store {
+		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 // finds is told after the connection was given back.
 const verifyRows = 64
 
-// Verify implements [pleat.Keeper]. It reads every session, entry, text and body and
+// Verify implements [store.Keeper]. It reads every session, entry, text and body and
 // compares them with their checksums, in small steps: the store can be in use.
 func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 	return s.base.Verify(ctx, func(error) bool { return false })

@@ -13,7 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Append implements [pleat.Store].
+// Append implements [store.Store].
 func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	return s.base.Append(ctx, key, last, entries)
 }

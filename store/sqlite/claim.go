@@ -17,7 +17,7 @@ CREATE TABLE claim(
 ) WITHOUT ROWID;
 `
 
-// Claim implements [pleat.Claimer]. Time passes by the clock of this machine, which all
+// Claim implements [store.Claimer]. Time passes by the clock of this machine, which all
 // that use the file share.
 func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
 	return s.base.Claim(ctx, key, what, ttl)

@@ -13,7 +13,7 @@
 // stored. Every record carries a SHA-256 over all that it says, every session row the
 // number of its newest record and of the newest of each kind, and every lookup that
 // finds nothing is confirmed by a second index. So a damaged file gives
-// [pleat.ErrCorrupt] with the file's name, never wrong data and never silently less.
+// [store.ErrCorrupt] with the file's name, never wrong data and never silently less.
 //
 // Several processes can use one file. Readers do not wait for the writer; writers wait
 // for one another, at most [Options].BusyTimeout. The file must be on a local disk:

@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Find implements [pleat.Store].
+// Find implements [store.Store].
 func (s *Store) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
 	return s.base.Find(ctx, tenant, kind, labels)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Sessions implements [pleat.Keeper].
+// Sessions implements [store.Keeper].
 func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
 	return s.base.Sessions(ctx, tenant)
 }
@@ -49,7 +49,7 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Forget implements [pleat.Keeper]. When it has returned nil, nothing of the session is
+// Forget implements [store.Keeper]. When it has returned nil, nothing of the session is
 // left in the file or its log, but for bodies that other sessions of the tenant have.
 // The search index is written anew for that, which takes time if it is large.
 func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {

@@ -34,7 +34,7 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (*rows.Sessio
 	return nil, t.confirmNone(key, tx.QueryRowContext(ctx, selectSessionByHash, rows.SessionHash(key)))
 }
 
-// Scan implements [pleat.Store].
+// Scan implements [store.Store].
 func (s *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
 	return s.base.Scan(ctx, key, from, kinds)
 }
@@ -72,7 +72,7 @@ func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int
 	return page, nil
 }
 
-// Body implements [pleat.Store].
+// Body implements [store.Store].
 func (s *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	body, err := s.body(ctx, key, hash)
 	return body, s.base.Fail(ctx, err, "read body %v of session %q", hash, key)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/store/storetest"
 )
 
 // seqStore appends by AppendSeq.
@@ -27,7 +27,7 @@ func (s seqStore) Append(ctx context.Context, key store.SessionKey, last uint64,
 }
 
 func TestConformanceSeq(t *testing.T) {
-	pleattest.TestStore(t, func(t *testing.T) store.Store {
+	storetest.Test(t, func(t *testing.T) store.Store {
 		return seqStore{open(t, filepath.Join(t.TempDir(), "store.db"))}
 	}, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Sizes implements [pleat.Sizer]. It walks over every page of the file.
+// Sizes implements [store.Sizer]. It walks over every page of the file.
 func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
 	err = s.base.Do(ctx, func() error {
 		tx, err := s.read.BeginTx(ctx, nil) // all of it at one moment

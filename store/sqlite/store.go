@@ -25,12 +25,12 @@ type Options struct {
 	BusyTimeout time.Duration
 
 	// MaxBytes bounds the size of the file; an Append that needs more is
-	// [pleat.ErrFull]. Zero means no bound but the disk's.
+	// [store.ErrFull]. Zero means no bound but the disk's.
 	MaxBytes int64
 
 	// ReadOnly opens a store that is there, of this version or an older one, and leaves
 	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
-	// Search, which may have to index first, is [pleat.ErrReadOnly]. False: all works.
+	// Search, which may have to index first, is [store.ErrReadOnly]. False: all works.
 	ReadOnly bool
 
 	// IndexOnSearch leaves texts alone until somebody searches their session: right for
@@ -85,7 +85,7 @@ var (
 
 // Open opens the store in the file at path. A file that is not there is made, readable
 // by its owner only, as are missing directories. A file of an older schema is brought
-// up to date; a newer one is [pleat.ErrSchema].
+// up to date; a newer one is [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
@@ -150,7 +150,7 @@ func (s *Store) timeoutPragma() string {
 	return fmt.Sprintf("busy_timeout(%d)", s.opts.BusyTimeout.Milliseconds())
 }
 
-// Close implements [pleat.Store]. It waits for calls under way, but not for indexing:
+// Close implements [store.Store]. It waits for calls under way, but not for indexing:
 // what waits to be indexed is indexed when the store is opened again.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/store/storetest"
 )
 
 // open opens the store in the file, and closes it with the test.
@@ -22,12 +22,12 @@ func open(t testing.TB, path string) *sqlite.Store {
 
 func TestConformance(t *testing.T) {
 	path := ""
-	pleattest.TestStore(t,
+	storetest.Test(t,
 		func(t *testing.T) store.Store {
 			path = filepath.Join(t.TempDir(), "store.db")
 			return open(t, path)
 		},
-		&pleattest.StoreOptions{Reopen: func(t *testing.T, store store.Store) store.Store {
+		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}

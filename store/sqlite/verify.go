@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Verify implements [pleat.Keeper]. It reads the whole file: SQLite's own check of all
+// Verify implements [store.Keeper]. It reads the whole file: SQLite's own check of all
 // pages and indexes, then every session, entry, body and text against their checksums.
 func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {

@@ -1,4 +1,4 @@
-package pleattest
+package storetest
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-func (s *storeTest) claimer() store.Claimer {
+func (s *clause) claimer() store.Claimer {
 	s.Helper()
 	return optional[store.Claimer](s)
 }
 
 // take claims and says whether it was given.
-func (s *storeTest) take(key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool) {
+func (s *clause) take(key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool) {
 	s.Helper()
 	release, ok, err := s.claimer().Claim(s.Context(), key, what, ttl)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *storeTest) take(key store.SessionKey, what string, ttl time.Duration) (
 	return release, ok
 }
 
-func (s *storeTest) claim() {
+func (s *clause) claim() {
 	key := s.key("a")
 	release, ok := s.take(key, "digest", time.Hour)
 	if !ok {
@@ -86,7 +86,7 @@ func (s *storeTest) claim() {
 }
 
 // keptAcrossReopen: a claim belongs to nobody's memory.
-func (s *storeTest) keptAcrossReopen(key store.SessionKey) {
+func (s *clause) keptAcrossReopen(key store.SessionKey) {
 	if s.opts.Reopen == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *storeTest) keptAcrossReopen(key store.SessionKey) {
 }
 
 // claimExpires: the work of a holder that is never heard of again is taken over.
-func (s *storeTest) claimExpires() {
+func (s *clause) claimExpires() {
 	key := s.key("a")
 	dead, ok := s.take(key, "digest", 20*time.Millisecond)
 	if !ok {
@@ -126,7 +126,7 @@ func (s *storeTest) claimExpires() {
 }
 
 // claimMany: of many that want the same one gets it, each time.
-func (s *storeTest) claimMany() {
+func (s *clause) claimMany() {
 	key, claimer := s.key("a"), s.claimer() // only the test's goroutine can skip
 	for range 5 {
 		var given atomic.Int32

@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func (s *clause) appendAndScan() {
+	key, all := s.key("a"), messages(0, 700)
+	last := s.append(key, 0, all[0])
+	last = s.append(key, last, all[1:600]...)
+	for _, e := range all[600:] {
+		last = s.append(key, last, e)
+	}
+	s.check(key, all)
+	for _, from := range []uint64{0, 1, 2, 350, 699, 700, 701, 1 << 40} {
+		got := s.scan(key, from)
+		want := asStored(all)[min(max(from, 1)-1, 700):]
+		if d := diff(want, append([]store.Entry{}, got...)); d != "" {
+			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
+		}
+	}
+	// What the store sets is not taken from the caller.
+	bad := message(700)
+	bad.Seq, bad.BodyHash, bad.BodySize = 7, transcript.HashOf("else"), 99
+	s.append(key, last, bad)
+	s.check(key, append(all, message(700)))
+}
+
+func (s *clause) kinds() {
+	key := s.key("a")
+	var all []store.Entry
+	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryMessage, store.EntryFold, "a kind of its own"}
+	for i := range 1000 {
+		e := message(i)
+		e.Kind = kinds[i*7%len(kinds)]
+		all = append(all, e)
+	}
+	s.append(key, 0, all[:10]...)
+	s.append(key, 10, all[10:]...)
+	for _, want := range [][]store.EntryKind{{store.EntryFold}, {store.EntryMessage, store.EntryFold}, {"a kind of its own", "none"}, {"none"}} {
+		for _, from := range []uint64{0, 3, 500, 999, 1000, 1001} {
+			var expect []store.Entry
+			for _, e := range asStored(all) {
+				if e.Seq >= from && slices.Contains(want, e.Kind) {
+					expect = append(expect, e)
+				}
+			}
+			if d := diff(expect, s.scan(key, from, want...)); d != "" {
+				s.Errorf("Scan from %d of %q (-want +got):\n%s", from, want, d)
+			}
+		}
+	}
+}
+
+func (s *clause) emptyCases() {
+	key := s.key("nobody")
+	if got := s.scan(key, 0); len(got) != 0 {
+		s.Errorf("Scan of a session that is not there: %v", got)
+	}
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("x")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of a session that is not there: %v, want ErrNotFound", err)
+	}
+	if found, err := s.Find(s.Context(), key.Tenant, store.EntryPrefix); err != nil || len(found) != 0 {
+		s.Errorf("Find without labels: %v, %v", found, err)
+	}
+	s.append(key, 0) // nothing, after nothing
+	if got := s.scan(key, 0); len(got) != 0 {
+		s.Errorf("Scan after an Append of nothing: %v", got)
+	}
+	if _, err := s.Append(s.Context(), key, 3); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Append of nothing after entry 3: %v, want ErrConflict", err)
+	}
+	if _, err := s.Append(s.Context(), key, 0, store.Entry{}); err == nil {
+		s.Error("Append of an entry without a kind succeeded")
+	}
+	bare := []store.Entry{{Kind: "k"}, {Kind: "k", Data: []byte{}, Body: []byte{}}}
+	s.append(key, 0, bare...)
+	s.check(key, bare)
+	if _, err := s.Body(s.Context(), key, transcript.Hash{}); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of the zero hash: %v, want ErrNotFound", err)
+	}
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of the hash of nothing: %v, want ErrNotFound", err)
+	}
+	nameless := store.SessionKey{Tenant: s.Name()}
+	s.append(nameless, 0, message(1))
+	s.check(nameless, messages(1, 2))
+}
+
+func (s *clause) bodies() {
+	key := s.key("a")
+	all := []store.Entry{
+		{Kind: "k", Body: []byte("once")},
+		{Kind: "k", Body: []byte("twice")},
+		{Kind: "k", Body: []byte("twice")},
+		{Kind: "k", Body: bytes.Repeat([]byte("compresses well "), 10_000)},
+		{Kind: "k", Body: noise(100_000)},
+		{Kind: "k", Body: []byte{0}},
+		{Kind: "k", Body: []byte{0xff, 0, '\n', '"'}},
+	}
+	s.append(key, 0, all[:3]...)
+	s.append(key, 3, all[3:]...)
+	s.check(key, all)
+	again := []store.Entry{{Kind: "other", Body: []byte("once")}}
+	s.append(s.key("b"), 0, again...)
+	s.check(s.key("b"), again)
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("never")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body that was never appended: %v, want ErrNotFound", err)
+	}
+}
+
+// noise makes bytes that do not compress.
+func noise(n int) []byte {
+	out := make([]byte, 0, n+32)
+	for h := transcript.HashOf("noise"); len(out) < n; h = transcript.HashOf(h[:]) {
+		out = append(out, h[:]...)
+	}
+	return out[:n]
+}
+
+func (s *clause) bigBody() {
+	key := s.key("a")
+	all := []store.Entry{
+		{Kind: "k", Body: noise(10 << 20), Data: noise(1 << 20)},
+		{Kind: "k", Body: make([]byte, 10<<20)},
+	}
+	s.append(key, 0, all...)
+	s.check(key, all)
+}
+
+func (s *clause) oddBytes() {
+	for i, odd := range []string{"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`} {
+		key := store.SessionKey{Tenant: s.Name() + odd, Session: odd}
+		all := []store.Entry{{Kind: store.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: clock}}
+		s.append(key, 0, all...)
+		s.check(key, all)
+		if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
+			s.Errorf("Scan of kind %q: %d entries, want 1", odd, len(got))
+		}
+		found, err := s.Find(s.Context(), key.Tenant, store.EntryKind(odd), odd)
+		want := []store.Found{{Key: key, Entry: asStored(all)[0]}}
+		if d := diff(want, found); err != nil || d != "" {
+			s.Errorf("%d: Find(%q): %v (-want +got):\n%s", i, odd, err, d)
+		}
+	}
+	// Names that would run together if they were only joined.
+	a, b := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}, store.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
+	s.append(a, 0, message(1))
+	s.append(b, 0, message(2), message(3))
+	s.check(a, messages(1, 2))
+	s.check(b, messages(2, 4))
+}
+
+func (s *clause) times() {
+	key := s.key("a")
+	zone := time.FixedZone("elsewhere", 5*3600)
+	all := []store.Entry{
+		{Kind: "k"}, // the zero time
+		{Kind: "k", Time: time.Date(2026, 5, 6, 7, 8, 9, 123_456_789, zone)},
+		{Kind: "k", Time: time.Date(1901, 1, 1, 0, 0, 0, 999_999, time.UTC)},
+		{Kind: "k", Time: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)},
+	}
+	s.append(key, 0, all...)
+	s.check(key, all)
+	if got := s.scan(key, 1); !got[0].Time.IsZero() {
+		s.Errorf("the zero time came back as %v", got[0].Time)
+	}
+}
+
+func (s *clause) copies() {
+	key := s.key("a")
+	mine := []store.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
+	want := []store.Entry{{Kind: "k", Data: []byte("data"), Body: []byte("body")}}
+	s.append(key, 0, mine...)
+	mine[0].Data[0], mine[0].Body[0], mine[0].Kind = 'X', 'X', "x"
+	s.check(key, want)
+	for e := range s.Scan(s.Context(), key, 1) {
+		e.Data[0] = 'Y'
+	}
+	body, err := s.Body(s.Context(), key, transcript.HashOf("body"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	body[0] = 'Y'
+	s.check(key, want)
+}
+
+func (s *clause) conflict() {
+	key := s.key("a")
+	s.append(key, 0, messages(0, 3)...)
+	for _, last := range []uint64{0, 1, 2, 4, 1 << 62} {
+		_, err := s.Append(s.Context(), key, last, message(9))
+		if !errors.Is(err, store.ErrConflict) {
+			s.Errorf("Append after entry %d of 3: %v, want ErrConflict", last, err)
+		}
+	}
+	if _, err := s.Append(s.Context(), s.key("new"), 1, message(9)); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Append after entry 1 of a new session: %v, want ErrConflict", err)
+	}
+	s.check(key, messages(0, 3))
+	s.check(s.key("new"), nil)
+}
+
+func (s *clause) allOrNothing() {
+	key := s.key("a")
+	s.append(key, 0, messages(0, 2)...)
+	bad := append(messages(2, 50), store.Entry{}) // the last one has no kind
+	if _, err := s.Append(s.Context(), key, 2, bad...); err == nil {
+		s.Error("Append of an entry without a kind succeeded")
+	}
+	s.check(key, messages(0, 2))
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("body number 2")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of a failed Append: %v, want ErrNotFound", err)
+	}
+	s.append(key, 2, messages(2, 4)...)
+	s.check(key, messages(0, 4))
+}
+
+func (s *clause) isolation() {
+	keys := []store.SessionKey{
+		{Tenant: s.Name() + "A", Session: "same"},
+		{Tenant: s.Name() + "A", Session: "other"},
+		{Tenant: s.Name() + "B", Session: "same"},
+	}
+	for i, key := range keys {
+		s.append(key, 0, messages(10*i, 10*i+5)...)
+	}
+	for i, key := range keys {
+		s.check(key, messages(10*i, 10*i+5))
+		for j, other := range keys {
+			_, err := s.Body(s.Context(), other, transcript.HashOf(fmt.Sprintf("body number %d", 10*i)))
+			if i != j && !errors.Is(err, store.ErrNotFound) {
+				s.Errorf("Body of %v read through %v: %v, want ErrNotFound", key, other, err)
+			}
+		}
+	}
+	// The same body in two tenants is readable in both, and only there.
+	shared := store.Entry{Kind: "k", Body: []byte("shared secret")}
+	s.append(keys[0], 5, shared)
+	s.append(keys[2], 5, shared)
+	for i, key := range keys {
+		_, err := s.Body(s.Context(), key, transcript.HashOf("shared secret"))
+		if want := i != 1; (err == nil) != want {
+			s.Errorf("Body through %v: %v", key, err)
+		}
+	}
+}
+
+// manyWriters: of those that expect the same last entry exactly one wins.
+func (s *clause) manyWriters() {
+	const writers, rounds = 8, 15
+	key := s.key("a")
+	var mu sync.Mutex
+	winner := make(map[uint64]string)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for last := uint64(0); last < rounds; {
+				name := fmt.Sprintf("writer %d after %d", w, last)
+				now, err := s.Append(s.Context(), key, last, store.Entry{Kind: "k", Data: []byte(name), Body: []byte(name)})
+				if err == nil {
+					mu.Lock()
+					if other, taken := winner[now]; taken {
+						s.Errorf("entry %d was given to %q and to %q", now, other, name)
+					}
+					winner[now] = name
+					mu.Unlock()
+				} else if !errors.Is(err, store.ErrConflict) {
+					s.Errorf("%s: %v", name, err)
+					return
+				}
+				last++
+			}
+		})
+	}
+	wg.Wait()
+	got := s.scan(key, 0)
+	if len(got) != rounds || len(winner) != rounds {
+		s.Fatalf("%d entries and %d winners, want %d", len(got), len(winner), rounds)
+	}
+	for _, e := range got {
+		if string(e.Data) != winner[e.Seq] {
+			s.Errorf("entry %d is %q, but %q was told so", e.Seq, e.Data, winner[e.Seq])
+		}
+	}
+}
+
+func (s *clause) manySessions() {
+	const sessions, entries = 8, 20
+	var wg sync.WaitGroup
+	for n := range sessions {
+		wg.Go(func() {
+			key := s.key(fmt.Sprint(n))
+			for i := range entries {
+				e := message(1000*n + i)
+				e.Text = "common words"
+				if _, err := s.Append(s.Context(), key, uint64(i), e); err != nil {
+					s.Error(err)
+					return
+				}
+				for _, err := range s.Scan(s.Context(), key, uint64(i)) {
+					if err != nil {
+						s.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for n := range sessions {
+		s.check(s.key(fmt.Sprint(n)), messages(1000*n, 1000*n+entries))
+	}
+}

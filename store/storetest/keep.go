@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func (s *clause) sessions() {
+	keeper := optional[store.Keeper](s)
+	tenant := s.Name() + "tenant"
+	a, b := store.SessionKey{Tenant: tenant, Session: "a"}, store.SessionKey{Tenant: tenant, Session: "b"}
+	s.append(store.SessionKey{Tenant: tenant + "2", Session: "c"}, 0, message(0))
+	list := func() []store.SessionInfo {
+		s.Helper()
+		var infos []store.SessionInfo
+		for info, err := range keeper.Sessions(s.Context(), tenant) {
+			if err != nil {
+				s.Fatal(err)
+			}
+			infos = append(infos, info)
+		}
+		return infos
+	}
+	if got := list(); len(got) != 0 {
+		s.Fatalf("sessions of a tenant without any: %v", got)
+	}
+	s.append(a, 0, messages(0, 3)...)
+	s.append(b, 0, message(100))
+	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
+	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
+	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
+	if d := diff([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+		s.Errorf("Sessions (-want +got):\n%s", d)
+	}
+	for range keeper.Sessions(s.Context(), tenant) {
+		break
+	}
+}
+
+func (s *clause) forget() {
+	keeper := optional[store.Keeper](s)
+	a, b := s.key("a"), s.key("b")
+	own := store.Entry{Kind: "k", Label: "own", Body: []byte("only in a"), Text: "aardvark words"}
+	shared := store.Entry{Kind: "k", Label: "shared", Body: []byte("in both"), Text: "badger words"}
+	s.append(b, 0, shared)
+	s.append(a, 0, own, shared)
+	_, canSearch := s.Store.(store.Searcher)
+	if canSearch {
+		s.expect(a, map[string][]uint64{"aardvark": {1}})
+	}
+	if err := keeper.Forget(s.Context(), a); err != nil {
+		s.Fatalf("Forget: %v", err)
+	}
+	s.check(a, nil)
+	s.check(b, []store.Entry{shared})
+	if _, err := s.Body(s.Context(), a, transcript.HashOf("in both")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of a forgotten session: %v, want ErrNotFound", err)
+	}
+	found, err := s.Find(s.Context(), a.Tenant, "k", "own", "shared")
+	if err != nil || len(found) != 1 || found[0].Key != b {
+		s.Errorf("Find after Forget: %v, %v; want the entry of b", found, err)
+	}
+	if err := keeper.Forget(s.Context(), a); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Forget twice: %v, want ErrNotFound", err)
+	}
+	if canSearch {
+		s.expect(a, map[string][]uint64{"aardvark": {}, "words": {}})
+		s.expect(b, map[string][]uint64{"words": {1}})
+	}
+	// The name is free again.
+	s.append(a, 0, message(1))
+	s.check(a, messages(1, 2))
+	if canSearch {
+		s.expect(a, map[string][]uint64{"aardvark": {}, "words": {}})
+	}
+	s.verify()
+}
+
+func (s *clause) verify() {
+	keeper := optional[store.Keeper](s)
+	s.append(s.key("verify"), 0, append(messages(0, 50), store.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)})...)
+	for damage, err := range keeper.Verify(s.Context()) {
+		s.Errorf("Verify: %+v, %v", damage, err)
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	cancel()
+	var last error
+	for _, last = range keeper.Verify(ctx) {
+	}
+	if !errors.Is(last, context.Canceled) {
+		s.Errorf("Verify cancelled: %v, want context.Canceled", last)
+	}
+}
+
+func (s *clause) sizes() {
+	sizer := optional[store.Sizer](s)
+	body := bytes.Repeat([]byte("many words that are the same. "), 1000)
+	small := []byte("small")
+	for _, step := range []struct {
+		tenant, session string
+		entries         []store.Entry
+	}{
+		{"b", "1", []store.Entry{{Kind: "k", Body: body}, {Kind: "k"}}},
+		{"b", "2", []store.Entry{{Kind: "k", Body: body}, {Kind: "k", Body: small}, {Kind: "k", Body: body}}},
+		{"a", "1", []store.Entry{{Kind: "k", Body: body}}},
+	} {
+		s.append(store.SessionKey{Tenant: s.Name() + step.tenant, Session: step.session}, 0, step.entries...)
+	}
+	got, err := sizer.Sizes(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	mine := slices.DeleteFunc(got.Tenants, func(t store.TenantSize) bool { return !strings.HasPrefix(t.Tenant, s.Name()) })
+	stored := int64(0)
+	for i, t := range mine {
+		if t.Stored <= 0 || t.Stored > int64(len(body)+len(small)) {
+			s.Errorf("%s: %d bytes stored of %d", t.Tenant, t.Stored, t.BodyBytes)
+		}
+		stored += t.Stored
+		mine[i].Stored = 0
+	}
+	n := int64(len(body))
+	want := []store.TenantSize{
+		{Tenant: s.Name() + "a", Sessions: 1, Entries: 1, BodyBytes: n, Bodies: 1},
+		{Tenant: s.Name() + "b", Sessions: 2, Entries: 5, BodyBytes: 3*n + int64(len(small)), Bodies: 2},
+	}
+	if d := diff(want, mine); d != "" {
+		s.Errorf("Sizes (-want +got):\n%s", d)
+	}
+	tables := int64(0)
+	for _, t := range got.Tables {
+		tables += t.Data + t.Indexes
+	}
+	if got.Bytes < stored || len(got.Tables) > 0 && (tables < stored || tables > got.Bytes) {
+		s.Errorf("%d bytes in all and %d in tables, of bodies alone %d", got.Bytes, tables, stored)
+	}
+}

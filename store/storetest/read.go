@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// reopen is the clause that everything comes back.
+func (s *clause) reopen() {
+	if s.opts.Reopen == nil {
+		s.Skip("the store does not outlive its value")
+	}
+	all := messages(0, 300)
+	for i := range all {
+		all[i].Label, all[i].Text = fmt.Sprint("label", i), fmt.Sprint("text of uniqueword", i)
+	}
+	key := s.key("a")
+	s.append(key, 0, all[:200]...)
+	s.Store = s.opts.Reopen(s.T, s.Store)
+	s.check(key, all[:200])
+	s.append(key, 200, all[200:]...)
+	s.Store = s.opts.Reopen(s.T, s.Store)
+	s.check(key, all)
+	found, err := s.Find(s.Context(), key.Tenant, store.EntryMessage, "label77", "label250")
+	if err != nil || len(found) != 2 {
+		s.Errorf("Find after reopening: %d entries, %v; want 2", len(found), err)
+	}
+	if _, err := s.Append(s.Context(), key, 200, message(1)); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Append after reopening: %v, want ErrConflict", err)
+	}
+	if searcher, ok := s.Store.(store.Searcher); ok {
+		hits, err := searcher.Search(s.Context(), key, "uniqueword299", 5)
+		if err != nil || len(hits) != 1 || hits[0].Seq != 300 {
+			s.Errorf("Search after reopening: %v, %v", hits, err)
+		}
+	}
+}
+
+func (s *clause) close() {
+	key := s.key("a")
+	s.append(key, 0, message(0))
+	for range 2 {
+		if err := s.Close(); err != nil {
+			s.Fatalf("Close: %v", err)
+		}
+	}
+	check := func(what string, err error) {
+		if !errors.Is(err, store.ErrClosed) {
+			s.Errorf("%s of a closed store: %v, want ErrClosed", what, err)
+		}
+	}
+	ctx := s.Context()
+	_, err := s.Append(ctx, key, 1, message(1))
+	check("Append", err)
+	_, err = s.Body(ctx, key, transcript.HashOf("x"))
+	check("Body", err)
+	_, err = s.Find(ctx, key.Tenant, "k", "l")
+	check("Find", err)
+	for _, err = range s.Scan(ctx, key, 0) {
+	}
+	check("Scan", err)
+	if searcher, ok := s.Store.(store.Searcher); ok {
+		_, err = searcher.Search(ctx, key, "x", 1)
+		check("Search", err)
+	}
+	if keeper, ok := s.Store.(store.Keeper); ok {
+		check("Forget", keeper.Forget(ctx, key))
+		for _, err = range keeper.Sessions(ctx, key.Tenant) {
+		}
+		check("Sessions", err)
+		for _, err = range keeper.Verify(ctx) {
+		}
+		check("Verify", err)
+	}
+}
+
+func (s *clause) contextDone() {
+	key := s.key("a")
+	s.append(key, 0, messages(0, 20)...)
+	ctx, cancel := context.WithCancel(s.Context())
+	cancel()
+	if _, err := s.Append(ctx, key, 20, message(20)); !errors.Is(err, context.Canceled) {
+		s.Errorf("Append: %v, want context.Canceled", err)
+	}
+	if _, err := s.Body(ctx, key, transcript.HashOf("body number 1")); !errors.Is(err, context.Canceled) {
+		s.Errorf("Body: %v, want context.Canceled", err)
+	}
+	if _, err := s.Find(ctx, key.Tenant, "k", "l"); !errors.Is(err, context.Canceled) {
+		s.Errorf("Find: %v, want context.Canceled", err)
+	}
+	var err error
+	for _, err = range s.Scan(ctx, key, 0) {
+	}
+	if !errors.Is(err, context.Canceled) {
+		s.Errorf("Scan: %v, want context.Canceled", err)
+	}
+	s.check(key, messages(0, 20))
+
+	// Cancelled at any moment, an Append either happened or did not, as it says.
+	var wg sync.WaitGroup
+	for i := range 30 {
+		key := s.key(fmt.Sprint("race", i))
+		ctx, cancel := context.WithCancel(s.Context())
+		wg.Go(cancel)
+		_, err := s.Append(ctx, key, 0, messages(0, 5)...)
+		if err == nil {
+			s.check(key, messages(0, 5))
+		} else if got := s.scan(key, 0); len(got) != 0 {
+			s.Errorf("Append said %v but %d entries are there", err, len(got))
+		}
+	}
+	wg.Wait()
+}
+
+func (s *clause) find() {
+	a, b := s.key("a"), s.key("b")
+	elsewhere := store.SessionKey{Tenant: s.Name() + "elsewhere", Session: "a"}
+	entry := func(kind store.EntryKind, label, data string) store.Entry {
+		return store.Entry{Kind: kind, Label: label, Data: []byte(data), Body: []byte("body of " + data), Time: clock}
+	}
+	s.append(a, 0, entry("k", "one", "1"), entry("k", "two", "2"), entry("other", "one", "3"), entry("k", "", "4"))
+	s.append(elsewhere, 0, entry("k", "one", "5"), entry("k", "only there", "6"))
+	late := entry("k", "two", "7")
+	late.Time = clock.Add(-time.Hour) // appended later, though it says otherwise
+	s.append(b, 0, late)
+	s.append(a, 4, entry("k", "one", "8"))
+
+	got, err := s.Find(s.Context(), a.Tenant, "k", "one", "two", "three", "only there", "", "one")
+	if err != nil {
+		s.Fatal(err)
+	}
+	slices.SortFunc(got, func(x, y store.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
+	one, two := asStored([]store.Entry{entry("k", "one", "8")})[0], asStored([]store.Entry{late})[0]
+	one.Seq = 5
+	want := []store.Found{{Key: a, Entry: one}, {Key: b, Entry: two}}
+	if d := diff(want, got); d != "" {
+		s.Errorf("Find (-want +got):\n%s", d)
+	}
+}
+
+// findMany is the question a proxy asks: which of these prefixes do you know?
+func (s *clause) findMany() {
+	key, last := s.key("a"), uint64(0)
+	var labels []string
+	var entries []store.Entry
+	for i := range 1500 {
+		label := transcript.HashOf(fmt.Sprint(s.Name(), i)).String()
+		labels = append(labels, label, label+"?")
+		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label})
+	}
+	for part := range slices.Chunk(entries, 500) {
+		last = s.append(key, last, part...)
+	}
+	found, err := s.Find(s.Context(), key.Tenant, store.EntryPrefix, labels...)
+	if err != nil || len(found) != len(entries) {
+		s.Fatalf("Find: %d entries, %v; want %d", len(found), err, len(entries))
+	}
+	for _, f := range found {
+		if want := entries[f.Entry.Seq-1].Label; f.Entry.Label != want {
+			s.Fatalf("entry %d has label %q, want %q", f.Entry.Seq, f.Entry.Label, want)
+		}
+	}
+}
+
+// scanWhileAppending: an iterator holds nothing that the loop's body could need.
+func (s *clause) scanWhileAppending() {
+	key := s.key("a")
+	s.append(key, 0, messages(0, 400)...)
+	last, seen := uint64(400), uint64(0)
+	for e, err := range s.Scan(s.Context(), key, 1) {
+		if err != nil {
+			s.Fatal(err)
+		}
+		if seen++; e.Seq != seen {
+			s.Fatalf("entry %d where %d was due", e.Seq, seen)
+		}
+		if e.Seq%50 == 0 && e.Seq <= 400 {
+			last = s.append(key, last, message(int(last)))
+			if _, err := s.Body(s.Context(), key, e.BodyHash); err != nil {
+				s.Fatal(err)
+			}
+			if got := s.scan(key, last); len(got) != 1 {
+				s.Fatalf("%d entries from %d on, want 1", len(got), last)
+			}
+		}
+	}
+	if seen < 400 {
+		s.Errorf("scan saw %d entries, want at least the 400 that were there", seen)
+	}
+	s.check(key, messages(0, int(last)))
+}
+
+func (s *clause) scanStopped() {
+	key := s.key("a")
+	s.append(key, 0, messages(0, 600)...)
+	for range 200 { // more often than a store has connections
+		for e, err := range s.Scan(s.Context(), key, 1) {
+			if err != nil {
+				s.Fatal(err)
+			}
+			if e.Seq == 2 {
+				break
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	var last error
+	n := 0
+	for _, err := range s.Scan(ctx, key, 1) {
+		last = err
+		if n++; n == 5 {
+			cancel()
+		}
+	}
+	if n == 600 && last == nil {
+		return // all of it was in hand already: allowed
+	}
+	if !errors.Is(last, context.Canceled) {
+		s.Errorf("Scan cancelled after 5 entries ended after %d with %v", n, last)
+	}
+}

@@ -1,0 +1,199 @@
+// Package storetest is the conformance suite for stores: an implementation of
+// [store.Store] that passes [Test] keeps the promises that the engine relies on.
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Options says what else a store under test can do. A nil pointer means nothing.
+type Options struct {
+	// Reopen closes the store and opens it again with what it holds. Nil means that
+	// the store does not outlive its value; clauses about that are skipped.
+	Reopen func(t *testing.T, store store.Store) store.Store
+}
+
+// Test holds a store to the contract of [store.Store], and to those of [store.Searcher],
+// [store.Keeper], [store.Claimer] and [store.Sizer] if it implements them; clauses about
+// the others are skipped. Open returns a new store, which need not be empty: the suite
+// uses session and tenant names of its own. The suite closes what it opens.
+//
+//	func TestConformance(t *testing.T) {
+//		storetest.Test(t, func(t *testing.T) store.Store { return store.NewMemory() }, nil)
+//	}
+func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	clauses := []struct {
+		name string
+		run  func(s *clause)
+	}{
+		{"append and scan", (*clause).appendAndScan},
+		{"kinds", (*clause).kinds},
+		{"empty cases", (*clause).emptyCases},
+		{"bodies", (*clause).bodies},
+		{"big body", (*clause).bigBody},
+		{"odd bytes", (*clause).oddBytes},
+		{"times", (*clause).times},
+		{"copies", (*clause).copies},
+		{"conflict", (*clause).conflict},
+		{"all or nothing", (*clause).allOrNothing},
+		{"isolation", (*clause).isolation},
+		{"find", (*clause).find},
+		{"find many", (*clause).findMany},
+		{"scan while appending", (*clause).scanWhileAppending},
+		{"scan stopped early", (*clause).scanStopped},
+		{"context", (*clause).contextDone},
+		{"one session, many writers", (*clause).manyWriters},
+		{"many sessions", (*clause).manySessions},
+		{"reopen", (*clause).reopen},
+		{"close", (*clause).close},
+		{"search", (*clause).search},
+		{"search code", (*clause).searchCode},
+		{"search isolation", (*clause).searchIsolation},
+		{"search places", (*clause).searchPlaces},
+		{"search odd queries", (*clause).searchOdd},
+		{"sessions", (*clause).sessions},
+		{"forget", (*clause).forget},
+		{"verify", (*clause).verify},
+		{"sizes", (*clause).sizes},
+		{"claim", (*clause).claim},
+		{"claim expires", (*clause).claimExpires},
+		{"claim, many at once", (*clause).claimMany},
+	}
+	for _, c := range clauses {
+		t.Run(c.name, func(t *testing.T) {
+			s := &clause{T: t, Store: open(t), opts: opts}
+			defer func() {
+				if err := s.Store.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			}()
+			c.run(s)
+		})
+	}
+}
+
+// clause is one clause under test, with short words for the usual steps.
+type clause struct {
+	*testing.T
+	store.Store
+	opts *Options
+}
+
+// optional returns the store as an interface that it need not implement, or skips the
+// clause.
+func optional[T any](s *clause) T {
+	s.Helper()
+	v, ok := s.Store.(T)
+	if !ok {
+		s.Skipf("the store does not implement %v", reflect.TypeFor[T]())
+	}
+	return v
+}
+
+// key names a session of this clause.
+func (s *clause) key(name string) store.SessionKey {
+	return store.SessionKey{Tenant: "storetest", Session: s.Name() + "/" + name}
+}
+
+func (s *clause) append(key store.SessionKey, last uint64, entries ...store.Entry) uint64 {
+	s.Helper()
+	got, err := s.Append(s.Context(), key, last, entries...)
+	if err != nil {
+		s.Fatalf("Append(%v, %d): %v", key, last, err)
+	}
+	if want := last + uint64(len(entries)); got != want {
+		s.Fatalf("Append(%v, %d) of %d entries = %d, want %d", key, last, len(entries), got, want)
+	}
+	return got
+}
+
+func (s *clause) scan(key store.SessionKey, from uint64, kinds ...store.EntryKind) []store.Entry {
+	s.Helper()
+	var entries []store.Entry
+	for e, err := range s.Scan(s.Context(), key, from, kinds...) {
+		if err != nil {
+			s.Fatalf("Scan(%v, %d): %v", key, from, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// check compares what a scan finds with what was appended, and every body.
+func (s *clause) check(key store.SessionKey, want []store.Entry) {
+	s.Helper()
+	got := s.scan(key, 0)
+	if d := diff(asStored(want), got); d != "" {
+		s.Fatalf("Scan(%v) (-want +got):\n%s", key, d)
+	}
+	for i, e := range want {
+		if len(e.Body) == 0 {
+			continue
+		}
+		body, err := s.Body(s.Context(), key, got[i].BodyHash)
+		if err != nil {
+			s.Fatalf("Body of entry %d: %v", i+1, err)
+		}
+		if !bytes.Equal(body, e.Body) {
+			s.Fatalf("Body of entry %d: %d bytes that differ from the %d appended", i+1, len(body), len(e.Body))
+		}
+	}
+}
+
+// asStored turns appended entries into what a scan from the beginning returns.
+func asStored(entries []store.Entry) []store.Entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		e := &out[i]
+		e.Seq = uint64(i + 1)
+		e.Time = time.UnixMilli(e.Time.UnixMilli()).UTC()
+		e.BodySize, e.BodyHash, e.Text = len(e.Body), transcript.Hash{}, ""
+		if len(e.Body) > 0 {
+			e.BodyHash = transcript.HashOf(e.Body)
+		}
+		if len(e.Data) == 0 {
+			e.Data = nil
+		}
+		e.Body = nil
+	}
+	return out
+}
+
+// diff is cmp.Diff, quick where there is no difference.
+func diff(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
+
+var clock = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+
+// message makes a plain entry.
+func message(n int) store.Entry {
+	return store.Entry{
+		Kind: store.EntryMessage, Time: clock.Add(time.Duration(n) * time.Second),
+		Data: fmt.Appendf(nil, `{"n":%d}`, n), Body: fmt.Appendf(nil, "body number %d", n),
+	}
+}
+
+func messages(from, to int) []store.Entry {
+	var out []store.Entry
+	for n := from; n < to; n++ {
+		out = append(out, message(n))
+	}
+	return out
+}
