@@ -62,18 +62,29 @@ func (s *Session) SetHead(system string, tools []model.Tool) {
 
 // Fork copies the entries 1 to upTo of a session into a new one: the same conversation
 // up to there, with the same folds and the same handles, so that views are the same
-// bytes. Both go their own ways from then on. If the new session is there already it
-// is [ErrConflict].
+// bytes. Both go their own ways from then on. If the new session exists already, the error
+// is [ErrConflict]. A store that is a [store.Forker] copies within a tenant without
+// reading bodies; with any other, Fork holds all of them in memory.
 func Fork(ctx context.Context, st store.Store, from store.SessionKey, upTo uint64, to store.SessionKey, codecs map[transcript.Format]transcript.Codec) error {
+	data := func(e store.Entry) ([]byte, error) { return forkedData(e, from.Session) }
+	if forker, ok := st.(store.Forker); ok && from.Tenant == to.Tenant {
+		return forker.Fork(ctx, from, upTo, to, data)
+	}
 	var entries []store.Entry
 	for e, err := range st.Scan(ctx, from, 1) {
-		if err != nil {
-			return fmt.Errorf("fork session %s: %w", from, err)
-		}
-		if e.Seq > upTo {
+		if err == nil && e.Seq > upTo {
 			break
 		}
-		if e, err = forked(ctx, st, from, e, codecs); err != nil {
+		if err == nil && e.BodySize > 0 {
+			e.Body, err = st.Body(ctx, from, e.BodyHash)
+		}
+		if err == nil {
+			e.Text, err = StoredText(e, codecs)
+		}
+		if err == nil {
+			e.Data, err = data(e)
+		}
+		if err != nil {
 			return fmt.Errorf("fork session %s: %w", from, err)
 		}
 		entries = append(entries, e)
@@ -87,26 +98,15 @@ func Fork(ctx context.Context, st store.Store, from store.SessionKey, upTo uint6
 	return nil
 }
 
-func forked(ctx context.Context, st store.Store, from store.SessionKey, e store.Entry, codecs map[transcript.Format]transcript.Codec) (store.Entry, error) {
-	var err error
-	if e.BodySize > 0 {
-		if e.Body, err = st.Body(ctx, from, e.BodyHash); err != nil {
-			return store.Entry{}, err
-		}
+// forkedData is the data of an entry's copy: it says which session the copy was forked from.
+func forkedData(e store.Entry, parent string) ([]byte, error) {
+	if e.Kind != store.EntrySession {
+		return e.Data, nil
 	}
-	if e.Text, err = StoredText(e, codecs); err != nil {
-		return store.Entry{}, err
+	var d sessionData
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return nil, errors.Join(store.ErrCorrupt, err)
 	}
-	if e.Kind == store.EntrySession {
-		var d sessionData
-		if err := json.Unmarshal(e.Data, &d); err != nil {
-			return store.Entry{}, errors.Join(store.ErrCorrupt, err)
-		}
-		d.Parent = from.Session
-		if e.Data, err = json.Marshal(d); err != nil {
-			return store.Entry{}, err
-		}
-	}
-	e.Seq, e.BodyHash, e.BodySize = 0, transcript.Hash{}, 0
-	return e, nil
+	d.Parent = parent
+	return json.Marshal(d)
 }

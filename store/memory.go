@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -33,7 +34,7 @@ type memSession struct {
 	entries []Entry
 	bodies  map[transcript.Hash]bool
 	newest  uint64 // value of appends at the newest entry
-	index   memIndex
+	index   *memIndex
 }
 
 type (
@@ -58,6 +59,7 @@ var (
 	_ Searcher = (*Memory)(nil)
 	_ Keeper   = (*Memory)(nil)
 	_ Claimer  = (*Memory)(nil)
+	_ Forker   = (*Memory)(nil)
 	_ Sizer    = (*Memory)(nil)
 )
 
@@ -104,7 +106,7 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 		return head, nil
 	}
 	if s == nil {
-		s = &memSession{bodies: make(map[transcript.Hash]bool)}
+		s = &memSession{bodies: make(map[transcript.Hash]bool), index: &memIndex{postings: make(map[string][]posting)}}
 		m.sessions[key] = s
 	}
 	for _, e := range prepared {
@@ -133,6 +135,48 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 		e.Text = ""
 	}
 	s.entries = append(s.entries, e)
+}
+
+// Fork implements [Forker].
+func (m *Memory) Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("fork session %q as %q: %w", from, to, err)
+		}
+	}()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	if from.Tenant != to.Tenant {
+		return errors.New("the new session belongs to another tenant")
+	}
+	if there := m.sessions[to]; there != nil {
+		return fmt.Errorf("its last entry is %d: %w", len(there.entries), ErrConflict)
+	}
+	if upTo == 0 {
+		return nil
+	}
+	source := m.sessions[from]
+	if source == nil || uint64(len(source.entries)) < upTo {
+		return fmt.Errorf("it has no entry %d: %w", upTo, ErrNotFound)
+	}
+	entries := slices.Clone(source.entries[:upTo])
+	for i, e := range entries {
+		e.Data = cloneBytes(e.Data)
+		d, err := data(e)
+		if err != nil {
+			return err
+		}
+		entries[i].Data = cloneBytes(d)
+	}
+	s := &memSession{bodies: make(map[transcript.Hash]bool), index: source.index.upTo(upTo)}
+	m.sessions[to] = s
+	for _, e := range entries {
+		m.add(s, to, e)
+	}
+	return nil
 }
 
 // Scan implements [Store].

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/pleat-dev/pleat/search"
@@ -11,7 +13,7 @@ import (
 // memIndex is the search index of one session: for each word the windows that have it.
 // Texts wait until somebody searches.
 type memIndex struct {
-	mu       sync.Mutex // taken after MemStore.mu, for indexing
+	mu       sync.Mutex // taken after Memory.mu, for indexing
 	pending  []memText
 	places   []Hit
 	lengths  []int // words of each place
@@ -51,9 +53,6 @@ func (m *Memory) Search(ctx context.Context, key SessionKey, query string, limit
 
 // add indexes one text.
 func (x *memIndex) add(t memText) {
-	if x.postings == nil {
-		x.postings = make(map[string][]posting)
-	}
 	for w := range search.Windows(t.text) {
 		place, length := len(x.places), 0
 		for word := range search.Words(w.Text) {
@@ -69,6 +68,26 @@ func (x *memIndex) add(t memText) {
 		x.lengths = append(x.lengths, length)
 		x.total += length
 	}
+}
+
+// upTo returns the index of the entries up to a number. Places, texts and postings are in
+// the order of the entries, and only ever appended to.
+func (x *memIndex) upTo(seq uint64) *memIndex {
+	n, _ := slices.BinarySearchFunc(x.places, seq+1, func(h Hit, seq uint64) int { return cmp.Compare(h.Seq, seq) })
+	waiting, _ := slices.BinarySearchFunc(x.pending, seq+1, func(t memText, seq uint64) int { return cmp.Compare(t.seq, seq) })
+	out := &memIndex{
+		pending: slices.Clip(x.pending[:waiting]), places: slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
+		postings: make(map[string][]posting),
+	}
+	for _, length := range out.lengths {
+		out.total += length
+	}
+	for word, list := range x.postings {
+		if k, _ := slices.BinarySearchFunc(list, n, func(p posting, n int) int { return cmp.Compare(p.place, n) }); k > 0 {
+			out.postings[word] = slices.Clip(list[:k])
+		}
+	}
+	return out
 }
 
 // search ranks the places that have a word of the query.

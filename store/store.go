@@ -25,7 +25,7 @@ import (
 //
 // The package has [MemStore]; package sqlite has the embedded store. Package storetest
 // has the suite that every implementation passes. More abilities are found by type
-// assertion: [Searcher], [Keeper], [Claimer], [Sizer].
+// assertion: [Searcher], [Keeper], [Claimer], [Forker], [Sizer].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -165,6 +165,16 @@ type Claimer interface {
 	// Release may be called more than once. After the claim was given to somebody else
 	// it does nothing.
 	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
+}
+
+// Forker is implemented by stores that can copy a session without reading its bodies.
+type Forker interface {
+	// Fork makes a new session of the entries 1 to upTo of another one of the same tenant.
+	// All of them are durable when it returns; after an error none is there. Data returns
+	// the Data of an entry's copy. It must not use the store. All else is as in the
+	// original, and search finds the same. If the new session has entries already it is
+	// [ErrConflict]; if the other has fewer than upTo, [ErrNotFound].
+	Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) error
 }
 
 // Sizer is implemented by stores that can say how much room they take.

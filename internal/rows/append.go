@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // Draft is an entry on its way into the store, hashed and compressed before anything is
-// locked.
+// locked. A draft of a copy has the ID of the original, and neither body nor text.
 type Draft struct {
 	Record
 	Body Blob
@@ -60,7 +61,7 @@ func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, en
 			drafts[i] = b.NewDraft(e)
 			indexable = indexable || e.Text != ""
 		}
-		head, err = b.tables.Append(ctx, key, last, drafts)
+		head, err = b.tables.Append(ctx, key, last, drafts, nil)
 		return err
 	}, "append to session %q", key)
 	if err != nil {
@@ -70,6 +71,53 @@ func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, en
 		b.Wake()
 	}
 	return head, nil
+}
+
+// Fork implements [store.Forker]. The copies refer to the bodies of the originals: a tenant
+// has each body once.
+func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
+	err := b.doWriting(ctx, func() error {
+		if from.Tenant != to.Tenant {
+			return errors.New("the new session belongs to another tenant")
+		}
+		source, err := b.tables.Session(ctx, from)
+		if err == nil && source == nil && upTo > 0 {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		var drafts []Draft
+		for r, err := range b.Records(ctx, from, 1, nil) {
+			if err != nil {
+				return err
+			}
+			if r.Seq > upTo {
+				break
+			}
+			if r.Data, err = data(r.Entry); err != nil {
+				return err
+			}
+			drafts = append(drafts, Draft{Record: *r})
+		}
+		if n := uint64(len(drafts)); n != upTo {
+			return fmt.Errorf("entry %d of %d: %w", upTo, n, store.ErrNotFound)
+		}
+		_, err = b.tables.Append(ctx, to, 0, drafts, source)
+		return err
+	}, "fork session %q as %q", from, to)
+	if err == nil {
+		b.Wake()
+	}
+	return err
+}
+
+// Still says that a session was forgotten since it was read, unless now is the same.
+func (x *Session) Still(now *Session) error {
+	if now == nil || now.ID != x.ID {
+		return fmt.Errorf("session was forgotten: %w", store.ErrNotFound)
+	}
+	return nil
 }
 
 // After says that a session ends with another entry than the caller expects, if it does.

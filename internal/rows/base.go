@@ -23,8 +23,9 @@ type Tables interface {
 	// store and what to do about it.
 	Explain(err error) error
 
-	// Append adds drafts after entry number last.
-	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft) (head uint64, err error)
+	// Append adds drafts after entry number last. If source is not nil, they are copies of
+	// its first entries: their bodies are there, their texts are copied.
+	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft, source *Session) (head uint64, err error)
 	// Session finds a session; nil if there is none.
 	Session(ctx context.Context, key store.SessionKey) (*Session, error)
 	// Sessions reads all sessions of a tenant, newest first.

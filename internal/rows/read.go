@@ -87,8 +87,8 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 	if err != nil {
 		return err
 	}
-	if now == nil || now.ID != x.ID {
-		return fmt.Errorf("session was forgotten: %w", store.ErrNotFound)
+	if err := x.Still(now); err != nil {
+		return err
 	}
 	return b.Corrupt("session %q: %s", x.Key, what)
 }

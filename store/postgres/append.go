@@ -20,7 +20,8 @@ type appending struct {
 	owner     int64
 	last      uint64
 	drafts    []rows.Draft
-	bodies    map[transcript.Hash]*rows.Draft // one for each body
+	source    *rows.Session                   // what the drafts are copies of, if they are
+	bodies    map[transcript.Hash]*rows.Draft // one for each body that is new
 	uncertain []string                        // transactions of which it is not known whether they were committed
 	head      uint64
 }
@@ -32,10 +33,15 @@ func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, e
 	return s.base.Append(ctx, key, last, entries)
 }
 
-func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft) (uint64, error) {
-	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, bodies: make(map[transcript.Hash]*rows.Draft)}
+// Fork implements [store.Forker]. Its errors are those of Append.
+func (s *Store) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
+	return s.base.Fork(ctx, from, upTo, to, data)
+}
+
+func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
+	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, source: source, bodies: make(map[transcript.Hash]*rows.Draft)}
 	for i := range drafts {
-		if d := &drafts[i]; d.BodySize > 0 {
+		if d := &drafts[i]; d.Body.Size > 0 {
 			a.bodies[d.BodyHash] = d
 		}
 	}
@@ -115,6 +121,15 @@ func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appendin
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
 	batch.Queue("SELECT pg_advisory_xact_lock_shared($1)", a.owner)
+	if a.source != nil {
+		batch.Queue(selectSession, sessionArgs(a.source.Key)...).QueryRow(func(row pgx.Row) error {
+			now, err := s.base.ReadSessionOf(a.source.Key, row)
+			if err != nil {
+				return err
+			}
+			return a.source.Still(now)
+		})
+	}
 	batch.Queue(selectSession+" FOR UPDATE", sessionArgs(a.key)...).QueryRow(func(row pgx.Row) (err error) {
 		x, err = s.base.ReadSessionOf(a.key, row)
 		return err

@@ -88,6 +88,7 @@ var (
 	_ store.Searcher = (*Store)(nil)
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Claimer  = (*Store)(nil)
+	_ store.Forker   = (*Store)(nil)
 	_ store.Sizer    = (*Store)(nil)
 )
 

@@ -25,6 +25,7 @@ const (
 			$7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])`
 	insertTexts = `INSERT INTO pleat.text(session, seq, size, codec, data)
 		SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[])`
+	copyTexts     = "INSERT INTO pleat.text(session, seq, size, codec, data) SELECT $1, seq, size, codec, data FROM pleat.text WHERE session = $2 AND seq <= $3"
 	insertPending = "INSERT INTO pleat.pending(session, seq, done) SELECT $1, *, 0 FROM unnest($2::bigint[])"
 	updateSession = `UPDATE pleat.session SET head = $1, kinds = $2, bytes = $3, first = $4, last = $5, newest = $6, sum = $7
 		WHERE id = $8 AND head = $9`
@@ -42,7 +43,7 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 	for i := range a.drafts {
 		d := &a.drafts[i]
 		x.Add(d)
-		if good, known := there[d.BodyHash]; d.BodySize > 0 && !good {
+		if good, known := there[d.BodyHash]; d.Body.Size > 0 && !good {
 			blobs := &fresh
 			if known {
 				blobs = &mended
@@ -59,12 +60,15 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 		if !d.TextHash.IsZero() {
 			pending = append(pending, int64(d.Seq))
 		}
-		if d.OwnText() {
+		if a.source == nil && d.OwnText() {
 			texts.add(batch, []int64{int64(d.Seq), int64(d.Text.Size), int64(d.Text.Codec)}, d.Text.Data)
 		}
 	}
 	for _, t := range []*table{&fresh, &mended, &entries, &texts} {
 		t.queue(batch)
+	}
+	if a.source != nil {
+		batch.Queue(copyTexts, x.ID, a.source.ID, int64(len(a.drafts)))
 	}
 	if len(pending) > 0 {
 		batch.Queue(insertPending, x.ID, pending)

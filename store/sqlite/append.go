@@ -18,8 +18,13 @@ func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, e
 	return s.base.Append(ctx, key, last, entries)
 }
 
-func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft) (uint64, error) {
-	return t.append(ctx, key, last, func(yield func(*rows.Draft, error) bool) {
+// Fork implements [store.Forker].
+func (s *Store) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
+	return s.base.Fork(ctx, from, upTo, to, data)
+}
+
+func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
+	return t.append(ctx, key, last, source, func(yield func(*rows.Draft, error) bool) {
 		for i := range drafts {
 			if !yield(&drafts[i], nil) {
 				return
@@ -34,7 +39,7 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 // processes wait meanwhile, so the sequence must not take long.
 func (s *Store) AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (head uint64, err error) {
 	err = s.base.Do(ctx, func() error {
-		head, err = s.append(ctx, key, last, func(yield func(*rows.Draft, error) bool) {
+		head, err = s.append(ctx, key, last, nil, func(yield func(*rows.Draft, error) bool) {
 			n := 0
 			for e, err := range entries {
 				if err == nil && e.Kind == "" {
@@ -59,8 +64,8 @@ func (s *Store) AppendSeq(ctx context.Context, key store.SessionKey, last uint64
 	return head, nil
 }
 
-// append writes drafts in one transaction.
-func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, drafts iter.Seq2[*rows.Draft, error]) (head uint64, err error) {
+// append writes drafts in one transaction, see [rows.Tables].
+func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, source *rows.Session, drafts iter.Seq2[*rows.Draft, error]) (head uint64, err error) {
 	err = s.update(ctx, func(ctx context.Context) error {
 		x, err := s.sessionForWriting(ctx, key)
 		if err != nil {
@@ -71,6 +76,15 @@ func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, d
 		}
 		if err := x.After(last); err != nil {
 			return err
+		}
+		if source != nil {
+			now, err := s.sessionForWriting(ctx, source.Key)
+			if err == nil {
+				err = source.Still(now)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		var pending []int64 // entries to index
 		for d, err := range drafts {
@@ -127,7 +141,7 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 			return err
 		}
 	}
-	if d.BodySize > 0 {
+	if d.Body.Size > 0 {
 		if err := s.addBlob(ctx, x.Key.Tenant, d); err != nil {
 			return err
 		}
@@ -144,7 +158,11 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 	if x.Newest, err = result.LastInsertId(); err != nil || !d.OwnText() {
 		return err
 	}
-	_, err = s.write.addText.ExecContext(ctx, x.Newest, d.Text.Size, d.Text.Codec, d.Text.Data)
+	if d.ID != 0 {
+		_, err = s.write.copyText.ExecContext(ctx, x.Newest, d.ID)
+	} else {
+		_, err = s.write.addText.ExecContext(ctx, x.Newest, d.Text.Size, d.Text.Codec, d.Text.Data)
+	}
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 type statements struct {
 	sessionByName, sessionByHash, addSession, setSession *sql.Stmt
 	addEntry, addBlob, getBlob, setBlob                  *sql.Stmt
-	addText, addPending                                  *sql.Stmt
+	addText, copyText, addPending                        *sql.Stmt
 	getIndexed, setIndexed, addWords, addPlace           *sql.Stmt
 	setPending, endPending                               *sql.Stmt
 }
@@ -52,6 +52,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
 		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
 		{&w.addText, "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"},
+		{&w.copyText, "INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?"},
 		{&w.addPending, "INSERT INTO pending(session, entry, done) SELECT ?, value, 0 FROM json_each(?)"},
 		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
 		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},
