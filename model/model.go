@@ -1,6 +1,11 @@
+// Package model describes the models that are talked to: requests and replies in no
+// particular wire format, [Generator] as the one way to ask a model, the meaning of
+// providers' errors ([ClassifyError]), and a table of sizes, prices and rules ([Models]).
 package model
 
 import (
+	"context"
+
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -16,7 +21,7 @@ type Request struct {
 	Stream      bool
 	NoTools     bool   // tools are listed but the model must not call them
 	SessionKey  string // hint for the provider's prompt cache, where it takes one; may be empty
-	Marker      int    // with a SessionKey: also keep the prompt up to behind this many messages, as [View] has it; 0: not
+	Marker      int    // with a SessionKey: also cache the prompt up to the end of this many messages; 0: no
 }
 
 // Tool is a tool definition.
@@ -71,7 +76,7 @@ type Usage struct {
 	CacheWrite   int // with the short or only lifetime
 	CacheWrite1h int // with the one-hour lifetime
 	Output       int // reasoning included
-	Reasoning    int // the part of Output that was reasoning, where it is told
+	Reasoning    int // the part of Output that was reasoning, where the provider says
 }
 
 // Prompt is the size of the whole prompt.
@@ -84,4 +89,26 @@ type Delta struct {
 	Text   string          // the next piece of text, thinking or tool input
 	CallID string          // with the first piece of a tool call
 	Name   string          // with the first piece of a tool call
+}
+
+// Generator is a model that can be asked: the one seam between pleat and model servers.
+// The wire packages have clients for real ones, package pleattest has one that follows a
+// script.
+//
+// Generate sends the request and returns the whole answer. With a sink, pieces of the
+// answer are handed to it in order as they arrive; the sink must not block for long.
+// Without one the answer need not be streamed. The request is not changed and not kept.
+//
+// If the provider answers with an error, the chain has an [*APIError]. An answer that broke
+// off is an error too; the Reply then has what had arrived.
+type Generator interface {
+	Generate(ctx context.Context, req *Request, sink func(Delta)) (Reply, error)
+}
+
+// GeneratorFunc makes a function a [Generator].
+type GeneratorFunc func(ctx context.Context, req *Request, sink func(Delta)) (Reply, error)
+
+// Generate calls f.
+func (f GeneratorFunc) Generate(ctx context.Context, req *Request, sink func(Delta)) (Reply, error) {
+	return f(ctx, req, sink)
 }

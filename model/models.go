@@ -10,40 +10,41 @@ import (
 )
 
 // Model is what is known of a model: sizes, prices and rules. Rows come from a table
-// with a date, see [Models]; a program may also fill one in by hand.
+// with a date, see [Models]; a program may also fill one in by hand. The tags are those of
+// the table's file.
 type Model struct {
-	ID       string
-	Provider string   // "anthropic", "openai", "google", …; empty: not known
-	Aliases  []string // other names of the same model
+	ID       string   `json:"id"`
+	Provider string   `json:"provider"` // "anthropic", "openai", "google", …; empty: not known
+	Aliases  []string `json:"aliases"`  // other names of the same model
 
-	Window    int // tokens of prompt and answer together
-	MaxInput  int // tokens of the prompt alone, 0: as much as the window has room for
-	MaxOutput int // tokens of the answer, 0: not known
+	Window    int `json:"window"`     // tokens of prompt and answer together
+	MaxInput  int `json:"max_input"`  // tokens of the prompt alone; 0: limited only by the window
+	MaxOutput int `json:"max_output"` // tokens of the answer; 0: not known
 
 	// Prices are sorted by Above; the last one whose Above the prompt exceeds is the
 	// price of the whole request. Empty: not known. See [Model.PriceAt].
-	Prices []Price
+	Prices []Price `json:"-"`
 
-	Tokenizer TokenRule
-	Images    ImageRule
-	Cache     CacheRule
-	Thinking  ThinkingRule
+	Tokenizer TokenRule    `json:"tokenizer"`
+	Images    ImageRule    `json:"images"`
+	Cache     CacheRule    `json:"-"`
+	Thinking  ThinkingRule `json:"thinking"`
 
-	// What the model answers with an error although others of its provider take it.
+	// What the model answers with an error although others of its provider accept it.
 	Refuses struct {
-		Temperature      bool // any temperature, top_p or top_k but the default
-		ForcedToolChoice bool // a tool_choice that demands a tool
-		Prefill          bool // a conversation that ends with an assistant message
-	}
-	// What the model takes although others of its provider refuse it.
+		Temperature      bool `json:"temperature"`        // any temperature, top_p or top_k but the default
+		ForcedToolChoice bool `json:"forced_tool_choice"` // a tool_choice that demands a tool
+		Prefill          bool `json:"prefill"`            // a conversation that ends with an assistant message
+	} `json:"refuses"`
+	// What the model accepts although others of its provider refuse it.
 	Accepts struct {
-		SystemMessages      bool // messages of role system among the others
-		WindowStop          bool // prompt and reserve beyond the window: the answer ends at it
-		CompactionThreshold bool // the provider's compaction above a threshold
-		CompactionOnDemand  bool // the provider's compaction by request, with a signed block
-	}
+		SystemMessages      bool `json:"system_messages"`      // messages of role system among the others
+		WindowStop          bool `json:"window_stop"`          // prompt and reserve beyond the window: the answer ends at it
+		CompactionThreshold bool `json:"compaction_threshold"` // the provider's compaction above a threshold
+		CompactionOnDemand  bool `json:"compaction_on_demand"` // the provider's compaction by request, with a signed block
+	} `json:"accepts"`
 
-	Retires string // the day the provider turns it off, as 2006-01-02; empty: not announced
+	Retires string `json:"retires"` // the day the provider turns it off, as 2006-01-02; empty: not announced
 }
 
 // Price is what a million tokens cost, in USD.
@@ -57,11 +58,11 @@ type Price struct {
 }
 
 // TokenRule says how a model's tokens are estimated: with a public encoding, times a
-// ratio, and how far off that usually is before [Calibration].
+// ratio, and how far off that usually is before calibration.
 type TokenRule struct {
-	Encoding string  // "o200k_base", "cl100k_base" or "chars/N" with a number N
-	Ratio    float64 // the model's tokens for each of the encoding's
-	Error    float64 // usual relative error of the estimate
+	Encoding string  `json:"encoding"` // "o200k_base", "cl100k_base" or "chars/N" with a number N
+	Ratio    float64 `json:"ratio"`    // the model's tokens for each of the encoding's
+	Error    float64 `json:"error"`    // usual relative error of the estimate
 }
 
 // CacheRule says what a provider's prompt cache needs.
@@ -74,14 +75,14 @@ type CacheRule struct {
 type ThinkingRule struct {
 	// Keep says which thinking of earlier turns the model is shown, and billed for:
 	// [KeepAll] or [KeepLastTurn]. Empty: the provider does not take it back.
-	Keep string
+	Keep string `json:"keep"`
 	// Bound: a thinking block is valid only behind exactly the bytes it was made behind;
 	// any change before it makes it and all later ones invalid.
-	Bound bool
+	Bound bool `json:"bound"`
 	// AccountBound: thinking made under one account is dropped under another.
-	AccountBound bool
+	AccountBound bool `json:"account_bound"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.
-	Modes []string
+	Modes []string `json:"modes"`
 }
 
 // The values of [ThinkingRule.Keep].
@@ -123,6 +124,18 @@ func (m Model) MaxPrompt(output int) int {
 	}
 	return room
 }
+
+// DefaultWindow is the window to assume where none is known.
+const DefaultWindow = 200_000
+
+// Rates are the prices of prompt tokens relative to the plain input price.
+type Rates struct {
+	Write float64 `json:"write"` // 1.25 where cache writes cost extra
+	Read  float64 `json:"read"`  // 0.1 and less
+}
+
+// DefaultRates apply where the model's prices are not known.
+var DefaultRates = Rates{Write: 1.25, Read: 0.1}
 
 // Models is a table of models with a date. It cannot be changed and is safe for
 // concurrent use; [Models.With] makes another one. The slices in its rows are shared:

@@ -29,47 +29,18 @@ type modelFile struct {
 
 // modelJSON is a merged row.
 type modelJSON struct {
-	ID        string     `json:"id"`
-	Provider  string     `json:"provider"`
-	Aliases   []string   `json:"aliases"`
-	Window    int        `json:"window"`
-	MaxInput  int        `json:"max_input"`
-	MaxOutput int        `json:"max_output"`
-	Price     *priceJSON `json:"price"`
-	Tiers     []struct {
+	Model
+	Price *priceJSON `json:"price"`
+	Tiers []struct {
 		Above  int     `json:"above"`
 		Input  float64 `json:"input_times"`
 		Output float64 `json:"output_times"`
 	} `json:"tiers"`
-	Tokenizer struct {
-		Encoding string  `json:"encoding"`
-		Ratio    float64 `json:"ratio"`
-		Error    float64 `json:"error"`
-	} `json:"tokenizer"`
-	Images string `json:"images"`
-	Cache  struct {
+	Cache struct {
 		Minimum int      `json:"minimum"`
 		TTL     []string `json:"ttl"`
 	} `json:"cache"`
-	Thinking struct {
-		Keep         string   `json:"keep"`
-		Bound        bool     `json:"bound"`
-		AccountBound bool     `json:"account_bound"`
-		Modes        []string `json:"modes"`
-	} `json:"thinking"`
-	Refuses struct {
-		Temperature      bool `json:"temperature"`
-		ForcedToolChoice bool `json:"forced_tool_choice"`
-		Prefill          bool `json:"prefill"`
-	} `json:"refuses"`
-	Accepts struct {
-		SystemMessages      bool `json:"system_messages"`
-		WindowStop          bool `json:"window_stop"`
-		CompactionThreshold bool `json:"compaction_threshold"`
-		CompactionOnDemand  bool `json:"compaction_on_demand"`
-	} `json:"accepts"`
-	Retires string `json:"retires"`
-	Comment any    `json:"comment"`
+	Comment any `json:"comment"`
 }
 
 type priceJSON struct {
@@ -201,16 +172,8 @@ func decodeModel(raw modelRow) (Model, error) {
 	if err := dec.Decode(&j); err != nil {
 		return Model{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
-	m := Model{
-		ID: j.ID, Provider: j.Provider, Aliases: j.Aliases,
-		Window: j.Window, MaxInput: j.MaxInput, MaxOutput: j.MaxOutput,
-		Tokenizer: TokenRule(j.Tokenizer), Images: ImageRule(j.Images),
-		Cache: CacheRule{Minimum: j.Cache.Minimum}, Thinking: ThinkingRule(j.Thinking),
-		Retires: j.Retires,
-	}
-	m.Refuses.Temperature, m.Refuses.ForcedToolChoice, m.Refuses.Prefill = j.Refuses.Temperature, j.Refuses.ForcedToolChoice, j.Refuses.Prefill
-	m.Accepts.SystemMessages, m.Accepts.WindowStop = j.Accepts.SystemMessages, j.Accepts.WindowStop
-	m.Accepts.CompactionThreshold, m.Accepts.CompactionOnDemand = j.Accepts.CompactionThreshold, j.Accepts.CompactionOnDemand
+	m := j.Model
+	m.Cache.Minimum = j.Cache.Minimum
 	for _, ttl := range j.Cache.TTL {
 		d, err := time.ParseDuration(ttl)
 		if err != nil || d <= 0 {

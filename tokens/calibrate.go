@@ -58,7 +58,7 @@ const (
 func NewCalibration(m model.Model) *Calibration { return &Calibration{prior: m.Tokenizer.Error} }
 
 // Observe takes a sample: the estimate for a request's whole prompt, before correction,
-// and what the provider reported for it, see [Usage.Prompt]. It reports whether the
+// and what the provider reported for it, see [model.Usage.Prompt]. It reports whether the
 // sample was taken; what no tokenizer explains is not, such as a report that leaves out
 // the cached part, or a prompt that the server cut.
 func (c *Calibration) Observe(estimated, reported int) bool {

@@ -64,7 +64,7 @@ func TestImageSize(t *testing.T) {
 		{"nothing", "", 0, 0},
 		{"text", b64("hello, this is no picture at all"), 0, 0},
 	} {
-		w, h, ok := model.ImageSize(c.data)
+		w, h, ok := imageSize(c.data)
 		if w != c.w || h != c.h || ok != (c.w > 0) {
 			t.Errorf("%s: %d×%d %v, want %d×%d", c.name, w, h, ok, c.w, c.h)
 		}

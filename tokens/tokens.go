@@ -1,3 +1,6 @@
+// Package tokens counts tokens. [Tokenizer] estimates what the parts of a request cost in a
+// model's tokens; [Calibration] learns from the usage that providers report how far off the
+// estimates are, and corrects them.
 package tokens
 
 import (
@@ -44,7 +47,7 @@ func (c CharsPerToken) Count(text string) int {
 	return int(math.Ceil(float64(utf8.RuneCountInString(text)) / float64(c)))
 }
 
-// counterFor returns the counter a [TokenRule] names.
+// counterFor returns the counter a [model.TokenRule] names.
 func counterFor(name string) (Counter, error) {
 	switch name {
 	case "o200k_base":
@@ -60,6 +63,14 @@ func counterFor(name string) (Counter, error) {
 	return nil, fmt.Errorf("tokenizer encoding %q is not o200k_base, cl100k_base or chars/N", name)
 }
 
+// MessageCounter counts the parts of a conversation. [Tokenizer] is one. Counting never
+// fails.
+type MessageCounter interface {
+	CountText(text string) int
+	CountBlock(b transcript.Block) int
+	CountMessage(m transcript.Message) int
+}
+
 // Tokenizer estimates what the parts of a request cost in a model's tokens. For models
 // whose encoding is public, text is exact and only the wrapping is estimated; for the
 // others everything is, and [Calibration] makes it better with every reply.
@@ -71,7 +82,7 @@ func counterFor(name string) (Counter, error) {
 //   - thinking as its text or, if that is more, as its signature: providers put the whole
 //     thinking into that, encrypted, and bill the whole when they show it to the model.
 //     Whether thinking of earlier turns is shown at all is for the caller to know, see
-//     [ThinkingRule];
+//     [model.ThinkingRule];
 //   - opaque blocks as their JSON text, with long base64 strings taken out: pictures and
 //     PDFs among them by their own rules, everything else as ciphertext. As text a blob
 //     would count five times what it costs.
@@ -82,11 +93,11 @@ type Tokenizer struct {
 	counter Counter
 	ratio   float64
 	images  model.ImageRule
-	Over    overhead
+	over    overhead
 	cache   *countCache
 }
 
-// TokenizerOptions change how a [Tokenizer] counts. The zero value is the default.
+// Options change how a [Tokenizer] counts. The zero value is the default.
 type Options struct {
 	Counter   Counter // instead of the model's encoding
 	CacheSize int     // texts remembered, at about 100 bytes each; 0: 32,768, negative: none
@@ -96,14 +107,14 @@ type Options struct {
 // that OpenAI's chat format puts 3 tokens and the role around a message; the rest is what
 // fits reported usage, and calibration absorbs what is wrong with it.
 type overhead struct {
-	Message, call, result int // each
+	message, call, result int // each
 	tool                  int // each tool definition
 	tools                 int // once, if there are tools
 }
 
 var (
-	openaiOverhead    = overhead{Message: 4, call: 8, result: 4, tool: 8, tools: 12}
-	anthropicOverhead = overhead{Message: 4, call: 20, result: 12, tool: 16, tools: 340} // a hidden prompt explains tools
+	openaiOverhead    = overhead{message: 4, call: 8, result: 4, tool: 8, tools: 12}
+	anthropicOverhead = overhead{message: 4, call: 20, result: 12, tool: 16, tools: 340} // a hidden prompt explains tools
 )
 
 // NewTokenizer makes a tokenizer for a model. Options may be nil. A model with a
@@ -113,9 +124,9 @@ func NewTokenizer(m model.Model, opts *Options) *Tokenizer {
 	if opts != nil {
 		o = *opts
 	}
-	t := &Tokenizer{counter: o.Counter, ratio: m.Tokenizer.Ratio, images: m.Images, Over: openaiOverhead}
+	t := &Tokenizer{counter: o.Counter, ratio: m.Tokenizer.Ratio, images: m.Images, over: openaiOverhead}
 	if m.Provider == "anthropic" {
-		t.Over = anthropicOverhead
+		t.over = anthropicOverhead
 	}
 	if t.counter == nil {
 		c, err := counterFor(m.Tokenizer.Encoding)
@@ -147,15 +158,15 @@ func (t *Tokenizer) CountBlock(b transcript.Block) int {
 	case transcript.Thinking:
 		return t.thinking(b)
 	case transcript.ToolCall:
-		return t.Over.call + t.CountText(b.Name) + t.content(b.Input)
+		return t.over.call + t.CountText(b.Name) + t.content(b.Input)
 	case transcript.ToolResult:
-		n := t.Over.result
+		n := t.over.result
 		for _, part := range b.Parts.All() {
 			n += t.CountBlock(part)
 		}
 		return n
 	case transcript.Image:
-		w, h, _ := model.ImageSize(imageData(b.Data))
+		w, h, _ := imageSize(imageData(b.Data))
 		return t.images.Tokens(w, h, b.Detail)
 	case transcript.Opaque:
 		return t.count(asOpaque, b.Raw) + t.referenced(b)
@@ -165,7 +176,7 @@ func (t *Tokenizer) CountBlock(b transcript.Block) int {
 
 // CountMessage counts a message: its blocks and what is wrapped around it.
 func (t *Tokenizer) CountMessage(m transcript.Message) int {
-	n := t.Over.Message
+	n := t.over.message
 	for _, b := range m.Blocks().All() {
 		n += t.CountBlock(b)
 	}
@@ -177,9 +188,9 @@ func (t *Tokenizer) CountTools(tools []model.Tool) int {
 	if len(tools) == 0 {
 		return 0
 	}
-	n := t.Over.tools
+	n := t.over.tools
 	for _, tool := range tools {
-		n += t.Over.tool
+		n += t.over.tool
 		if tool.Raw != "" {
 			n += t.CountText(tool.Raw)
 		} else {
@@ -193,13 +204,16 @@ func (t *Tokenizer) CountTools(tools []model.Tool) int {
 func (t *Tokenizer) CountRequest(r model.Request) int {
 	n := t.CountTools(r.Tools)
 	if r.System != "" {
-		n += t.Over.Message + t.CountText(r.System)
+		n += t.over.message + t.CountText(r.System)
 	}
 	for _, m := range r.Messages {
 		n += t.CountMessage(m)
 	}
 	return n
 }
+
+// MessageOverhead is what a message costs beyond its blocks.
+func (t *Tokenizer) MessageOverhead() int { return t.over.message }
 
 func (t *Tokenizer) thinking(b transcript.Thinking) int {
 	if b.Redacted && b.Signature == "" {

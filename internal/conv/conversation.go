@@ -111,7 +111,7 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 // wrapping returns the tokens of a message beyond those of its blocks, which are sum.
 func wrapping(count tokens.MessageCounter, m transcript.Message, sum int) int {
 	if t, ok := count.(*tokens.Tokenizer); ok {
-		return t.Over.Message // no need to count the blocks again
+		return t.MessageOverhead() // no need to count the blocks again
 	}
 	return max(count.CountMessage(m)-sum, 0)
 }

@@ -3,7 +3,6 @@ package tokens
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -71,15 +70,15 @@ func stringEnd(raw string, i int) int {
 
 // blob counts a string that is data, by what its first bytes say it is.
 func (t *Tokenizer) blob(s string) (tokens int, ok bool) {
-	data := model.DataURL(s)
-	if !model.IsBase64(data) {
+	data := dataURL(s)
+	if !isBase64(data) {
 		return 0, false
 	}
 	switch {
 	case strings.HasPrefix(data, "JVBERi"): // %PDF-
-		return model.PdfPages(data) * t.images.PageTokens(), true
-	case model.IsPicture(data):
-		w, h, _ := model.ImageSize(data)
+		return pdfPages(data) * t.images.PageTokens(), true
+	case isPicture(data):
+		w, h, _ := imageSize(data)
 		return t.images.Tokens(w, h, ""), true
 	}
 	return cipherTokens(len(data)), true
@@ -90,5 +89,5 @@ func imageData(c transcript.Content) string {
 	if c.IsEmpty() {
 		return ""
 	}
-	return model.DataURL(c.String())
+	return dataURL(c.String())
 }
