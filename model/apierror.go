@@ -2,7 +2,7 @@ package model
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,8 +25,8 @@ const (
 	ErrorBilling                            // no credit, or a spending limit was reached
 	ErrorNotFound                           // the model or endpoint does not exist
 	ErrorRefused                            // a content filter refused the prompt
-	ErrorThinkingBinding                    // thinking stands behind a prefix that changed: drop it, or restore the prefix
-	ErrorThinkingModified                   // thinking of the newest answer is not as it was: restore its bytes
+	ErrorThinkingBinding                    // the prefix before the thinking changed: drop the thinking, or restore the prefix
+	ErrorThinkingModified                   // the newest answer's thinking was changed: restore its bytes
 	ErrorThinkingSignature                  // a signature does not verify by itself: remove the thinking
 	ErrorThinkingMissing                    // a tool call lacks the signature it came with
 	ErrorReasoningPairing                   // reasoning and the item it belongs to were separated
@@ -36,46 +36,43 @@ const (
 	ErrorInvalid                            // the request is malformed in another way
 )
 
-var errorKindNames = [...]string{
-	"unknown", "too_long", "too_large", "rate_limited", "overloaded", "server", "timeout", "auth", "permission",
-	"billing", "not_found", "refused", "thinking_binding", "thinking_modified", "thinking_signature",
-	"thinking_missing", "reasoning_pairing", "encrypted_content", "previous_response", "tool_pairing", "invalid",
+// errorKinds has the kinds' names and what helps.
+var errorKinds = [...]struct{ name, hint string }{
+	ErrorUnknown:           {"unknown", ""},
+	ErrorTooLong:           {"too_long", "fold more of the conversation and send it again"},
+	ErrorTooLarge:          {"too_large", "fold images and documents first, they are most of the bytes"},
+	ErrorRateLimited:       {"rate_limited", "wait and send the same request again"},
+	ErrorOverloaded:        {"overloaded", "wait and send the same request again"},
+	ErrorServer:            {"server", "the provider failed; send the same request again"},
+	ErrorTimeout:           {"timeout", "the provider gave up waiting; send the same request again"},
+	ErrorAuth:              {"auth", "check the API key and which provider it is for"},
+	ErrorPermission:        {"permission", "the key is not allowed to do this; check its workspace and the model's availability"},
+	ErrorBilling:           {"billing", "check the account's credit and spending limits"},
+	ErrorNotFound:          {"not_found", "check the model's name and the base URL"},
+	ErrorRefused:           {"refused", "a content filter of the provider refused the prompt"},
+	ErrorThinkingBinding:   {"thinking_binding", "something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block"},
+	ErrorThinkingModified:  {"thinking_modified", "send the newest answer's thinking exactly as it came, or remove all of it"},
+	ErrorThinkingSignature: {"thinking_signature", "the signature is not the provider's own; remove the thinking block"},
+	ErrorThinkingMissing:   {"thinking_missing", "send tool calls back with the signature they came with"},
+	ErrorReasoningPairing:  {"reasoning_pairing", "keep a reasoning item with the item after it, or drop it together with that item's id"},
+	ErrorEncryptedContent:  {"encrypted_content", "remove reasoning and compaction items made under another account or model"},
+	ErrorPreviousResponse:  {"previous_response", "send the whole input instead of referring to an earlier response"},
+	ErrorToolPairing:       {"tool_pairing", "every tool call needs exactly one result, in its place"},
+	ErrorInvalid:           {"invalid", ""},
 }
 
 // String returns the kind's name as it appears in logs and metrics.
 func (k ErrorKind) String() string {
-	if int(k) < len(errorKindNames) {
-		return errorKindNames[k]
+	if int(k) < len(errorKinds) {
+		return errorKinds[k].name
 	}
-	return errorKindNames[ErrorUnknown]
-}
-
-var errorHints = [...]string{
-	ErrorTooLong:           "fold more of the conversation and send it again",
-	ErrorTooLarge:          "fold images and documents first, they are most of the bytes",
-	ErrorRateLimited:       "wait and send the same request again",
-	ErrorOverloaded:        "wait and send the same request again",
-	ErrorServer:            "the provider failed; send the same request again",
-	ErrorTimeout:           "the provider gave up waiting; send the same request again",
-	ErrorAuth:              "check the API key and which provider it is for",
-	ErrorPermission:        "the key is not allowed to do this; check its workspace and the model's availability",
-	ErrorBilling:           "check the account's credit and spending limits",
-	ErrorNotFound:          "check the model's name and the base URL",
-	ErrorRefused:           "a content filter of the provider refused the prompt",
-	ErrorThinkingBinding:   "something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block",
-	ErrorThinkingModified:  "send the newest answer's thinking exactly as it came, or remove all of it",
-	ErrorThinkingSignature: "the signature is not the provider's own; remove the thinking block",
-	ErrorThinkingMissing:   "send tool calls back with the signature they came with",
-	ErrorReasoningPairing:  "keep a reasoning item with the item after it, or drop it together with that item's id",
-	ErrorEncryptedContent:  "remove reasoning and compaction items made under another account or model",
-	ErrorPreviousResponse:  "send the whole input instead of referring to an earlier response",
-	ErrorToolPairing:       "every tool call needs exactly one result, in its place",
+	return errorKinds[ErrorUnknown].name
 }
 
 // APIError is an error that a provider answered with, by status or inside a stream.
-// [ClassifyError] makes one. Callers that decide should use Kind, [APIError.Overflow]
-// and [APIError.Retryable]; the other fields are what the provider said, for people and
-// for repairs that need the place.
+// [ClassifyError] makes one. Code should decide by Kind, [APIError.Overflow] and
+// [APIError.Retryable]; the other fields are what the provider said, for people and for
+// repairs that need to know the place.
 type APIError struct {
 	Kind    ErrorKind
 	Status  int    // HTTP status; 200 or 0 when the error came inside a stream
@@ -84,16 +81,15 @@ type APIError struct {
 	Code    string // the provider's code, such as "context_length_exceeded"; may be empty
 	Param   string // the request field it complains about; may be empty
 
-	// Tokens, where the provider says them; 0 is not told. Used is the prompt as the
-	// provider counts it and so the best calibration there is; Output is what was
-	// reserved for the answer; Limit is what prompt and answer may have together, or
-	// the prompt alone where the provider limits it alone; Over is by how much it was
-	// too long, also where only that is told.
+	// Tokens, where the provider gives them, else 0. Used is the prompt as the provider
+	// counts it, and so the best calibration there is; Output is what was reserved for
+	// the answer; Limit bounds prompt and answer together, or the prompt alone where the
+	// provider limits that alone; Over is by how much the request was too long.
 	Used, Output, Limit, Over int
 
-	// Path is the place in the request the message begins with, such as
+	// Path is the place in the request that the message begins with, such as
 	// "messages.1.content.0". ChangedAt is, for [ErrorThinkingBinding], the first
-	// place that differs from when the thinking was made.
+	// place that has changed since the thinking was made.
 	Path, ChangedAt string
 
 	// RetryAfter is how long the provider asks to wait, where it gave a duration;
@@ -111,35 +107,30 @@ const maxErrorText = 600
 
 // Error says status, kind, the provider's words and what helps.
 func (e *APIError) Error() string {
-	var sb strings.Builder
-	sb.WriteString("model API error")
+	text := "model API error"
 	if e.Status != 0 {
-		sb.WriteByte(' ')
-		sb.WriteString(strconv.Itoa(e.Status))
+		text += fmt.Sprintf(" %d", e.Status)
 	}
-	fmt.Fprintf(&sb, " (%s)", strings.ReplaceAll(e.Kind.String(), "_", " "))
+	text += " (" + strings.ReplaceAll(e.Kind.String(), "_", " ") + ")"
 	if msg := errorLine(e.Message, maxErrorText); msg != "" {
-		sb.WriteString(": ")
-		sb.WriteString(msg)
+		text += ": " + msg
 	}
 	if hint := e.Hint(); hint != "" {
-		sb.WriteString(" [hint: ")
-		sb.WriteString(hint)
-		sb.WriteByte(']')
+		text += " [hint: " + hint + "]"
 	}
 	if e.RequestID != "" {
-		fmt.Fprintf(&sb, " (request %s)", e.RequestID)
+		text += " (request " + e.RequestID + ")"
 	}
-	return sb.String()
+	return text
 }
 
-// Hint says in a sentence what the user or the program can do, or nothing.
+// Hint says in a sentence what the user or the program can do. It may be empty.
 func (e *APIError) Hint() string {
 	if e.Kind == ErrorInvalid && strings.Contains(e.Message, "Extra inputs are not permitted") {
 		return "a beta field was sent without its anthropic-beta header"
 	}
-	if int(e.Kind) < len(errorHints) {
-		return errorHints[e.Kind]
+	if int(e.Kind) < len(errorKinds) {
+		return errorKinds[e.Kind].hint
 	}
 	return ""
 }
@@ -150,11 +141,7 @@ func (e *APIError) Overflow() bool { return e.Kind == ErrorTooLong || e.Kind == 
 
 // Retryable reports whether the same bytes may succeed later.
 func (e *APIError) Retryable() bool {
-	switch e.Kind {
-	case ErrorRateLimited, ErrorOverloaded, ErrorServer, ErrorTimeout:
-		return true
-	}
-	return false
+	return slices.Contains([]ErrorKind{ErrorRateLimited, ErrorOverloaded, ErrorServer, ErrorTimeout}, e.Kind)
 }
 
 // Wait returns how long the provider asks to wait from now on, 0 if it does not say.

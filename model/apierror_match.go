@@ -2,6 +2,7 @@ package model
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,10 +19,10 @@ const maxTokens = 1 << 40
 // A Retry-After in seconds becomes RetryAfter and a date becomes RetryAt, because this
 // function has no clock; where there is no header, a delay named in the body counts.
 //
-// It never returns nil and never fails: what it does not recognise is classed by
-// status. Providers change their words, so certain signs (codes, types) count before
-// wording, and sayings of throttling before anything that looks like overflow: "too
-// many tokens, please wait" is not about the prompt's length.
+// It never returns nil and never fails: what it does not recognise is classified by
+// status. Providers change their wording, so codes and types count before it, and talk of
+// throttling before anything that looks like overflow: "too many tokens, please wait" is
+// not about the prompt's length.
 func ClassifyError(status int, retryAfter string, body []byte) *APIError {
 	eb := parseErrorBody(body)
 	e := &APIError{
@@ -58,7 +59,8 @@ func (e *APIError) classify(eb errorBody, words string) ErrorKind {
 	case p.unavailable.MatchString(words):
 		return ErrorServer
 	case has("context_length_exceeded"), has("exceed_context_size"), has("contextwindowexceeded"),
-		has("model_context_window_exceeded"), e.Code == "1261", e.vllmTooLong():
+		has("model_context_window_exceeded"), e.Code == "1261",
+		e.Type == "BadRequestError" && (e.Param == "input_tokens" || e.Param == "input_text"): // vLLM
 		return ErrorTooLong
 	}
 	if k := p.repairable(words, e); k != ErrorUnknown {
@@ -80,68 +82,42 @@ func (e *APIError) classify(eb errorBody, words string) ErrorKind {
 	return kindOfStatus(e.Status)
 }
 
-// vllmTooLong recognises vLLM's refusal by the parameters it names.
-func (e *APIError) vllmTooLong() bool {
-	return e.Type == "BadRequestError" && (e.Param == "input_tokens" || e.Param == "input_text")
+// typeKinds are the kinds by parts of the provider's types and codes; the first that fits
+// decides.
+var typeKinds = []struct {
+	kind  ErrorKind
+	parts []string
+}{
+	{ErrorOverloaded, []string{"overloaded", "unavailable"}},
+	{ErrorTimeout, []string{"timeout", "deadline_exceeded"}},
+	{ErrorAuth, []string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized"}},
+	{ErrorPermission, []string{"permission", "access_denied", "accessdenied"}},
+	{ErrorNotFound, []string{"not_found"}},
+	{ErrorRefused, []string{"content_filter", "content_policy", "invalid_prompt"}},
+	{ErrorServer, []string{"api_error", "server_error", "internal", "conflict"}},
+	{ErrorInvalid, []string{"invalid_request", "invalid_argument", "badrequest", "failed_precondition", "validation"}},
 }
 
 func kindOfType(tag string) ErrorKind {
-	for _, t := range [...]struct {
-		part string
-		kind ErrorKind
-	}{
-		{"overloaded", ErrorOverloaded},
-		{"unavailable", ErrorOverloaded},
-		{"timeout", ErrorTimeout},
-		{"deadline_exceeded", ErrorTimeout},
-		{"authentication", ErrorAuth},
-		{"unauthenticated", ErrorAuth},
-		{"invalid_api_key", ErrorAuth},
-		{"unauthorized", ErrorAuth},
-		{"permission", ErrorPermission},
-		{"access_denied", ErrorPermission},
-		{"accessdenied", ErrorPermission},
-		{"not_found", ErrorNotFound},
-		{"content_filter", ErrorRefused},
-		{"content_policy", ErrorRefused},
-		{"invalid_prompt", ErrorRefused},
-		{"api_error", ErrorServer},
-		{"server_error", ErrorServer},
-		{"internal", ErrorServer},
-		{"conflict", ErrorServer},
-		{"invalid_request", ErrorInvalid},
-		{"invalid_argument", ErrorInvalid},
-		{"badrequest", ErrorInvalid},
-		{"failed_precondition", ErrorInvalid},
-		{"validation", ErrorInvalid},
-	} {
-		if strings.Contains(tag, t.part) {
+	for _, t := range typeKinds {
+		if slices.ContainsFunc(t.parts, func(part string) bool { return strings.Contains(tag, part) }) {
 			return t.kind
 		}
 	}
 	return ErrorUnknown
 }
 
+var statusKinds = map[int]ErrorKind{
+	401: ErrorAuth, 402: ErrorBilling, 403: ErrorPermission, 404: ErrorNotFound, 408: ErrorTimeout, 429: ErrorRateLimited,
+	409: ErrorServer, // somebody else was faster; the same request may pass
+	503: ErrorOverloaded, 504: ErrorTimeout, 529: ErrorOverloaded,
+}
+
 func kindOfStatus(status int) ErrorKind {
-	switch status {
-	case 401:
-		return ErrorAuth
-	case 402:
-		return ErrorBilling
-	case 403:
-		return ErrorPermission
-	case 404:
-		return ErrorNotFound
-	case 408, 504:
-		return ErrorTimeout
-	case 409: // somebody else was faster; the same request may pass
-		return ErrorServer
-	case 429:
-		return ErrorRateLimited
-	case 503, 529:
-		return ErrorOverloaded
-	}
+	kind := statusKinds[status]
 	switch {
+	case kind != ErrorUnknown:
+		return kind
 	case status >= 500:
 		return ErrorServer
 	case status >= 400:

@@ -2,6 +2,7 @@ package model
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -30,12 +31,7 @@ func (p *errorPatterns) repairable(words string, e *APIError) ErrorKind {
 }
 
 func (p *errorPatterns) tooLong(words string) bool {
-	for _, re := range p.long {
-		if re.MatchString(words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.long, func(re *regexp.Regexp) bool { return re.MatchString(words) })
 }
 
 var apiErrorPatterns = sync.OnceValue(func() *errorPatterns {
