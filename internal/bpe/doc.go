@@ -3,10 +3,7 @@
 //
 //	n := bpe.O200k().Count(text)
 //
-// # Which function
-//
-// [Encoding.Count] counts a text that is at hand. [Encoding.AppendTokens] gives
-// the ids as well.
+// [Encoding.AppendTokens] gives the ids as well.
 //
 // # How a text becomes tokens
 //

@@ -53,15 +53,12 @@ func newEncoding(name, packed string, split splitter) *Encoding {
 func (e *Encoding) String() string { return e.name }
 
 // Count returns the number of tokens in text.
-func (e *Encoding) Count(text string) int { return e.CountBytes(bytesOf(text)) }
-
-// CountBytes returns the number of tokens in text.
-func (e *Encoding) CountBytes(text []byte) int {
-	s := e.memory.Get().(*scratch)
+func (e *Encoding) Count(text string) int {
+	s, b := e.memory.Get().(*scratch), bytesOf(text)
 	tokens := 0
-	for i := 0; i < len(text); {
-		j := e.split(e.classes, text, i)
-		tokens += s.count(e.vocab, text, i, j)
+	for i := 0; i < len(b); {
+		j := e.split(e.classes, b, i)
+		tokens += s.count(e.vocab, b, i, j)
 		i = j
 	}
 	e.release(s)

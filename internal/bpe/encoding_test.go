@@ -64,9 +64,6 @@ func checkText(tb testing.TB, e *Encoding, text string) {
 	if got, want := e.Count(text), len(tokens); got != want {
 		tb.Fatalf("%v: Count(%q) = %d, want %d", e, text, got, want)
 	}
-	if got, want := e.CountBytes([]byte(text)), len(tokens); got != want {
-		tb.Fatalf("%v: CountBytes(%q) = %d, want %d", e, text, got, want)
-	}
 }
 
 func TestRandomTexts(t *testing.T) {

@@ -49,14 +49,8 @@ func (m *heapMerge) begin(v *vocabulary, b []byte, i, j int) {
 	for k := range n {
 		m.next[k], m.prev[k], m.rank[k] = int32(k+1), int32(k-1), noRank
 		if k+1 < n {
-			if r := v.pairs[pairIndex(b, i+k)]; r != noRank {
-				m.rank[k] = r
-				m.queue = append(m.queue, uint64(r)<<32|uint64(k))
-			}
+			m.offer(int32(k), v.pairs[pairIndex(b, i+k)])
 		}
-	}
-	for k := len(m.queue)/2 - 1; k >= 0; k-- {
-		m.sink(k)
 	}
 }
 
@@ -108,25 +102,6 @@ func (m *heapMerge) pop() uint64 {
 	}
 	q[k] = last
 	return top
-}
-
-// sink moves the candidate at k down to its place, as part of building the heap.
-func (m *heapMerge) sink(k int) {
-	q := m.queue
-	for {
-		child := 2*k + 1
-		if child >= len(q) {
-			return
-		}
-		if right := child + 1; right < len(q) && q[right] < q[child] {
-			child = right
-		}
-		if q[k] <= q[child] {
-			return
-		}
-		q[k], q[child] = q[child], q[k]
-		k = child
-	}
 }
 
 // count returns the number of tokens of the piece merged last.

@@ -56,14 +56,25 @@ type (
 
 // A table is the slots of an open-addressed hash table; their number is a power
 // of two. A key starts its search at the top bits of its hash.
-type table[E any] struct {
+type table[E comparable] struct {
 	slots []E
 	shift uint8
 }
 
-func newTable[E any](entries int) table[E] {
+func newTable[E comparable](entries int) table[E] {
 	width := bits.Len(uint(entries + entries/2))
 	return table[E]{make([]E, 1<<width), uint8(64 - width)}
+}
+
+// add puts an entry into the first free slot from where its search starts. The zero entry
+// is a free slot.
+func (t *table[E]) add(h uint64, e E) {
+	var free E
+	i := h >> t.shift
+	for t.slots[i] != free {
+		i = (i + 1) & uint64(len(t.slots)-1)
+	}
+	t.slots[i] = e
 }
 
 // A filter has a bit for each of a million hashes. A bit that is clear tells that
@@ -120,27 +131,15 @@ func (v *vocabulary) insert(rank uint32) {
 		word := loadUpTo8(token, 0, size)
 		h := hash1(word)
 		v.absent.add(h)
-		i := h >> v.short.shift
-		for v.short.slots[i].size != 0 {
-			i = (i + 1) & uint64(len(v.short.slots)-1)
-		}
-		v.short.slots[i] = shortEntry{word, rank, uint32(size)}
+		v.short.add(h, shortEntry{word, rank, uint32(size)})
 	case size <= 16:
 		first, last := load8(token, 0), load8(token, size-8)
 		h := hash2(first, last)
 		v.absent.add(h)
-		i := h >> v.medium.shift
-		for v.medium.slots[i].size != 0 {
-			i = (i + 1) & uint64(len(v.medium.slots)-1)
-		}
-		v.medium.slots[i] = mediumEntry{first, last, rank, uint32(size)}
+		v.medium.add(h, mediumEntry{first, last, rank, uint32(size)})
 	default:
 		h := hashLong(token)
-		i := h >> v.long.shift
-		for v.long.slots[i].rankOne != 0 {
-			i = (i + 1) & uint64(len(v.long.slots)-1)
-		}
-		v.long.slots[i] = longEntry{uint32(h), rank + 1}
+		v.long.add(h, longEntry{uint32(h), rank + 1})
 	}
 }
 
