@@ -1,12 +1,10 @@
 package store
 
-import (
-	"errors"
-)
+import "errors"
 
-// What a store can answer. Errors that wrap one of these say which object they are about.
+// The errors of all stores. What wraps one of these says which object it is about.
 var (
-	// ErrNotFound: the session, entry or blob is not in the store, or not in this session.
+	// ErrNotFound: the session, entry or body is not in the store, or not in this session.
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: somebody else appended to the session first. Scan what is new, then
 	// try again.

@@ -2,21 +2,19 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// MemStore is a store in memory, for tests, for one-off runs and as the plainest
-// reading of the contract. What it holds is gone when the process is. It is safe for
+// Memory is a store in memory, for tests, for one-off runs and as the simplest
+// implementation of the contract. Its sessions end with the process. It is safe for
 // concurrent use.
 type Memory struct {
 	mu       sync.RWMutex
@@ -63,7 +61,7 @@ var (
 	_ Sizer    = (*Memory)(nil)
 )
 
-// NewMemStore returns an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{
 		sessions: make(map[SessionKey]*memSession),
@@ -115,7 +113,7 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 	return head + uint64(len(entries)), nil
 }
 
-// add puts one prepared entry in its places. The lock is held.
+// add stores one prepared entry. The lock is held.
 func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 	m.appends++
 	s.newest = m.appends
@@ -215,7 +213,7 @@ func (m *Memory) Body(ctx context.Context, key SessionKey, hash transcript.Hash)
 	return bytes.Clone(body), err
 }
 
-// shared is Body without the copy: what it returns must not be changed.
+// Shared is Body without the copy: the caller must not change the bytes.
 func (m *Memory) Shared(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -256,7 +254,7 @@ func (m *Memory) Find(ctx context.Context, tenant string, kind EntryKind, labels
 	return found, nil
 }
 
-// Close implements [Store]. It also lets go of what the store holds.
+// Close implements [Store]. It also frees what the store holds.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,7 +263,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// usable says why the store cannot be used now, if it cannot.
+// usable returns an error if the store cannot be used.
 func (m *Memory) usable(ctx context.Context) error {
 	if m.closed {
 		return ErrClosed
@@ -273,107 +271,7 @@ func (m *Memory) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Sessions implements [Keeper].
-func (m *Memory) Sessions(ctx context.Context, tenant string) iter.Seq2[SessionInfo, error] {
-	return func(yield func(SessionInfo, error) bool) {
-		type row struct {
-			info   SessionInfo
-			newest uint64
-		}
-		var rows []row
-		m.mu.RLock()
-		err := m.usable(ctx)
-		for key, s := range m.sessions {
-			if key.Tenant != tenant {
-				continue
-			}
-			info := SessionInfo{
-				Key: key, Entries: uint64(len(s.entries)),
-				First: s.entries[0].Time, Last: s.entries[len(s.entries)-1].Time,
-			}
-			for _, e := range s.entries {
-				info.BodyBytes += int64(e.BodySize)
-			}
-			rows = append(rows, row{info, s.newest})
-		}
-		m.mu.RUnlock()
-		if err != nil {
-			yield(SessionInfo{}, fmt.Errorf("list sessions: %w", err))
-			return
-		}
-		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(b.newest, a.newest) })
-		for _, r := range rows {
-			if !yield(r.info, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Forget implements [Keeper].
-func (m *Memory) Forget(ctx context.Context, key SessionKey) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return fmt.Errorf("forget session %q: %w", key, err)
-	}
-	gone := m.sessions[key]
-	if gone == nil {
-		return fmt.Errorf("forget session %q: %w", key, ErrNotFound)
-	}
-	delete(m.sessions, key)
-	for hash := range gone.bodies {
-		shared := false
-		for other, s := range m.sessions {
-			shared = shared || other.Tenant == key.Tenant && s.bodies[hash]
-		}
-		if !shared {
-			delete(m.bodies, memBody{key.Tenant, hash})
-		}
-	}
-	for _, e := range gone.entries {
-		at := memLabel{key.Tenant, e.Kind, e.Label}
-		left := slices.DeleteFunc(m.labels[at], func(p memPlace) bool { return p.session == gone })
-		if len(left) == 0 {
-			delete(m.labels, at)
-		} else {
-			m.labels[at] = left
-		}
-	}
-	return nil
-}
-
-// Verify implements [Keeper]. Memory is trusted except for the bodies, which have
-// their hashes to be checked against.
-func (m *Memory) Verify(ctx context.Context) iter.Seq2[Damage, error] {
-	return func(yield func(Damage, error) bool) {
-		m.mu.RLock()
-		err := m.usable(ctx)
-		var damage []Damage
-		for key, s := range m.sessions {
-			for _, e := range s.entries {
-				if e.BodySize > 0 && transcript.HashOf(m.bodies[memBody{key.Tenant, e.BodyHash}]) != e.BodyHash {
-					damage = append(damage, Damage{Key: key, Seq: e.Seq, What: "body " + e.BodyHash.String() + " does not have its hash"})
-				}
-			}
-		}
-		m.mu.RUnlock()
-		if err != nil {
-			yield(Damage{}, fmt.Errorf("verify store: %w", err))
-			return
-		}
-		slices.SortFunc(damage, func(a, b Damage) int {
-			return cmp.Or(strings.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Seq, b.Seq))
-		})
-		for _, d := range damage {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-// cloneBytes copies b; nothing becomes nil.
+// cloneBytes copies b; an empty slice becomes nil.
 func cloneBytes(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/search"
 )
 
-// memIndex is the search index of one session: for each word the windows that have it.
-// Texts wait until somebody searches.
+// memIndex is the search index of one session: for each word, the windows that have it.
+// Texts are indexed by the first search after they were appended.
 type memIndex struct {
 	mu       sync.Mutex // taken after Memory.mu, for indexing
 	pending  []memText

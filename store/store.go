@@ -1,8 +1,14 @@
+// Package store is where sessions are kept: the contract [Store], what stores may be able to
+// do besides ([Searcher], [Keeper], [Claimer], [Forker], [Sizer]), the errors they share, and
+// [Memory]. Packages store/sqlite and store/postgres have the durable stores, package
+// store/storetest the suite that every store passes.
 package store
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -12,20 +18,19 @@ import (
 // body of any size. It is the only place that pleat's promise "nothing is lost" rests
 // on, so the contract is strict:
 //
-//   - Append returns only when the entries and their bodies are durable; all of them
-//     or none. After an error none is there.
+//   - Append returns only when the entries and their bodies are durable: all of them
+//     or none. After an error none of them is stored.
 //   - A body is content-addressed and checked against its SHA-256 on every read. An
 //     entry's own fields are checked on every scan, and a missing entry is noticed.
-//     What does not check is [ErrCorrupt] by name, never data.
+//     What fails its check is returned as [ErrCorrupt], never as data.
 //   - Nothing crosses from one session to another: a body can be read only through a
 //     session that has an entry with it.
 //   - Any number of goroutines and processes may read. Any number may try to append to
 //     one session; of those that expect the same last entry one wins and the others
 //     get [ErrConflict].
 //
-// The package has [MemStore]; package sqlite has the embedded store. Package storetest
-// has the suite that every implementation passes. More abilities are found by type
-// assertion: [Searcher], [Keeper], [Claimer], [Forker], [Sizer].
+// What else a store can do is found by type assertion: [Searcher], [Keeper], [Claimer],
+// [Forker], [Sizer].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -45,7 +50,7 @@ type Store interface {
 	// is how a client's conversation is found again by the hashes of its prefixes.
 	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)
 
-	// Close waits for work under way and releases the store.
+	// Close waits for calls under way and releases the store.
 	Close() error
 }
 
@@ -94,7 +99,7 @@ type Entry struct {
 	BodySize int             // set by the store
 
 	// Text is what full-text search finds the entry by, usually the decoded text of
-	// the body. It is not given back. Indexing happens after Append has returned.
+	// the body. Scan does not return it. It is indexed after Append has returned.
 	Text string
 }
 
@@ -108,10 +113,10 @@ type Found struct {
 type Searcher interface {
 	// Search returns the places in the session's texts that match the query best, best
 	// first, at most limit of them. Everything that was appended before the call is
-	// searched. Words are found by their parts: see [Words]. A place matches when it
+	// searched. Words are found by their parts, see search.Words. A place matches if it
 	// has at least one word of the query. Places are windows of a dozen lines, see
-	// [Windows]; neighbours overlap, and both may be among the hits. Very long queries
-	// are cut to their first words.
+	// search.Windows; neighbours overlap, and both may be among the hits. Very long
+	// queries are cut to their first words.
 	Search(ctx context.Context, key SessionKey, query string, limit int) ([]Hit, error)
 }
 
@@ -123,15 +128,23 @@ type Hit struct {
 	Score      float64 // larger is better; comparable within one search
 }
 
-// Keeper is implemented by stores that can be kept in order by their owner.
+// SortHits puts hits in the order in which Search returns them: best first; among
+// equals the newest first, and within one entry from the top.
+func SortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Seq, a.Seq), cmp.Compare(a.Start, b.Start))
+	})
+}
+
+// Keeper is implemented by stores whose sessions can be listed, deleted and checked.
 type Keeper interface {
 	// Sessions yields the tenant's sessions, newest entry first.
 	Sessions(ctx context.Context, tenant string) iter.Seq2[SessionInfo, error]
 	// Forget deletes a session for good: entries, bodies that no other session has,
-	// and what search knows of it. Of a session that is not there it is [ErrNotFound].
+	// and what search knows of it. Without such a session the error is [ErrNotFound].
 	Forget(ctx context.Context, key SessionKey) error
-	// Verify reads everything and yields what is damaged, if anything is. An error
-	// with a zero Damage means that the check itself could not go on.
+	// Verify reads everything and yields what is damaged. An error with a zero Damage
+	// means that the check itself could not go on.
 	Verify(ctx context.Context) iter.Seq2[Damage, error]
 }
 
@@ -143,7 +156,7 @@ type SessionInfo struct {
 	First, Last time.Time
 }
 
-// Damage is one thing that did not verify.
+// Damage is one thing that failed a check.
 type Damage struct {
 	Key  SessionKey
 	Seq  uint64 // 0: not one entry in particular
@@ -153,17 +166,17 @@ type Damage struct {
 // Claimer is implemented by stores that can keep several processes from doing the same
 // expensive work for a session at the same time, such as asking a model for a digest.
 //
-// A claim saves work and guards nothing: one whose holder is slower than it said is
-// given to somebody else, and then both may finish. What they write is kept apart by
-// [Store].Append, as always.
+// A claim saves work and protects nothing: if its holder takes longer than it said,
+// somebody else gets the claim, and then both may finish. [Store].Append decides between
+// what they write, as always.
 type Claimer interface {
 	// Claim takes a piece of work of a session, named by what, for the caller alone. Ok
-	// is false while somebody else has it. It is free again when release is called, and
-	// at the latest when ttl has passed by the store's own clock: so the work of a
-	// process that died is taken over. The session need not be there.
+	// is false while somebody else has it. The claim ends when release is called, or when
+	// ttl has passed by the store's own clock, so that somebody takes over the work of a
+	// process that died. The session need not exist.
 	//
-	// Release may be called more than once. After the claim was given to somebody else
-	// it does nothing.
+	// Release may be called more than once. It does nothing once somebody else has the
+	// claim.
 	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
 }
 
@@ -172,12 +185,12 @@ type Forker interface {
 	// Fork makes a new session of the entries 1 to upTo of another one of the same tenant.
 	// All of them are durable when it returns; after an error none is there. Data returns
 	// the Data of an entry's copy. It must not use the store. All else is as in the
-	// original, and search finds the same. If the new session has entries already it is
-	// [ErrConflict]; if the other has fewer than upTo, [ErrNotFound].
+	// original, and search finds the same. If the new session has entries already, the
+	// error is [ErrConflict]; if the other has fewer than upTo, [ErrNotFound].
 	Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) error
 }
 
-// Sizer is implemented by stores that can say how much room they take.
+// Sizer is implemented by stores that can say how much space they take.
 type Sizer interface {
 	// Sizes measures the store. It may read all of it.
 	Sizes(ctx context.Context) (Sizes, error)
@@ -187,7 +200,7 @@ type Sizer interface {
 type Sizes struct {
 	Bytes   int64        // of the file or database; 0: not known
 	Tenants []TenantSize // in order of name
-	Tables  []TableSize  // what takes the room, largest first; empty if the store has no tables
+	Tables  []TableSize  // largest first; empty if the store has no tables
 }
 
 // TenantSize is what one tenant has in a store.
@@ -196,13 +209,13 @@ type TenantSize struct {
 	Sessions  int
 	Entries   uint64
 	BodyBytes int64 // sum of the sizes of the entries' bodies, uncompressed
-	Bodies    int64 // different bodies: each is kept once
+	Bodies    int64 // different bodies; each is stored once
 	Stored    int64 // bytes that they take, compressed
 }
 
 // TableSize is one table of a store with its indexes.
 type TableSize struct {
 	Name          string
-	Rows          int64 // large tables are not counted anew for it: about how many
+	Rows          int64 // may be an estimate
 	Data, Indexes int64 // bytes
 }

@@ -18,7 +18,7 @@ type Draft struct {
 	Text Blob
 }
 
-// NewDraft does all that can be done without the database.
+// NewDraft prepares an entry as far as that needs no database.
 func (b *Base) NewDraft(e store.Entry) Draft {
 	var d Draft
 	d.Entry = store.Entry{
@@ -112,7 +112,8 @@ func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to 
 	return err
 }
 
-// Still says that a session was forgotten since it was read, unless now is the same.
+// Still returns an error if the session was forgotten since it was read. Now is the session
+// of that name, nil if there is none.
 func (x *Session) Still(now *Session) error {
 	if now == nil || now.ID != x.ID {
 		return fmt.Errorf("session was forgotten: %w", store.ErrNotFound)
@@ -120,7 +121,7 @@ func (x *Session) Still(now *Session) error {
 	return nil
 }
 
-// After says that a session ends with another entry than the caller expects, if it does.
+// After returns an error unless the session's newest entry is the one the caller expects.
 func (x *Session) After(last uint64) error {
 	if x.Head != last {
 		return fmt.Errorf("after entry %d: its last entry is %d: %w", last, x.Head, store.ErrConflict)
@@ -128,7 +129,7 @@ func (x *Session) After(last uint64) error {
 	return nil
 }
 
-// Add takes an entry into the session's figures and gives it its numbers.
+// Add counts an entry in and numbers it.
 func (x *Session) Add(d *Draft) {
 	if x.Head == 0 {
 		x.First = d.Time.UnixMilli()

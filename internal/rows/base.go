@@ -1,3 +1,6 @@
+// Package rows is what the stores in databases have in common: how sessions, entries,
+// bodies and texts become rows, the checks that each row passes when it is read, and the
+// steps of each operation. A store adds its SQL, as [Tables].
 package rows
 
 import (
@@ -11,16 +14,16 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Tables is what a store has of its own: its SQL, and what the errors of its driver mean.
-// Session and Page are calls of their own, see [Base.Enter]. So are the methods for Verify,
-// unless the store's Verify is one. The others run within a call.
+// Tables is the part that differs between stores: the SQL, and what the errors of the
+// driver mean. Session and Page are calls of their own, see [Base.Enter]. So are the methods
+// for Verify, unless the store's Verify is one. The others run within a call.
 type Tables interface {
-	// Misfit reports whether Scan failed since a value does not fit its Go type.
+	// Misfit reports whether Scan failed because a value does not fit its Go type.
 	Misfit(err error) bool
-	// Interrupted reports whether err is what the driver makes of a cancelled context.
+	// Interrupted reports whether err is how the driver reports a cancelled context.
 	Interrupted(err error) bool
-	// Explain turns an error of the driver into one of the project, with the name of the
-	// store and what to do about it.
+	// Explain turns an error of the driver into one of package store, with the name of
+	// the store and what to do about it.
 	Explain(err error) error
 
 	// Append adds drafts after entry number last. If source is not nil, they are copies of
@@ -30,16 +33,16 @@ type Tables interface {
 	Session(ctx context.Context, key store.SessionKey) (*Session, error)
 	// Sessions reads all sessions of a tenant, newest first.
 	Sessions(ctx context.Context, tenant string) ([]*Session, error)
-	// Page reads entries from a number on, in order, at most that many. Fewer come if
-	// there are no more or if they are large. Along with an error come the entries before it.
+	// Page reads at most that many entries from a number on, in order: fewer if there are
+	// no more or if they are large. With an error it returns the entries before it.
 	Page(ctx context.Context, x *Session, from uint64, most int, kinds []store.EntryKind) ([]*Record, error)
 	// Find finds the newest entry for each label. The labels are sorted.
 	Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) ([]store.Found, error)
 	// Forget deletes a session.
 	Forget(ctx context.Context, key store.SessionKey) error
 
-	// IndexSome indexes a batch of the texts that wait: those of x as it was read, or with
-	// nil any. It reports whether there may be more.
+	// IndexSome indexes a batch of pending texts: of x as it was read, or of any session
+	// if x is nil. It reports whether there may be more.
 	IndexSome(ctx context.Context, x *Session) (more bool, err error)
 	// Rank finds the best places for words, in any order.
 	Rank(ctx context.Context, x *Session, words []string, limit int) ([]store.Hit, error)
@@ -47,16 +50,16 @@ type Tables interface {
 	TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error)
 	DropClaim(ctx context.Context, work, token []byte) error
 
-	// EachSession runs f for all sessions, with the error of one that does not check.
+	// EachSession runs f for all sessions, with the error of one that fails its check.
 	EachSession(ctx context.Context, f func(x *Session, err error) error) error
 	// EachEntry runs f for the entries of a session in order, with the size of the body
-	// if it is there, or with the error of an entry that does not check.
+	// if it is stored, or with the error of an entry that fails its check.
 	EachEntry(ctx context.Context, x *Session, f func(r *Record, body *int64, err error) error) error
 	// CheckText reads the text of an entry.
 	CheckText(ctx context.Context, x *Session, r *Record) error
 	// EachBody runs f for all bodies, with the error of a row that cannot be read.
 	EachBody(ctx context.Context, f func(tenant string, hash []byte, body Blob, err error) error) error
-	// EachOrphan runs f for the numbers of sessions that are gone and still have entries.
+	// EachOrphan runs f for the IDs of sessions that do not exist but have entries.
 	EachOrphan(ctx context.Context, f func(session, entries int64) error) error
 }
 
@@ -65,10 +68,10 @@ type Base struct {
 	Name     string // where it is, for messages
 	Log      *slog.Logger
 	ReadOnly bool
-	Quick    bool // pack for a store that a person waits for
+	Quick    bool // compress for speed: a person waits for the store
 
 	tables Tables
-	wake   chan struct{} // tells the indexer that there is work
+	wake   chan struct{} // wakes the indexer
 
 	mu       sync.Mutex // guards closed and the growth of work
 	closed   bool
@@ -85,7 +88,7 @@ func (b *Base) Init(tables Tables) {
 	b.stopping, b.stop = context.WithCancel(context.Background())
 }
 
-// Enter begins a call; the call ends with Leave.
+// Enter begins a call; Leave ends it.
 func (b *Base) Enter(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +139,7 @@ func (b *Base) Close(release func() error) error {
 	return b.closeErr
 }
 
-// Explain turns an error into one of the project.
+// Explain turns an error into one of package store.
 func (b *Base) Explain(err error) error {
 	if err == nil {
 		return nil
@@ -147,8 +150,8 @@ func (b *Base) Explain(err error) error {
 	return b.tables.Explain(err)
 }
 
-// Fail finishes an operation's error: "verb object: reason". A cancelled context is
-// told as such, whatever the driver made of it.
+// Fail completes an operation's error: "verb object: reason". A cancelled context is
+// reported as such, whatever error the driver made of it.
 func (b *Base) Fail(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -164,7 +167,7 @@ func (b *Base) Corrupt(format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", b.Name, fmt.Sprintf(format, args...), store.ErrCorrupt)
 }
 
-// In says where the damage is that a row was found to have. Other errors stay as they are.
+// In adds to the error of a damaged row where the row is. Other errors stay as they are.
 func (b *Base) In(err error, format string, args ...any) error {
 	if what, ok := errors.AsType[damaged](err); ok {
 		return b.Corrupt(format+": %s", append(args, string(what))...)

@@ -54,17 +54,17 @@ func newEncoder(more ...zstd.EOption) *zstd.Encoder {
 // Pack compresses if that helps.
 func Pack(content []byte) Blob { return pack(encoder(), content) }
 
-// PackText packs what is kept for search. Most of it is in a body too, and few texts are
-// ever read again, so time counts for more than space: matches are found, letters are not
-// coded anew, which takes three fifths of the time for a quarter more space.
+// PackText compresses a text for search. Most texts are in a body too, and few are ever
+// read again, so time counts for more than space: without entropy coding it takes three
+// fifths of the time for a quarter more space.
 func PackText(text string) Blob {
-	return pack(textEncoder(), unsafe.Slice(unsafe.StringData(text), len(text))) // which is only read
+	return pack(textEncoder(), unsafe.Slice(unsafe.StringData(text), len(text))) // only read
 }
 
 // PackQuick compresses for a store that a person waits for. Most messages are short, and
-// zstd spends most of its time on them making tables: up to a size Snappy takes their
-// place, in a third of the time for a quarter more space. What is large has the most to
-// save and is packed as by [Pack].
+// zstd spends most of its time on them building tables: up to 64 KiB Snappy takes its
+// place, in a third of the time for a quarter more space. Larger content has the most to
+// save and is compressed by [Pack].
 func PackQuick(content []byte) Blob {
 	const large = 64 << 10
 	if len(content) >= large {
@@ -75,7 +75,7 @@ func PackQuick(content []byte) Blob {
 	})
 }
 
-// mostAhead is how much room is made for a packed form before it is there.
+// mostAhead bounds the memory that is allocated ahead for a packed form.
 const mostAhead = 4 << 20
 
 // leastPacked is the size below which packing saves nothing.
@@ -129,7 +129,7 @@ func (p Blob) Unpack(size int, hash transcript.Hash) ([]byte, error) {
 	return checked(content, size, hash)
 }
 
-// checked returns content that is what it must be.
+// checked returns content if it has the size and the hash that it must have.
 func checked(content []byte, size int, hash transcript.Hash) ([]byte, error) {
 	if len(content) != size {
 		return nil, fmt.Errorf("has %d bytes, want %d", len(content), size)

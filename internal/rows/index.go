@@ -13,10 +13,10 @@ import (
 )
 
 // WordPrefix goes before each word in the index: every session has its own words, so
-// that nothing about one is seen, or paid for, in another. Words have no slash.
+// that one session neither sees nor pays for another's. Words have no slash.
 func WordPrefix(session int64) string { return strconv.FormatInt(session, 36) + "/" }
 
-// Job is an entry whose text waits, with the part that is indexed next.
+// Job is an entry whose text is to be indexed, with the part that comes next.
 type Job struct {
 	Session  int64
 	Entry    int64 // what the store notes: its ID or its number
@@ -47,7 +47,7 @@ type LongText struct {
 	stop  func()
 }
 
-// OpenText begins with the first window of a job's text that is not indexed.
+// OpenText opens a job's text at the first window that is not indexed.
 func OpenText(job *Job, seq uint64, text string) *LongText {
 	t := &LongText{entry: job.Entry, seq: seq}
 	t.next, t.stop = iter.Pull(search.Windows(text))
@@ -59,23 +59,23 @@ func OpenText(job *Job, seq uint64, text string) *LongText {
 	return t
 }
 
-// At reports whether the text goes on where the job does.
+// At reports whether the text is open where the job goes on.
 func (t *LongText) At(job *Job) bool { return t != nil && t.entry == job.Entry && t.done == job.Done }
 
-// Close lets go of the text.
+// Close releases the text.
 func (t *LongText) Close() {
 	if t != nil {
 		t.stop()
 	}
 }
 
-// Cut takes the next windows of the jobs' texts, about room bytes of them, and returns the
+// Cut takes the next windows of the jobs' texts, about limit bytes of them, and returns the
 // jobs that got some. Open returns the text of a job; words writes the words of a window
-// as the store does. A text that cannot be read is given up: Verify names it.
-func (b *Base) Cut(ctx context.Context, jobs []Job, room int, open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int)) ([]Job, error) {
+// as the store does. A text that cannot be read is skipped for good: Verify reports it.
+func (b *Base) Cut(ctx context.Context, jobs []Job, limit int, open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int)) ([]Job, error) {
 	for i := range jobs {
 		job := &jobs[i]
-		if room <= 0 || ctx.Err() != nil {
+		if limit <= 0 || ctx.Err() != nil {
 			return jobs[:i], nil
 		}
 		t, err := open(job)
@@ -90,13 +90,13 @@ func (b *Base) Cut(ctx context.Context, jobs []Job, room int, open func(job *Job
 			return nil, err
 		}
 		prefix := WordPrefix(job.Session)
-		for ; room > 0; t.done++ {
+		for ; limit > 0; t.done++ {
 			w, ok := t.next()
 			if !ok {
 				job.Finished = true
 				break
 			}
-			room -= len(w.Text)
+			limit -= len(w.Text)
 			p := Place{Hit: store.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
 			p.Words, p.Count = words(prefix, w.Text)
 			job.Places = append(job.Places, p)
@@ -113,8 +113,8 @@ func (b *Base) Wake() {
 	}
 }
 
-// StartIndexer indexes what waits until the store is closed: what an earlier process left
-// behind, what Wake tells of, and if every is not 0 what others leave behind.
+// StartIndexer indexes pending texts until the store is closed: what earlier processes
+// left, what Wake announces and, if every is not 0, at that interval what others leave.
 func (b *Base) StartIndexer(every time.Duration) {
 	b.Wake()
 	b.work.Go(func() {
@@ -137,7 +137,7 @@ func (b *Base) StartIndexer(every time.Duration) {
 	})
 }
 
-// index indexes the texts that wait: those of x, or with nil all.
+// index indexes the pending texts of x, or of all sessions if x is nil.
 func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	for more := true; more && err == nil; {
 		more, err = b.tables.IndexSome(ctx, x)
@@ -167,9 +167,9 @@ func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, l
 	return hits, err
 }
 
-// AddWords adds what each word is worth to the scores of places. Words that are everywhere
-// say little about any place. They are added only if the others do not find enough. With
-// common false, add leaves out a word that is everywhere and reports that it is not whole.
+// AddWords runs add for each word of a query. Words that are everywhere say little about
+// any place, so they are added only if the others do not find enough: with common false,
+// add leaves out such a word and reports that it is not whole.
 func AddWords(words []string, enough func() bool, add func(word string, common bool) (whole bool, err error)) error {
 	var left []string
 	for _, word := range words {

@@ -12,8 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The text of a message is what its body says, without JSON around it. So it is kept as a
-// list of places in the body, which takes next to no time and space. Each is a number
+// The text of a message is what its body says, without the JSON around it. So it is stored
+// as a list of places in the body, which takes next to no time and space. Each is a number
 // n·4 + form, then what the form needs:
 const (
 	placeRaw    = 0 // a gap; n bytes of the body, that many behind the end of the place before
@@ -21,14 +21,14 @@ const (
 	placeOwn    = 2 // n bytes that are not in the body
 )
 
-// PackPlaces packs the text of an entry that has a body: as places in it, if it is all
-// there in the same order, else by itself.
+// PackPlaces packs the text of an entry that has a body: as places in the body, if all of
+// it is there in the same order, else by itself.
 func PackPlaces(text string, body []byte) Blob {
 	f := finder{body: body, text: text}
 	c := jsonspan.New(body)
 	f.value(c)
 	if c.Err() != nil || f.at != len(text) && text[f.at:] != "\n" {
-		return PackQuick(unsafe.Slice(unsafe.StringData(text), len(text))) // which is only read
+		return PackQuick(unsafe.Slice(unsafe.StringData(text), len(text))) // only read
 	}
 	f.own(text[f.at:])
 	return Blob{len(text), codecPlaces, f.out}

@@ -11,9 +11,9 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// A scan reads a page, lets go of the database, and only then yields: the loop's body may
-// take as long as it likes and use the store as it likes. Pages grow and shrink with the
-// size of what is in them.
+// A scan reads a page, releases the database, and only then yields: the loop's body may
+// take as long as it likes and use the store as it likes. The number of rows in a page
+// adapts to their size.
 const (
 	firstRows = 128
 	mostRows  = 2048
@@ -35,7 +35,7 @@ func (b *Base) Scan(ctx context.Context, key store.SessionKey, from uint64, kind
 	}
 }
 
-// Records yields checked records up to the entry that is the newest when it begins.
+// Records yields checked records up to the entry that was the newest when it began.
 func (b *Base) Records(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		x, err := b.tables.Session(ctx, key)
@@ -80,8 +80,8 @@ func (b *Base) Records(ctx context.Context, key store.SessionKey, from uint64, k
 	}
 }
 
-// lost says what it means that entries are not there: damage, or that the session was
-// forgotten while it was read.
+// lost says why entries are missing: damage, or the session was forgotten while it was
+// read.
 func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 	now, err := b.tables.Session(ctx, x.Key)
 	if err != nil {
@@ -179,4 +179,75 @@ func (b *Base) Claim(ctx context.Context, key store.SessionKey, what string, ttl
 	return func(ctx context.Context) error {
 		return b.Do(ctx, func() error { return b.tables.DropClaim(ctx, work, token) }, "release %s of session %q", what, key)
 	}, true, nil
+}
+
+// Due knows which entries a scan must find. Without kinds they are numbered without gaps.
+// With kinds, each entry names the one of its kind before it, and the session the newest of
+// each kind, so a missing one is noticed there too.
+type Due struct {
+	From uint64 // the next page begins here
+
+	all  bool              // every kind is wanted
+	head uint64            // the newest entry, with all
+	tail map[string]uint64 // else the newest of each wanted kind that is due
+	seen map[string]uint64 // and the newest one met; 0 before the first
+	low  uint64            // where the scan began
+}
+
+// NewDue begins a scan of a session at entry from: head is the session's newest entry,
+// newest that of each of its kinds.
+func NewDue(head uint64, newest map[store.EntryKind]uint64, from uint64, kinds []store.EntryKind) *Due {
+	d := &Due{From: max(from, 1), low: max(from, 1), all: len(kinds) == 0, head: head}
+	if !d.all {
+		d.tail, d.seen = make(map[string]uint64), make(map[string]uint64)
+		for kind, last := range newest {
+			if last >= d.From && slices.Contains(kinds, kind) {
+				d.tail[string(kind)] = last
+			}
+		}
+	}
+	return d
+}
+
+// Check says what is wrong with e being the next entry; prev is the number of the entry of
+// its kind before it.
+func (d *Due) Check(e *store.Entry, prev uint64) string {
+	if d.all {
+		if e.Seq != d.From {
+			return fmt.Sprintf("entry %d is missing", d.From)
+		}
+		d.From++
+		return ""
+	}
+	kind := string(e.Kind)
+	before, met := d.seen[kind]
+	if met && prev != before || !met && prev >= d.low || e.Seq < d.From {
+		return fmt.Sprintf("a %s entry before entry %d is missing", kind, e.Seq)
+	}
+	d.seen[kind] = e.Seq
+	d.From = e.Seq + 1
+	return ""
+}
+
+// Missing says what should have come and did not.
+func (d *Due) Missing() string {
+	if d.all {
+		if d.From <= d.head {
+			return fmt.Sprintf("entry %d is missing", d.From)
+		}
+		return ""
+	}
+	for kind, newest := range d.tail {
+		if d.seen[kind] < newest {
+			return fmt.Sprintf("%s entry %d is missing", kind, newest)
+		}
+	}
+	return ""
+}
+
+// Distinct returns the labels without repeats and without the empty one, which no entry
+// is found by.
+func Distinct(labels []string) []string {
+	labels = slices.Compact(slices.Sorted(slices.Values(labels)))
+	return slices.DeleteFunc(labels, func(label string) bool { return label == "" })
 }

@@ -109,7 +109,7 @@ func SetHash(h *transcript.Hash, b []byte) bool {
 // Column keeps an empty value from becoming NULL.
 func Column[T ~string | ~[]byte](v T) []byte { return append([]byte{}, v...) }
 
-// Scanner is a row, or the present one of many.
+// Scanner is a row, or the current one of many.
 type Scanner interface{ Scan(dest ...any) error }
 
 // Cursor is the result of a query, in either driver.
@@ -119,7 +119,7 @@ type Cursor interface {
 	Err() error
 }
 
-// Each yields the rows of a query and closes it.
+// Each yields the rows of a query and closes the query.
 func Each[C Cursor](list C, err error) iter.Seq2[Scanner, error] {
 	return func(yield func(Scanner, error) bool) {
 		if err != nil {
@@ -143,7 +143,7 @@ func Each[C Cursor](list C, err error) iter.Seq2[Scanner, error] {
 	}
 }
 
-// Collect reads every row. Along with an error come the values before it.
+// Collect reads every row. With an error it returns the values before it.
 func Collect[T any](list iter.Seq2[Scanner, error], read func(row Scanner) (T, error)) (all []T, err error) {
 	for row, err := range list {
 		if err != nil {
@@ -165,14 +165,14 @@ func Text(row Scanner) (string, error) {
 	return string(b), err
 }
 
-// damaged is what reading a row says when the row does not check. It becomes
-// [store.ErrCorrupt] where the name of the object is known.
+// damaged is the error of a row that fails its check. It becomes [store.ErrCorrupt] where
+// the name of the object is known.
 type damaged string
 
 func (d damaged) Error() string { return string(d) }
 
-// scan reads the columns of a row. A value that does not fit its Go type was not written
-// by us.
+// scan reads the columns of a row. A value that does not fit its Go type is damage: no
+// store writes one.
 func (b *Base) scan(row Scanner, dest ...any) error {
 	err := row.Scan(dest...)
 	if err != nil && b.tables.Misfit(err) {
@@ -181,8 +181,8 @@ func (b *Base) scan(row Scanner, dest ...any) error {
 	return err
 }
 
-// ReadSession reads SessionColumns. A session that does not check comes with its error,
-// if it could be read at all.
+// ReadSession reads SessionColumns. A session that fails its check is returned with the
+// error, if it could be read at all.
 func (b *Base) ReadSession(row Scanner) (*Session, error) {
 	var x Session
 	var tenant, name, kinds, sum []byte
@@ -245,7 +245,7 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	return &r, nil
 }
 
-// check says whether the row has the checksum it must have in that session.
+// check compares the row's checksum with what it must be in that session.
 func (r *Record) check(key store.SessionKey) error {
 	if !bytes.Equal(r.stored, r.Sum(key)) {
 		return damaged(fmt.Sprintf("checksum of entry %d does not fit", r.Seq))

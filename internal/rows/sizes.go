@@ -17,8 +17,8 @@ func ReadTenantSize(row Scanner) (t store.TenantSize, err error) {
 	return t, err
 }
 
-// ReadTables reads the columns name, rows, data and indexes of tables. Rows below zero are
-// not known: count counts them. The largest table comes first.
+// ReadTables reads the columns name, rows, data and indexes of tables. If rows is below
+// zero, count counts them. The largest table comes first.
 func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner) ([]store.TableSize, error) {
 	tables, err := Collect(list, func(row Scanner) (t store.TableSize, err error) {
 		err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)

@@ -10,9 +10,9 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Summer makes checksums and keys of fields, so that no two different lists of fields
-// look the same. An entry has the same checksum in every kind of store. The zero value
-// is ready for the first field.
+// Summer makes checksums and keys from fields, so that no two different lists of fields
+// have the same bytes. An entry has the same checksum in every kind of store. The zero
+// value is ready for use.
 type Summer struct{ buf []byte }
 
 // Grow makes room for n bytes.
@@ -39,8 +39,8 @@ func (s *Summer) Sum() []byte {
 	return h[:]
 }
 
-// KeyOf is the sum over texts: what rows are found by whose names may be longer than an
-// index takes.
+// KeyOf is the sum over texts. It is the key of rows whose names may be too long for an
+// index.
 func KeyOf(texts ...string) []byte {
 	var s Summer
 	for _, t := range texts {

@@ -40,10 +40,10 @@ func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ..
 	}
 }
 
-// errStopped ends a step when nobody wants to hear more.
+// errStopped ends a step when the caller wants no more.
 var errStopped = errors.New("stopped")
 
-// Report tells of damage. Its error ends the step.
+// Report reports damage. Its error ends the step.
 func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args ...any) error {
 	damage := store.Damage{Key: key, Seq: seq, What: fmt.Sprintf(format, args...)}
 	if v.stopped || !v.yield(damage, nil) {
@@ -123,14 +123,14 @@ func (v *Verifier) entries(x *Session) error {
 	return nil
 }
 
-// missing reports that something of a session is not there or not right, unless the
-// session was forgotten meanwhile: that is no damage.
+// missing reports that something of a session is missing or damaged, unless the session
+// was forgotten meanwhile.
 func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 	now, err := v.b.tables.Session(v.ctx, x.Key)
 	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
-	if err == nil && (now == nil || now.ID != x.ID) {
+	if err == nil && x.Still(now) != nil {
 		return nil
 	}
 	return v.Report(x.Key, seq, "%s", what)

@@ -26,9 +26,9 @@ type appending struct {
 	head      uint64
 }
 
-// Append implements [store.Store]. If the connection is lost while the entries are
-// committed and the server does not come back in time, the error is [ErrUncertain];
-// after any other error none of them is there.
+// Append implements [store.Store]. If the connection is lost during the commit and the
+// server does not come back in time, the error is [ErrUncertain]; after any other error
+// none of the entries is stored.
 func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	return s.base.Append(ctx, key, last, entries)
 }
@@ -49,8 +49,8 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 	return a.head, err
 }
 
-// appendTo tries until it is known what happened. As long as a commit is in doubt it
-// goes on without regard to the caller's context: the answer is worth more than haste.
+// appendTo tries until it is known what happened. While a commit is in doubt it goes on
+// even if the caller's context is done: knowing is worth the wait.
 func (s *Store) appendTo(ctx context.Context, a *appending) error {
 	try := func(ctx context.Context, conn *pgxpool.Conn) error { return s.tryAppend(ctx, conn, a) }
 	err := s.retry(ctx, try)
@@ -63,8 +63,8 @@ func (s *Store) appendTo(ctx context.Context, a *appending) error {
 	return err
 }
 
-// tryAppend is one attempt: what is there is locked and read in one round trip, what is
-// new is written and committed in another.
+// tryAppend is one attempt: one round trip locks and reads the session, another writes the
+// entries and commits.
 func (s *Store) tryAppend(ctx context.Context, conn *pgxpool.Conn, a *appending) (err error) {
 	finish, cancel := s.finish(ctx)
 	defer cancel()
@@ -110,8 +110,9 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 	return err
 }
 
-// lockSession begins a transaction, locks the session and reads it, and which of the
-// bodies the tenant has already. A session that is not there comes back without an id.
+// lockSession begins a transaction, locks and reads the session, and finds out which of
+// the bodies the tenant has already. A session that does not exist is returned without an
+// id.
 //
 // The shared lock on the tenant keeps Forget from deleting a body that is about to be
 // used. The moment is taken under the session's lock, so moments grow within a session.
@@ -157,8 +158,8 @@ func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appendin
 	return x, xid, there, nil
 }
 
-// checkBodies notes which bodies the tenant has. An Append must not rely on bytes that
-// have gone bad, and can mend them: those are noted with false.
+// checkBodies notes which bodies the tenant has. An Append must not rely on damaged bytes,
+// and can repair them: those are noted with false.
 func (s *Store) checkBodies(list pgx.Rows, a *appending, there map[transcript.Hash]bool) error {
 	for row, err := range rows.Each(list, nil) {
 		if err != nil {
@@ -182,8 +183,8 @@ func (s *Store) checkBodies(list pgx.Rows, a *appending, there map[transcript.Ha
 }
 
 // wasAppended finds out whether an earlier attempt, whose connection was lost, was
-// committed after all: its transaction must have been, and its entries be there. That
-// the session is locked means that no such transaction is still under way.
+// committed after all: then the server knows its transaction as committed, and its entries
+// are stored. Since the session is locked, no such transaction is still under way.
 func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session) (bool, error) {
 	if len(a.uncertain) == 0 || x.Head < a.last+uint64(len(a.drafts)) {
 		return false, nil
@@ -192,7 +193,7 @@ func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appendin
 	for _, xid := range a.uncertain {
 		var status *string
 		err := conn.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", xid).Scan(&status)
-		if code(err) == codeInvalidValue { // a server that has never heard of it
+		if code(err) == codeInvalidValue { // the server does not know it
 			return false, nil
 		}
 		if err != nil {
@@ -223,8 +224,8 @@ func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appendin
 	return n == len(a.drafts), nil
 }
 
-// addSession makes the row of a new session. If somebody else makes the same at the
-// same time this waits for them, and if they succeed everything begins anew.
+// addSession inserts the row of a new session. If somebody else inserts the same one at the
+// same time, this waits for them, and if they succeed the attempt starts over.
 func (s *Store) addSession(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session) error {
 	err := conn.QueryRow(ctx, `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
 		VALUES($1, $2, 0, 0, 0, 0, 0, $3, $4, '', '') ON CONFLICT (hash) DO NOTHING RETURNING id`,

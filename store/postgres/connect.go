@@ -20,8 +20,8 @@ const (
 	leastVersion   = 130000 // pg_xact_status over 64-bit numbers
 )
 
-// poolConfig reads the URL and adds what the promises need. What is said about a URL
-// that cannot be read never quotes it: it may hold a password.
+// poolConfig reads the URL and adds the settings that the promises need. Its errors never
+// quote the URL, which may have a password.
 func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 		"tcp_keepalives_interval":             "10",
 		"tcp_keepalives_count":                "3",
 		// Every statement finds its rows by an index. A plan made while a table was
-		// small must not read the table from end to end when it is large.
+		// small must not scan the whole table when it is large.
 		"enable_seqscan":                "off",
 		"jit":                           "off",
 		"default_transaction_isolation": "read committed",
@@ -74,7 +74,7 @@ func onOff(b bool) string {
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 
-// storeName is how messages call the store: where it is, and nothing secret.
+// storeName names the store in messages: host and database, nothing secret.
 func storeName(c *pgx.ConnConfig) string {
 	host := c.Host
 	if !strings.HasPrefix(host, "/") {
@@ -83,8 +83,7 @@ func storeName(c *pgx.ConnConfig) string {
 	return host + "/" + url.PathEscape(c.Database)
 }
 
-// prepare makes sure that the server can keep the promises, and that the tables are
-// there.
+// prepare checks that the server can keep the promises, and that the tables exist.
 func (s *Store) prepare(ctx context.Context) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {

@@ -9,26 +9,26 @@
 //
 // # What it promises
 //
-// An Append that has returned is committed with synchronous_commit, and an entry is
-// there once however often connections break: after a connection is lost in the middle
-// of a commit, the store asks the server what became of that transaction before it
-// tries again. Servers that restart or fail over are waited for, up to
-// [Options].RetryTimeout. Entries carry the same checksums as in package sqlite, and
-// bodies are checked against their SHA-256 on every read.
+// An Append that has returned is committed with synchronous_commit, and each entry is
+// stored once however often connections break: if a connection is lost in the middle of a
+// commit, the store asks the server what became of that transaction before it tries again.
+// While a server restarts or fails over, calls wait, up to [Options].RetryTimeout. Entries
+// have the same checksums as in package sqlite, and bodies are checked against their
+// SHA-256 on every read.
 //
 // Every statement names the tenant and the session that it is about, and the checksum
-// of an entry holds both names: an entry that turned up in another session would be
+// of an entry covers both names: an entry that turned up in another session would be
 // [store.ErrCorrupt] there.
 //
 // The database must use UTF8 and be PostgreSQL 13 or newer. The tables are in a schema
-// of their own named pleat; Open makes it and brings it up to date. That an index has
-// lost something is the server's to notice: make the cluster with --data-checksums.
+// of their own named pleat; Open creates and migrates it. Damage to an index is for the
+// server to notice: create the cluster with --data-checksums.
 //
 // # Search
 //
 // Append stores the text of an entry and a note that it is to be indexed. Each open
-// store has a goroutine that takes such notes, and any number of stores share the work;
-// Search first indexes what its own session still has waiting.
+// store has a goroutine that works through such notes, and any number of stores share the
+// work; Search first indexes what is still pending in its own session.
 //
-// docs/scale.md has the tables, the arithmetic of size, and what to do when it grows.
+// docs/scale.md has the tables, the arithmetic of size, and advice for growth.
 package postgres

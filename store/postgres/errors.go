@@ -14,19 +14,19 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// What can be wrong with a server, besides the errors that all stores have.
+// The errors of this store besides those that all stores have.
 var (
 	// ErrBusy: all connections were in use for longer than Options.PoolTimeout, or a
 	// statement took longer than Options.StatementTimeout. Nothing was written; try
 	// again.
 	ErrBusy = errors.New("store is busy")
-	// ErrUnreachable: there is no server to talk to, for longer than
+	// ErrUnreachable: the server could not be reached for longer than
 	// Options.RetryTimeout. Nothing was written.
 	ErrUnreachable = errors.New("server cannot be reached")
 	// ErrUncertain: the connection was lost while entries were being committed, and the
-	// server did not come back in time to be asked. The entries are there, all of them,
-	// or none is. Append the same again when the server is back: if they are there, that
-	// is [store.ErrConflict], and a Scan shows them.
+	// server did not come back in time to be asked. Either all of the entries are stored
+	// or none is. Append the same again when the server is back: if they are stored, the
+	// error is [store.ErrConflict], and a Scan shows them.
 	ErrUncertain = errors.New("it is not known whether the entries were stored")
 )
 
@@ -46,7 +46,7 @@ const (
 	codeInvalidValue    = "22023"
 )
 
-// code is the SQLSTATE of an error, empty if it is none of the server's.
+// code is the SQLSTATE of an error, empty if it did not come from the server.
 func code(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -75,11 +75,10 @@ func noConnection(err error) bool {
 	return ok
 }
 
-// errAgain asks for another attempt: somebody else was faster with something that does
-// not decide anything.
+// errAgain asks for another attempt: somebody else created the session first.
 var errAgain = errors.New("somebody else was faster")
 
-// worthRetry reports whether the same thing may go well a moment later.
+// worthRetry reports whether another attempt may succeed.
 func worthRetry(err error) bool {
 	switch code(err) {
 	case codeSerialization, codeDeadlock, codeReadOnly, codeTooManyConns, codeLockNotGranted:
@@ -110,7 +109,7 @@ func (t tables) Explain(err error) error {
 	case "28P01", "28000":
 		return fmt.Errorf("%s refuses the user or password of the URL: %w", t.name, err)
 	case "3D000":
-		return fmt.Errorf("%s: there is no such database; make it with CREATE DATABASE: %w", t.name, err)
+		return fmt.Errorf("%s: there is no such database; create it with CREATE DATABASE: %w", t.name, err)
 	case "42501":
 		return fmt.Errorf("%s: the role may not do this; the first Open needs CREATE on the database: %w", t.name, err)
 	}
@@ -126,5 +125,5 @@ func (t tables) Explain(err error) error {
 }
 
 func (s *Store) full(cause error) error {
-	return fmt.Errorf("%s: %w: make room on the server's disk; nothing was written: %v", s.name, store.ErrFull, cause)
+	return fmt.Errorf("%s: %w: free space on the server's disk; nothing was written: %v", s.name, store.ErrFull, cause)
 }

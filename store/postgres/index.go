@@ -18,15 +18,15 @@ import (
 const (
 	indexBytes = 256 << 10 // how much text one transaction of the indexer takes
 	indexRows  = 64
-	// indexPoll is how often the indexer looks for what processes that are no more
-	// have left behind.
+	// indexPoll is how often the indexer looks for what processes that have ended left
+	// behind.
 	indexPoll = time.Minute
 	// mostCount is the largest position that a tsvector can hold.
 	mostCount = 16383
 )
 
-// IndexSome leaves out what others are at, and its locks keep others off what it takes. A
-// search waits for those that others have taken, since it needs them done.
+// IndexSome skips the jobs that others have locked, and locks those that it takes. A search
+// waits for those of others, since it needs their results.
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
 	text, args := "SELECT session, seq, done FROM pleat.pending ORDER BY session, seq LIMIT $1 FOR UPDATE SKIP LOCKED", []any{indexRows}
 	if x != nil {
@@ -59,8 +59,8 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 	return more && err == nil, err
 }
 
-// vector writes the words of a text as a tsvector. The position of a word is not where
-// it is but how often: that is what ranking needs.
+// vector writes the words of a text as a tsvector. In place of a word's position it has the
+// word's count, which is what ranking needs.
 func vector(prefix, text string) (words string, count int) {
 	counts := make(map[string]int)
 	for word := range search.Words(text) {
@@ -84,8 +84,8 @@ const (
 		ON CONFLICT (session) DO UPDATE SET places = indexed.places + excluded.places, words = indexed.words + excluded.words`
 )
 
-// writeJobs adds to the index. The jobs are in the order of their sessions, so two
-// indexers do not wait for one another in a circle.
+// writeJobs adds to the index. It sorts the jobs by session, so that two indexers do not
+// deadlock.
 func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
 	slices.SortStableFunc(jobs, func(a, b rows.Job) int { return cmp.Compare(a.Session, b.Session) })
 	batch := &pgx.Batch{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,16 +24,16 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 		ownerOf(tenant), rows.Column(tenant))
 }
 
-// Tenants lists the tenants that have sessions, in order of name: for the owner of the
-// database, who checks or keeps all of it.
+// Tenants lists the tenants that have sessions, in order of name. It is for the owner of
+// the database, who maintains all of it.
 func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 	tenants, err := collect(ctx, s.read, rows.Text, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
 	return tenants, s.base.Fail(ctx, err, "list tenants")
 }
 
-// Forget implements [store.Keeper]. When it has returned nil nobody can read the session
-// through PostgreSQL any more. Its bytes leave the server's files when VACUUM and time
-// have passed over tables, log and backups.
+// Forget implements [store.Keeper]. When it has returned nil, nobody can read the session
+// through PostgreSQL any more. Its bytes stay in the server's files until VACUUM has
+// cleaned the tables and the log and backups have been recycled.
 func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {
 	return s.base.Forget(ctx, key)
 }
@@ -49,7 +50,7 @@ func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 		defer tx.Rollback(finish)
 		if err := forget(finish, tx, key); err != nil {
 			if inDoubt && errors.Is(err, store.ErrNotFound) {
-				return nil // the attempt whose connection was lost has done it
+				return nil // the attempt whose connection was lost had succeeded
 			}
 			return err
 		}
@@ -60,7 +61,7 @@ func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 }
 
 // forget runs in a transaction. The lock on the tenant waits for Appends under way and
-// holds up others: each statement after it sees all that use a body.
+// blocks later ones, so each statement after it sees every use of a body.
 func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 	owner := ownerOf(key.Tenant)
 	if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"); err != nil {
@@ -86,4 +87,88 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 	batch.Queue("DELETE FROM pleat.entry WHERE session = $1", id)
 	batch.Queue("DELETE FROM pleat.session WHERE id = $1", id)
 	return tx.SendBatch(ctx, batch).Close()
+}
+
+// Sizes implements [store.Sizer]. It reads the table of sessions and that of bodies, but
+// not bodies that are stored out of line.
+func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
+	err = inTx(ctx, s.read, snapshot, func(tx pgx.Tx) (err error) {
+		// Whole tables are read here, which may take long.
+		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL enable_seqscan = on"); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&out.Bytes); err != nil {
+			return err
+		}
+		if out.Tenants, err = rows.Collect(rows.Each(tx.Query(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
+			return err
+		}
+		out.Tables, err = rows.ReadTables(rows.Each(tx.Query(ctx, selectTables)), func(name string) rows.Scanner {
+			return tx.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{"pleat", name}.Sanitize())
+		})
+		return err
+	})
+	return out, s.base.Fail(ctx, err, "measure store %s", s.name)
+}
+
+const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
+	FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
+		FROM pleat.session GROUP BY tenant, owner) s
+	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored FROM pleat.blob GROUP BY owner) b USING (owner)
+	ORDER BY s.tenant`
+
+// selectTables asks the catalogue, which has the number of rows from the last VACUUM or
+// ANALYZE. After neither it is below zero, and the rows are counted.
+const selectTables = `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
+	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`
+
+// schema2 adds the claims. They are found by a hash over the names and the work; token
+// tells holders apart. Time is the server's: clocks of replicas differ.
+const schema2 = `
+CREATE TABLE pleat.claim(
+	work bytea PRIMARY KEY,
+	token bytea NOT NULL,
+	expires timestamptz NOT NULL
+);
+CREATE INDEX claim_expires ON pleat.claim(expires);
+`
+
+const (
+	// The same token gets the claim again: the first attempt may have succeeded before
+	// its connection was lost.
+	takeClaim = `INSERT INTO pleat.claim AS c(work, token, expires) VALUES($1, $2, clock_timestamp() + $3::bigint * interval '1 microsecond')
+		ON CONFLICT (work) DO UPDATE SET token = excluded.token, expires = excluded.expires
+		WHERE c.expires <= clock_timestamp() OR c.token = excluded.token RETURNING true`
+	// Every claim deletes a few that expired long ago.
+	clearClaims = `DELETE FROM pleat.claim WHERE work IN (SELECT work FROM pleat.claim
+		WHERE expires < clock_timestamp() - interval '1 hour' ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`
+	dropClaim = "DELETE FROM pleat.claim WHERE work = $1 AND token = $2"
+)
+
+// Claim implements [store.Claimer]. The clock is the server's. A claim is a row and holds
+// no connection, so it survives a restart of the server.
+func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
+	return s.base.Claim(ctx, key, what, ttl)
+}
+
+func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
+	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		if _, err := conn.Exec(ctx, clearClaims); err != nil {
+			return err
+		}
+		ok = false
+		err := conn.QueryRow(ctx, takeClaim, work, token, max(ttl.Microseconds(), 1)).Scan(&ok)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return ok, err
+}
+
+func (t tables) DropClaim(ctx context.Context, work, token []byte) error {
+	return t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		_, err := conn.Exec(ctx, dropClaim, work, token)
+		return err
+	})
 }

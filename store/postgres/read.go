@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,7 +19,7 @@ const (
 	sessionWhere  = "s.hash = $1 AND s.tenant = $2 AND s.name = $3"
 	selectSession = "SELECT " + rows.SessionColumns + " FROM pleat.session s WHERE " + sessionWhere
 	selectEntries = "SELECT " + entryColumns + " FROM pleat.entry e WHERE e.session = $1 AND e.seq >= $2"
-	// One statement sees one moment: the session, its entry and the body, or none.
+	// One statement sees one snapshot: the session, its entry and the body, or none.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM pleat.session s " +
 		"JOIN pleat.entry e ON e.session = s.id AND e.body = $4 " +
 		"LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = s.owner WHERE " + sessionWhere + " LIMIT 1"
@@ -29,8 +30,8 @@ const (
 		WHERE e.session = $1 AND e.seq = $2`
 )
 
-// ownerOf is the number of a tenant: 8 bytes of a hash. What belongs to two tenants
-// that share one, if there ever were such, is told apart by the tenant's name.
+// ownerOf is the number of a tenant: 8 bytes of a hash. If two tenants ever had the same
+// one, their names would still tell them apart.
 func ownerOf(tenant string) int64 {
 	return int64(binary.BigEndian.Uint64(rows.KeyOf("tenant", tenant)))
 }
@@ -72,4 +73,27 @@ func (s *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.
 		return err
 	})
 	return body, s.base.Fail(ctx, err, "read body %v of session %q", hash, key)
+}
+
+// selectFound finds the newest entry for each key, and only those of the tenant.
+const selectFound = "SELECT " + entryColumns + `, s.tenant, s.name FROM unnest($1::bytea[]) AS k(find)
+	CROSS JOIN LATERAL (SELECT * FROM pleat.entry n WHERE n.find = k.find ORDER BY n.moment DESC, n.seq DESC LIMIT 1) e
+	JOIN pleat.session s ON s.id = e.session WHERE s.owner = $2 AND s.tenant = $3`
+
+// Find implements [store.Store].
+func (s *Store) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
+	return s.base.Find(ctx, tenant, kind, labels)
+}
+
+func (t tables) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) ([]store.Found, error) {
+	keys := make([][]byte, len(labels))
+	for i, label := range labels {
+		keys[i] = rows.FindKey(tenant, kind, label)
+	}
+	asked := func(r *rows.Record) bool {
+		_, ok := slices.BinarySearch(labels, r.Label)
+		return ok
+	}
+	read := func(row rows.Scanner) (store.Found, error) { return t.base.ReadFound(row, tenant, kind, asked) }
+	return collect(ctx, t.retry, read, selectFound, keys, ownerOf(tenant), rows.Column(tenant))
 }

@@ -33,7 +33,7 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // runner is [Store.retry] or [Store.read].
 type runner func(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error
 
-// collect reads the rows of a query. Along with an error come those before it.
+// collect reads the rows of a query. With an error it returns the rows before it.
 func collect[T any](ctx context.Context, run runner, read func(row rows.Scanner) (T, error), query string, args ...any) (all []T, err error) {
 	err = run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		all, err = rows.Collect(rows.Each(conn.Query(ctx, query, args...)), read)
@@ -57,11 +57,11 @@ func inTx(ctx context.Context, run runner, options pgx.TxOptions, f func(tx pgx.
 	return run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, f) })
 }
 
-// snapshot is for reads that see one moment.
+// snapshot is for several reads that must see the same state.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// retry runs f with a connection, again and again while the server restarts, fails over
-// or asks for it. A connection whose transaction f left open is not used again.
+// retry runs f with a connection, and again while the server restarts, fails over or asks
+// for another attempt. A connection whose transaction f left open is not reused.
 func (s *Store) retry(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
 	deadline := time.Now().Add(s.opts.RetryTimeout)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -75,11 +75,9 @@ func (s *Store) retry(ctx context.Context, f func(ctx context.Context, conn *pgx
 		if time.Now().Add(pause).After(deadline) {
 			return err
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			return errors.Join(ctx.Err(), err)
 		}
 	}
@@ -103,8 +101,8 @@ func (s *Store) read(ctx context.Context, f func(ctx context.Context, conn *pgxp
 	return s.retry(ctx, f)
 }
 
-// finish is the context in which a commit is carried to its end, so that the caller
-// knows what happened: not cancelled with the caller, but bounded.
+// finish is the context in which a commit is completed, so that the caller knows what
+// happened: it is not cancelled with the caller's, but has a timeout.
 func (s *Store) finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 2*s.opts.StatementTimeout)
 }

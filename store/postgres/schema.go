@@ -10,9 +10,9 @@ import (
 )
 
 // migrations lead from each version of the schema to the next; the first from nothing
-// to version 1. One that was released is never changed: a new one is added. While a
-// step runs, processes of the version before it are at work: a step may add, and may
-// not change what they rely on.
+// to version 1. One that was released is never changed: a new one is added. While a step
+// runs, processes of the version before it are at work, so a step may add tables and
+// columns but not change what they rely on.
 var migrations = []string{schema1, schema2}
 
 // schema1 is version 1. All names are bytea: any bytes are allowed in them. Names may
@@ -101,7 +101,7 @@ CREATE INDEX place_words ON pleat.place USING gin(words);
 const migrationLock = 0x706c656174
 
 // migrate brings the tables up to date, or says why they cannot be used. If they are up
-// to date it only reads, so that a role without the right to make tables can work.
+// to date it only reads, so that a role without the right to create tables can work.
 func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	version, err := schemaVersion(ctx, conn)
 	s.version = version
@@ -116,7 +116,7 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	}
 	s.version = len(migrations)
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// A long step is no reason to give up, neither here nor where others wait.
+		// A long step must not time out, neither here nor where others wait for it.
 		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"); err != nil {
 			return err
 		}
@@ -147,8 +147,8 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 
 // schemaVersion reads the version of the tables, 0 if there are none.
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (int, error) {
-	// The catalogue itself is asked: to_regclass may answer from a cache that does not
-	// know yet what another process has made while this one waited for the lock.
+	// Ask the catalogue itself: to_regclass may answer from a cache that lacks what
+	// another process created while this one waited for the lock.
 	var there bool
 	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = 'pleat' AND c.relname = 'version')`).Scan(&there); err != nil || !there {

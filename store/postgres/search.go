@@ -61,16 +61,16 @@ type placeKey struct {
 const placeWhere = "p.words @@ $2::text::tsquery AND p.session + 0 = $1"
 
 // selectPlaces finds the places that have a word, and how often: the word's position.
-// To look for that takes longer than to find the place, so of words that are everywhere
-// selectCommon tells only that they are there.
+// Looking up the position takes longer than finding the place, so selectCommon, for words
+// that are everywhere, leaves it out.
 const (
 	placeColumns = "p.seq, p.start, p.size, p.line, p.lines, p.length"
 	selectPlaces = "SELECT " + placeColumns + ", (SELECT u.positions[1] FROM unnest(p.words) u WHERE u.lexeme = $3) FROM pleat.place p WHERE " + placeWhere
 	selectCommon = "SELECT " + placeColumns + ", 1 FROM pleat.place p WHERE " + placeWhere
 )
 
-// add finds the places that have the word and adds what that is worth. Unless common
-// is set, a word that many places have is left out, and reported as not whole.
+// add finds the places that have the word and adds to their scores. Unless common is set,
+// a word that many places have is left out, and reported as not whole.
 func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string, common bool) (whole bool, err error) {
 	word = rows.WordPrefix(session) + word
 	query := "'" + strings.ReplaceAll(word, "'", "''") + "'"
@@ -109,8 +109,8 @@ func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string
 	return true, nil
 }
 
-// Reindex makes the search index anew, in the background: from the texts, which are
-// stored. It is for an index that is damaged.
+// Reindex rebuilds the search index from the stored texts, in the background. It is for a
+// damaged index.
 func (s *Store) Reindex(ctx context.Context) error {
 	err := inTx(ctx, s.read, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		return execAll(ctx, tx, "SET LOCAL statement_timeout = 0",

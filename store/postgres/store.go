@@ -14,39 +14,40 @@ import (
 
 // Options tells how to open a store. A nil pointer means all defaults.
 type Options struct {
-	// Logger gets what nobody is there to be told: texts that could not be indexed,
-	// settings of the server that weaken the promises. Nil discards it.
+	// Logger gets what no call can return: texts that could not be indexed, settings of
+	// the server that weaken the promises. Nil discards it.
 	Logger *slog.Logger
 
 	// MaxConns bounds the connections of this store. Zero means 8, unless the URL has
 	// pool_max_conns.
 	MaxConns int
 
-	// StatementTimeout bounds each statement on the server. What takes longer is
+	// StatementTimeout bounds each statement on the server. What takes longer fails with
 	// [ErrBusy]. Zero means 30 seconds.
 	StatementTimeout time.Duration
 
-	// PoolTimeout bounds how long a call waits for one of the connections before it is
-	// [ErrBusy]. Zero means 10 seconds.
+	// PoolTimeout bounds how long a call waits for one of the connections before it fails
+	// with [ErrBusy]. Zero means 10 seconds.
 	PoolTimeout time.Duration
 
-	// RetryTimeout bounds how long a call repeats itself when the server is not there,
-	// restarts or asks for it. Zero means 30 seconds; negative means not at all.
+	// RetryTimeout bounds how long a call is retried when the server cannot be reached,
+	// restarts or asks for another attempt. Zero means 30 seconds; negative means that
+	// nothing is retried.
 	RetryTimeout time.Duration
 
 	// IndexOnSearch leaves texts unindexed until somebody searches their session. The
 	// search index is by far the largest part of a store, and most sessions are never
-	// searched; the first search of one then takes as long as indexing it. It has its
-	// effect if all processes that share the store set it.
+	// searched; the first search of one then takes as long as indexing it. It works only
+	// if all processes that share the store set it.
 	IndexOnSearch bool
 
-	// MustExist makes Open of a database without a store [store.ErrNotFound], instead
-	// of making one there. False: it is made.
+	// MustExist makes Open fail with [store.ErrNotFound] if the database has no store,
+	// instead of creating one.
 	MustExist bool
 
-	// ReadOnly opens a store that is there, of this version or an older one, and leaves
-	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
-	// Search, which may have to index first, is [store.ErrReadOnly]. False: all works.
+	// ReadOnly opens an existing store, of this version or an older one, and changes
+	// nothing: no migration, no indexing. Calls that would write, and Search, which may
+	// have to index first, fail with [store.ErrReadOnly].
 	ReadOnly bool
 }
 
@@ -93,8 +94,8 @@ var (
 )
 
 // Open opens the store in the database that the URL names, in any form that libpq
-// knows. Tables that are not there are made, older ones brought up to date while others
-// use them; newer ones are [store.ErrSchema]. The context is for opening only.
+// knows. It creates missing tables and migrates older ones while others use them; with
+// newer ones the error is [store.ErrSchema]. The context is for opening only.
 func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	s := &Store{opts: opts.withDefaults()}
 	config, err := poolConfig(url, s.opts)
@@ -122,7 +123,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
 
 // Close implements [store.Store]. It waits for calls under way, but not for indexing:
-// what waits to be indexed is indexed by whoever has the store open.
+// another process, or a later one, does that.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {
 		s.pool.Close()

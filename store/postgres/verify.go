@@ -11,8 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// verifyRows is how much Verify reads at once: little, since rows can be large. What it
-// finds is told after the connection was given back.
+// verifyRows is how many rows Verify reads at once: few, since rows can be large. It
+// reports what it finds after it has released the connection.
 const verifyRows = 64
 
 // Verify implements [store.Keeper]. It reads every session, entry, text and body and
@@ -22,7 +22,7 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 }
 
 // pages runs f for the rows of a query, which it reads page by page: after returns the
-// arguments that tell which rows come after one.
+// arguments that select the rows after one.
 func pages[T any](ctx context.Context, t tables, read func(row rows.Scanner) (T, error), f func(T) error, last T, after func(last T) []any, query string) error {
 	for {
 		page, err := collect(ctx, t.read, read, query, append(after(last), verifyRows)...)

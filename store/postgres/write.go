@@ -31,8 +31,8 @@ const (
 		WHERE id = $8 AND head = $9`
 )
 
-// writeEntries writes everything and commits, in one round trip. There says which
-// bodies need not be written; false means that what is there is damaged.
+// writeEntries writes everything and commits, in one round trip. There has the bodies that
+// are stored already, with false for those that are damaged.
 func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session, there map[transcript.Hash]bool) error {
 	batch := &pgx.Batch{}
 	fresh := table{insert: insertBlobs + "NOTHING", fixed: []any{a.owner}}
@@ -78,8 +78,8 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 	return conn.SendBatch(ctx, batch).Close()
 }
 
-// table is rows on their way into a table, column by column: first the numbers, then the
-// bytes, of which the last are large.
+// table collects rows for a table, column by column: first the numbers, then the bytes, of
+// which the last column is large.
 type table struct {
 	insert  string
 	fixed   []any // before the columns

@@ -33,10 +33,10 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 	})
 }
 
-// AppendSeq is [Store.Append] for entries that are still being made: each is packed and
+// AppendSeq is [Store.Append] for entries that are still being made: each is compressed and
 // written as it comes, and all become durable together when the sequence ends. If it
-// yields an error, or the store fails, nothing is there afterwards. Writers of other
-// processes wait meanwhile, so the sequence must not take long.
+// yields an error, or the store fails, nothing is stored. Other writers wait meanwhile, so
+// the sequence must not take long.
 func (s *Store) AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (head uint64, err error) {
 	err = s.base.Do(ctx, func() error {
 		head, err = s.append(ctx, key, last, nil, func(yield func(*rows.Draft, error) bool) {
@@ -121,7 +121,7 @@ func (s *Store) sessionForWriting(ctx context.Context, key store.SessionKey) (*r
 	return nil, s.confirmNone(key, s.write.sessionByHash.QueryRowContext(ctx, rows.SessionHash(key)))
 }
 
-// confirmNone asks the second index whether a session is not there.
+// confirmNone asks the second index whether a session really does not exist.
 func (s *Store) confirmNone(key store.SessionKey, row rows.Scanner) error {
 	x, err := s.base.ReadSessionOf(key, row)
 	if x != nil && err == nil {
@@ -172,7 +172,7 @@ func findKeys(tenant string, kind store.EntryKind, label string) (find1, find2 i
 	return int64(binary.BigEndian.Uint64(h)), int64(binary.BigEndian.Uint64(h[8:]))
 }
 
-// addPending notes entries whose texts are to be indexed, all in one statement.
+// addPending notes which entries' texts are to be indexed, in one statement.
 func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64) error {
 	if len(entries) == 0 {
 		return nil
@@ -185,8 +185,8 @@ func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64
 	return err
 }
 
-// addBlob stores a body unless the tenant has it. One that is there is read first: an
-// Append must not rely on bytes that have gone bad, and can mend them.
+// addBlob stores a body unless the tenant has it already. If so, the stored one is checked:
+// an Append must not rely on damaged bytes, and can repair them.
 func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error {
 	result, err := s.write.addBlob.ExecContext(ctx, rows.Column(tenant), d.BodyHash[:], d.Body.Size, d.Body.Codec, d.Body.Data)
 	if err != nil {

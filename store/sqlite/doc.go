@@ -8,12 +8,12 @@
 //
 // # What it promises
 //
-// An Append that has returned is on the disk: the write-ahead log is synced with every
-// commit, and a process that is killed at any instruction loses nothing it was told is
-// stored. Every record carries a SHA-256 over all that it says, every session row the
-// number of its newest record and of the newest of each kind, and every lookup that
-// finds nothing is confirmed by a second index. So a damaged file gives
-// [store.ErrCorrupt] with the file's name, never wrong data and never silently less.
+// When Append has returned, the entries are on the disk: the write-ahead log is synced with
+// every commit, and a process that is killed at any instruction loses nothing that Append
+// reported as stored. Every record has a SHA-256 over all its fields, every session row the
+// number of its newest record and of the newest of each kind, and every lookup that finds
+// nothing is confirmed by a second index. So a damaged file gives [store.ErrCorrupt] with
+// the file's name, never wrong data and never silently less.
 //
 // Several processes can use one file. Readers do not wait for the writer; writers wait
 // for one another, at most [Options].BusyTimeout. The file must be on a local disk:
@@ -22,9 +22,9 @@
 // # Search
 //
 // Append stores the text of an entry and a note that it is to be indexed. One goroutine
-// per open store does the indexing in small batches, so that an Append never waits for
-// it; Search first indexes what its own session still has waiting. The index is derived
-// data: [Store.Reindex] makes it anew.
+// per open store does the indexing in small batches, so that an Append never waits long for
+// it; Search first indexes what is still pending in its own session. The index is derived
+// data: [Store.Reindex] rebuilds it.
 //
 // The format of the file is specified in docs/format.md.
 package sqlite

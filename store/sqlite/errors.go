@@ -53,11 +53,11 @@ func (t tables) Explain(err error) error {
 }
 
 func (s *Store) full(cause error) error {
-	return fmt.Errorf("%s: %w: make room on its disk, or raise the limit of its size; nothing was written: %v", s.path, store.ErrFull, cause)
+	return fmt.Errorf("%s: %w: free space on its disk, or raise the limit of its size; nothing was written: %v", s.path, store.ErrFull, cause)
 }
 
-// spaceProblem asks the system why a write went wrong, which SQLite does not pass on:
-// it tries to write as far out as the log reaches, in a file of its own.
+// spaceProblem finds out why a write failed, which SQLite does not say: it writes as far
+// out as the log reaches, in a file of its own.
 func (s *Store) spaceProblem() error {
 	var size int64
 	for _, name := range []string{s.path, s.path + "-wal"} {

@@ -24,7 +24,7 @@ const (
 
 // The settings of the connections. Synchronous FULL is the promise of durability;
 // secure_delete the promise that Forget forgets; cell_size_check finds damaged pages
-// sooner. The writer's own waiting is short because [Store.begin] repeats it.
+// sooner. The writer's busy timeout is short because [Store.begin] repeats the attempt.
 var (
 	commonPragmas = []string{"synchronous(FULL)", "cell_size_check(1)", "trusted_schema(0)"}
 	writerPragmas = append([]string{"busy_timeout(100)", "secure_delete(1)"}, commonPragmas...)
@@ -44,7 +44,7 @@ func dataSource(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
-// prepareFile makes the file if it is not there, and has a first look at it if it is.
+// prepareFile creates the file if it does not exist, and otherwise has a first look at it.
 func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
@@ -57,8 +57,8 @@ func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 		return errors.New("not a regular file")
 	}
 	if info.Size() == 0 {
-		// We never leave an empty file behind, so something has emptied it.
-		return fmt.Errorf("the file is empty; delete it to begin anew: %w", store.ErrCorrupt)
+		// create never leaves an empty file behind, so something has emptied it.
+		return fmt.Errorf("the file is empty; delete it to start over: %w", store.ErrCorrupt)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		log.Warn("store is accessible to others than its owner", "mode", info.Mode().Perm())
@@ -67,7 +67,7 @@ func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 }
 
 // create makes an empty store under another name and then gives it its own, so that
-// nobody ever sees half of one. If somebody else was faster, theirs is used.
+// nobody ever sees half of one. If another process was faster, its file is used.
 func create(path string) (err error) {
 	dir := filepath.Dir(path)
 	_, err = os.Stat(dir)
@@ -107,8 +107,8 @@ func create(path string) (err error) {
 	return nil
 }
 
-// writeSchema makes an empty store of a file that nobody else knows yet, and that its
-// caller syncs as a whole: so SQLite need not.
+// writeSchema makes an empty store in a file that nobody else uses yet. The caller syncs
+// the whole file, so SQLite need not.
 func writeSchema(path string) error {
 	db, err := sql.Open("sqlite", dataSource(path, "journal_mode(MEMORY)", "synchronous(OFF)"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/search"
 )
 
-// indexBytes is how much text one transaction of the indexer takes: little enough that
-// an Append that has to wait for it does not notice.
+// indexBytes is how much text one transaction of the indexer takes: so little that an
+// Append that has to wait for it does not notice.
 const indexBytes = 128 << 10
 
 // The number of a place is made of three: its session, its place in the session, and
@@ -35,7 +35,7 @@ func placeRange(session int64) (from, to int64) {
 	return session << (placeBits + lengthBits), (session + 1) << (placeBits + lengthBits)
 }
 
-// IndexSome has the indexer's turn: nobody else in this process indexes.
+// IndexSome takes the indexer's turn: only one goroutine of this process indexes.
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
 	if err := take(ctx, t.indexTurn); err != nil {
 		return false, err
@@ -70,8 +70,8 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 }
 
 // textAt returns a job's text, at the first window that is not indexed. A long text is
-// kept from one step to the next: to read it and find the place in it for each of them
-// would take time that grows with the square of its length.
+// kept from one step to the next. Reading it again for each step would take time that grows
+// with the square of its length.
 func (s *Store) textAt(ctx context.Context, job *rows.Job) (*rows.LongText, error) {
 	if s.long.At(job) {
 		return s.long, nil
@@ -85,14 +85,14 @@ func (s *Store) textAt(ctx context.Context, job *rows.Job) (*rows.LongText, erro
 	return s.long, nil
 }
 
-// endLong lets go of the text that is being indexed.
+// endLong releases the text that is being indexed.
 func (s *Store) endLong() {
 	s.long.Close()
 	s.long = nil
 }
 
-// writeJobs adds to the index, in a write transaction. Another process may have been
-// faster with a job; then its note is gone or says so.
+// writeJobs adds to the index, in a write transaction. If another process was faster with a
+// job, its row in pending has changed or is gone, and the job is skipped.
 func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
 	for _, job := range jobs {
 		var result sql.Result

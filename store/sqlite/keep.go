@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
@@ -39,8 +40,8 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 	return sessions, nil
 }
 
-// Tenants lists the tenants that have sessions, in order of name: for the owner of the
-// file, who checks or keeps all of it.
+// Tenants lists the tenants that have sessions, in order of name. It is for the owner of
+// the file, who maintains all of it.
 func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 	err = s.base.Do(ctx, func() error {
 		tenants, err = rows.Collect(rows.Each(s.read.QueryContext(ctx, "SELECT DISTINCT tenant FROM session ORDER BY tenant")), rows.Text)
@@ -50,8 +51,8 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 }
 
 // Forget implements [store.Keeper]. When it has returned nil, nothing of the session is
-// left in the file or its log, but for bodies that other sessions of the tenant have.
-// The search index is written anew for that, which takes time if it is large.
+// left in the file or its log except bodies that other sessions of the tenant have. For
+// that it rewrites the search index, which takes time if the index is large.
 func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {
 	return s.base.Forget(ctx, key)
 }
@@ -65,7 +66,7 @@ func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 
 // forget runs in a write transaction.
 func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
-	// What is damaged can be forgotten too, if it can be read at all.
+	// A damaged session can be forgotten too, if its row can be read at all.
 	x, _ := s.base.ReadSession(s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
 	var err error
 	if x == nil {
@@ -103,8 +104,8 @@ func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
 	return err
 }
 
-// emptyLog moves the log into the file and cuts it to nothing. It has to wait for
-// readers that still look at the past.
+// emptyLog moves the log into the file and truncates it. It has to wait for readers that
+// still use an older state.
 func (s *Store) emptyLog(ctx context.Context) error {
 	if err := take(ctx, s.turn); err != nil {
 		return err
@@ -114,5 +115,85 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		var busy, pages, moved int
 		err := s.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
 		return isBusy(err) || err == nil && busy != 0, err
-	}, "the session is gone, but its bytes stay in %s-wal until readers let go of it", s.path)
+	}, "the session is deleted, but its bytes stay in %s-wal until readers release it", s.path)
+}
+
+// Sizes implements [store.Sizer]. It walks over every page of the file.
+func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
+	err = s.base.Do(ctx, func() error {
+		tx, err := s.read.BeginTx(ctx, nil) // all of it at one moment
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&out.Bytes); err != nil {
+			return err
+		}
+		out.Bytes *= pageSize
+		if out.Tenants, err = rows.Collect(rows.Each(tx.QueryContext(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
+			return err
+		}
+		out.Tables, err = rows.ReadTables(rows.Each(tx.QueryContext(ctx, selectTables)), func(name string) rows.Scanner {
+			if name == "word" {
+				name = "word_docsize"
+			}
+			return tx.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`)
+		})
+		return err
+	}, "measure store %s", s.path)
+	return out, err
+}
+
+const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
+	FROM (SELECT tenant, count(*) AS sessions, sum(head) AS entries, sum(bytes) AS bytes FROM session GROUP BY tenant) s
+	LEFT JOIN (SELECT tenant, count(*) AS bodies, sum(length(data)) AS stored FROM blob GROUP BY tenant) b ON b.tenant = s.tenant
+	ORDER BY s.tenant`
+
+// selectTables sums up the pages of each table and its indexes. The tables that the
+// full-text search has beneath it are one: word. The rows are counted afterwards.
+const selectTables = `SELECT name, -1, sum(pgsize * NOT is_index), sum(pgsize * is_index) FROM (
+	SELECT CASE WHEN coalesce(o.tbl_name, d.name) GLOB 'word_*' THEN 'word' ELSE coalesce(o.tbl_name, d.name) END AS name,
+		coalesce(o.type = 'index' AND o.sql IS NOT NULL, 0) AS is_index, d.pgsize
+	FROM dbstat d LEFT JOIN sqlite_schema o ON o.name = d.name WHERE d.aggregate = TRUE) GROUP BY name`
+
+// schema2 adds the claims. They are found by a hash over the names and the work; token
+// tells holders apart.
+const schema2 = `
+CREATE TABLE claim(
+	work BLOB PRIMARY KEY,
+	token BLOB NOT NULL,
+	expires INTEGER NOT NULL
+) WITHOUT ROWID;
+`
+
+// Claim implements [store.Claimer]. The clock is that of this machine, which all users of
+// the file share.
+func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
+	return s.base.Claim(ctx, key, what, ttl)
+}
+
+func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
+	err = t.update(ctx, func(ctx context.Context) error {
+		now := time.Now()
+		// Every claim deletes the few that have expired.
+		if _, err := t.conn.ExecContext(ctx, "DELETE FROM claim WHERE expires <= ?", now.UnixMicro()); err != nil {
+			return err
+		}
+		result, err := t.conn.ExecContext(ctx, "INSERT INTO claim(work, token, expires) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+			work, token, now.Add(ttl).UnixMicro())
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		ok = n == 1
+		return err
+	})
+	return ok, err
+}
+
+func (t tables) DropClaim(ctx context.Context, work, token []byte) error {
+	return t.update(ctx, func(ctx context.Context) error {
+		_, err := t.conn.ExecContext(ctx, "DELETE FROM claim WHERE work = ? AND token = ?", work, token)
+		return err
+	})
 }

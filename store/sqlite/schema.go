@@ -21,9 +21,9 @@ var migrations = []string{schema1, schema2, schema3}
 
 // schema1 is version 1. All names and texts are BLOBs: any bytes are allowed in them.
 //
-// Two indexes serve each lookup whose "not there" must be trusted (session_name and
-// session_hash, entry_find1 and entry_find2): they lie on different pages, so damage to
-// one of them is seen as disagreement. docs/format.md explains every column.
+// Two indexes serve each lookup that must not miss anything (session_name and session_hash,
+// entry_find1 and entry_find2): they are on different pages, so damage to one of them shows
+// as a disagreement. docs/format.md explains every column.
 const schema1 = `
 CREATE TABLE session(
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -129,13 +129,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 		return err
 	}
-	if mode != "wal" { // somebody has changed it with another tool
+	if mode != "wal" { // another tool has changed it
 		return s.conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 	}
 	return nil
 }
 
-// schemaVersion reads the version of a store, or says that the file is none.
+// schemaVersion reads the version of a store. It fails if the file is not one.
 func schemaVersion(ctx context.Context, conn *sql.Conn) (int, error) {
 	var id, version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -166,7 +166,7 @@ func runMigrations(ctx context.Context, conn *sql.Conn, version int) error {
 	return err
 }
 
-// checkSchema compares the tables and indexes that are there with those that must be.
+// checkSchema compares the tables and indexes in the file with those that must be there.
 func checkSchema(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	texts, err := rows.Collect(rows.Each(conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")), rows.Text)
 	if err != nil {

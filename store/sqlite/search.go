@@ -19,7 +19,7 @@ func (s *Store) Search(ctx context.Context, key store.SessionKey, query string, 
 }
 
 func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) ([]store.Hit, error) {
-	tx, err := t.read.BeginTx(ctx, nil) // all words at one moment
+	tx, err := t.read.BeginTx(ctx, nil) // one snapshot for all words
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ type ranking struct {
 	scores  map[int64]float64
 }
 
-// add counts how often each place has the word and adds what that is worth. A word that
-// occurs more often than most is left out, and reported as not whole.
+// add counts how often each place has the word and adds to the scores. A word that occurs
+// more often than most is left out, and reported as not whole.
 func (r *ranking) add(ctx context.Context, word string, most int) (whole bool, err error) {
 	clear(r.counts)
 	n := 0
@@ -87,8 +87,8 @@ func (r *ranking) add(ctx context.Context, word string, most int) (whole bool, e
 	return true, nil
 }
 
-// hits looks up the places with the highest scores; of equals, the newest: their numbers
-// grow with time.
+// hits looks up the places with the highest scores; among equals, the newest, whose numbers
+// are the largest.
 func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, limit int) ([]store.Hit, error) {
 	place := tx.StmtContext(ctx, s.query.place)
 	best := slices.SortedFunc(maps.Keys(scores), func(a, b int64) int {
@@ -99,7 +99,7 @@ func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, 
 		h := store.Hit{Score: scores[id]}
 		err := place.QueryRowContext(ctx, id).Scan(&h.Seq, &h.From, &h.To, &h.Start, &h.End)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, s.base.Corrupt("search index knows a place that is not there; Reindex makes the index anew")
+			return nil, s.base.Corrupt("search index refers to a place that does not exist; Reindex rebuilds the index")
 		}
 		if err != nil {
 			return nil, err
@@ -111,8 +111,8 @@ func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, 
 	return hits, nil
 }
 
-// Reindex makes the search index anew, in the background: from the texts, which are
-// stored. It is for an index that is damaged.
+// Reindex rebuilds the search index from the stored texts, in the background. It is for a
+// damaged index.
 func (s *Store) Reindex(ctx context.Context) error {
 	return s.base.Do(ctx, func() error {
 		err := s.update(ctx, func(ctx context.Context) error {

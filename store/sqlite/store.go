@@ -16,25 +16,26 @@ import (
 
 // Options tells how to open a store. A nil pointer means all defaults.
 type Options struct {
-	// Logger gets what nobody is there to be told: texts that could not be indexed,
-	// permissions that are too wide. Nil discards it.
+	// Logger gets what no call can return: texts that could not be indexed, permissions
+	// that are too wide. Nil discards it.
 	Logger *slog.Logger
 
 	// BusyTimeout bounds how long a writer waits for the writers of other processes
 	// before it gives up with [ErrBusy]. Zero means 10 seconds.
 	BusyTimeout time.Duration
 
-	// MaxBytes bounds the size of the file; an Append that needs more is
-	// [store.ErrFull]. Zero means no bound but the disk's.
+	// MaxBytes bounds the size of the file; an Append that needs more fails with
+	// [store.ErrFull]. Zero means that only the disk is the limit.
 	MaxBytes int64
 
-	// ReadOnly opens a store that is there, of this version or an older one, and leaves
-	// it as it is: nothing is brought up to date, nothing indexed. What would write, and
-	// Search, which may have to index first, is [store.ErrReadOnly]. False: all works.
+	// ReadOnly opens an existing store, of this version or an older one, and changes
+	// nothing: no migration, no indexing. Calls that would write, and Search, which may
+	// have to index first, fail with [store.ErrReadOnly].
 	ReadOnly bool
 
-	// IndexOnSearch leaves texts alone until somebody searches their session: right for
-	// a command that stores much and is done. False: they are indexed in the background.
+	// IndexOnSearch leaves texts unindexed until somebody searches their session, which
+	// suits a command that stores much and exits. False: they are indexed in the
+	// background.
 	IndexOnSearch bool
 }
 
@@ -69,7 +70,7 @@ type Store struct {
 	opened []io.Closer // in the order in which they were opened
 
 	indexTurn chan struct{}  // held by whoever indexes
-	long      *rows.LongText // what that is in the middle of; nil: of nothing
+	long      *rows.LongText // the text it is in the middle of, if any
 }
 
 // tables are the store as package rows sees it.
@@ -84,9 +85,9 @@ var (
 	_ store.Sizer    = (*Store)(nil)
 )
 
-// Open opens the store in the file at path. A file that is not there is made, readable
-// by its owner only, as are missing directories. A file of an older schema is brought
-// up to date; a newer one is [store.ErrSchema].
+// Open opens the store in the file at path. It creates a missing file, readable by its
+// owner only, and missing directories. A file of an older schema is migrated; with a newer
+// one the error is [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
@@ -137,8 +138,8 @@ func (s *Store) open() error {
 	return s.prepare(ctx)
 }
 
-// source names the file for the driver. Who opens a file read-only leaves its log where
-// it is when it closes it.
+// source names the file for the driver. A connection that is read-only leaves the log in
+// place when it closes.
 func (s *Store) source(pragmas []string) string {
 	if s.base.ReadOnly {
 		return dataSource(s.path, pragmas...) + "&mode=ro"
@@ -146,13 +147,13 @@ func (s *Store) source(pragmas []string) string {
 	return dataSource(s.path, pragmas...)
 }
 
-// timeoutPragma lets readers wait for the rare moments in which they have to.
+// timeoutPragma lets readers wait, in the rare moments in which they have to.
 func (s *Store) timeoutPragma() string {
 	return fmt.Sprintf("busy_timeout(%d)", s.opts.BusyTimeout.Milliseconds())
 }
 
-// Close implements [store.Store]. It waits for calls under way, but not for indexing:
-// what waits to be indexed is indexed when the store is opened again.
+// Close implements [store.Store]. It waits for calls under way, but not for indexing,
+// which goes on when the store is opened again.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {
 		s.endLong()
@@ -161,8 +162,8 @@ func (s *Store) Close() error {
 }
 
 // closeDatabases closes first what was opened last: statements before their database,
-// since SQLite keeps a connection, and its log, for as long as it has statements, and the
-// readers before the writer, since the last connection to go empties the log.
+// since SQLite keeps a connection and its log while it has statements, and the readers
+// before the writer, since the last connection to close empties the log.
 func (s *Store) closeDatabases() error {
 	var errs []error
 	for _, c := range slices.Backward(s.opened) {
@@ -171,9 +172,9 @@ func (s *Store) closeDatabases() error {
 	return errors.Join(errs...)
 }
 
-// update runs f in a write transaction: all of it becomes durable, or nothing is there
-// after the error. Waiting obeys the context; once the transaction has begun it is
-// carried to its end, so that the caller always knows what happened.
+// update runs f in a write transaction: all of it becomes durable, or after an error
+// nothing. Waiting obeys the context; a transaction that has begun is completed, so that
+// the caller always knows what happened.
 func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
 	if s.base.ReadOnly {
 		return store.ErrReadOnly
@@ -205,8 +206,8 @@ func commit(ctx context.Context, conn *sql.Conn, err error) error {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
-		// SQLite may have rolled back already, and then says so; nothing else can
-		// go wrong with a rollback that could be helped here.
+		// SQLite may have rolled back already, and then reports that. No other error of
+		// a rollback could be handled here.
 		_, _ = conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return err

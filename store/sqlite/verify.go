@@ -25,9 +25,9 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 	}
 }
 
-// checkPages lets SQLite check its pages and indexes, the search index among them. It uses
-// a connection of its own: on one that has searched before, FTS5 checks against what it
-// remembers of the index, and takes what others have written since for damage.
+// checkPages lets SQLite check its pages and indexes, including the search index. It uses
+// a connection of its own: on one that has searched before, FTS5 compares with a cached
+// state of the index, and takes what others have written since for damage.
 func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
 	db, err := sql.Open("sqlite", dataSource(s.path, append([]string{s.timeoutPragma()}, readerPragmas...)...))
 	if err != nil {

@@ -20,11 +20,11 @@ const (
 
 // checkLog looks for damage in the log that a killed process left behind.
 //
-// SQLite takes the log up to the first frame that does not check and forgets the rest:
-// right for a write that was torn, wrong for a flipped bit in the middle, after which
-// records may follow that were acknowledged. The two can be told apart. Every commit is
-// synced before the next one begins, so only the newest commit can be torn: two commits
-// of the same log after a bad frame mean damage.
+// SQLite reads the log up to the first frame with a bad checksum and drops the rest. That
+// is right for a torn write, and wrong for a flipped bit in the middle, after which there
+// may be records that were acknowledged. The two can be told apart: every commit is synced
+// before the next one begins, so only the newest commit can be torn. Two commits of the
+// same log after a bad frame mean damage.
 func checkLog(path string) error {
 	var bad int64
 	for range 3 { // another process may be writing while this one reads
@@ -80,9 +80,9 @@ func badFrame(log []byte) int64 {
 	return bad
 }
 
-// badHeader judges a log whose header does not check. SQLite ignores such a log. A
-// header is written and synced before the first frame, so whatever frames agree with
-// one another on their salt and hold two commits were part of a good log.
+// badHeader judges a log whose header has a bad checksum. SQLite ignores such a log. The
+// header is written and synced before the first frame, so frames that all have the same
+// salt and hold two commits were part of a good log.
 func badHeader(log []byte) int64 {
 	const page = pageSize
 	commits := make(map[string]int)
