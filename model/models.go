@@ -101,9 +101,9 @@ func (m Model) PriceAt(prompt int) (Price, bool) {
 	return Price{}, false
 }
 
-// Cost returns what a request cost in USD by the table's prices, discounts for batches
-// and surcharges for regions aside. Above a tier's threshold all of it is repriced, the
-// answer too. It reports false if the price is not known.
+// Cost returns what a request cost in USD by the table's prices, without discounts for
+// batches or surcharges for regions. Above a tier's threshold the tier's price applies to
+// the whole request, including the answer. It reports false if the price is not known.
 func (m Model) Cost(u Usage) (usd float64, known bool) {
 	p, ok := m.PriceAt(u.Prompt())
 	if !ok {
@@ -115,14 +115,14 @@ func (m Model) Cost(u Usage) (usd float64, known bool) {
 	return sum / 1e6, true
 }
 
-// MaxPrompt is the largest prompt that leaves room for an answer of so many tokens. It
-// is negative if the answer alone is too large.
+// MaxPrompt is the largest prompt that leaves enough of the window for an answer of so many
+// tokens. It is negative if the answer alone is too large.
 func (m Model) MaxPrompt(output int) int {
-	room := m.Window - output
+	left := m.Window - output
 	if m.MaxInput > 0 {
-		room = min(room, m.MaxInput)
+		left = min(left, m.MaxInput)
 	}
-	return room
+	return left
 }
 
 // DefaultWindow is the window to assume where none is known.
@@ -168,9 +168,8 @@ func (ms *Models) AsOf() string { return ms.asOf }
 // All yields the models in the order of the table.
 func (ms *Models) All() iter.Seq[Model] { return slices.Values(ms.rows) }
 
-// UnknownModel is the id of the row that stands for every model without a row. A user's
-// file may change it like any other: a fleet of local models wants its real window
-// there.
+// UnknownModel is the id of the row for every model that has none. A user's file may change
+// it like any other: for a fleet of local models it should have their real window.
 const UnknownModel = "unknown"
 
 // Lookup finds a model by the name a request has. It takes
@@ -183,9 +182,9 @@ const UnknownModel = "unknown"
 //   - other variants (gpt-5.4-codex), which get the rules of the longest name they begin
 //     with but not its prices, because variants are priced as they please.
 //
-// It reports false for all others and returns the row [UnknownModel]: a window of 128,000
-// tokens, the smallest that hosted models have today, no price, and nothing assumed
-// that some model refuses. A local server's window is often smaller; ask the server.
+// For all others it reports false and returns the row [UnknownModel]: a window of 128,000
+// tokens, the smallest that hosted models have today, no price, and no feature that some
+// model refuses. A local server's window is often smaller; ask the server.
 func (ms *Models) Lookup(id string) (Model, bool) {
 	name := normalModel(id)
 	if i, ok := ms.index[name]; ok && name != UnknownModel {
@@ -217,7 +216,7 @@ var lastResort = Model{
 	Thinking:  ThinkingRule{Keep: KeepAll},
 }
 
-// normalModel takes off what stands in front of a model's own name.
+// normalModel removes what comes before a model's own name.
 func normalModel(id string) string {
 	name := strings.ToLower(strings.TrimSpace(id))
 	name = name[strings.LastIndexByte(name, '/')+1:]

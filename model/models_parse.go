@@ -69,7 +69,7 @@ func (ms *Models) With(r io.Reader) (*Models, error) {
 		return nil, fmt.Errorf("parse model table: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("parse model table: more text behind the table")
+		return nil, errors.New("parse model table: there is more text after the table")
 	}
 	out := &Models{asOf: ms.asOf, raw: slices.Clone(ms.raw), index: make(map[string]int)}
 	if file.AsOf != "" {
@@ -190,7 +190,7 @@ func decodeModel(raw modelRow) (Model, error) {
 // prices makes the list of prices: the base price, then one for each tier.
 func (j *modelJSON) prices() ([]Price, error) {
 	if j.Price == nil {
-		return nil, nil // tiers of no price are no price
+		return nil, nil // tiers without a price mean nothing
 	}
 	if j.Price.Input == nil || j.Price.Output == nil {
 		return nil, errors.New("price needs input and output")
@@ -234,7 +234,7 @@ func knownEncoding(name string) bool {
 	return name == "o200k_base" || name == "cl100k_base"
 }
 
-// check reports what no model can be like.
+// check reports values that no model can have.
 func (m Model) check() error {
 	switch {
 	case m.Window <= 0:

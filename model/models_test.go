@@ -264,7 +264,7 @@ func TestParseModelsErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ file, want string }{
 		{``, "parse model table: EOF"},
-		{`{"models":[]} x`, "parse model table: more text behind the table"},
+		{`{"models":[]} x`, "parse model table: there is more text after the table"},
 		{`{"model":[]}`, `unknown field "model"`},
 		{`{"as_of":"today"}`, `as_of "today" is not a day`},
 		{`{"models":[{"window":5}]}`, "row 0 has no id"},

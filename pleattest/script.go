@@ -15,7 +15,8 @@ import (
 type Script struct {
 	// Steps answer the first requests, one each.
 	Steps []Step
-	// Then answers what comes after them; n counts all requests from 0. Nil: an error.
+	// Then answers the requests after them; n counts all requests from 0. If it is nil,
+	// they get an error.
 	Then func(n int, req *model.Request) (model.Reply, error)
 
 	mu       sync.Mutex
@@ -101,7 +102,7 @@ func stream(r model.Reply, sink func(model.Delta)) {
 	}
 }
 
-// Requests are the requests that the model got, in order.
+// Requests returns the requests that the model got, in order.
 func (s *Script) Requests() []*model.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

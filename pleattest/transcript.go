@@ -8,10 +8,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Transcripts makes random conversations with everything in them that real ones have
-// been seen to have: parallel calls, calls nobody answered, late results, ids used
-// again, thinking, pictures, empty results, blocks larger than the window, text that
-// looks like a stub. The zero value works. The same seed makes the same conversation.
+// Transcripts makes random conversations with everything that was seen in real ones:
+// parallel calls, unanswered calls, late results, reused ids, thinking, pictures, empty
+// results, blocks larger than the window, text that looks like a stub. The zero value
+// works. The same seed makes the same conversation.
 type Transcripts struct {
 	Turns   int  // turns of a user; 0: up to 6
 	Huge    int  // size of the occasional huge block in bytes; 0: 20,000

@@ -24,7 +24,8 @@ import (
 // many texts grows with the root of its length; in relative terms large prompts then
 // count more than small ones. Samples far outside what is usual count less, by the
 // square of how far, so a single odd one does little while a lasting change, such as
-// another tokenizer behind the same name, becomes usual and is learned. Without samples it changes nothing.
+// another tokenizer behind the same name, becomes usual and is learned. Without samples it
+// changes nothing.
 //
 // The zero value is ready to use. It is not safe for concurrent use. Its JSON form may be
 // stored and read back.
@@ -70,8 +71,8 @@ func (c *Calibration) Observe(estimated, reported int) bool {
 	c.errSum = c.errSum*errorDecay + off
 	c.errW = c.errW*errorDecay + 1
 
-	// What is usual grows slowly where odd samples come singly, and within a dozen
-	// samples where they have come to stay.
+	// What is usual grows slowly if odd samples are rare, and within a dozen samples if
+	// they are the new normal.
 	if c.n == 0 {
 		c.usual = off
 	}

@@ -11,8 +11,8 @@ import (
 // decrypt, not what is sent.
 func cipherTokens(length int) int { return length * 3 / 4 / 4 }
 
-// referencedTokens is what a document counts that is given by URL or file id: nobody
-// here has seen it. Two pages.
+// referencedTokens is what a document given by URL or file id counts. Its size is not
+// known; two pages are assumed.
 const referencedTokens = 6000
 
 // referenced adds what an opaque block stands for without containing it.
@@ -32,7 +32,7 @@ func (t *Tokenizer) referenced(b transcript.Opaque) int {
 // for data. No word is that long, and ids, hashes and paths are shorter.
 const minBlob = 256
 
-// opaque counts JSON as text, but for the strings in it that are data.
+// opaque counts JSON as text, except for the strings in it that are data.
 func (t *Tokenizer) opaque(raw string) int {
 	n, from := 0, 0
 	for i := 0; i < len(raw); {

@@ -19,7 +19,7 @@ import (
 )
 
 // Counter counts the tokens of a text, or estimates them. It cannot fail, is safe for
-// concurrent use and does not keep the text, which may be gone after the call.
+// concurrent use and does not keep the text, whose memory may be reused after the call.
 type Counter interface {
 	Count(text string) int
 }
@@ -35,8 +35,8 @@ type encoding func() *bpe.Encoding
 
 func (e encoding) Count(text string) int { return e().Count(text) }
 
-// CharsPerToken estimates that so many characters are a token, the rule of thumb of
-// many agents with a value of 4. On program text it is off by a third either way.
+// CharsPerToken estimates one token for so many characters, the rule of thumb of many
+// agents with a value of 4. On source code it is off by up to a third either way.
 type CharsPerToken float64
 
 // Count implements [Counter]. It rounds up, so that no text is free.
@@ -84,11 +84,11 @@ type MessageCounter interface {
 //     Whether thinking of earlier turns is shown at all is for the caller to know, see
 //     [model.ThinkingRule];
 //   - opaque blocks as their JSON text, with long base64 strings taken out: pictures and
-//     PDFs among them by their own rules, everything else as ciphertext. As text a blob
+//     PDFs are counted by their own rules, everything else as ciphertext. As text a blob
 //     would count five times what it costs.
 //
-// Counts of longer texts are remembered by content hash, so counting a conversation
-// again costs a hash. It is safe for concurrent use.
+// Counts of longer texts are cached by content hash, so counting a conversation again
+// costs a hash. It is safe for concurrent use.
 type Tokenizer struct {
 	counter Counter
 	ratio   float64
@@ -100,7 +100,7 @@ type Tokenizer struct {
 // Options change how a [Tokenizer] counts. The zero value is the default.
 type Options struct {
 	Counter   Counter // instead of the model's encoding
-	CacheSize int     // texts remembered, at about 100 bytes each; 0: 32,768, negative: none
+	CacheSize int     // counts cached, at about 100 bytes each; 0: 32,768, negative: none
 }
 
 // overhead is what wrapping costs, in tokens. The providers do not publish it, except
@@ -239,8 +239,8 @@ const (
 	asOpaque
 )
 
-// minCached is the length from which remembering pays: below it a count costs about as
-// much as the hash.
+// minCached is the length from which caching pays: below it a count costs about as much as
+// the hash.
 const minCached = 256
 
 func (t *Tokenizer) count(as reading, s string) int {

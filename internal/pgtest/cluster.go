@@ -66,7 +66,7 @@ func RemoveShared() {
 	}
 }
 
-// Own is a cluster for this test alone, to be mistreated. The server's files can grow
+// Own is a cluster for this test alone, which may kill it. The server's files can grow
 // to fileLimit bytes each; 0 means without limit.
 func Own(t testing.TB, fileLimit int) *Cluster {
 	t.Helper()
@@ -121,8 +121,8 @@ func binaries() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// create makes the cluster and starts it. As root it runs the server as somebody else,
-// since PostgreSQL refuses to run as root.
+// create makes the cluster and starts it. As root it runs the server as another user, since
+// PostgreSQL refuses to run as root.
 func (c *Cluster) create() (err error) {
 	defer func() {
 		if err != nil {
@@ -159,7 +159,7 @@ func (c *Cluster) create() (err error) {
 	return c.Start()
 }
 
-// FreePort is a port of loopback at which nobody listens.
+// FreePort returns a loopback port at which nobody listens.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Cluster) remove() {
 	}
 }
 
-// unprivileged finds somebody to run the server as, and gives them the folder.
+// unprivileged finds a user to run the server as, and gives that user the folder.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)

@@ -25,10 +25,7 @@ func (s *Store) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to
 
 func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
 	return t.append(ctx, key, last, source, func(yield func(*rows.Draft, error) bool) {
-		for i := range drafts {
-			if !yield(&drafts[i], nil) {
-				return
-			}
+		for i := 0; i < len(drafts) && yield(&drafts[i], nil); i++ {
 		}
 	})
 }
@@ -133,11 +130,8 @@ func (s *Store) confirmNone(key store.SessionKey, row rows.Scanner) error {
 // addEntry writes one entry, and the row of its session if it is new.
 func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) error {
 	if x.ID == 0 {
-		result, err := s.write.addSession.ExecContext(ctx, rows.Column(x.Key.Tenant), rows.Column(x.Key.Session), rows.SessionHash(x.Key))
-		if err != nil {
-			return err
-		}
-		if x.ID, err = result.LastInsertId(); err != nil {
+		var err error
+		if x.ID, err = lastID(s.write.addSession.ExecContext(ctx, rows.Column(x.Key.Tenant), rows.Column(x.Key.Session), rows.SessionHash(x.Key))); err != nil {
 			return err
 		}
 	}
@@ -150,12 +144,9 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 	if d.Label != "" {
 		find1, find2 = findKeys(x.Key.Tenant, d.Kind, d.Label)
 	}
-	result, err := s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), rows.Column(d.Label), d.Time.UnixMilli(),
-		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), rows.Column(d.Data))
-	if err != nil {
-		return err
-	}
-	if x.Newest, err = result.LastInsertId(); err != nil || !d.OwnText() {
+	var err error
+	if x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), rows.Column(d.Label), d.Time.UnixMilli(),
+		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), rows.Column(d.Data))); err != nil || !d.OwnText() {
 		return err
 	}
 	if d.ID != 0 {
@@ -188,11 +179,8 @@ func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64
 // addBlob stores a body unless the tenant has it already. If so, the stored one is checked:
 // an Append must not rely on damaged bytes, and can repair them.
 func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error {
-	result, err := s.write.addBlob.ExecContext(ctx, rows.Column(tenant), d.BodyHash[:], d.Body.Size, d.Body.Codec, d.Body.Data)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
+	n, err := affected(s.write.addBlob.ExecContext(ctx, rows.Column(tenant), d.BodyHash[:], d.Body.Size, d.Body.Codec, d.Body.Data))
+	if err != nil || n == 1 {
 		return err
 	}
 	var there rows.Blob

@@ -95,22 +95,17 @@ func (s *Store) endLong() {
 // job, its row in pending has changed or is gone, and the job is skipped.
 func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
 	for _, job := range jobs {
-		var result sql.Result
+		var n int64
 		var err error
 		if job.Finished {
-			result, err = s.write.endPending.ExecContext(ctx, job.Session, job.Entry, job.Done)
+			n, err = affected(s.write.endPending.ExecContext(ctx, job.Session, job.Entry, job.Done))
 		} else {
-			result, err = s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session, job.Entry, job.Done)
+			n, err = affected(s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session, job.Entry, job.Done))
+		}
+		if err == nil && n > 0 {
+			err = s.writePlaces(ctx, job)
 		}
 		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil {
-			return err
-		} else if n == 0 {
-			continue
-		}
-		if err := s.writePlaces(ctx, job); err != nil {
 			return fmt.Errorf("index entry: %w", err)
 		}
 	}

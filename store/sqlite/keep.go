@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"iter"
 	"slices"
 	"time"
@@ -79,12 +78,8 @@ func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
 		return store.ErrNotFound
 	}
 	exec := func(text string, args ...any) (deleted int64) {
-		var result sql.Result
 		if err == nil {
-			result, err = s.conn.ExecContext(ctx, text, args...)
-		}
-		if err == nil {
-			deleted, err = result.RowsAffected()
+			deleted, err = affected(s.conn.ExecContext(ctx, text, args...))
 		}
 		return deleted
 	}
@@ -179,12 +174,8 @@ func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Dura
 		if _, err := t.conn.ExecContext(ctx, "DELETE FROM claim WHERE expires <= ?", now.UnixMicro()); err != nil {
 			return err
 		}
-		result, err := t.conn.ExecContext(ctx, "INSERT INTO claim(work, token, expires) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
-			work, token, now.Add(ttl).UnixMicro())
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
+		n, err := affected(t.conn.ExecContext(ctx, "INSERT INTO claim(work, token, expires) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+			work, token, now.Add(ttl).UnixMicro()))
 		ok = n == 1
 		return err
 	})

@@ -82,3 +82,19 @@ func (s *Store) prepareAll(ctx context.Context, prepare func(context.Context, st
 	}
 	return nil
 }
+
+// affected is the number of rows that a statement changed.
+func affected(result sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// lastID is the id of the row that a statement inserted.
+func lastID(result sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}

@@ -32,7 +32,7 @@ func (s *clause) claim() {
 	key := s.key("a")
 	release, ok := s.take(key, "digest", time.Hour)
 	if !ok {
-		s.Fatal("what nobody has is not given")
+		s.Fatal("work that nobody has was not given")
 	}
 	if _, ok := s.take(key, "digest", time.Hour); ok {
 		s.Error("given twice")
@@ -57,7 +57,7 @@ func (s *clause) claim() {
 	}
 	again, ok := s.take(key, "digest", time.Hour)
 	if !ok {
-		s.Fatal("what was released is not given")
+		s.Fatal("work that was released was not given")
 	}
 	// The release of an earlier claim does not touch a later one.
 	if err := release(s.Context()); err != nil {
@@ -85,7 +85,7 @@ func (s *clause) claim() {
 	s.keptAcrossReopen(s.key("reopened"))
 }
 
-// keptAcrossReopen: a claim belongs to nobody's memory.
+// keptAcrossReopen: a claim is stored, not kept in the memory of its holder.
 func (s *clause) keptAcrossReopen(key store.SessionKey) {
 	if s.opts.Reopen == nil {
 		return
@@ -99,7 +99,7 @@ func (s *clause) keptAcrossReopen(key store.SessionKey) {
 	}
 }
 
-// claimExpires: the work of a holder that is never heard of again is taken over.
+// claimExpires: the work of a holder that died is taken over.
 func (s *clause) claimExpires() {
 	key := s.key("a")
 	dead, ok := s.take(key, "digest", 20*time.Millisecond)
@@ -118,14 +118,14 @@ func (s *clause) claimExpires() {
 		s.Errorf("release of a claim that was taken over: %v", err)
 	}
 	if _, ok := s.take(key, "digest", time.Hour); ok {
-		s.Error("the one who was too slow has given away what another has now")
+		s.Error("the holder that was too slow released the claim of another")
 	}
 	if err := release(s.Context()); err != nil {
 		s.Error(err)
 	}
 }
 
-// claimMany: of many that want the same one gets it, each time.
+// claimMany: of many that want the same work, one gets it, each time.
 func (s *clause) claimMany() {
 	key, claimer := s.key("a"), s.claimer() // only the test's goroutine can skip
 	for range 5 {
