@@ -22,7 +22,7 @@ type Entry struct {
 	SupersededBy int    `json:"superseded_by,omitempty"` // the call that made the result stale
 }
 
-// effective reports whether the call changed what it set out to change, as far as can be
+// Effective reports whether the call changed what it set out to change, as far as can be
 // told: it did not fail, or only some of its steps did.
 func (e *Entry) Effective() bool {
 	return e.Outcome != toolcall.Failed || e.Steps && e.ExitCode != nil
@@ -145,7 +145,7 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 	l.supersede(i)
 }
 
-// waiting returns the number of the call that a result with the id answers, 0 if none.
+// Waiting returns the number of the call that a result with the id answers, 0 if none.
 func (l *Ledger) Waiting(id string) int {
 	waiting := l.open[id]
 	if len(waiting) == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-// outcomeText says how a call ended, in a few words; a plain success needs none.
+// OutcomeText says how a call ended, in a few words; a plain success needs none.
 func (e Entry) OutcomeText() string {
 	switch {
 	case e.Outcome == toolcall.Failed && e.ErrorLine != "":
@@ -19,7 +19,7 @@ func (e Entry) OutcomeText() string {
 	return ""
 }
 
-// wentWell reports whether the call ran something that ended well by its own exit code:
+// WentWell reports whether the call ran something that ended well by its own exit code:
 // a state that the work goes on from, unlike that of a file that could be read.
 func (e Entry) WentWell() bool {
 	return e.Kind == toolcall.CallRun && e.Outcome == toolcall.Succeeded && !e.Filtered

@@ -8,7 +8,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-// pathTable tells which spellings mean the same file: an agent writes /home/me/app/x.go
+// PathTable tells which spellings mean the same file: an agent writes /home/me/app/x.go
 // in one call and x.go or ./x.go in the next. Relative paths are resolved against the
 // directory of the call or, where that is not said, against the root that earlier calls
 // gave away; failing that, a relative spelling that ends an absolute one is taken for the
@@ -23,7 +23,7 @@ type PathTable struct {
 // maxNamesakes bounds the search among files with equal last elements.
 const maxNamesakes = 128
 
-// file returns the number of the file that a call in dir means by a spelling.
+// File returns the number of the file that a call in dir means by a spelling.
 func (t *PathTable) File(dir, spelling string) int {
 	p := toolcall.CleanPath(spelling)
 	if !toolcall.IsAbs(p) {

@@ -185,7 +185,7 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 	return !e.Harmless && !IsFileCall(e)
 }
 
-// isFileCall reports whether the list of files tells all that the call did.
+// IsFileCall reports whether the list of files tells all that the call did.
 func IsFileCall(e *Entry) bool {
 	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes)
 }
@@ -352,7 +352,7 @@ func (e *Entry) unnamed(text string) []string {
 	return names
 }
 
-// callLabel names what a call does: its kind, where that says enough, else its tool.
+// CallLabel names what a call does: its kind, where that says enough, else its tool.
 func CallLabel(e *Entry) string {
 	if e.Kind == toolcall.CallOther || e.Kind == toolcall.CallNet && e.Command == "" {
 		return e.Tool
@@ -460,7 +460,7 @@ func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) {
 	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
 }
 
-// listing is how a list of calls that the filter selected is shown: what it begins with, and
+// Listing is how a list of calls that the filter selected is shown: what it begins with, and
 // the line of each.
 func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i int) string) {
 	w := &ledgerWriter{entries: list, counts: l.Counts(f)}

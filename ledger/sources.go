@@ -5,7 +5,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-// publishes reports whether a call makes the work known to others: commits, pushes, pull
+// Publishes reports whether a call makes the work known to others: commits, pushes, pull
 // requests, messages. Its short answer holds the id that later work refers to.
 func Publishes(e *Entry) bool {
 	switch {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// withoutReminder drops what a client appends to results for its model: it is about the
+// WithoutReminder drops what a client appends to results for its model: it is about the
 // moment, not about the file.
 func WithoutReminder(text string) string {
 	const mark, end = "<system-reminder>", "</system-reminder>"

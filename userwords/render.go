@@ -37,7 +37,7 @@ type Render struct {
 // when there is nothing to show.
 func (w *Words) Render(o Render) string { return w.Page(o).String() }
 
-// page chooses what there is room for.
+// Page chooses what there is room for.
 func (w *Words) Page(o Render) *wordsPage {
 	p := &wordsPage{o: o, room: o.Budget}
 	if o.Count == nil {
@@ -81,7 +81,7 @@ const (
 	leastShare = 80
 )
 
-// short reports whether messages found no room.
+// Short reports whether messages found no room.
 func (p *wordsPage) Short() bool { return len(p.left) > 0 }
 
 // wordsPage collects what fits, section by section.

@@ -30,7 +30,7 @@ type Redirect struct {
 	Target Word
 }
 
-// name is the command's program without its directory, empty if there is none.
+// Name is the command's program without its directory, empty if there is none.
 func (c *Command) Name() string {
 	if len(c.Words) == 0 || c.Words[0].Open {
 		return ""
@@ -39,7 +39,7 @@ func (c *Command) Name() string {
 	return w[strings.LastIndexByte(w, '/')+1:]
 }
 
-// args returns the texts of the words after the program.
+// Args returns the texts of the words after the program.
 func (c *Command) Args() []string {
 	if len(c.Words) == 0 {
 		return nil
@@ -436,7 +436,7 @@ func (p *shellParser) nest(closing byte) {
 	p.docs = append(docs, p.docs...)
 }
 
-// lineRange reads the line range of a sed script that prints lines, such as 10,20p.
+// LineRange reads the line range of a sed script that prints lines, such as 10,20p.
 func LineRange(script string) (first, last int, ok bool) {
 	body, ok := strings.CutSuffix(strings.TrimSpace(script), "p")
 	if !ok {

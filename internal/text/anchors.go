@@ -1,21 +1,17 @@
 package text
 
-import (
-	"iter"
-)
+import "iter"
 
-// Anchors are exact names in a text: identifiers, paths, versions, ids, numbers. They
-// are found by one pass over the bytes, without regular expressions, because everything
-// that is folded is looked through. An anchor is known by a hash of its spelling: that
-// is all that is needed to see that two texts speak of the same thing.
-
-// anchor is one exact name in a text.
+// Anchor is one exact name in a text: an identifier, an element of a path, a version, an
+// id, a number. Anchors are found in one pass over the bytes, because everything that is
+// folded is searched for them. The hash of its spelling stands for an anchor: it is all
+// that is needed to see that two texts speak of the same thing.
 type Anchor struct {
 	Hash       uint64
 	Start, end int
 }
 
-// The classes of bytes that anchors are made of.
+// The classes of bytes that anchors are made of; see [ByteClass].
 const (
 	ByteLower = 1 << iota
 	ByteUpper
@@ -28,6 +24,7 @@ const (
 // punctuation is the first byte of U+2000 to U+2FFF: quotes, dashes, arrows.
 const punctuation = 0xE2
 
+// ByteClass has the class of each byte, 0 for one that separates words.
 var ByteClass = func() (t [256]uint8) {
 	for c := range t {
 		switch {
@@ -51,10 +48,10 @@ const (
 	hashPrime = 1099511628211
 )
 
-// maxAnchor bounds the length of an anchor: longer runs are data, not names.
+// MaxAnchor bounds the length of an anchor: longer runs are data, not names.
 const MaxAnchor = 80
 
-// appendAnchors appends the anchors of a text. These count:
+// AppendAnchors appends the anchors of a text. These count:
 //
 //   - words of a shape that prose does not have: foo_bar, fooBar, FooBar, sha256, HTTP2,
 //     27a33e9, 8080 (numbers from three digits on);
@@ -66,9 +63,9 @@ func AppendAnchors(list []Anchor, text string) []Anchor {
 	for i := 0; i < len(text); {
 		if ByteClass[text[i]]&ByteWord == 0 {
 			i += skipped(text[i])
-			continue
+		} else {
+			list, i = appendName(list, text, i)
 		}
-		list, i = appendName(list, text, i)
 	}
 	return list
 }
@@ -138,16 +135,10 @@ func isName(seen uint8, camel bool, n int) bool {
 	switch {
 	case n < 3 || n > MaxAnchor:
 		return false
-	case camel:
-		return true
 	case seen&ByteUnder != 0:
-		return seen&(ByteLower|ByteUpper) != 0
-	case seen == ByteDigit:
-		return true
-	case seen&ByteDigit != 0:
-		return n >= 4
+		return camel || seen&(ByteLower|ByteUpper) != 0
 	}
-	return false
+	return camel || seen == ByteDigit || seen&ByteDigit != 0 && n >= 4
 }
 
 // wordHash is the hash of a word in lower case; only ASCII letters change.
@@ -163,14 +154,16 @@ func wordHash(s string) uint64 {
 	return h
 }
 
-// anchorCounts counts how often names occur, approximately: names may share a counter.
+// AnchorCounts counts how often names occur, approximately: names may share a counter.
 // A fixed table stays in the cache, whatever the length of the conversation.
 type AnchorCounts [1 << 16]uint16
 
+// Add counts the name with that hash once more.
 func (c *AnchorCounts) Add(h uint64) {
 	if n := &c[h>>48]; *n < 1<<16-1 {
 		*n++
 	}
 }
 
+// Of is how often the name with that hash was counted.
 func (c *AnchorCounts) Of(h uint64) int { return int(c[h>>48]) }

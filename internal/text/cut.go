@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// cutText returns the longest beginning of s of at most limit bytes that ends between
+// CutText returns the longest beginning of s of at most limit bytes that ends between
 // two characters.
 func CutText(s string, limit int) string { return s[:RuneStart(s, min(limit, len(s)))] }
 
-// runeStart moves a place in a text back to where a character begins.
+// RuneStart moves a place in a text back to where a character begins.
 func RuneStart(s string, n int) int {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -18,7 +18,7 @@ func RuneStart(s string, n int) int {
 	return n
 }
 
-// cutEnd returns the longest end of s of at most limit bytes that begins with a character.
+// CutEnd returns the longest end of s of at most limit bytes that begins with a character.
 func CutEnd(s string, limit int) string {
 	at := max(len(s)-limit, 0)
 	for at < len(s) && !utf8.RuneStart(s[at]) {
@@ -27,7 +27,7 @@ func CutEnd(s string, limit int) string {
 	return s[at:]
 }
 
-// clipRunes is the first n characters of a text.
+// ClipRunes is the first n characters of a text.
 func ClipRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -38,7 +38,7 @@ func ClipRunes(s string, n int) string {
 	return s
 }
 
-// clip cuts text to one line of at most n bytes, never inside a character. An ellipsis
+// Clip cuts text to one line of at most n bytes, never inside a character. An ellipsis
 // says that something is missing.
 func Clip(s string, n int) string {
 	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
@@ -53,7 +53,7 @@ func Clip(s string, n int) string {
 	return CutText(s, n-len("…")) + "…"
 }
 
-// clipPath is clip for arguments, which often begin with a path: of a long one the end is
+// ClipPath is clip for arguments, which often begin with a path: of a long one the end is
 // kept, because that names the file.
 func ClipPath(s string, n int) string {
 	path, rest, _ := strings.Cut(s, " ")
@@ -73,7 +73,7 @@ func ClipPath(s string, n int) string {
 	return Clip(s, n)
 }
 
-// oneLine joins the lines of a text with single spaces and cuts it at limit bytes, never
+// OneLine joins the lines of a text with single spaces and cuts it at limit bytes, never
 // inside a character. An ellipsis says that something is missing.
 func OneLine(s string, limit int) string {
 	cut := len(s) > 4*limit
@@ -87,7 +87,7 @@ func OneLine(s string, limit int) string {
 	return CutText(s, limit) + "…"
 }
 
-// shortMiddle cuts the middle out of a long text, at line ends where there are some.
+// ShortMiddle cuts the middle out of a long text, at line ends where there are some.
 func ShortMiddle(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -102,22 +102,19 @@ func ShortMiddle(s string, limit int) string {
 	return fmt.Sprintf("%s\n[… %s left out …]\n%s", head, Plural(len(s)-len(head)-len(tail), "byte"), tail)
 }
 
-// firstWords cuts a text after its first n words.
+// FirstWords cuts a text after its first n words.
 func FirstWords(s string, n int) string {
-	count, in := 0, false
-	for i, r := range s {
-		space := r == ' ' || r == '\n' || r == '\t' || r == '\r'
-		if !space && !in {
-			if count++; count > n {
+	for i := range len(s) {
+		if !IsSpaceByte(s[i]) && (i == 0 || IsSpaceByte(s[i-1])) {
+			if n--; n < 0 {
 				return strings.TrimRight(s[:i], " \n\t\r") + " …"
 			}
 		}
-		in = !space
 	}
 	return s
 }
 
-// firstLines cuts a text after about n bytes, at the end of a line.
+// FirstLines cuts a text after about n bytes, at the end of a line.
 func FirstLines(s string, n int) string {
 	s = CutText(s, max(n, 0))
 	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
@@ -126,7 +123,7 @@ func FirstLines(s string, n int) string {
 	return ""
 }
 
-// clipQuestion cuts a text at a character, with a mark.
+// ClipQuestion cuts a text at a character, with a mark.
 func ClipQuestion(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -134,7 +131,7 @@ func ClipQuestion(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + " …"
 }
 
-// clipAround cuts a text to about limit bytes around a place, between words, so that no
+// ClipAround cuts a text to about limit bytes around a place, between words, so that no
 // number or name is shown in part. Ellipses say where something is missing.
 func ClipAround(s string, at, limit int) string {
 	if len(s) <= limit {
@@ -158,7 +155,7 @@ func ClipAround(s string, at, limit int) string {
 	return out
 }
 
-// betweenWords moves a place in a text to where no word is cut.
+// BetweenWords moves a place in a text to where no word is cut.
 func BetweenWords(s string, i, step int) int {
 	for i > 0 && i < len(s) && !IsSpaceByte(s[i]) && !IsSpaceByte(s[i-1]) {
 		i += step
@@ -166,6 +163,7 @@ func BetweenWords(s string, i, step int) int {
 	return i
 }
 
+// CutLast is [strings.Cut] at the last sep.
 func CutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

@@ -1,10 +1,8 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
-// proseUnit is a piece of prose that can stand by itself on a page: a sentence, a list
+// ProseUnit is a piece of prose that can stand by itself on a page: a sentence, a list
 // item, a row of a table, a line of code, or a heading.
 type ProseUnit struct {
 	Start, End int   // in the text, without the space around it
@@ -30,7 +28,7 @@ const (
 	maxQuote     = 3   // lines of a short one
 )
 
-// proseUnits splits a text as assistants write it: Markdown, lines not wrapped.
+// ProseUnits splits a text as assistants write it: Markdown, lines not wrapped.
 func ProseUnits(text string) []ProseUnit {
 	s := unitSplitter{text: text, heading: -1, lead: -1}
 	for at := 0; at < len(text); {
@@ -57,15 +55,11 @@ type unitSplitter struct {
 type openItem struct{ unit, indent int }
 
 func (s *unitSplitter) line(start, end int) {
-	indent := 0
-	for start < end && (s.text[start] == ' ' || s.text[start] == '\t') {
-		indent++
-		start++
-	}
-	for end > start && IsSpaceByte(s.text[end-1]) {
-		end--
-	}
-	line := s.text[start:end]
+	line := strings.TrimLeft(s.text[start:end], " \t")
+	indent := end - start - len(line)
+	line = strings.TrimRight(line, " \t\r\n")
+	start += indent
+	end = start + len(line)
 	s.para++
 	switch {
 	case strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~"):
@@ -81,10 +75,8 @@ func (s *unitSplitter) line(start, end int) {
 		}
 	case line == "" || isRule(line):
 		// A list may go on after an empty line; its introduction stays.
-	case isHeading(line):
-		s.items = s.items[:0]
-		s.lead = -1
-		s.heading = -1
+	case headingMark(line) > 0:
+		s.items, s.lead = s.items[:0], -1
 		s.heading = s.add(start+headingMark(line), end, -1, UnitHeading)
 	case line[0] == '|':
 		s.add(start, end, s.introducer(), unitRow)
@@ -147,10 +139,7 @@ func (s *unitSplitter) split(start, end, parent int, kind uint8) int {
 		if n > maxUnit/3 {
 			n = SentenceEnd(s.text[start:end])
 		}
-		stop := start + n
-		for stop < end && IsSpaceByte(s.text[stop]) {
-			stop++
-		}
+		stop := end - len(strings.TrimLeft(s.text[start+n:end], " \t\r\n"))
 		if end-stop < 20 { // no crumbs
 			n, stop = end-start, end
 		}
@@ -175,19 +164,11 @@ func (s *unitSplitter) add(start, end, parent int, kind uint8) int {
 // isRule reports whether a line only draws one: "---", "|---|---|", "***".
 func isRule(line string) bool { return strings.Trim(line, "-=*_|:─ ") == "" }
 
-func isHeading(line string) bool { return line[0] == '#' && headingMark(line) > 0 }
-
 // headingMark is the length of the marks before a heading's words, 0 if it is none.
 func headingMark(line string) int {
-	i := 0
-	for i < len(line) && line[i] == '#' {
-		i++
-	}
-	if i > 6 || i == len(line) || line[i] != ' ' {
+	rest := strings.TrimLeft(line, "#")
+	if n := len(line) - len(rest); n == 0 || n > 6 || !strings.HasPrefix(rest, " ") {
 		return 0
 	}
-	for i < len(line) && line[i] == ' ' {
-		i++
-	}
-	return i
+	return len(line) - len(strings.TrimLeft(rest, " "))
 }

@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// sentence is a stretch of prose in a text, verbatim: a sentence, a list item or a line.
+// Sentence is a stretch of prose in a text, verbatim: a sentence, a list item or a line.
 type Sentence struct {
-	Text  string
-	Para  int  // number of its paragraph, counted over the whole text
-	first bool // first of its paragraph or list item
-	Item  bool // a list item
-	Lead  int  // index of the sentence that introduces the list it belongs to, -1: none
+	Text string
+	Para int  // number of its paragraph, counted over the whole text
+	Item bool // a list item
+	Lead int  // index of the sentence that introduces the list it belongs to, -1: none
 }
 
-// sentences splits the prose of a text. Code blocks and quoted lines (">") are left out:
+// Sentences splits the prose of a text. Code blocks and quoted lines (">") are left out:
 // they are rarely what the writer says. Wrapped lines are put together, so a sentence
 // may hold line feeds.
 func Sentences(text string) []Sentence {
@@ -64,25 +63,18 @@ func (s *sentenceSplitter) run(text string) {
 	mark := ListMark(text)
 	heading := strings.HasPrefix(text, "#")
 	body := text[mark:]
-	lead := -1
-	switch {
-	case mark > 0 && !heading:
-		lead = s.lead - 1
-	default:
+	if mark == 0 || heading {
 		s.lead = 0
 	}
-	at, first := 0, true
-	for at < len(body) {
-		n := SentenceEnd(body[at:])
-		piece := strings.TrimSpace(body[at : at+n])
-		at += n
-		if piece == "" {
-			continue
+	lead, before := s.lead-1, len(s.list)
+	for rest := body; rest != ""; {
+		n := SentenceEnd(rest)
+		if piece := strings.TrimSpace(rest[:n]); piece != "" {
+			s.list = append(s.list, Sentence{Text: piece, Para: s.para, Item: mark > 0, Lead: lead})
 		}
-		s.list = append(s.list, Sentence{Text: piece, Para: s.para, first: first, Item: mark > 0, Lead: lead})
-		first = false
+		rest = rest[n:]
 	}
-	if mark == 0 && len(s.list) > 0 && !first && (strings.HasSuffix(body, ":") || heading) {
+	if mark == 0 && len(s.list) > before && (strings.HasSuffix(body, ":") || heading) {
 		s.lead = len(s.list)
 	}
 }
@@ -99,7 +91,7 @@ func wraps(before, line string) bool {
 	return len(last) >= 100 || unicode.IsLower(r) || r == '`' || r == '(' || unicode.IsDigit(r)
 }
 
-// listMark is the length of a list marker at the beginning of a line, 0 if there is none:
+// ListMark is the length of a list marker at the beginning of a line, 0 if there is none:
 // "- ", "* ", "• ", "3. ", "3) ", "(3) ", "b) ", "## ".
 func ListMark(line string) int {
 	i := 0
@@ -111,18 +103,14 @@ func ListMark(line string) int {
 	case line[0] == '-' || line[0] == '*' || line[0] == '+':
 		i = 1
 	case line[0] == '#':
-		for i < len(line) && line[i] == '#' {
-			i++
-		}
+		i = len(line) - len(strings.TrimLeft(line, "#"))
 	default:
 		open := line[0] == '('
 		if open {
 			i = 1
 		}
 		from := i
-		for i < len(line) && i-from < 3 && '0' <= line[i] && line[i] <= '9' {
-			i++
-		}
+		i += min(DigitsEnd(line, i)-i, 3)
 		if i == from && i < len(line) && IsLetterByte(line[i]) {
 			i++
 		}
@@ -134,13 +122,10 @@ func ListMark(line string) int {
 	if i < len(line) && line[i] != ' ' && line[i] != '\t' {
 		return 0
 	}
-	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
-		i++
-	}
-	return i
+	return len(line) - len(strings.TrimLeft(line[i:], " \t"))
 }
 
-// sentenceEnd is the length of the first sentence of s, its end mark included.
+// SentenceEnd is the length of the first sentence of s, its end mark included.
 func SentenceEnd(s string) int {
 	ticks := false // inside `code`
 	for i, r := range s {
@@ -153,11 +138,8 @@ func SentenceEnd(s string) int {
 			if ticks {
 				continue
 			}
-			end := i + 1
-			for end < len(s) && strings.IndexByte(".!?\"')*_", s[end]) >= 0 {
-				end++
-			}
-			if end == len(s) || (s[end] == ' ' || s[end] == '\n' || s[end] == '\t' || s[end] == '\r') && !abbreviated(s[:i], s[end:]) {
+			end := len(s) - len(strings.TrimLeft(s[i+1:], ".!?\"')*_"))
+			if end == len(s) || IsSpaceByte(s[end]) && !abbreviated(s[:i]) {
 				return end
 			}
 		}
@@ -165,9 +147,9 @@ func SentenceEnd(s string) int {
 	return len(s)
 }
 
-// abbreviated reports whether a full stop between before and after is that of an
-// abbreviation or a number, or goes on with a small letter.
-func abbreviated(before, after string) bool {
+// abbreviated reports whether a full stop behind this is that of an abbreviation, or of a
+// short number at the very beginning.
+func abbreviated(before string) bool {
 	word := before[strings.LastIndexAny(before, " \n\t(")+1:]
 	switch strings.ToLower(word) {
 	case "e.g", "i.e", "eg", "ie", "vs", "etc", "cf", "approx", "resp", "z.b", "d.h", "bzw":

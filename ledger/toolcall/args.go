@@ -19,7 +19,7 @@ type callArg struct {
 // maxCallArgs bounds what hostile arguments can cost.
 const maxCallArgs = 64
 
-// callArgs returns the top-level members of JSON arguments, in their order. Damaged
+// CallArgs returns the top-level members of JSON arguments, in their order. Damaged
 // JSON gives the members before the damage; anything but an object gives none.
 func CallArgs(input []byte) []callArg {
 	args := make([]callArg, 0, 8)
@@ -43,7 +43,7 @@ func argument(args []callArg, names ...string) (callArg, bool) {
 	return callArg{}, false
 }
 
-// argText returns the text of the first string member that has one of the names.
+// ArgText returns the text of the first string member that has one of the names.
 func ArgText(args []callArg, names ...string) string {
 	for _, name := range names {
 		if a, ok := argument(args, name); ok && a.isString() {

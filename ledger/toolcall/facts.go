@@ -91,10 +91,10 @@ type PathChange struct {
 	Some  bool `json:"some,omitempty"`
 }
 
-// whole reports whether the path was read from beginning to end.
+// Whole reports whether the path was read from beginning to end.
 func (p PathChange) Whole() bool { return !p.Some && p.First <= 1 && p.Last == 0 }
 
-// covers reports whether a read shows all that an earlier read of the same path showed.
+// Covers reports whether a read shows all that an earlier read of the same path showed.
 func (p PathChange) Covers(old PathChange) bool {
 	switch {
 	case p.Whole():
@@ -105,7 +105,7 @@ func (p PathChange) Covers(old PathChange) bool {
 	return p.First <= max(old.First, 1) && (p.Last == 0 || old.Last != 0 && old.Last <= p.Last)
 }
 
-// changes reports whether the path is different afterwards, as far as anybody knows.
+// Changes reports whether the path is different afterwards, as far as anybody knows.
 func (p PathChange) Changes() bool { return p.Change != CallRead }
 
 // CallFacts is what a tool call says by itself, before it is answered. It is small

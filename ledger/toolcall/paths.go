@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cleanPath gives a spelling one form, for comparison only.
+// CleanPath gives a spelling one form, for comparison only.
 func CleanPath(p string) string {
 	p = strings.TrimPrefix(p, "file://")
 	if strings.IndexByte(p, '\\') >= 0 {
@@ -18,7 +18,7 @@ func IsAbs(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
 }
 
-// sameFile reports whether two spellings can mean one file: they are equal, or the one
+// SameFile reports whether two spellings can mean one file: they are equal, or the one
 // that is relative ends the other, element by element.
 func SameFile(a, b string) bool {
 	a, b = CleanPath(a), CleanPath(b)
@@ -28,7 +28,7 @@ func SameFile(a, b string) bool {
 	return a == b || IsAbs(a) && !IsAbs(b) && EndsPath(a, b)
 }
 
-// endsPath reports whether the elements of end are the last ones of p.
+// EndsPath reports whether the elements of end are the last ones of p.
 func EndsPath(p, end string) bool {
 	rest, ok := strings.CutSuffix(p, end)
 	return ok && end != "." && (rest == "" || strings.HasSuffix(rest, "/"))

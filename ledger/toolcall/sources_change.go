@@ -8,7 +8,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// changeReader collects what a call's input says that files shall hold.
+// ChangeReader collects what a call's input says that files shall hold.
 type ChangeReader struct {
 	Changes []change
 	left    int // bytes still looked at
@@ -26,7 +26,7 @@ const (
 	maxChangeDepth = 4
 )
 
-// read looks at every string in the input. What tools call old and new text is told by
+// Read looks at every string in the input. What tools call old and new text is told by
 // the names of the arguments; a patch tells itself.
 func (w *ChangeReader) Read(input string) {
 	w.left = maxChange
@@ -145,7 +145,7 @@ func (w *ChangeReader) patch(text string) bool {
 	return true
 }
 
-// added is the new lines that the old text does not have.
+// Added is the new lines that the old text does not have.
 func (c *change) Added() string {
 	if len(c.Old) == 0 && len(c.New) == 1 {
 		return c.New[0]
@@ -153,7 +153,7 @@ func (c *change) Added() string {
 	return LinesWithout(c.New, c.Old)
 }
 
-// linesWithout returns the lines of texts that the others do not have.
+// LinesWithout returns the lines of texts that the others do not have.
 func LinesWithout(texts, others []string) string {
 	had := make(map[string]bool)
 	for _, text := range others {

@@ -1,14 +1,13 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
 // Cues are the words by which sentences that matter later are found: those that give a
-// reason, decide, conclude, report an outcome or leave something open. The weights say
-// how much such a sentence is worth against the plain one's 1; a cue is one word or two. Reasons and decisions
-// count most, because nothing but a sentence can carry them; what was done, the ledger
-// tells too. Announcements ("let me look at …") are worth nothing once they are past.
+// reason, decide, conclude, report an outcome or leave something open. A cue is one word
+// or two. A weight is what the cue adds to a sentence, which is worth 1 without any.
+// Reasons and decisions count most, because only a sentence can carry them; the ledger
+// also tells what was done. Announcements ("let me look at …") are worth nothing once
+// they are past.
 var cueWeights = map[float32]string{
 	5: `because|root cause|the cause|caused by|due to|reason|rationale|turns out|the problem|the issue|the bug|the fix
 		|decided|decision|chose|chosen|instead of|rather than|recommend|recommended|recommendation|i'd go|went with|trade-off
@@ -25,35 +24,22 @@ var cueWeights = map[float32]string{
 		|now i|now add|now update|now run|now create|now fix|now the|want me|would you|you like|shall i|response requested`,
 }
 
-// cueTable finds a cue by the hash of its word, or of its two words.
-var cueTable = func() map[uint64]float32 {
-	t := make(map[uint64]float32)
+// cueTable finds a cue by the hash of its word, or of its two words. cueFirst tells
+// quickly that a word is no cue and begins none.
+var cueTable, cueFirst = func() (table map[uint64]float32, first [1024]bool) {
+	table = make(map[uint64]float32)
 	for weight, list := range cueWeights {
 		for cue := range strings.SplitSeq(list, "|") {
-			words := strings.Fields(cue)
-			if len(words) == 0 {
-				continue
+			one, two, pair := strings.Cut(strings.TrimSpace(cue), " ")
+			h := wordHash(one)
+			first[h&1023] = true
+			if pair {
+				h = pairHash(h, wordHash(two))
 			}
-			h := wordHash(words[0])
-			for _, w := range words[1:] {
-				h = pairHash(h, wordHash(w))
-			}
-			t[h] = weight
+			table[h] = weight
 		}
 	}
-	return t
-}()
-
-// cueFirst tells quickly that a word can be no cue and begin none.
-var cueFirst = func() (first [1024]bool) {
-	for _, list := range cueWeights {
-		for cue := range strings.SplitSeq(list, "|") {
-			if words := strings.Fields(cue); len(words) > 0 {
-				first[wordHash(words[0])&1023] = true
-			}
-		}
-	}
-	return first
+	return table, first
 }()
 
 func pairHash(a, b uint64) uint64 { return (a*hashPrime ^ b) * hashPrime }
@@ -62,7 +48,7 @@ func pairHash(a, b uint64) uint64 { return (a*hashPrime ^ b) * hashPrime }
 // "because" three times.
 const maxCues = 9
 
-// cueScore is what a sentence's cues are worth. It appends the hashes of the sentence's
+// CueScore is what a sentence's cues are worth. It appends the hashes of the sentence's
 // longer words to words: what it is about, for telling that another says the same.
 func CueScore(s string, words []uint64) (float32, []uint64) {
 	score := float32(0)

@@ -1,0 +1,169 @@
+// Package text reads and cuts text without knowing where it comes from: bytes, lines,
+// sentences, Markdown, exact names, and the words by which sentences that matter are
+// found. Everything in it is a pure function of its arguments.
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// IsSpaceByte reports whether c is a space, a tab or part of a line end.
+func IsSpaceByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// IsLetterByte reports whether c is an ASCII letter.
+func IsLetterByte(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// IsDigitByte reports whether c is an ASCII digit.
+func IsDigitByte(c byte) bool { return '0' <= c && c <= '9' }
+
+// IsLetterRune reports whether r is an ASCII letter or lies beyond ASCII.
+func IsLetterRune(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f }
+
+// IsDigits reports whether s is one or more digits.
+func IsDigits(s string) bool { return s != "" && DigitsEnd(s, 0) == len(s) }
+
+// DigitsEnd is the end of the run of digits that begins at i, i if there is none.
+func DigitsEnd(s string, i int) int {
+	for i < len(s) && IsDigitByte(s[i]) {
+		i++
+	}
+	return i
+}
+
+// IsNumber reports whether a name is a number, a version or an address like 10.0.0.1.
+func IsNumber(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+}
+
+// IsHex reports whether a word is a digest: hexadecimal with a digit in it.
+func IsHex(s string) bool {
+	digits := 0
+	for i := range len(s) {
+		switch c := s[i] | 0x20; {
+		case IsDigitByte(s[i]):
+			digits++
+		case c < 'a' || c > 'f':
+			return false
+		}
+	}
+	return digits > 0
+}
+
+// WordSet makes a set of the words in a text.
+func WordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// ContainsAny reports whether a text contains one of the parts.
+func ContainsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+// HasAnyPrefix reports whether a text begins with one of the prefixes.
+func HasAnyPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// PlainName makes the spellings of a tool's name equal: TodoWrite, todo_write, todowrite.
+func PlainName(tool string) string {
+	var b strings.Builder
+	for i := range len(tool) {
+		switch c := tool[i]; {
+		case 'A' <= c && c <= 'Z':
+			b.WriteByte(c | 0x20)
+		case c != '_' && c != '-':
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Plural writes a count with its noun: "1 line", "1,204 lines".
+func Plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return Thousands(n) + " " + noun
+}
+
+// Thousands writes a number with commas between its thousands.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Kilobytes writes a size in bytes as kilobytes with one decimal.
+func Kilobytes(n int) string { return fmt.Sprintf("%.1fKB", float64(n)/1024) }
+
+// LineCount counts lines as people do: a last line without its line feed counts.
+func LineCount(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && s[len(s)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// LineEnd is the end of the line that begins at start, with its line feed.
+func LineEnd(text string, start int) int {
+	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+		return start + i + 1
+	}
+	return len(text)
+}
+
+// NumberEnd is the length of the line number that tools put before a line, 0 if none:
+// "   12→", "12\t", "12:", "L12: ".
+func NumberEnd(line string) int {
+	from := len(line) - len(strings.TrimLeft(line, " L"))
+	i := from + min(DigitsEnd(line, from)-from, 7)
+	switch {
+	case i == from || i == len(line):
+		return 0
+	case strings.HasPrefix(line[i:], "→"):
+		return i + len("→")
+	case line[i] == '\t' || line[i] == ':' || line[i] == '|':
+		return i + 1
+	}
+	return 0
+}
+
+// LineHash is the hash of a line without its indentation, number and list marks, 0 if
+// little is left of it.
+func LineHash(line string) uint64 {
+	line = strings.Trim(line[NumberEnd(line):], " \t\r>-*#|,;")
+	if len(line) < 8 {
+		return 0
+	}
+	return TextHash(line)
+}
+
+// TextHash is the hash of a text; never 0.
+func TextHash(s string) uint64 {
+	h := uint64(hashSeed)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * hashPrime
+	}
+	return h | 1
+}
+
+// JoinSections joins the sections that are not empty, with a blank line between them.
+func JoinSections(sections ...string) string {
+	var kept []string
+	for _, s := range sections {
+		if s = strings.TrimRight(s, "\n"); s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
