@@ -1,30 +1,32 @@
+// Package shell splits scripts of sh, bash, zsh and PowerShell into simple commands with
+// their words and redirections. It expands nothing and runs nothing.
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// A shellCmd is one simple command of a shell script, as far as the ledger cares: what
-// is run with which words, where its output goes, and how it hangs together with the
-// command before it. Nothing is expanded.
+// Command is one simple command of a script: what is run with which words, where its
+// output goes, and which operator joins it to the command before it.
 type Command struct {
-	Assigns []string // NAME=value in front of the command, as written
-	Words   []Word
-	Redirs  []Redirect
-	Heredoc string // what the script feeds to it
-	Sep     string // the operator before it: "", ";", "&&", "||", "|" or "&"
-	Nested  bool   // stands in a substitution: $(…), `…`, <(…)
+	Assigns   []string // NAME=value in front of the command, as written
+	Words     []Word
+	Redirects []Redirect
+	Heredoc   string // what the script feeds to it
+	Sep       string // the operator before it: "", ";", "&&", "||", "|" or "&"
+	Nested    bool   // stands in a substitution: $(…), `…`, <(…)
 }
 
-// A shellWord is a word without its quotes. An open word has expansions in it, so that
-// its text is not what the command gets to see.
+// Word is a word of a command.
 type Word struct {
-	Text, Raw string
-	Open      bool
+	Text string // without its quotes
+	Raw  string // as written
+	Open bool   // has expansions in it, so that the command sees another text
 }
 
-// A shellRedir is a redirection of a stream to or from a file.
+// Redirect sends a stream to a file, or reads it from there.
 type Redirect struct {
 	Op     string
 	Target Word
@@ -41,18 +43,15 @@ func (c *Command) Name() string {
 
 // Args returns the texts of the words after the program.
 func (c *Command) Args() []string {
-	if len(c.Words) == 0 {
-		return nil
-	}
-	list := make([]string, 0, len(c.Words)-1)
-	for _, w := range c.Words[1:] {
+	var list []string
+	for _, w := range c.Words[min(1, len(c.Words)):] {
 		list = append(list, w.Text)
 	}
 	return list
 }
 
-// Bounds that keep any script cheap. What lies beyond them is not looked at, and the
-// command then counts as one that does more than is known.
+// Bounds that keep any script cheap. What lies beyond them is left out, and [Script.Cut]
+// says so.
 const (
 	MaxScript   = 64 << 10
 	MaxCommands = 256
@@ -60,19 +59,19 @@ const (
 	MaxNesting  = 8
 )
 
-// shellScript is a parsed script.
+// Script is a parsed script.
 type Script struct {
-	Cmds []Command
-	Flow bool // has control flow, functions or subshells: its text alone says what it does
-	Cut  bool // went beyond the bounds
+	Commands []Command
+	Flow     bool // has control flow, functions or subshells: its text alone says what it does
+	Cut      bool // went beyond the bounds
 }
 
-// parseShell reads a script in the language of sh, bash and zsh. It is a lexer with just
-// enough grammar to tell commands apart: it never fails, and of what is not a script it
-// makes some commands or other. With literal backslashes (PowerShell, cmd) only quotes
-// quote.
+// Parse reads a script in the language of sh, bash and zsh. It is a lexer with just
+// enough grammar to tell commands apart. It never fails: from what is not a script it
+// makes some commands or other. With literal set, backslashes do not quote, as in
+// PowerShell and cmd.
 func Parse(src string, literal bool) Script {
-	p := shellParser{src: src, literal: literal}
+	p := parser{src: src, literal: literal}
 	if len(src) > MaxScript {
 		p.src, p.out.Cut = src[:MaxScript], true
 	}
@@ -80,7 +79,7 @@ func Parse(src string, literal bool) Script {
 	return p.out
 }
 
-type shellParser struct {
+type parser struct {
 	src     string
 	at      int
 	depth   int
@@ -89,7 +88,7 @@ type shellParser struct {
 	out     Script
 }
 
-// A pendingDoc is a here-document whose text begins after the next line feed.
+// pendingDoc is a here-document whose text begins after the next line feed.
 type pendingDoc struct {
 	cmd   int // index of its command, negative if that was dropped
 	delim string
@@ -97,7 +96,7 @@ type pendingDoc struct {
 }
 
 // list reads commands up to the closing byte, or the end.
-func (p *shellParser) list(closing byte) {
+func (p *parser) list(closing byte) {
 	cur := Command{Nested: p.depth > 0}
 	flush := func(sep string) {
 		p.finish(cur)
@@ -118,22 +117,16 @@ func (p *shellParser) list(closing byte) {
 			p.readDocs()
 		case c == '#':
 			p.skipLine()
-		case c == ';' || c == '&' || c == '|':
-			if op := p.operator(); op == "&>" || op == "&>>" {
-				p.redirect(&cur, op)
-			} else {
-				flush(op)
-			}
 		case c == '(' || c == ')':
 			p.out.Flow = true
 			p.at++
 			flush(";")
-		case c == '<' || c == '>':
-			if p.peek(1) == '(' {
-				p.command(&cur)
-				continue
+		case strings.IndexByte(";&|", c) >= 0 || (c == '<' || c == '>') && p.peek(1) != '(':
+			if op := p.operator(); strings.ContainsAny(op, "<>") {
+				p.redirect(&cur, op)
+			} else {
+				flush(op)
 			}
-			p.redirect(&cur, p.angle())
 		default:
 			p.command(&cur)
 		}
@@ -145,7 +138,7 @@ func (p *shellParser) list(closing byte) {
 }
 
 // command adds a word to the current command; words that only steer are left out.
-func (p *shellParser) command(cur *Command) {
+func (p *parser) command(cur *Command) {
 	w := p.word()
 	if next := p.peek(0); (next == '<' || next == '>') && w.Raw != "" && strings.Trim(w.Raw, "0123456789") == "" {
 		return // the number of a stream
@@ -170,6 +163,7 @@ func (p *shellParser) command(cur *Command) {
 	cur.Words = append(cur.Words, w)
 }
 
+// IsVariable reports whether s can be the name of a variable.
 func IsVariable(s string) bool {
 	for i := range len(s) {
 		if !isNameByte(s[i]) || i == 0 && s[i] <= '9' {
@@ -179,31 +173,31 @@ func IsVariable(s string) bool {
 	return s != ""
 }
 
-// finish adds a command to the script if there is anything to it.
-func (p *shellParser) finish(cur Command) {
-	if len(cur.Words) == 0 && len(cur.Redirs) == 0 && len(cur.Assigns) == 0 {
+// finish adds a command to the script unless it is empty.
+func (p *parser) finish(cur Command) {
+	if len(cur.Words) == 0 && len(cur.Redirects) == 0 && len(cur.Assigns) == 0 {
 		for i := range p.docs {
-			if p.docs[i].cmd == len(p.out.Cmds) {
+			if p.docs[i].cmd == len(p.out.Commands) {
 				p.docs[i].cmd = -1
 			}
 		}
 		return
 	}
-	if len(p.out.Cmds) == MaxCommands {
+	if len(p.out.Commands) == MaxCommands {
 		p.out.Cut = true
 		return
 	}
-	p.out.Cmds = append(p.out.Cmds, cur)
+	p.out.Commands = append(p.out.Commands, cur)
 }
 
-func (p *shellParser) peek(n int) byte {
+func (p *parser) peek(n int) byte {
 	if p.at+n < len(p.src) {
 		return p.src[p.at+n]
 	}
 	return 0
 }
 
-func (p *shellParser) skipLine() {
+func (p *parser) skipLine() {
 	if i := strings.IndexByte(p.src[p.at:], '\n'); i >= 0 {
 		p.at += i
 	} else {
@@ -211,45 +205,24 @@ func (p *shellParser) skipLine() {
 	}
 }
 
-// operator reads ; & && | || |& &> &>> and gives equal ones one name.
-func (p *shellParser) operator() string {
-	two := p.src[p.at:min(p.at+2, len(p.src))]
-	switch two {
-	case "&>":
-		p.at += 2
-		if p.peek(0) == '>' {
-			p.at++
-			return "&>>"
-		}
-		return two
-	case "&&", "||":
-		p.at += 2
-		return two
-	case "|&":
-		p.at += 2
-		return "|"
-	case ";;":
-		p.at += 2
-		return ";"
-	}
-	p.at++
-	return two[:1]
+// operators separate commands or redirect streams. Longer ones come first.
+var operators = []string{
+	"<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">", "&>>", "&>", "&&", "&", "||", "|&", "|", ";;", ";",
 }
 
-// angle reads an operator that begins with an angle bracket.
-func (p *shellParser) angle() string {
-	for _, op := range []string{"<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"} {
-		if strings.HasPrefix(p.src[p.at:], op) {
-			p.at += len(op)
-			return op
-		}
+// operator reads an operator and gives equal ones one name.
+func (p *parser) operator() string {
+	i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(p.src[p.at:], op) })
+	op := operators[i]
+	p.at += len(op)
+	if op == "|&" || op == ";;" {
+		op = op[:1]
 	}
-	p.at++
-	return ""
+	return op
 }
 
 // redirect reads the target of a redirection.
-func (p *shellParser) redirect(cur *Command, op string) {
+func (p *parser) redirect(cur *Command, op string) {
 	for p.peek(0) == ' ' || p.peek(0) == '\t' {
 		p.at++
 	}
@@ -257,26 +230,25 @@ func (p *shellParser) redirect(cur *Command, op string) {
 		return
 	}
 	w := p.word()
-	if len(cur.Redirs) == MaxCommands {
+	if len(cur.Redirects) == MaxCommands {
 		p.out.Cut = true
 		return
 	}
 	if op == "<<" || op == "<<-" {
-		p.docs = append(p.docs, pendingDoc{len(p.out.Cmds), w.Text, op == "<<-"})
+		p.docs = append(p.docs, pendingDoc{len(p.out.Commands), w.Text, op == "<<-"})
 	}
 	if op == "<<<" {
 		cur.Heredoc = w.Text
 	}
-	cur.Redirs = append(cur.Redirs, Redirect{op, w})
+	cur.Redirects = append(cur.Redirects, Redirect{op, w})
 }
 
 // readDocs reads the here-documents announced on the line that just ended.
-func (p *shellParser) readDocs() {
+func (p *parser) readDocs() {
 	docs := p.docs
 	p.docs = nil
 	for _, d := range docs {
-		start := p.at
-		end := len(p.src)
+		start, end := p.at, len(p.src)
 		for p.at < len(p.src) {
 			lineAt := p.at
 			p.skipLine()
@@ -290,14 +262,14 @@ func (p *shellParser) readDocs() {
 				break
 			}
 		}
-		if d.cmd >= 0 && d.cmd < len(p.out.Cmds) && start <= end {
-			p.out.Cmds[d.cmd].Heredoc = p.src[start:end]
+		if d.cmd >= 0 && d.cmd < len(p.out.Commands) && start <= end {
+			p.out.Commands[d.cmd].Heredoc = p.src[start:end]
 		}
 	}
 }
 
 // word reads one word. It always moves forward.
-func (p *shellParser) word() Word {
+func (p *parser) word() Word {
 	start := p.at
 	var b strings.Builder
 	open := false
@@ -333,18 +305,13 @@ func (p *shellParser) word() Word {
 }
 
 // until returns the text before the next such byte and moves behind that.
-func (p *shellParser) until(c byte) string {
-	rest := p.src[min(p.at, len(p.src)):]
-	i := strings.IndexByte(rest, c)
-	if i < 0 {
-		p.at = len(p.src)
-		return rest
-	}
-	p.at += i + 1
-	return rest[:i]
+func (p *parser) until(c byte) string {
+	text, rest, _ := strings.Cut(p.src[min(p.at, len(p.src)):], string(c))
+	p.at = len(p.src) - len(rest)
+	return text
 }
 
-func (p *shellParser) doubleQuoted(b *strings.Builder) (open bool) {
+func (p *parser) doubleQuoted(b *strings.Builder) (open bool) {
 	for p.at < len(p.src) {
 		switch c := p.src[p.at]; {
 		case c == '"':
@@ -368,7 +335,7 @@ func (p *shellParser) doubleQuoted(b *strings.Builder) (open bool) {
 
 // expansion reads what the shell would replace, and the commands in it. It reports
 // whether there was any such thing.
-func (p *shellParser) expansion(b *strings.Builder) bool {
+func (p *parser) expansion(b *strings.Builder) bool {
 	start := p.at
 	c, next := p.src[p.at], p.peek(1)
 	switch {
@@ -379,11 +346,8 @@ func (p *shellParser) expansion(b *strings.Builder) bool {
 		p.at++
 		p.nest('`')
 	case next == '(' && p.peek(2) == '(' && c == '$':
-		if i := strings.Index(p.src[p.at:], "))"); i >= 0 {
-			p.at += i + 2
-		} else {
-			p.at = len(p.src)
-		}
+		_, rest, _ := strings.Cut(p.src[p.at:], "))")
+		p.at = len(p.src) - len(rest)
 	case next == '(':
 		p.at += 2
 		p.nest(')')
@@ -391,11 +355,10 @@ func (p *shellParser) expansion(b *strings.Builder) bool {
 		p.until('}')
 	case next == '\'': // $'…' has its own escapes
 		p.at += 2
-		for p.at < len(p.src) && p.src[p.at] != '\'' {
+		for ; p.at < len(p.src) && p.src[p.at] != '\''; p.at++ {
 			if p.src[p.at] == '\\' {
 				p.at++
 			}
-			p.at++
 		}
 		p.at = min(p.at, len(p.src))
 		b.WriteString(p.src[start+2 : p.at])
@@ -417,20 +380,20 @@ func (p *shellParser) expansion(b *strings.Builder) bool {
 }
 
 // nest reads a substitution's commands up to its closing byte.
-func (p *shellParser) nest(closing byte) {
+func (p *parser) nest(closing byte) {
 	if p.depth == MaxNesting {
 		p.out.Cut = true
 		p.until(closing)
 		return
 	}
-	docs, before := p.docs, len(p.out.Cmds)
+	docs, before := p.docs, len(p.out.Commands)
 	p.docs = nil
 	p.depth++
 	p.list(closing)
 	p.depth--
 	for i := range docs { // the command that holds the substitution comes after its parts
 		if docs[i].cmd == before {
-			docs[i].cmd = len(p.out.Cmds)
+			docs[i].cmd = len(p.out.Commands)
 		}
 	}
 	p.docs = append(docs, p.docs...)

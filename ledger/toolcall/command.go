@@ -51,7 +51,7 @@ func describeShell(f *CallFacts, script string, literal bool) {
 
 func topCommands(s shell.Script) []shell.Command {
 	var top []shell.Command
-	for _, c := range s.Cmds {
+	for _, c := range s.Commands {
 		if !c.Nested {
 			top = append(top, c)
 		}
@@ -63,8 +63,8 @@ func topCommands(s shell.Script) []shell.Command {
 func scriptEffect(s shell.Script, depth int) shellEffect {
 	total := shellEffect{kind: CallRead, harmless: true}
 	pipe := 0 // where the paths of the current pipeline begin
-	for i := range s.Cmds {
-		c := &s.Cmds[i]
+	for i := range s.Commands {
+		c := &s.Commands[i]
 		if c.Sep != "|" {
 			pipe = len(total.paths)
 		} else {
@@ -214,7 +214,7 @@ func isPath(c *shell.Command, s string) bool {
 
 // redirEffect is what the redirections of a command do.
 func redirEffect(c *shell.Command) (paths []PathChange) {
-	for _, r := range c.Redirs {
+	for _, r := range c.Redirects {
 		t := r.Target.Text
 		if r.Target.Open || !isPath(c, t) {
 			continue
@@ -237,7 +237,7 @@ func redirEffect(c *shell.Command) (paths []PathChange) {
 
 // writesStream reports whether a redirection of the command writes a file, named or not.
 func writesStream(c *shell.Command) bool {
-	for _, r := range c.Redirs {
+	for _, r := range c.Redirects {
 		if strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|" {
 			if !strings.HasPrefix(r.Target.Text, "/dev/") {
 				return true

@@ -99,13 +99,13 @@ func (w *ChangeReader) script(text string) {
 		return
 	}
 	sh := shell.Parse(text, false)
-	for i := range sh.Cmds {
-		if sh.Cmds[i].Heredoc == "" {
+	for i := range sh.Commands {
+		if sh.Commands[i].Heredoc == "" {
 			continue
 		}
-		for _, p := range redirEffect(&sh.Cmds[i]) {
+		for _, p := range redirEffect(&sh.Commands[i]) {
 			if p.Changes() {
-				w.Changes = append(w.Changes, change{Path: p.Path, New: []string{sh.Cmds[i].Heredoc}, Whole: p.Change == CallCreate})
+				w.Changes = append(w.Changes, change{Path: p.Path, New: []string{sh.Commands[i].Heredoc}, Whole: p.Change == CallCreate})
 			}
 		}
 	}
