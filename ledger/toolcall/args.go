@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,9 +10,9 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// A callArg is one member of a call's arguments. The value stays JSON text: a file's
-// content can be megabytes, and all that matters here are its neighbours.
-type callArg struct {
+// Arg is one member of a call's arguments. The value stays JSON text: it can be a file of
+// megabytes when only its neighbours matter.
+type Arg struct {
 	name string
 	raw  jsonspan.Value
 }
@@ -21,10 +22,10 @@ const maxCallArgs = 64
 
 // CallArgs returns the top-level members of JSON arguments, in their order. Damaged
 // JSON gives the members before the damage; anything but an object gives none.
-func CallArgs(input []byte) []callArg {
-	args := make([]callArg, 0, 8)
+func CallArgs(input []byte) []Arg {
+	args := make([]Arg, 0, 8)
 	for name, val := range jsonspan.Value(input).Fields() {
-		if args = append(args, callArg{strings.Clone(name), val}); len(args) == maxCallArgs {
+		if args = append(args, Arg{strings.Clone(name), val}); len(args) == maxCallArgs {
 			break
 		}
 	}
@@ -32,29 +33,27 @@ func CallArgs(input []byte) []callArg {
 }
 
 // argument returns the first member that has one of the names, preferring earlier names.
-func argument(args []callArg, names ...string) (callArg, bool) {
+func argument(args []Arg, names ...string) (Arg, bool) {
 	for _, name := range names {
-		for _, a := range args {
-			if a.name == name {
-				return a, true
-			}
+		if i := slices.IndexFunc(args, func(a Arg) bool { return a.name == name }); i >= 0 {
+			return args[i], true
 		}
 	}
-	return callArg{}, false
+	return Arg{}, false
 }
 
 // ArgText returns the text of the first string member that has one of the names.
-func ArgText(args []callArg, names ...string) string {
+func ArgText(args []Arg, names ...string) string {
 	for _, name := range names {
 		if a, ok := argument(args, name); ok && a.isString() {
-			return a.text()
+			return a.raw.Text()
 		}
 	}
 	return ""
 }
 
 // argInt returns the whole number in the first member that has one of the names.
-func argInt(args []callArg, names ...string) int {
+func argInt(args []Arg, names ...string) int {
 	for _, name := range names {
 		if a, ok := argument(args, name); ok {
 			n, err := strconv.Atoi(strings.Trim(string(a.raw), `"`))
@@ -67,13 +66,13 @@ func argInt(args []callArg, names ...string) int {
 }
 
 // argTexts returns the strings in a member that is a string or an array of strings.
-func argTexts(args []callArg, names ...string) []string {
+func argTexts(args []Arg, names ...string) []string {
 	a, ok := argument(args, names...)
 	if !ok {
 		return nil
 	}
 	if a.isString() {
-		return []string{a.text()}
+		return []string{a.raw.Text()}
 	}
 	var list []string
 	for _, raw := range a.elements() {
@@ -84,12 +83,10 @@ func argTexts(args []callArg, names ...string) []string {
 	return list
 }
 
-func (a callArg) isString() bool { return a.raw.Kind() == jsonspan.String }
-
-func (a callArg) text() string { return a.raw.Text() }
+func (a Arg) isString() bool { return a.raw.Kind() == jsonspan.String }
 
 // elements returns the JSON texts of an array's elements.
-func (a callArg) elements() []jsonspan.Value {
+func (a Arg) elements() []jsonspan.Value {
 	var list []jsonspan.Value
 	for elem := range a.raw.Elements() {
 		if list = append(list, elem.Of(a.raw)); len(list) == maxCallArgs {
@@ -107,14 +104,11 @@ const (
 )
 
 // plainArgs shows the small members of a tool that nobody knows: name=value.
-func plainArgs(args []callArg, without ...string) string {
+func plainArgs(args []Arg, without ...string) string {
 	var b strings.Builder
-next:
 	for _, a := range args {
-		for _, w := range without {
-			if a.name == w {
-				continue next
-			}
+		if slices.Contains(without, a.name) {
+			continue
 		}
 		if b.Len() > MaxArgs {
 			break
@@ -122,7 +116,7 @@ next:
 		value := a.raw[:min(len(a.raw), 8*maxArg)]
 		txt := string(value)
 		if a.isString() && len(value) == len(a.raw) {
-			txt = a.text()
+			txt = a.raw.Text()
 		}
 		if secrets.Named(a.name) {
 			txt = hiddenSecret
@@ -130,15 +124,13 @@ next:
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(a.name)
-		b.WriteByte('=')
-		b.WriteString(text.OneLine(txt, maxArg))
+		b.WriteString(a.name + "=" + text.OneLine(txt, maxArg))
 	}
 	return text.OneLine(b.String(), MaxArgs)
 }
 
-// hiddenSecret stands where a secret stood. The ledger is shown in every view and kept
-// beside the transcript, so that a key on a command line should not spread through it.
+// hiddenSecret replaces a secret. Every view shows the ledger, and it is kept beside the
+// transcript: a key on a command line must not spread through it.
 const hiddenSecret = "…"
 
 func hideSecrets(s string) string { return secrets.HideWords(s, hiddenSecret) }

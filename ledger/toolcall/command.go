@@ -32,7 +32,7 @@ func describeShell(f *CallFacts, script string, literal bool) {
 	total := scriptEffect(parsed, 0)
 	f.Kind, f.Harmless = total.kind, total.harmless
 	f.Paths = append(f.Paths, total.paths...)
-	top := topCommands(parsed)
+	top := slices.DeleteFunc(slices.Clone(parsed.Commands), func(c shell.Command) bool { return c.Nested })
 	if len(top) > 1 && top[0].Name() == "cd" && len(top[0].Words) > 1 {
 		if dir := top[0].Words[1]; !dir.Open && f.Dir == "" {
 			f.Dir = dir.Text
@@ -47,16 +47,6 @@ func describeShell(f *CallFacts, script string, literal bool) {
 			f.Command = text.OneLine(hideSecrets(c), maxCommand)
 		}
 	}
-}
-
-func topCommands(s shell.Script) []shell.Command {
-	var top []shell.Command
-	for _, c := range s.Commands {
-		if !c.Nested {
-			top = append(top, c)
-		}
-	}
-	return top
 }
 
 // scriptEffect joins the effects of a script's commands.
@@ -137,10 +127,7 @@ func countOption(args []string, def int) int {
 		if digits == "" && i+1 < len(args) {
 			digits = args[i+1]
 		}
-		n, err := strconv.Atoi(digits)
-		if err != nil {
-			return 0
-		}
+		n, _ := strconv.Atoi(digits)
 		return n
 	}
 	return def
@@ -196,6 +183,15 @@ func pathOperands(c *shell.Command, ops []string, change CallKind) []PathChange 
 	return out
 }
 
+// partsOf turns operands into reads of parts that cannot be told.
+func partsOf(c *shell.Command, ops []string) []PathChange {
+	out := pathOperands(c, ops, CallRead)
+	for i := range out {
+		out[i].Some = true
+	}
+	return out
+}
+
 // isPath reports whether a word of the command can be taken for a path as it stands.
 func isPath(c *shell.Command, s string) bool {
 	if s == "" || s == "-" || strings.HasPrefix(s, "/dev/") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
@@ -237,14 +233,9 @@ func redirEffect(c *shell.Command) (paths []PathChange) {
 
 // writesStream reports whether a redirection of the command writes a file, named or not.
 func writesStream(c *shell.Command) bool {
-	for _, r := range c.Redirects {
-		if strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|" {
-			if !strings.HasPrefix(r.Target.Text, "/dev/") {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool {
+		return (strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|") && !strings.HasPrefix(r.Target.Text, "/dev/")
+	})
 }
 
 // commandEffect is what one command does, redirections included.
@@ -272,10 +263,10 @@ func isFiltered(top []shell.Command) bool {
 		return false
 	}
 	last := &top[len(top)-1]
-	if last.Sep == "||" { // cmd || true
+	switch last.Sep {
+	case "||": // cmd || true
 		return slices.Contains([]string{"true", "echo", ":", "exit"}, last.Name())
-	}
-	if last.Sep == ";" {
+	case ";":
 		return last.Name() == "echo"
 	}
 	return last.Sep == "|"
@@ -288,7 +279,7 @@ func commandText(top []shell.Command) string {
 	for i := range top {
 		c := &top[i]
 		if b.Len() > 0 {
-			if c.Sep == "|" && isFilter(c) {
+			if c.Sep == "|" && filters[c.Name()] {
 				continue
 			}
 			if c.Sep != ";" && c.Sep != "&" {
@@ -314,10 +305,5 @@ func commandText(top []shell.Command) string {
 	return b.String()
 }
 
-func isFilter(c *shell.Command) bool {
-	switch c.Name() {
-	case "head", "tail", "grep", "egrep", "rg", "sed", "awk", "cut", "sort", "uniq", "wc", "cat", "tr", "less", "column", "jq", "tee", "nl":
-		return true
-	}
-	return false
-}
+// filters are the programs that trim what other commands print.
+var filters = text.WordSet("head tail grep egrep rg sed awk cut sort uniq wc cat tr less column jq tee nl")

@@ -1,3 +1,6 @@
+// Package toolcall reads one tool call and its result: what the call does, to which files,
+// and how it ended. It knows the tools and the shell commands that the common agents use;
+// [DescribeCall] and [DescribeResult] are pure functions of the text.
 package toolcall
 
 import (
@@ -32,12 +35,7 @@ func (k CallKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil
 
 // UnmarshalText reads the kind's name.
 func (k *CallKind) UnmarshalText(text []byte) error {
-	i := slices.Index(callKindNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("parse call kind %q: want one of %q", text, callKindNames)
-	}
-	*k = CallKind(i)
-	return nil
+	return parseName(k, "call kind", callKindNames, text)
 }
 
 // Outcome says how a call ended.
@@ -60,12 +58,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText reads the outcome's name.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	i := slices.Index(outcomeNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("parse outcome %q: want one of %q", text, outcomeNames)
-	}
-	*o = Outcome(i)
-	return nil
+	return parseName(o, "outcome", outcomeNames, text)
 }
 
 func nameAt(names []string, i int) string {
@@ -73,6 +66,15 @@ func nameAt(names []string, i int) string {
 		return names[i]
 	}
 	return "unknown"
+}
+
+func parseName[T ~uint8](v *T, what string, names []string, text []byte) error {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("parse %s %q: want one of %q", what, text, names)
+	}
+	*v = T(i)
+	return nil
 }
 
 // PathChange is what a call does to one path. The path is spelled as the agent spelled
@@ -105,11 +107,11 @@ func (p PathChange) Covers(old PathChange) bool {
 	return p.First <= max(old.First, 1) && (p.Last == 0 || old.Last != 0 && old.Last <= p.Last)
 }
 
-// Changes reports whether the path is different afterwards, as far as anybody knows.
+// Changes reports whether the call may change the path.
 func (p PathChange) Changes() bool { return p.Change != CallRead }
 
 // CallFacts is what a tool call says by itself, before it is answered. It is small
-// whatever the size of the call. It is not stored: it is found again from the call's message.
+// whatever the size of the call. It is not stored but derived from the call's message anew.
 type CallFacts struct {
 	Tool string   `json:"tool"`
 	Args string   `json:"args,omitempty"` // the arguments that matter, on one line, without secrets
@@ -158,9 +160,6 @@ func ownPaths(list []PathChange) []PathChange {
 	return list
 }
 
-// Repeats reports whether the call asks for the same thing as another one.
-func (f CallFacts) Repeats(g CallFacts) bool { return f.Signature == g.Signature }
-
 // ResultFacts is what a tool's result says, judged by the call that it answers.
 type ResultFacts struct {
 	Outcome   Outcome `json:"outcome"`
@@ -171,7 +170,7 @@ type ResultFacts struct {
 	// Unchanged: it shows nothing, it says that an earlier result still holds.
 	Unchanged bool `json:"unchanged,omitempty"`
 
-	// Touched holds paths that only the result tells about, or tells better than the
-	// call: a file that was created rather than overwritten.
+	// Touched holds paths of which the result says more than the call, such as that a file
+	// was created and not overwritten.
 	Touched []PathChange `json:"touched,omitempty"`
 }

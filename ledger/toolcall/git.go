@@ -5,15 +5,13 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // gitLooks has the git commands that only look.
-var gitLooks = []string{
-	"", "status", "log", "diff", "show", "blame", "annotate", "ls-files", "ls-tree", "rev-parse", "describe", "grep", "cat-file",
-	"reflog", "shortlog", "rev-list", "merge-base", "name-rev", "for-each-ref", "symbolic-ref", "version", "help", "whatchanged",
-	"show-ref", "show-branch", "check-ignore", "check-attr", "diff-tree", "diff-index", "diff-files", "count-objects", "cherry",
-	"range-diff", "var", "hash-object", "--version",
-}
+var gitLooks = text.WordSet(`status log diff show blame annotate ls-files ls-tree rev-parse describe grep cat-file reflog shortlog rev-list
+	merge-base name-rev for-each-ref symbolic-ref version help whatchanged show-ref show-branch check-ignore check-attr diff-tree
+	diff-index diff-files count-objects cherry range-diff var hash-object --version`)
 
 // gitEffect reads a git command. Its index and its history are nobody's files: changing
 // them is a run.
@@ -30,14 +28,14 @@ func gitEffect(c *shell.Command, args []string) shellEffect {
 		sub, args = args[0], args[1:]
 	}
 	ops := operands(args, "mFCcbBnuts", "message author date format pretty")
-	_, after, _ := cutArgs(args, "--")
+	var after []string // behind --
+	if i := slices.Index(args, "--"); i >= 0 {
+		after = args[i+1:]
+	}
 	switch {
-	case slices.Contains(gitLooks, sub):
+	case sub == "" || gitLooks[sub]:
 		e := lookEffect
-		e.paths = pathOperands(c, after, CallRead)
-		for i := range e.paths {
-			e.paths[i].Some = true
-		}
+		e.paths = partsOf(c, after)
 		return e
 	case gitListing(sub, args, ops):
 		return lookEffect
@@ -89,30 +87,13 @@ func gitListing(sub string, args, ops []string) bool {
 // gitRestore reads checkout and restore, which put back files or switch branches.
 func gitRestore(c *shell.Command, sub string, args, ops, after []string) shellEffect {
 	files := after
-	for _, a := range args {
-		if a == "--theirs" || a == "--ours" {
-			files = ops
-		}
-	}
-	if sub == "restore" {
-		if slices.Contains(args, "--staged") && !slices.Contains(args, "--worktree") {
-			return runEffect
-		}
+	if sub == "restore" || slices.Contains(args, "--theirs") || slices.Contains(args, "--ours") {
 		files = ops
 	}
-	if len(files) == 0 {
+	if len(files) == 0 || sub == "restore" && slices.Contains(args, "--staged") && !slices.Contains(args, "--worktree") {
 		return runEffect
 	}
 	return shellEffect{kind: CallEdit, paths: pathOperands(c, files, CallEdit)}
-}
-
-// cutArgs splits arguments around the first that equals sep.
-func cutArgs(args []string, sep string) (before, after []string, found bool) {
-	i := slices.Index(args, sep)
-	if i < 0 {
-		return args, nil, false
-	}
-	return args[:i], args[i+1:], true
 }
 
 // netProgram reads commands that talk to other machines.
@@ -186,8 +167,8 @@ func fetchEffect(c *shell.Command, name string, args []string) shellEffect {
 			}
 		case a == "-X" || a == "--request":
 			e.harmless = e.harmless && (next == "GET" || next == "HEAD")
-		case strings.HasPrefix(a, "-d") || strings.HasPrefix(a, "--data") || strings.HasPrefix(a, "--json"),
-			a == "-F", a == "--form", a == "-T", a == "--upload-file", a == "-O", a == "--remote-name", strings.HasPrefix(a, "-XP"), strings.HasPrefix(a, "-XD"):
+		case text.HasAnyPrefix(a, "-d", "--data", "--json", "-XP", "-XD"),
+			a == "-F", a == "--form", a == "-T", a == "--upload-file", a == "-O", a == "--remote-name":
 			e.harmless = false
 		case name == "wget" && (a == "-qO-" || a == "-O-" || a == "--spider"):
 			e.harmless = true

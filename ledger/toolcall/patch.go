@@ -31,29 +31,22 @@ func patchPaths(patch string) []PathChange {
 			old = diffHeader(&out, old, line)
 			continue
 		}
-		if !strings.HasPrefix(line, "*** ") {
-			continue
-		}
-		verb, path, ok := strings.Cut(line[len("*** "):], ": ")
+		header, ok := strings.CutPrefix(line, "*** ")
+		verb, path, _ := strings.Cut(header, ": ")
 		if path = strings.TrimSpace(path); !ok || path == "" {
 			continue
 		}
-		switch verb {
-		case "Add File":
-			out = append(out, PathChange{Path: path, Change: CallCreate})
-		case "Update File":
-			out = append(out, PathChange{Path: path, Change: CallEdit})
-		case "Delete File":
-			out = append(out, PathChange{Path: path, Change: CallDelete})
-		case "Move to":
-			if n := len(out) - 1; n >= 0 && out[n].Change == CallEdit {
-				out[n].Change = CallDelete
-				out = append(out, PathChange{Path: path, Change: CallCreate, Source: out[n].Path})
-			}
+		if kind, ok := patchVerbs[verb]; ok {
+			out = append(out, PathChange{Path: path, Change: kind})
+		} else if n := len(out) - 1; verb == "Move to" && n >= 0 && out[n].Change == CallEdit {
+			out[n].Change = CallDelete
+			out = append(out, PathChange{Path: path, Change: CallCreate, Source: out[n].Path})
 		}
 	}
 	return out
 }
+
+var patchVerbs = map[string]CallKind{"Add File": CallCreate, "Update File": CallEdit, "Delete File": CallDelete}
 
 // diffHeader reads one line of a unified diff; old is the path of the --- line before it.
 func diffHeader(out *[]PathChange, old, line string) string {

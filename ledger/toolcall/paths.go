@@ -8,12 +8,11 @@ import (
 // CleanPath gives a spelling one form, for comparison only.
 func CleanPath(p string) string {
 	p = strings.TrimPrefix(p, "file://")
-	if strings.IndexByte(p, '\\') >= 0 {
-		p = strings.ReplaceAll(p, `\`, "/")
-	}
-	return path.Clean(p)
+	return path.Clean(strings.ReplaceAll(p, `\`, "/"))
 }
 
+// IsAbs reports whether a cleaned path is absolute, begins in a home directory, or has a
+// drive letter.
 func IsAbs(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
 }

@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// A program says how the words of a well-known command are to be read.
+// program says how the words of a well-known command are to be read.
 type program struct {
 	change CallKind // what it does to the files it names
 	values string   // short options that take a value
@@ -18,51 +19,65 @@ type program struct {
 }
 
 // programs has the commands that only look, and those that change just the files they
-// name. All other commands are runs.
-var programs = map[string]program{
-	"cat": {change: CallRead}, "nl": {change: CallRead, values: "bdfhilnsvw"}, "bat": {change: CallRead, values: "lrH"},
-	"less": {change: CallRead}, "more": {change: CallRead}, "zcat": {change: CallRead},
-	"tac": {change: CallRead}, "strings": {change: CallRead, some: true},
-	"head": {change: CallRead, values: "nc", longs: "lines bytes"}, "tail": {change: CallRead, values: "nc", longs: "lines bytes"},
-	"wc": {change: CallRead, some: true}, "stat": {change: CallRead, values: "cf", some: true}, "file": {change: CallRead, some: true},
-	"ls": {change: CallRead, some: true}, "tree": {change: CallRead, values: "LIP", some: true}, "du": {change: CallRead, values: "d", some: true},
-	"find": {change: CallRead, some: true}, "fd": {change: CallRead, values: "etdEx", some: true, skip: 1},
-	"grep":  {change: CallRead, values: "ABCmefdD", longs: "include exclude exclude-dir max-count context after-context before-context regexp file color", some: true, skip: 1},
-	"egrep": {change: CallRead, values: "ABCmef", some: true, skip: 1}, "fgrep": {change: CallRead, values: "ABCmef", some: true, skip: 1},
-	"zgrep": {change: CallRead, values: "ABCmef", some: true, skip: 1}, "ag": {change: CallRead, values: "ABCmGg", some: true, skip: 1},
-	"rg":  {change: CallRead, values: "ABCmegtTjrEfdM", longs: "glob type type-not max-count context after-context before-context regexp file iglob max-depth sort color colors threads replace encoding", some: true, skip: 1},
-	"awk": {change: CallRead, values: "Fvf", some: true, skip: 1}, "gawk": {change: CallRead, values: "Fvf", some: true, skip: 1},
-	"sed": {change: CallRead, values: "ef", longs: "expression file", some: true, skip: 1},
-	"jq":  {change: CallRead, values: "fL", longs: "indent", some: true, skip: 1}, "yq": {change: CallRead, some: true, skip: 1},
-	"cut": {change: CallRead, values: "dfcb", some: true}, "sort": {change: CallRead, values: "ktSo", some: true}, "uniq": {change: CallRead, values: "fsw", some: true},
-	"diff": {change: CallRead, values: "UCxI", some: true}, "cmp": {change: CallRead, some: true}, "comm": {change: CallRead, some: true},
-	"xxd": {change: CallRead, values: "lsc", some: true}, "hexdump": {change: CallRead, values: "ns", some: true}, "od": {change: CallRead, values: "AtNj", some: true},
-	"md5sum": {change: CallRead, some: true}, "sha256sum": {change: CallRead, some: true}, "shasum": {change: CallRead, values: "a", some: true},
-	"readlink": {change: CallRead, some: true}, "realpath": {change: CallRead, some: true}, "column": {change: CallRead, some: true},
+// name. PowerShell's and cmd's are in lower case. All other commands are runs.
+var programs = byName(map[program]string{
+	{change: CallRead}: `cat less more zcat tac get-content gc type`,
+	{change: CallRead, some: true}: `strings wc file ls find cmp comm md5sum sha256sum readlink realpath column
+		get-childitem gci dir get-item test-path`,
+	{change: CallRead, some: true, skip: 1}: `yq select-string`,
 
-	"rm": {change: CallDelete}, "rmdir": {change: CallDelete}, "unlink": {change: CallDelete}, "shred": {change: CallDelete, values: "n"}, "trash": {change: CallDelete},
-	"touch": {change: CallCreate, values: "dtr"}, "mkdir": {change: CallCreate, values: "m", longs: "mode"},
-	"chmod": {change: CallEdit, skip: 1}, "chown": {change: CallEdit, skip: 1}, "truncate": {change: CallEdit, values: "s", longs: "size"},
-	"tee": {change: CallCreate},
+	{change: CallRead, values: "bdfhilnsvw"}:                                          `nl`,
+	{change: CallRead, values: "lrH"}:                                                 `bat`,
+	{change: CallRead, values: "nc", longs: "lines bytes"}:                            `head tail`,
+	{change: CallRead, values: "cf", some: true}:                                      `stat`,
+	{change: CallRead, values: "LIP", some: true}:                                     `tree`,
+	{change: CallRead, values: "d", some: true}:                                       `du`,
+	{change: CallRead, values: "dfcb", some: true}:                                    `cut`,
+	{change: CallRead, values: "ktSo", some: true}:                                    `sort`,
+	{change: CallRead, values: "fsw", some: true}:                                     `uniq`,
+	{change: CallRead, values: "UCxI", some: true}:                                    `diff`,
+	{change: CallRead, values: "lsc", some: true}:                                     `xxd`,
+	{change: CallRead, values: "ns", some: true}:                                      `hexdump`,
+	{change: CallRead, values: "AtNj", some: true}:                                    `od`,
+	{change: CallRead, values: "a", some: true}:                                       `shasum`,
+	{change: CallRead, values: "etdEx", some: true, skip: 1}:                          `fd`,
+	{change: CallRead, values: "ABCmef", some: true, skip: 1}:                         `egrep fgrep zgrep`,
+	{change: CallRead, values: "ABCmGg", some: true, skip: 1}:                         `ag`,
+	{change: CallRead, values: "Fvf", some: true, skip: 1}:                            `awk gawk`,
+	{change: CallRead, values: "ef", longs: "expression file", some: true, skip: 1}:   `sed`,
+	{change: CallRead, values: "fL", longs: "indent", some: true, skip: 1}:            `jq`,
+	{change: CallRead, values: "ABCmefdD", longs: grepLongs, some: true, skip: 1}:     `grep`,
+	{change: CallRead, values: "ABCmegtTjrEfdM", longs: rgLongs, some: true, skip: 1}: `rg`,
 
-	// PowerShell and cmd, in lower case.
-	"get-content": {change: CallRead, values: ""}, "gc": {change: CallRead}, "type": {change: CallRead},
-	"get-childitem": {change: CallRead, some: true}, "gci": {change: CallRead, some: true}, "dir": {change: CallRead, some: true},
-	"select-string": {change: CallRead, some: true, skip: 1}, "get-item": {change: CallRead, some: true}, "test-path": {change: CallRead, some: true},
-	"remove-item": {change: CallDelete}, "ri": {change: CallDelete}, "del": {change: CallDelete}, "erase": {change: CallDelete},
-	"new-item": {change: CallCreate}, "out-file": {change: CallCreate}, "set-content": {change: CallCreate}, "add-content": {change: CallEdit}, "clear-content": {change: CallEdit},
+	{change: CallDelete}:                             `rm rmdir unlink trash remove-item ri del erase`,
+	{change: CallDelete, values: "n"}:                `shred`,
+	{change: CallCreate}:                             `tee new-item out-file set-content`,
+	{change: CallCreate, values: "dtr"}:              `touch`,
+	{change: CallCreate, values: "m", longs: "mode"}: `mkdir`,
+	{change: CallEdit}:                               `add-content clear-content`,
+	{change: CallEdit, skip: 1}:                      `chmod chown`,
+	{change: CallEdit, values: "s", longs: "size"}:   `truncate`,
 
-	"pwd": {silent: true}, "cd": {silent: true}, "pushd": {silent: true}, "popd": {silent: true}, "echo": {silent: true}, "printf": {silent: true},
-	"which": {silent: true}, "whereis": {silent: true}, "command": {silent: true}, "env": {silent: true}, "printenv": {silent: true}, "export": {silent: true},
-	"set": {silent: true}, "unset": {silent: true}, "date": {silent: true}, "whoami": {silent: true}, "id": {silent: true}, "uname": {silent: true},
-	"hostname": {silent: true}, "ps": {silent: true}, "pgrep": {silent: true}, "lsof": {silent: true}, "df": {silent: true}, "free": {silent: true}, "uptime": {silent: true},
-	"true": {silent: true}, "false": {silent: true}, ":": {silent: true}, "test": {silent: true}, "[": {silent: true}, "[[": {silent: true},
-	"sleep": {silent: true}, "wait": {silent: true}, "seq": {silent: true}, "tr": {silent: true}, "basename": {silent: true}, "dirname": {silent: true},
-	"for": {silent: true}, "case": {silent: true}, "local": {silent: true}, "read": {silent: true}, "break": {silent: true}, "continue": {silent: true},
-	"return": {silent: true}, "exit": {silent: true}, "shopt": {silent: true}, "trap": {silent: true}, "jobs": {silent: true}, "nproc": {silent: true},
-	"xmllint": {silent: true}, "base64": {silent: true}, "ffprobe": {silent: true}, "identify": {silent: true}, "ldd": {silent: true}, "nm": {silent: true},
-	"write-output": {silent: true}, "write-host": {silent: true}, "get-location": {silent: true}, "set-location": {silent: true}, "get-command": {silent: true},
-	"select-object": {silent: true}, "where-object": {silent: true}, "foreach-object": {silent: true}, "measure-object": {silent: true}, "sort-object": {silent: true},
+	{silent: true}: `pwd cd pushd popd echo printf which whereis command env printenv export set unset date whoami id uname hostname
+		ps pgrep lsof df free uptime true false : test [ [[ sleep wait seq tr basename dirname for case local read break continue
+		return exit shopt trap jobs nproc xmllint base64 ffprobe identify ldd nm
+		write-output write-host get-location set-location get-command select-object where-object foreach-object measure-object sort-object`,
+})
+
+const (
+	grepLongs = "include exclude exclude-dir max-count context after-context before-context regexp file color"
+	rgLongs   = "glob type type-not max-count context after-context before-context regexp file iglob max-depth sort color colors threads replace encoding"
+)
+
+// byName turns a table of rules with the names they hold for into one by name.
+func byName[T comparable](byRule map[T]string) map[string]T {
+	rules := make(map[string]T)
+	for rule, names := range byRule {
+		for name := range strings.FieldsSeq(names) {
+			rules[name] = rule
+		}
+	}
+	return rules
 }
 
 var (
@@ -149,36 +164,32 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 		if name == "eval" {
 			return runEffect, true
 		}
-		for i, a := range args {
-			if a.Text == "/c" || a.Text == "-Command" || len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.HasSuffix(a.Text, "c") {
-				if i+1 < len(args) {
-					literal := name == "powershell" || name == "pwsh" || name == "cmd"
-					return scriptEffect(shell.Parse(args[i+1].Text, literal), depth+1), true
-				}
+		for i, w := range args[:max(0, len(args)-1)] {
+			if a := w.Text; a == "/c" || a == "-Command" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "c") {
+				return scriptEffect(shell.Parse(args[i+1].Text, isLiteral(name)), depth+1), true
 			}
 		}
 		return runEffect, true
 	case "sudo", "env", "time", "nohup", "timeout", "command", "exec", "nice", "stdbuf", "xargs", "builtin", "doas":
-		rest := args
-		for len(rest) > 0 {
-			t := rest[0].Text
-			option := strings.HasPrefix(t, "-") || strings.Contains(t, "=") || name == "timeout" && t != "" && t[0] >= '0' && t[0] <= '9'
-			if name == "command" && (t == "-v" || t == "-V") {
+		for i, w := range args {
+			t := w.Text
+			option := strings.HasPrefix(t, "-") || strings.Contains(t, "=") || name == "timeout" && t != "" && text.IsDigitByte(t[0]) ||
+				name == "xargs" && len(t) <= 2 && strings.Trim(t, "0123456789{}") == ""
+			switch {
+			case name == "command" && (t == "-v" || t == "-V"):
 				return lookEffect, true
+			case !option:
+				inner := shell.Command{Words: args[i:], Heredoc: c.Heredoc, Nested: c.Nested, Sep: c.Sep}
+				return programEffect(&inner, depth+1), true
 			}
-			if !option && !(name == "xargs" && len(t) <= 2 && strings.Trim(t, "0123456789{}") == "") {
-				break
-			}
-			rest = rest[1:]
 		}
-		if len(rest) == 0 {
-			return lookEffect, true
-		}
-		inner := shell.Command{Words: rest, Heredoc: c.Heredoc, Nested: c.Nested, Sep: c.Sep}
-		return programEffect(&inner, depth+1), true
+		return lookEffect, true
 	}
 	return shellEffect{}, false
 }
+
+// isLiteral reports whether backslashes do not quote in the shell with that name.
+func isLiteral(name string) bool { return name == "powershell" || name == "pwsh" || name == "cmd" }
 
 func atLeastRun(e shellEffect) shellEffect {
 	if !e.harmless && e.kind < CallRun {
@@ -222,10 +233,7 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 	case "python", "python3", "node", "ruby", "deno", "bun", "php":
 		return inlineEffect(c, args)
 	}
-	if e, ok := netProgram(c, name, args); ok {
-		return e, true
-	}
-	return shellEffect{}, false
+	return netProgram(c, name, args)
 }
 
 // copyEffect reads the words of cp and mv: all but the last are sources.
@@ -260,21 +268,15 @@ func copyEffect(c *shell.Command, name string, args []string) shellEffect {
 }
 
 func inPlace(args []string) bool {
-	for _, a := range args {
-		if strings.HasPrefix(a, "--in-place") || strings.HasPrefix(a, "-i") || a == "-pi" || a == "-Ei" || a == "-ri" || a == "-ni" || strings.HasPrefix(a, "-pi") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(a string) bool {
+		return text.HasAnyPrefix(a, "--in-place", "-i", "-pi") || a == "-Ei" || a == "-ri" || a == "-ni"
+	})
 }
 
 func hasCluster(args []string, letter byte) bool {
-	for _, a := range args {
-		if len(a) > 2 && a[0] == '-' && a[1] != '-' && strings.IndexByte(a, letter) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(a string) bool {
+		return len(a) > 2 && a[0] == '-' && a[1] != '-' && strings.IndexByte(a, letter) > 0
+	})
 }
 
 func findEffect(c *shell.Command, args []string) shellEffect {
@@ -286,10 +288,7 @@ func findEffect(c *shell.Command, args []string) shellEffect {
 		}
 		ops = append(ops, a)
 	}
-	e.paths = pathOperands(c, ops, CallRead)
-	for i := range e.paths {
-		e.paths[i].Some = true
-	}
+	e.paths = partsOf(c, ops)
 	for i, a := range args {
 		switch a {
 		case "-delete":
@@ -329,10 +328,10 @@ func formatEffect(c *shell.Command, args []string) shellEffect {
 }
 
 func patchEffect(c *shell.Command, args []string) shellEffect {
-	text := c.Heredoc
-	if text == "" && len(args) > 0 && strings.Contains(args[0], "*** ") {
-		text = args[0]
+	patch := c.Heredoc
+	if patch == "" && len(args) > 0 && strings.Contains(args[0], "*** ") {
+		patch = args[0]
 	}
-	paths := patchPaths(text)
+	paths := patchPaths(patch)
 	return shellEffect{kind: max(CallEdit, gravest(paths)), paths: paths}
 }

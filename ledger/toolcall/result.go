@@ -20,12 +20,9 @@ const (
 // text is an answer to one call and a failure of another. It is a pure function; it reads
 // the text once for its size and otherwise only at both ends.
 func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
-	text := r.Text()
-	f := ResultFacts{Outcome: Succeeded, Bytes: len(text), Lines: strings.Count(text, "\n")}
-	if text != "" && text[len(text)-1] != '\n' {
-		f.Lines++
-	}
-	head, tail := text[:min(len(text), headLook)], text[max(0, len(text)-tailLook):]
+	txt := r.Text()
+	f := ResultFacts{Outcome: Succeeded, Bytes: len(txt), Lines: text.LineCount(txt)}
+	head, tail := txt[:min(len(txt), headLook)], txt[max(0, len(txt)-tailLook):]
 	runs := call.Command != "" || call.Kind == CallRun
 	if code, ok := exitCode(head, tail, runs || isPatchEnvelope(head)); ok {
 		f.ExitCode = &code
@@ -37,24 +34,22 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 		if !foundNothing(call, *f.ExitCode, head) {
 			f.Outcome = Failed
 		}
-	case saysFailed(call, head):
-		f.Outcome = Failed
-	case call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
+	case saysFailed(call, head), call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
 		f.Outcome = Failed
 	}
 	if f.Outcome == Failed {
-		f.ErrorLine = tellingLine(call, head, tail, len(text))
+		f.ErrorLine = tellingLine(call, head, tail, len(txt))
 	} else {
 		f.Touched = touched(call, head)
-		f.Unchanged = call.Kind == CallRead && saysUnchanged(text)
+		f.Unchanged = call.Kind == CallRead && saysUnchanged(txt)
 	}
 	return f.own()
 }
 
 // saysUnchanged recognizes the notes with which agents answer the reading of a file that
 // they have shown already: Claude Code's, and pleat's own.
-func saysUnchanged(text string) bool {
-	return len(text) < 600 && (strings.HasPrefix(text, "[unchanged ") || strings.HasPrefix(text, "File unchanged since last read."))
+func saysUnchanged(txt string) bool {
+	return len(txt) < 600 && text.HasAnyPrefix(txt, "[unchanged ", "File unchanged since last read.")
 }
 
 // isPatchEnvelope recognizes {"output":…,"metadata":{"exit_code":…}}.
@@ -92,8 +87,8 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 		if code, ok := exitLine(line, tailExits); ok {
 			return code, true
 		}
-		if i < 0 || !followsExit(line) {
-			break
+		if i < 0 || !text.HasAnyPrefix(line, "Process Group PGID:", "Signal:", "Error:", "Background PIDs:", "</") {
+			break // nothing else stands behind the exit code
 		}
 		end = end[:i]
 	}
@@ -109,16 +104,6 @@ var (
 	}
 )
 
-// followsExit recognizes lines that may stand behind the exit code.
-func followsExit(line string) bool {
-	for _, p := range []string{"Process Group PGID:", "Signal:", "Error:", "Background PIDs:", "</"} {
-		if strings.HasPrefix(line, p) {
-			return true
-		}
-	}
-	return false
-}
-
 // exitLine reads the exit code of a line that begins in one of the given ways.
 func exitLine(line string, prefixes []string) (int, bool) {
 	for _, prefix := range prefixes {
@@ -131,11 +116,8 @@ func exitLine(line string, prefixes []string) (int, bool) {
 
 func leadingInt(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	end := 0
-	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || end == 0 && s[end] == '-') {
-		end++
-	}
-	n, err := strconv.Atoi(s[:end])
+	sign := len(s) - len(strings.TrimPrefix(s, "-"))
+	n, err := strconv.Atoi(s[:text.DigitsEnd(s, sign)])
 	return n, err == nil
 }
 
@@ -154,22 +136,14 @@ func foundNothing(call CallFacts, code int, head string) bool {
 
 // isEnvelope recognizes the lines that agents put around a command's output.
 func isEnvelope(line string) bool {
-	if _, ok := exitLine(line, headExits); ok {
-		return true
-	}
-	if _, ok := exitLine(line, tailExits); ok {
-		return true
-	}
 	switch line {
 	case "Output:", "Stdout:", "Stderr:", "<tool_use_error>", "Traceback (most recent call last):":
 		return true
 	}
-	for _, p := range []string{"Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ", "Command: ", "Directory: ", "Process Group PGID: "} {
-		if strings.HasPrefix(line, p) {
-			return true
-		}
-	}
-	return false
+	_, begins := exitLine(line, headExits)
+	_, ends := exitLine(line, tailExits)
+	return begins || ends || text.HasAnyPrefix(line, "Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ",
+		"Command: ", "Directory: ", "Process Group PGID: ")
 }
 
 // failurePrefixes begin the results of tools that failed, whatever the tool.
@@ -190,28 +164,12 @@ var shortFailures = []string{
 // saysFailed reports whether the result, by its first words, is a failure.
 func saysFailed(call CallFacts, head string) bool {
 	head = strings.TrimLeft(head, " \r\n\t")
-	for _, p := range failurePrefixes {
-		if strings.HasPrefix(head, p) {
-			return true
-		}
+	if text.HasAnyPrefix(head, failurePrefixes...) || call.Command == "" && len(head) <= 600 && text.HasAnyPrefix(head, shortFailures...) {
+		return true
 	}
-	if strings.HasPrefix(head, "{") {
-		compact := strings.ReplaceAll(head[:min(len(head), 64)], " ", "")
-		for _, p := range []string{`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`, `{"type":"error"`, `{"status":"error"`} {
-			if strings.HasPrefix(compact, p) && !strings.HasPrefix(compact, `{"error":""`) {
-				return true
-			}
-		}
-	}
-	if call.Command != "" || len(head) > 600 {
-		return false
-	}
-	for _, p := range shortFailures {
-		if strings.HasPrefix(head, p) {
-			return true
-		}
-	}
-	return false
+	compact := strings.ReplaceAll(head[:min(len(head), 64)], " ", "")
+	return text.HasAnyPrefix(compact, `{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`,
+		`{"type":"error"`, `{"status":"error"`) && !strings.HasPrefix(compact, `{"error":""`)
 }
 
 // failureMarks begin lines that test runners, compilers and shells write only when
@@ -303,8 +261,7 @@ func telling(raw string, kind CallKind) int {
 		return 2
 	}
 	switch {
-	case strings.HasPrefix(line, "=== "), strings.HasPrefix(line, "> "), strings.HasPrefix(line, "$ "), strings.HasPrefix(line, "ok "),
-		strings.Contains(line, " INFO "), strings.Contains(line, " DEBUG "):
+	case text.HasAnyPrefix(line, "=== ", "> ", "$ ", "ok "), text.ContainsAny(line, " INFO ", " DEBUG "):
 		return 1
 	case errorParts.in(line), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
 		return 4
@@ -314,7 +271,7 @@ func telling(raw string, kind CallKind) int {
 	return 2
 }
 
-// A partSet finds whether one of several texts occurs in a line, in one pass.
+// partSet finds whether one of several texts occurs in a line, in one pass.
 type partSet [256][]string // by first byte
 
 func newPartSet(parts ...string) *partSet {
@@ -342,10 +299,7 @@ func isPlace(line string) bool {
 	if !ok || file == "" || strings.ContainsAny(file, " \t\"'(") || !strings.Contains(file, ".") {
 		return false
 	}
-	digits := 0
-	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
-		digits++
-	}
+	digits := text.DigitsEnd(rest, 0)
 	return digits > 0 && digits < len(rest) && rest[digits] == ':' && strings.Contains(rest[digits:], " ")
 }
 
@@ -361,10 +315,8 @@ func touched(call CallFacts, head string) []PathChange {
 		return listedFiles(list)
 	}
 	if call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" {
-		for _, p := range []string{"has been updated", "Successfully overwrote", "overwritten", "Successfully modified"} {
-			if strings.Contains(head[:min(len(head), 512)], p) {
-				return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
-			}
+		if text.ContainsAny(head[:min(len(head), 512)], "has been updated", "Successfully overwrote", "overwritten", "Successfully modified") {
+			return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
 		}
 	}
 	return nil

@@ -32,9 +32,7 @@ func inlineEffect(c *shell.Command, args []string) (shellEffect, bool) {
 //	open("path", "w")    Path("path").write_text(…)    p = Path("path") … p.write_text(…)
 //	fs.writeFileSync("path", …)
 func scriptWrites(src string) []PathChange {
-	if len(src) > shell.MaxScript {
-		src = src[:shell.MaxScript]
-	}
+	src = src[:min(len(src), shell.MaxScript)]
 	var out []PathChange
 	add := func(path string, change CallKind) {
 		if path != "" && !strings.ContainsAny(path, "\n{}$%") {
@@ -66,14 +64,8 @@ func scriptWrites(src string) []PathChange {
 // pathlibWrites finds Path("…") that is written to, at once or through its variable.
 func pathlibWrites(src string) []PathChange {
 	var out []PathChange
-	at := 0
-	for range maxLiterals {
-		i := strings.Index(src[at:], "Path(")
-		if i < 0 {
-			break
-		}
-		before, rest := src[:at+i], src[at+i+len("Path("):]
-		at += i + len("Path(")
+	for _, rest := range callsOf(src, "Path(") {
+		before := src[:len(src)-len(rest)-len("Path(")]
 		path, after := stringLiteral(rest)
 		if path == "" {
 			continue

@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// A toolShape says how the arguments of a family of tools are to be read.
+// toolShape says how the arguments of a family of tools are to be read.
 type toolShape uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	shapeLookup                  // an address, or a query
 )
 
-// A toolRule is what the ledger knows of a tool.
+// toolRule is what the ledger knows of a tool.
 type toolRule struct {
 	kind     CallKind
 	shape    toolShape
@@ -35,7 +35,7 @@ type toolRule struct {
 // toolRules has the tools of the common agents by their names in lower case without
 // separators: Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Cline, Cursor and
 // others that follow them, and pleat's own.
-var toolRules = makeToolRules(map[toolRule]string{
+var toolRules = byName(map[toolRule]string{
 	{CallRead, shapeFile, true}: `read readfile view viewfile viewimage openfile cat readmanyfiles readmultiplefiles notebookread
 		ls list listdir listdirectory listfiles tree getfilecontents lsp`,
 	{CallRead, shapeSearch, true}: `grep grepsearch rg glob globtool findfiles searchfilecontent searchfiles codebasesearch
@@ -56,32 +56,12 @@ var toolRules = makeToolRules(map[toolRule]string{
 	{CallOther, shapePlain, false}: `task agent delegate spawnagent delegatetask newtask sql savememory memory storememory`,
 })
 
-func makeToolRules(byRule map[toolRule]string) map[string]toolRule {
-	rules := make(map[string]toolRule)
-	for rule, names := range byRule {
-		for _, name := range strings.Fields(names) {
-			rules[name] = rule
-		}
-	}
-	return rules
-}
-
 // toolKey brings a tool's name into the form of the table.
 func toolKey(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.HasPrefix(name, "functions.") {
 		name = name[i+1:]
 	}
-	key := make([]byte, 0, 32)
-	for i := range min(len(name), 64) {
-		switch c := name[i]; {
-		case c == '_' || c == '-' || c == '.' || c == ' ':
-		case 'A' <= c && c <= 'Z':
-			key = append(key, c|0x20)
-		default:
-			key = append(key, c)
-		}
-	}
-	return string(key)
+	return strings.NewReplacer(".", "", " ", "").Replace(text.PlainName(name[:min(len(name), 64)]))
 }
 
 // The names that the common agents give to the same arguments.
@@ -103,9 +83,6 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	args := CallArgs([]byte(input))
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
 	rule, known := toolRules[toolKey(c.Name)]
-	if !known {
-		rule = toolRule{kind: CallOther, shape: shapePlain}
-	}
 	f.Kind, f.Harmless = rule.kind, rule.harmless
 	switch rule.shape {
 	case shapeShell:
@@ -135,7 +112,7 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 }
 
 // callSignature hashes a call without regard to the order of its members.
-func callSignature(name string, args []callArg, input string) string {
+func callSignature(name string, args []Arg, input string) string {
 	h := fnv.New64a()
 	if len(args) == 0 {
 		h.Write([]byte(input))
@@ -159,7 +136,7 @@ func callSignature(name string, args []callArg, input string) string {
 }
 
 // callPaths returns the paths that members with the usual names hold.
-func callPaths(args []callArg) []string {
+func callPaths(args []Arg) []string {
 	var out []string
 	if p := ArgText(args, pathArgs...); p != "" {
 		out = append(out, p)
@@ -172,7 +149,7 @@ func callPaths(args []callArg) []string {
 	return out
 }
 
-func describeFileCall(f *CallFacts, args []callArg) {
+func describeFileCall(f *CallFacts, args []Arg) {
 	key := toolKey(f.Tool)
 	lists := strings.HasPrefix(key, "l") || key == "tree" // ls, list_dir, lsp …
 	for _, p := range callPaths(args) {
@@ -187,7 +164,7 @@ func describeFileCall(f *CallFacts, args []callArg) {
 }
 
 // readRange reads which lines are asked for: offset and limit, start and end, or a pair.
-func readRange(args []callArg) (first, last int) {
+func readRange(args []Arg) (first, last int) {
 	if a, ok := argument(args, "view_range", "range", "line_range"); ok {
 		if pair := a.elements(); len(pair) == 2 {
 			first, _ = strconv.Atoi(string(pair[0]))
@@ -219,7 +196,7 @@ func pathGist(paths []PathChange) string {
 	return text.OneLine(strings.Join(parts, ", "), MaxArgs)
 }
 
-func describeSearchCall(f *CallFacts, args []callArg) {
+func describeSearchCall(f *CallFacts, args []Arg) {
 	pattern := ArgText(args, "pattern", "query", "regex", "glob_pattern", "q", "text")
 	f.Args = text.OneLine(pattern, MaxArgs/2)
 	for _, p := range callPaths(args) {
@@ -234,10 +211,10 @@ func describeSearchCall(f *CallFacts, args []callArg) {
 	f.Args = text.OneLine(f.Args, MaxArgs)
 }
 
-func describeShellCall(f *CallFacts, args []callArg, input string) {
+func describeShellCall(f *CallFacts, args []Arg, input string) {
 	script := ""
 	key := toolKey(f.Tool)
-	literal := key == "powershell" || key == "pwsh" || key == "cmd" // their backslashes do not quote
+	literal := isLiteral(key)
 	switch argv := argTexts(args, commandArgs...); {
 	case len(argv) == 1:
 		script = argv[0]
@@ -255,7 +232,7 @@ func describeShellCall(f *CallFacts, args []callArg, input string) {
 	}
 	describeShell(f, script, literal)
 	f.Args = text.OneLine(hideSecrets(strings.TrimSpace(script)), MaxArgs)
-	f.Signature = callSignature("shell", []callArg{{"dir", []byte(f.Dir)}, {"command", []byte(script)}}, "")
+	f.Signature = callSignature("shell", []Arg{{"dir", []byte(f.Dir)}, {"command", []byte(script)}}, "")
 }
 
 // argvScript turns an argument vector into a script: that of bash -lc "script", or the
@@ -281,7 +258,7 @@ func argvScript(argv []string) (script string, literal bool) {
 	return strings.Join(words, " "), false
 }
 
-func describePatchCall(f *CallFacts, args []callArg, input string) {
+func describePatchCall(f *CallFacts, args []Arg, input string) {
 	patch := ArgText(args, "input", "patch", "patchText", "patch_text", "diff")
 	if patch == "" && len(args) == 0 {
 		patch = input
@@ -297,7 +274,7 @@ func describePatchCall(f *CallFacts, args []callArg, input string) {
 }
 
 // describeEditorCall reads the editor tools whose member "command" is a verb.
-func describeEditorCall(f *CallFacts, args []callArg) {
+func describeEditorCall(f *CallFacts, args []Arg) {
 	switch ArgText(args, "command") {
 	case "view":
 		f.Kind, f.Harmless = CallRead, true
@@ -312,7 +289,7 @@ func describeEditorCall(f *CallFacts, args []callArg) {
 	describeFileCall(f, args)
 }
 
-func describeMoveCall(f *CallFacts, args []callArg) {
+func describeMoveCall(f *CallFacts, args []Arg) {
 	from := ArgText(args, "source", "old_path", "from", "oldPath", "source_path", "path", "src")
 	to := ArgText(args, "destination", "new_path", "to", "newPath", "destination_path", "target", "dst")
 	if from == "" || to == "" {
@@ -324,7 +301,7 @@ func describeMoveCall(f *CallFacts, args []callArg) {
 
 // describePlainCall keeps the small arguments; of an unknown tool also the paths, since
 // it may do anything to them.
-func describePlainCall(f *CallFacts, args []callArg, input string, known bool) {
+func describePlainCall(f *CallFacts, args []Arg, input string, known bool) {
 	if len(args) == 0 {
 		if !strings.HasPrefix(strings.TrimSpace(input), "{") {
 			f.Args = text.OneLine(hideSecrets(input), MaxArgs)

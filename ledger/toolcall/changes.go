@@ -8,14 +8,14 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// ChangeReader collects what a call's input says that files shall hold.
+// ChangeReader collects what the input of a call writes into files.
 type ChangeReader struct {
-	Changes []change
+	Changes []FileChange
 	left    int // bytes still looked at
 }
 
-// change is old and new text of one file.
-type change struct {
+// FileChange is what one file had and what it shall have.
+type FileChange struct {
 	Path     string
 	Old, New []string
 	Whole    bool // new is all of the file
@@ -46,9 +46,9 @@ func (w *ChangeReader) object(data []byte, depth int) {
 		case len(a.raw) == 0:
 		case a.raw[0] == '"':
 			if depth > 0 && isPathArg(a.name) { // one of several files
-				w.Changes = append(w.Changes, change{Path: a.text()})
+				w.Changes = append(w.Changes, FileChange{Path: a.raw.Text()})
 			}
-			w.text(a.name, a.text())
+			w.text(a.name, a.raw.Text())
 		case a.raw[0] == '[':
 			for _, el := range a.elements() {
 				if el[0] == '{' {
@@ -105,15 +105,15 @@ func (w *ChangeReader) script(text string) {
 		}
 		for _, p := range redirEffect(&sh.Commands[i]) {
 			if p.Changes() {
-				w.Changes = append(w.Changes, change{Path: p.Path, New: []string{sh.Commands[i].Heredoc}, Whole: p.Change == CallCreate})
+				w.Changes = append(w.Changes, FileChange{Path: p.Path, New: []string{sh.Commands[i].Heredoc}, Whole: p.Change == CallCreate})
 			}
 		}
 	}
 }
 
-func (w *ChangeReader) here() *change {
+func (w *ChangeReader) here() *FileChange {
 	if len(w.Changes) == 0 {
-		w.Changes = append(w.Changes, change{})
+		w.Changes = append(w.Changes, FileChange{})
 	}
 	return &w.Changes[len(w.Changes)-1]
 }
@@ -129,12 +129,12 @@ func (w *ChangeReader) patch(text string) bool {
 		case strings.HasPrefix(line, "*** "):
 			switch verb, path, ok := strings.Cut(strings.TrimSpace(line[4:]), ": "); {
 			case ok && strings.HasSuffix(verb, " File"):
-				w.Changes = append(w.Changes, change{Path: path, Whole: verb == "Add File"})
+				w.Changes = append(w.Changes, FileChange{Path: path, Whole: verb == "Add File"})
 			case ok && verb == "Move to":
 				w.here().Path = path
 			}
 		case strings.HasPrefix(line, "+++ "):
-			w.Changes = append(w.Changes, change{Path: diffPath(line[4:])})
+			w.Changes = append(w.Changes, FileChange{Path: diffPath(line[4:])})
 		case strings.HasPrefix(line, "--- "):
 		case line[0] == '+':
 			w.here().New = append(w.here().New, line[1:])
@@ -146,7 +146,7 @@ func (w *ChangeReader) patch(text string) bool {
 }
 
 // Added is the new lines that the old text does not have.
-func (c *change) Added() string {
+func (c *FileChange) Added() string {
 	if len(c.Old) == 0 && len(c.New) == 1 {
 		return c.New[0]
 	}
@@ -165,8 +165,7 @@ func LinesWithout(texts, others []string) string {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
 			if !had[strings.TrimSpace(line)] {
-				b.WriteString(strings.TrimRight(line, "\r\n"))
-				b.WriteByte('\n')
+				b.WriteString(strings.TrimRight(line, "\r\n") + "\n")
 			}
 		}
 	}
