@@ -266,7 +266,7 @@ func (s *Folding) NotesSayEnough(start, end int) bool {
 	for _, w := range s.Words.Said() {
 		tell(w.Text)
 	}
-	tell(s.Ledger.RenderWith(ledger.RenderOptions{UpTo: end, Budget: 2_000, Count: s.Count.CountText}))
+	tell(s.Ledger.Render(ledger.RenderOptions{UpTo: end, Budget: 2_000, Count: s.Count.CountText}))
 	spoken := make(map[uint64]int)
 	for i := start; i < end; i++ {
 		if s.Facts[i].Role == transcript.RoleAssistant {

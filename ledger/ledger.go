@@ -1,43 +1,26 @@
+// Package ledger keeps the record of all tool calls of a conversation: what each was, what
+// it touched, how it ended and what made its result stale. A [Ledger] is fed message by
+// message, or made by [Of]; it can be asked, and rendered for a model to read.
 package ledger
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// LedgerEntry is one tool call: what it was, what it touched, how it ended, what made it
-// stale. Its JSON form is a documented contract.
-type Entry struct {
-	Seq    int                 `json:"seq"` // 1, 2, 3 … in the order of the calls
-	Call   transcript.BlockRef `json:"-"`
-	Result transcript.BlockRef `json:"-"` // meaningful unless Outcome is [Unanswered]
-
-	toolcall.CallFacts
-	toolcall.ResultFacts
-
-	Handle       string `json:"handle,omitempty"`        // of the result, once it is folded
-	SupersededBy int    `json:"superseded_by,omitempty"` // the call that made the result stale
-}
-
-// Effective reports whether the call changed what it set out to change, as far as can be
-// told: it did not fail, or only some of its steps did.
-func (e *Entry) Effective() bool {
-	return e.Outcome != toolcall.Failed || e.Steps && e.ExitCode != nil
-}
-
-// Ledger is the record of all tool calls of a conversation. It is derived from the
-// transcript by code alone: no model writes it, nothing summarizes it. Adding to it costs
-// the same whatever its length. The zero value is an empty ledger. It is not safe for
-// concurrent use.
+// Ledger is the record of all tool calls of a conversation. Code alone derives it from
+// the transcript; no model writes it. Adding a call costs the same whatever the length of
+// the ledger. The zero value is an empty ledger. It is not safe for concurrent use.
 //
-// What a later call makes stale is superseded: its result need not be shown any longer.
-// Reads are superseded by changes of the file and by reads that show at least as much;
-// equal calls that only look, and equal commands, by the newest of them; failed commands
-// by a later success, failed changes of a file by one that succeeds. A call that changed a
-// file is never superseded.
+// A later call can supersede an earlier one, whose result then need not be shown any
+// longer. A read is superseded by a change of the file and by a read that shows at least
+// as much; a call that only looks, or a command, by an equal one; a failed command by its
+// later success; a failed change of a file by one that succeeds. A call that changed a file
+// is never superseded.
 type Ledger struct {
 	Entries []Entry
 	base    int              // Seq of the first entry, less 1
@@ -51,7 +34,7 @@ type Ledger struct {
 	turnAt  int                  // message of the newest call, less 1 if a result came since
 }
 
-// LedgerOf makes the ledger of a transcript.
+// Of makes the ledger of a transcript.
 func Of(t *transcript.Transcript) *Ledger {
 	l := &Ledger{}
 	for at, m := range t.All() {
@@ -77,24 +60,21 @@ func (l *Ledger) Add(at int, m transcript.Message) {
 // Len is the number of calls.
 func (l *Ledger) Len() int { return len(l.Entries) }
 
-// Entry returns the call with that number. There is one for each number from 1 to Len;
-// in a ledger made by [Ledger.Between] for the numbers that lie in it.
+// Entry returns the call with that number: 1 to Len, or in a part made by
+// [Ledger.Between] one of the numbers in it.
 func (l *Ledger) Entry(seq int) Entry { return l.Entries[seq-1-l.base] }
 
-// Between returns the part of the ledger whose calls stand in messages start ≤ i < end.
-// The entries keep their numbers. It can be asked and rendered, not added to.
+// Between returns the part of the ledger whose calls are in messages start ≤ i < end.
+// The entries keep their numbers. Nothing can be added to the part.
 func (l *Ledger) Between(start, end int) *Ledger {
-	from, _ := slices.BinarySearchFunc(l.Entries, start, byMessage)
-	to, _ := slices.BinarySearchFunc(l.Entries, end, byMessage)
+	from, to := l.firstIn(start), l.firstIn(end)
 	to = max(from, to)
 	return &Ledger{Entries: l.Entries[from:to:to], base: l.base + from}
 }
 
-func byMessage(e Entry, message int) int {
-	if e.Call.Message < message {
-		return -1
-	}
-	return 1 // so that the search finds the first entry of the message
+// firstIn is the index of the first call in the message or behind it.
+func (l *Ledger) firstIn(message int) int {
+	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].Call.Message >= message })
 }
 
 // Call adds a tool call. Calls are added in the order of the transcript.
@@ -131,12 +111,9 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 		return
 	}
 	i := n - 1
-	waiting := l.open[id]
-	at := slices.Index(waiting, i)
-	if waiting = slices.Delete(waiting, at, at+1); len(waiting) == 0 {
+	l.open[id] = slices.DeleteFunc(l.open[id], func(k int) bool { return k == i })
+	if len(l.open[id]) == 0 {
 		delete(l.open, id)
-	} else {
-		l.open[id] = waiting
 	}
 	e := &l.Entries[i]
 	e.Result, e.ResultFacts = ref, f
@@ -158,24 +135,21 @@ func (l *Ledger) Waiting(id string) int {
 	return waiting[i] + 1
 }
 
-// SetHandle notes the address of a call's folded result.
-func (l *Ledger) SetHandle(seq int, handle string) { l.Entries[seq-1-l.base].Handle = handle }
-
 // mergeTouched puts what the result says about paths over what the call said.
 func mergeTouched(paths, touched []toolcall.PathChange) []toolcall.PathChange {
 	if len(touched) == 0 {
 		return paths
 	}
 	paths = slices.Clone(paths)
-next:
 	for _, t := range touched {
-		for i := range paths {
-			if paths[i].Path == t.Path || paths[i].Changes() && toolcall.SameFile(paths[i].Path, t.Path) {
-				paths[i].Change = t.Change // the call's spelling stays
-				continue next
-			}
+		i := slices.IndexFunc(paths, func(p toolcall.PathChange) bool {
+			return p.Path == t.Path || p.Changes() && toolcall.SameFile(p.Path, t.Path)
+		})
+		if i >= 0 {
+			paths[i].Change = t.Change // the call's spelling stays
+		} else {
+			paths = append(paths, t)
 		}
-		paths = append(paths, t)
 	}
 	return paths
 }

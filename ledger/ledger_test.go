@@ -23,7 +23,7 @@ func ExampleOf() {
 		transcript.Results(transcript.Result("3", "--- FAIL: TestMain (0.00s)\nFAIL\n")),
 	)
 	l := ledger.Of(t)
-	fmt.Print(l.Render(t.Len(), 1000, nil))
+	fmt.Print(l.Render(ledger.RenderOptions{UpTo: t.Len(), Budget: 1000}))
 	fmt.Println(l.Entry(1).SupersededBy, l.Changed()[0].Path)
 	// Output:
 	// 3 tool calls: 1 edit, 1 read, 1 run; 1 failed.
@@ -159,7 +159,7 @@ func TestLedgerBinding(t *testing.T) {
 
 func TestLedgerEntryJSON(t *testing.T) {
 	l := ledgerOf(bashCall("go vet ./...", "!Exit code 2\nmain.go:3:1: undefined: x"))
-	l.SetHandle(1, "h1")
+	l.Entries[0].Handle = "h1"
 	got, err := json.Marshal(l.Entry(1))
 	if err != nil {
 		t.Fatal(err)

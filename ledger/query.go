@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-// LedgerFilter chooses calls. Fields at their zero value choose everything.
+// Filter chooses calls. Fields at their zero value choose everything.
 type Filter struct {
 	Path     string              `json:"path,omitempty"`    // a file, a directory, an end of a path, or a pattern with *
 	Tool     string              `json:"tool,omitempty"`    // the tool's name, in any case
@@ -73,7 +73,7 @@ type NameCount struct {
 	Count int    `json:"count"`
 }
 
-// LedgerCounts sums up calls. The lists have the most frequent first.
+// Counts sums up calls. The lists have the most frequent first.
 type Counts struct {
 	Calls      int         `json:"calls"`
 	Superseded int         `json:"superseded"`
@@ -114,115 +114,4 @@ func byFrequency(counts map[string]int) []NameCount {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
 	return list
-}
-
-// PathState is what became of a file over the session.
-type PathState struct {
-	Path  string            `json:"path"`  // as it was spelled first
-	State toolcall.CallKind `json:"state"` // create, edit or delete; read if only looked at; other if nobody knows
-
-	// Created: the file did not exist before the session, as far as the calls tell.
-	Created bool   `json:"created,omitempty"`
-	Source  string `json:"source,omitempty"` // copied or renamed from there
-	Count   int    `json:"count"`            // calls that changed it, or read it if none did
-	First   int    `json:"first"`            // number of the first of them
-	Last    int    `json:"last"`             // number of the last of them
-}
-
-// Changed returns every file that the session created, edited, deleted or renamed, with
-// what became of it, in the order of the first change: the trail of its work. Failed
-// changes do not count; unanswered ones do.
-func (l *Ledger) Changed() []PathState {
-	changed, _ := l.trail()
-	return changed
-}
-
-// ReadOnly returns every path that the session looked at and did not change.
-func (l *Ledger) ReadOnly() []PathState {
-	_, read := l.trail()
-	return read
-}
-
-// trail follows each file through the calls.
-func (l *Ledger) trail() (changed, read []PathState) {
-	var table PathTable
-	var all []PathState // by file
-	var order []int     // files in the order of their first change
-	var last []int      // by file: number of its last change among all changes
-	var gone []removal
-	existed := map[int]bool{}
-	at := 0
-	for i := range l.Entries {
-		e := &l.Entries[i]
-		for _, p := range e.Paths {
-			id := table.File(e.Dir, p.Path)
-			for len(all) <= id {
-				all, last = append(all, PathState{}), append(last, 0)
-			}
-			s := &all[id]
-			if s.Path == "" {
-				*s = PathState{Path: p.Path, State: toolcall.CallRead, First: e.Seq}
-			}
-			switch {
-			case !p.Changes():
-				if s.State == toolcall.CallRead {
-					s.Count++
-					s.Last = e.Seq
-				}
-				existed[id] = existed[id] || e.Outcome == toolcall.Succeeded && e.Kind == toolcall.CallRead
-			case e.Effective():
-				if s.State == toolcall.CallRead {
-					*s = PathState{Path: s.Path, First: e.Seq}
-					order = append(order, id)
-				}
-				s.apply(p, e.Seq, existed[id])
-				at++
-				if last[id] = at; p.Change == toolcall.CallDelete {
-					gone = append(gone, removal{file: id, at: at, seq: e.Seq})
-				}
-			}
-		}
-	}
-	paths := table.resolved()
-	for _, r := range gone {
-		for _, id := range below(paths[r.file], order, paths) {
-			if s := &all[id]; last[id] < r.at && s.State != toolcall.CallDelete {
-				s.State, s.Last, last[id] = toolcall.CallDelete, r.seq, r.at
-			}
-		}
-	}
-	for _, id := range order {
-		changed = append(changed, all[id])
-	}
-	for _, s := range all {
-		if s.State == toolcall.CallRead && s.Count > 0 {
-			read = append(read, s)
-		}
-	}
-	return changed, read
-}
-
-// removal is a deletion of something that may have been a directory: whatever was below
-// it and was not changed since is gone too, also if the directory is made anew.
-type removal struct{ file, at, seq int }
-
-// apply takes one change into the state; existed says that the file was there before.
-func (s *PathState) apply(p toolcall.PathChange, seq int, existed bool) {
-	fresh := s.Count == 0
-	s.Count++
-	s.Last = seq
-	switch {
-	case p.Change == toolcall.CallCreate && fresh && !existed:
-		s.State, s.Created, s.Source = toolcall.CallCreate, true, p.Source
-	case p.Change == toolcall.CallCreate && s.State == toolcall.CallDelete && s.Created:
-		s.State = toolcall.CallCreate
-	case p.Change == toolcall.CallCreate || p.Change == toolcall.CallEdit:
-		if !s.Created || s.State == toolcall.CallDelete {
-			s.State = toolcall.CallEdit
-		}
-	case p.Change == toolcall.CallDelete:
-		s.State = toolcall.CallDelete
-	case fresh:
-		s.State = toolcall.CallOther
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-// A ledgerDetail says how much a rendering of the ledger shows.
+// ledgerDetail says how much a rendering of the ledger shows.
 type ledgerDetail struct {
 	reads    readDetail
 	repeats  bool // each run of a command on its own line, not only the last
@@ -20,7 +20,7 @@ type ledgerDetail struct {
 	paths    int  // most changed files to name
 }
 
-// A readDetail says how calls that only look are shown.
+// readDetail says how calls that only look are shown.
 type readDetail uint8
 
 const (
@@ -45,44 +45,39 @@ var ledgerDetails = []ledgerDetail{
 	{readsCounted, false, false, unlimited, 100, true, unlimited},
 }
 
-// Render writes the record of the calls in messages before upTo for a model to read, in
-// at most budget tokens by count (nil: four bytes a token). Everything that may have
-// changed something and every failure has its line as long as there is room; see
-// [Ledger] for what is complete by query. Every changed file is named, even where there
-// is no room for more; only if the names alone are too many are the oldest counted.
-//
-// The text is a pure function of the ledger, upTo and budget. It is empty if there is no
-// call.
-func (l *Ledger) Render(upTo, budget int, count func(string) int) string {
-	return l.RenderWith(RenderOptions{UpTo: upTo, Budget: budget, Count: count})
-}
-
-// ledgerRender says what of the ledger is written, and how.
+// RenderOptions say what of the ledger [Ledger.Render] writes, and how.
 type RenderOptions struct {
-	UpTo, Budget int
-	Count        func(string) int
-	// answer returns what a call got back by which others see the work; nil: not told.
+	UpTo   int              // only calls in messages before this one
+	Budget int              // tokens
+	Count  func(string) int // counts tokens; nil: a quarter of the bytes
+	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
-	Brief  bool // no line for each change and no full paths: the page tells them elsewhere
+	Brief  bool // no line for each change and no full paths: the page has them elsewhere
 }
 
 // briefDetail is the first of the details that has one entry for each changed file and
 // takes common directories together.
 const briefDetail = 5
 
-func (l *Ledger) RenderWith(o RenderOptions) string {
+// Render writes the record of the calls for a model to read. Everything that may have
+// changed something and every failure has its line as long as there is room; queries find
+// the rest. Every changed file is named, even if nothing else fits; only if the names alone
+// are too many are the oldest merely counted.
+//
+// The text is a pure function of the ledger and the options. It is empty if there is no
+// call.
+func (l *Ledger) Render(o RenderOptions) string {
 	part := l.Between(0, o.UpTo)
 	if part.Len() == 0 {
 		return ""
 	}
-	count, budget := o.Count, o.Budget
-	if count == nil {
-		count = func(s string) int { return (len(s) + 3) / 4 }
+	if o.Count == nil {
+		o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
 	w := newLedgerWriter(part, o.Brief)
 	w.answer = o.Answer
-	w.limit = 16 * budget // bytes: no text of that length can fit
-	fits := func(s string) bool { return len(s) <= w.limit && count(s) <= budget }
+	w.limit = 16 * o.Budget // bytes: no text of that length can fit
+	fits := func(s string) bool { return len(s) <= w.limit && o.Count(s) <= o.Budget }
 	details := ledgerDetails
 	if o.Brief {
 		details = details[briefDetail:]
@@ -93,11 +88,11 @@ func (l *Ledger) RenderWith(o RenderOptions) string {
 		}
 	}
 	d := ledgerDetail{width: 80, compact: true, paths: unlimited}
-	if s := w.largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
+	if s := largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
 		return s
 	}
 	d.commands = 0
-	if s := w.largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
+	if s := largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
 		return s
 	}
 	d.paths = 0
@@ -117,7 +112,7 @@ type ledgerWriter struct {
 	limit   int
 }
 
-// A callGroup is a command, or a failed call, with its repeats.
+// callGroup is a command, or a failed call, with its repeats.
 type callGroup struct {
 	last          int // index of the newest whose end was seen, or else of the first
 	calls, failed int
@@ -185,13 +180,8 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 	return !e.Harmless && !IsFileCall(e)
 }
 
-// IsFileCall reports whether the list of files tells all that the call did.
-func IsFileCall(e *Entry) bool {
-	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes)
-}
-
-// largest finds the greatest n up to limit for which text(n) fits, empty if none does.
-func (w *ledgerWriter) largest(limit int, text func(n int) string, fits func(string) bool) string {
+// largest is text(n) for the greatest n up to limit for which it fits, empty if none does.
+func largest(limit int, text func(n int) string, fits func(string) bool) string {
 	best := ""
 	for low, high := 0, limit; low <= high; {
 		mid := (low + high) / 2
@@ -335,31 +325,6 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 	b.WriteByte('\n')
 }
 
-// cutOff reports whether the call asked for the beginning of a run's output alone: how it
-// ended nobody saw.
-func (e *Entry) cutOff() bool {
-	return e.Kind == toolcall.CallRun && e.Filtered && strings.Contains(e.Args, "| head")
-}
-
-// unnamed lists the paths that a call changed and a text does not have.
-func (e *Entry) unnamed(text string) []string {
-	var names []string
-	for _, p := range e.Paths {
-		if p.Changes() && !strings.Contains(text, p.Path) && !slices.Contains(names, p.Path) {
-			names = append(names, p.Path)
-		}
-	}
-	return names
-}
-
-// CallLabel names what a call does: its kind, where that says enough, else its tool.
-func CallLabel(e *Entry) string {
-	if e.Kind == toolcall.CallOther || e.Kind == toolcall.CallNet && e.Command == "" {
-		return e.Tool
-	}
-	return e.Kind.String()
-}
-
 // stretch writes neighbouring calls that only look, in one line.
 func (w *ledgerWriter) stretch(b *strings.Builder, from, to, width int) {
 	if to-from == 1 {
@@ -433,19 +398,16 @@ func (s PathState) label() int {
 // commands writes the newest groups that there is room for. It returns how many calls
 // have no line of their own.
 func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
-	shown := slices.Clone(w.order[:min(len(w.order), d.commands)])
-	slices.Sort(shown)
-	own := 0
+	shown := slices.Sorted(slices.Values(w.order[:min(len(w.order), d.commands)]))
 	for _, i := range shown {
 		w.line(b, w.groups[i], d.width)
-		own++
 	}
 	for i := range w.entries {
 		if e := &w.entries[i]; w.hasLine(e) || IsFileCall(e) || d.reads == readsCounted {
 			hidden++
 		}
 	}
-	return hidden - own
+	return hidden - len(shown)
 }
 
 // reads names the files that were only looked at.

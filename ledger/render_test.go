@@ -32,13 +32,13 @@ func ledgerSession() *ledger.Ledger {
 
 // Of a run whose output was cut after its first lines nobody knows how it ended.
 func TestLedgerRunCutOff(t *testing.T) {
-	one := ledgerOf(bashCall("make test | head -5", "started")).Render(9, 500, count)
+	one := ledgerOf(bashCall("make test | head -5", "started")).Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
 	if !strings.Contains(one, "make test | head -5: its end was cut off") {
 		t.Errorf("alone:\n%s", one)
 	}
 	l := ledgerOf(bashCall("make test", "!Exit code 2"), bashCall("make test | head -5", "started"), editCall("a.go"))
 	for _, budget := range []int{500, 40} {
-		if got := l.Render(9, budget, count); strings.Contains(got, "make test | head -5: ok") || strings.Contains(got, "(2 times, 1 failed): ok") {
+		if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: budget, Count: count}); strings.Contains(got, "make test | head -5: ok") || strings.Contains(got, "(2 times, 1 failed): ok") {
 			t.Errorf("%d tokens:\n%s", budget, got)
 		}
 	}
@@ -92,12 +92,12 @@ Deleted: src/{b.go,old.go}
 		},
 	}
 	for _, tt := range tests {
-		got := ledgerSession().Render(1000, tt.budget, nil)
+		got := ledgerSession().Render(ledger.RenderOptions{UpTo: 1000, Budget: tt.budget})
 		if d := cmp.Diff(tt.want, got); d != "" {
 			t.Errorf("budget %d (-want +got):\n%s", tt.budget, d)
 		}
 	}
-	if got := ledgerSession().Render(0, 100, nil); got != "" {
+	if got := ledgerSession().Render(ledger.RenderOptions{UpTo: 0, Budget: 100}); got != "" {
 		t.Errorf("a ledger without calls renders as %q", got)
 	}
 }
@@ -162,8 +162,8 @@ func TestLedgerRenderNamesEveryChange(t *testing.T) {
 		}
 		l := ledgerOf(steps...)
 		for _, budget := range []int{40, 150, 400, 1000, 4000} {
-			got := l.Render(1<<20, budget, nil)
-			if got != l.Render(1<<20, budget, nil) {
+			got := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: budget})
+			if got != l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: budget}) {
 				t.Fatal("two renderings differ")
 			}
 			if len(steps) > 0 && (len(got)+3)/4 > budget && budget > 60 {
@@ -366,7 +366,7 @@ func BenchmarkLedgerRender(b *testing.B) {
 	l := ledgerOf(steps...)
 	b.ReportAllocs()
 	for b.Loop() {
-		l.Render(1<<30, 2000, nil)
+		l.Render(ledger.RenderOptions{UpTo: 1 << 30, Budget: 2000})
 	}
 }
 

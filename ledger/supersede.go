@@ -14,7 +14,7 @@ type fileHistory struct {
 	whole  bool       // that call replaced or removed all of it
 }
 
-// A fileRead is one read of a file by a call that only reads.
+// fileRead is one read of a file by a call that only reads.
 type fileRead struct {
 	entry int
 	part  toolcall.PathChange
@@ -64,24 +64,17 @@ func (l *Ledger) stale(i, by int) {
 	if e.SupersededBy > by || l.kept[i] {
 		return
 	}
-	reads := 0
+	live, reads := false, 0
 	for _, p := range e.Paths {
 		if p.Change == toolcall.CallRead {
 			reads++
+			h := l.history(l.paths.File(e.Dir, p.Path))
+			live = live || slices.ContainsFunc(h.reads, func(r fileRead) bool { return r.entry == i })
 		}
 	}
-	if reads > 1 {
-		for _, p := range e.Paths {
-			if p.Change == toolcall.CallRead && l.isLive(i, l.paths.File(e.Dir, p.Path)) {
-				return
-			}
-		}
+	if reads < 2 || !live {
+		e.SupersededBy = by + 1
 	}
-	e.SupersededBy = by + 1
-}
-
-func (l *Ledger) isLive(entry, file int) bool {
-	return slices.ContainsFunc(l.history(file).reads, func(r fileRead) bool { return r.entry == entry })
 }
 
 // sawRead puts a read beside the earlier ones of the file.
@@ -113,9 +106,7 @@ func (l *Ledger) sawChange(i, file int, change toolcall.CallKind) {
 	}
 	l.drop(h, i, func(r fileRead) bool { return r.entry < i && (all || r.part.Whole()) })
 	for _, old := range h.failed {
-		if e := &l.Entries[old]; old < i && e.SupersededBy == 0 {
-			e.SupersededBy = i + 1
-		}
+		l.replace(old, i)
 	}
 	h.failed = nil
 }
@@ -146,15 +137,16 @@ func (l *Ledger) sawRepeat(i int) {
 		return
 	}
 	l.latest[e.Signature] = i
-	if seen && l.Entries[old].SupersededBy == 0 && !changesFiles(&l.Entries[old]) {
-		l.Entries[old].SupersededBy = i + 1
+	if seen && !l.Entries[old].changesFiles() {
+		l.replace(old, i)
 	}
 }
 
-// changesFiles reports whether the call changes files that are known by name: such a
-// call keeps its result, whatever else it does.
-func changesFiles(e *Entry) bool {
-	return slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes)
+// replace notes that call i supersedes an older one, unless another did before.
+func (l *Ledger) replace(old, i int) {
+	if e := &l.Entries[old]; old < i && e.SupersededBy == 0 {
+		e.SupersededBy = i + 1
+	}
 }
 
 // sawRun makes failures of a command stale when it succeeds.
@@ -164,8 +156,8 @@ func (l *Ledger) sawRun(i int, command string) {
 		l.failing[command] = append(l.failing[command], i)
 	case toolcall.Succeeded:
 		for _, old := range l.failing[command] {
-			if e := &l.Entries[old]; old < i && e.SupersededBy == 0 && !changesFiles(e) {
-				e.SupersededBy = i + 1
+			if !l.Entries[old].changesFiles() {
+				l.replace(old, i)
 			}
 		}
 		delete(l.failing, command)

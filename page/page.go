@@ -165,7 +165,7 @@ func (in *Input) ledgerPart(room int) string {
 	case in.small:
 		share += 100 // what others were told
 	}
-	text := in.Ledger.RenderWith(ledger.RenderOptions{
+	text := in.Ledger.Render(ledger.RenderOptions{
 		UpTo: in.End, Budget: max(share, 60), Count: in.count, Answer: in.answer, Brief: in.small,
 	})
 	if text == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -166,7 +167,7 @@ func stretchText(d *fold.Draft, f *fold.Fold) string {
 	sub := d.Ledger().Between(f.Start, f.End)
 	var b strings.Builder
 	fmt.Fprintf(&b, "[folded: %s, %s]\n", f.Reason, text.Plural(sub.Len(), "call"))
-	b.WriteString(sub.Render(f.End, stretchTokens, d.Count))
+	b.WriteString(sub.Render(ledger.RenderOptions{UpTo: f.End, Budget: stretchTokens, Count: d.Count}))
 	if how := d.Recall(f.Handle); how != "" {
 		fmt.Fprintf(&b, "\nEverything of it: %s", how)
 	}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Entry is one tool call. Its JSON form is a documented contract.
+type Entry struct {
+	Seq    int                 `json:"seq"` // 1, 2, 3 … in the order of the calls
+	Call   transcript.BlockRef `json:"-"`
+	Result transcript.BlockRef `json:"-"` // meaningful unless Outcome is [toolcall.Unanswered]
+
+	toolcall.CallFacts
+	toolcall.ResultFacts
+
+	Handle       string `json:"handle,omitempty"`        // of the result, once it is folded
+	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result stale
+}
+
+// Effective reports whether the call changed what it set out to change, as far as can be
+// told: it did not fail, or only some of its steps did.
+func (e *Entry) Effective() bool {
+	return e.Outcome != toolcall.Failed || e.Steps && e.ExitCode != nil
+}
+
+// WentWell reports whether the call ran something that succeeded by its own exit code.
+func (e Entry) WentWell() bool {
+	return e.Kind == toolcall.CallRun && e.Outcome == toolcall.Succeeded && !e.Filtered
+}
+
+// OutcomeText says in a few words how a call failed; it is empty for any other outcome.
+func (e Entry) OutcomeText() string {
+	switch {
+	case e.Outcome != toolcall.Failed:
+		return ""
+	case e.ErrorLine != "":
+		return "failed: " + e.ErrorLine
+	case e.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *e.ExitCode)
+	}
+	return "failed"
+}
+
+// CallLabel names what a call does: its kind, where that says enough, else its tool.
+func CallLabel(e *Entry) string {
+	if e.Kind == toolcall.CallOther || e.Kind == toolcall.CallNet && e.Command == "" {
+		return e.Tool
+	}
+	return e.Kind.String()
+}
+
+// Publishes reports whether a call makes the work known to others: commits, pushes, pull
+// requests, messages. Its short answer holds the id that later work refers to.
+func Publishes(e *Entry) bool {
+	switch {
+	case e.Harmless || e.Outcome != toolcall.Succeeded:
+		return false
+	case e.Command == "":
+		return e.Kind == toolcall.CallNet
+	case e.Kind == toolcall.CallNet:
+		return text.ContainsAny(e.Command, "git push", "gh ", "glab ", "curl ", "publish", "deploy", "scp ", "rsync ", "ssh ")
+	}
+	return text.ContainsAny(e.Command, "git commit", "git tag", "git merge", "git revert", "git cherry-pick")
+}
+
+// IsFileCall reports whether the list of files tells all that the call did.
+func IsFileCall(e *Entry) bool {
+	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && e.changesFiles()
+}
+
+// changesFiles reports whether the call changes files that are known by name: such a
+// call keeps its result, whatever else it does.
+func (e *Entry) changesFiles() bool { return slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes) }
+
+// cutOff reports whether the call showed only the beginning of a run's output, so that
+// nobody saw how it ended.
+func (e *Entry) cutOff() bool {
+	return e.Kind == toolcall.CallRun && e.Filtered && strings.Contains(e.Args, "| head")
+}
+
+// unnamed lists the paths that a call changed and that a text does not contain.
+func (e *Entry) unnamed(text string) []string {
+	var names []string
+	for _, p := range e.Paths {
+		if p.Changes() && !strings.Contains(text, p.Path) && !slices.Contains(names, p.Path) {
+			names = append(names, p.Path)
+		}
+	}
+	return names
+}
