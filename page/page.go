@@ -142,7 +142,7 @@ func Write(in Input) Page {
 
 // words writes what the user said in two fifths of the room, or half if that is not enough.
 func (in *Input) words(room int) string {
-	o := userwords.Render{
+	o := userwords.RenderOptions{
 		UpTo: in.End, Budget: room * 2 / 5, Count: in.count, Pins: in.Pins,
 		Skip: func(i int) bool { return i < in.Start },
 	}

@@ -1,6 +1,10 @@
+// Package userwords collects what people said in a conversation: their typed text apart
+// from what programs put beside it, the standing rules in it, what they took back, and the
+// agent's task list. [Words] is fed message by message and renders a page of it.
 package userwords
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -142,11 +146,7 @@ func hasPosition(txt string) bool {
 		if txt[i] != ':' || !text.IsLetterByte(txt[i-1]) {
 			continue
 		}
-		j := i + 1
-		for j < len(txt) && '0' <= txt[j] && txt[j] <= '9' {
-			j++
-		}
-		if j > i+1 && j < len(txt) && txt[j] == ':' {
+		if j := text.DigitsEnd(txt, i+1); j > i+1 && j < len(txt) && txt[j] == ':' {
 			return true
 		}
 	}
@@ -154,12 +154,7 @@ func hasPosition(txt string) bool {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
 // clauseWord is a word of a sentence in lower case.
@@ -232,15 +227,9 @@ func topicWords(words []clauseWord) []string {
 	var topic []string
 	add := func(w string) {
 		w = stem(w)
-		if len(w) < 2 || stopWords[w] {
-			return
+		if len(w) >= 2 && !stopWords[w] && !slices.Contains(topic, w) {
+			topic = append(topic, w)
 		}
-		for _, t := range topic {
-			if t == w {
-				return
-			}
-		}
-		topic = append(topic, w)
 	}
 	for _, w := range words {
 		if stopWords[w.text] {
@@ -248,10 +237,6 @@ func topicWords(words []clauseWord) []string {
 		}
 		if len(topic) >= maxTopic {
 			break
-		}
-		if !strings.ContainsAny(w.text, "/._-") {
-			add(w.text)
-			continue
 		}
 		for part := range strings.FieldsFuncSeq(w.text, func(r rune) bool { return strings.ContainsRune("/._-", r) }) {
 			add(part)
@@ -286,11 +271,8 @@ func stem(w string) string {
 func shared(a, b []string) int {
 	n := 0
 	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				n++
-				break
-			}
+		if slices.Contains(b, x) {
+			n++
 		}
 	}
 	return n

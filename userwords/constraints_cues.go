@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -12,7 +13,7 @@ import (
 // at the beginning of a clause, after a subject, before a verb.
 func ruleSense(text string, words []clauseWord) (s sense, strong bool) {
 	question := strings.HasSuffix(strings.TrimRight(text, " \"')*_"), "?")
-	if question && !(len(words) > 1 && asks[words[0].text] && (words[1].text == "you" || words[1].text == "we")) {
+	if question && !requests(words) {
 		return noRule, false
 	}
 	directs := directive(words)
@@ -59,24 +60,27 @@ var (
 // and the like, or by an order at the beginning of a clause. What a reviewer asks to
 // consider is not yet the user's will.
 func directive(words []clauseWord) bool {
-	if len(words) > 1 && asks[words[0].text] && (words[1].text == "you" || words[1].text == "we") {
+	if requests(words) {
 		return true
 	}
 	for i, w := range words {
 		switch {
 		case i == 0 && w.text == "to", w.start && w.text == "consider":
 			return false
-		case demands[w.text]:
-			return true
-		case w.start && orders[w.text], w.start && descriptive[w.text] && (i == 0 || !joins[words[i-1].text] && i < 3):
-			return true
-		case w.text == "we" && wordAt(words, i+1) == "just":
-			return true
-		case w.text == "but" && i > 0 && descriptive[wordAt(words, i+1)]:
+		case demands[w.text],
+			w.start && orders[w.text],
+			w.start && descriptive[w.text] && (i == 0 || !joins[words[i-1].text] && i < 3),
+			w.text == "we" && wordAt(words, i+1) == "just",
+			w.text == "but" && i > 0 && descriptive[wordAt(words, i+1)]:
 			return true
 		}
 	}
 	return false
+}
+
+// requests reports whether a sentence begins like "can you" or "could we".
+func requests(words []clauseWord) bool {
+	return len(words) > 1 && asks[words[0].text] && (words[1].text == "you" || words[1].text == "we")
 }
 
 // cueAt judges the cue word at i. Hard means that it is a command beyond doubt.
@@ -166,7 +170,7 @@ func phraseAt(words []clauseWord, i int, prev, next string) (sense, bool) {
 		if next != "" && i > 0 && !has(words[:i], "is", "was", "fails", "failed", "runs") {
 			return forbids, false
 		}
-	case "instead":
+	case "instead", "whenever":
 		return requires, false
 	case "rather":
 		if next == "than" {
@@ -180,18 +184,12 @@ func phraseAt(words []clauseWord, i int, prev, next string) (sense, bool) {
 		if next == "forward" {
 			return requires, true
 		}
-	case "whenever":
-		return requires, false
 	case "time":
 		if prev == "every" || prev == "each" {
 			return requires, false
 		}
-	case "purpose":
-		if prev == "on" && has(words[:i], "we", "i") {
-			return requires, false
-		}
-	case "deliberately", "intentionally":
-		if has(words[:i], "we", "i") {
+	case "purpose", "deliberately", "intentionally":
+		if has(words[:i], "we", "i") && (words[i].text != "purpose" || prev == "on") {
 			return requires, false
 		}
 	case "sure", "ensure":
@@ -199,8 +197,8 @@ func phraseAt(words []clauseWord, i int, prev, next string) (sense, bool) {
 			return requires, false
 		}
 	case "ask", "wait", "check":
-		if words[i].start && (next == "me" || next == "before" || next == "until" || next == "for" && wordAt(words, i+2) == "me" ||
-			next == "with" && wordAt(words, i+2) == "me") {
+		if words[i].start && (next == "me" || next == "before" || next == "until" ||
+			(next == "for" || next == "with") && wordAt(words, i+2) == "me") {
 			return requires, true
 		}
 	case "all", "every", "each", "any":
@@ -284,43 +282,23 @@ func wordAt(words []clauseWord, i int) string {
 }
 
 func has(words []clauseWord, any ...string) bool {
-	for _, w := range words {
-		for _, a := range any {
-			if w.text == a {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w clauseWord) bool { return slices.Contains(any, w.text) })
 }
 
 func anyOf(words []clauseWord, set map[string]bool) bool {
-	for _, w := range words {
-		if set[w.text] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w clauseWord) bool { return set[w.text] })
 }
 
 // foreignCue looks for the plainest orders of some other languages.
-func foreignCue(text string) sense {
-	low := strings.ToLower(text)
-	for _, p := range [...]string{
-		"不要", "不能", "不得", "不可", "禁止", "别再", "しないで", "使わないで", "するな", "하지 마",
-		"não use", "não faça", "não altere", "não mexa", "não adicione", "não crie", "ne touche pas", "n’utilise pas", "n'utilise pas", "né pas",
-	} {
-		if strings.Contains(low, p) {
-			return forbids
-		}
-	}
-	for _, p := range [...]string{
-		"必须", "务必", "只能", "始终", "总是", "从现在开始", "必ず", "今後は", "常に", "항상", "반드시",
-		"a partir de agora", "désormais", "ab jetzt", "ab sofort",
-	} {
-		if strings.Contains(low, p) {
-			return requires
-		}
+func foreignCue(txt string) sense {
+	low := strings.ToLower(txt)
+	switch {
+	case text.ContainsAny(low, "不要", "不能", "不得", "不可", "禁止", "别再", "しないで", "使わないで", "するな", "하지 마",
+		"não use", "não faça", "não altere", "não mexa", "não adicione", "não crie", "ne touche pas", "n’utilise pas", "n'utilise pas", "né pas"):
+		return forbids
+	case text.ContainsAny(low, "必须", "务必", "只能", "始终", "总是", "从现在开始", "必ず", "今後は", "常に", "항상", "반드시",
+		"a partir de agora", "désormais", "ab jetzt", "ab sofort"):
+		return requires
 	}
 	return noRule
 }

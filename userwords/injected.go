@@ -3,38 +3,36 @@ package userwords
 import (
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TypedText returns the words of a person in a message, without what programs put beside
 // them; ok is false where there are none.
 //
-// The origin decides where the source knew it: summaries hold no person's words, injected
-// text none but the arguments of a command that was typed. Otherwise the text is judged. Agents mark what they inject by elements
-// on lines of their own (<system-reminder>, <environment_context>, <local-command-stdout>
-// and their like) or by well-known first words; these are removed. Some wrap what was
-// typed: the arguments of a slash command, an editor's <user_query>, a message sent while
-// the agent was working. Of those the inside is kept. What is left is verbatim, its pieces
-// separated by a blank line.
+// Where the source knew the origin, that decides: summaries hold no person's words, and
+// injected text only the arguments of a command that was typed. Otherwise the text is
+// judged. Agents mark what they inject by elements on lines of their own
+// (<system-reminder>, <environment_context>, <local-command-stdout> and the like) or by
+// well-known first words; TypedText removes these. Some elements wrap what was typed: the
+// arguments of a slash command, an editor's <user_query>, a message sent while the agent
+// was working. Of those the inside is kept. What is left is verbatim, its pieces separated
+// by a blank line.
 //
 // Only user messages speak for people, and the one kind of system message with which a
 // client passes on what was typed meanwhile. Tool results never do.
-func TypedText(m transcript.Message) (text string, ok bool) {
+func TypedText(m transcript.Message) (words string, ok bool) {
+	role := m.Role()
 	switch {
 	case m.Origin() == transcript.OriginSummary:
 		return "", false
 	case m.Origin() == transcript.OriginInjected:
-		text = typedArgs(m)
-		return text, text != ""
-	}
-	switch m.Role() {
-	case transcript.RoleUser:
-	case transcript.RoleSystem, transcript.RoleDeveloper:
-		if words, passed := passedOn(strings.TrimSpace(m.Text())); passed {
-			return words, words != ""
-		}
-		return "", false
-	default:
+		words = typedArgs(m)
+		return words, words != ""
+	case role == transcript.RoleSystem || role == transcript.RoleDeveloper:
+		words, _ = passedOn(strings.TrimSpace(m.Text()))
+		return words, words != ""
+	case role != transcript.RoleUser:
 		return "", false
 	}
 	p := typedPieces{typed: m.Origin() == transcript.OriginTyped}
@@ -43,7 +41,7 @@ func TypedText(m transcript.Message) (text string, ok bool) {
 			p.block(t.Text.String())
 		}
 	}
-	return p.joined()
+	return strings.Join(p.pieces, "\n\n"), len(p.pieces) > 0
 }
 
 // typedArgs returns what was typed behind a slash command.
@@ -66,20 +64,10 @@ func typedArgs(m transcript.Message) string {
 // typedPieces gathers what is left of a message.
 type typedPieces struct {
 	pieces []string
-	closed [len(injectedTags)]bool // no closing tag of this name is left in the block
-	wrap   bool                    // the block has an element that holds all typed words
-	typed  bool                    // the source knows that a person typed it
-	output bool                    // the next block is what a tool gave the client
-}
-
-func (p *typedPieces) joined() (string, bool) {
-	switch len(p.pieces) {
-	case 0:
-		return "", false
-	case 1:
-		return p.pieces[0], true
-	}
-	return strings.Join(p.pieces, "\n\n"), true
+	closed map[string]bool // no closing tag of this name is left in the block
+	wrap   bool            // the block has an element that holds all typed words
+	typed  bool            // the source knows that a person typed it
+	output bool            // the next block is what a tool gave the client
 }
 
 func (p *typedPieces) keep(text string) {
@@ -105,7 +93,7 @@ func (p *typedPieces) block(text string) {
 		return
 	}
 	text = typedRequest(withoutFiles(text))
-	p.closed, p.wrap = [len(injectedTags)]bool{}, false
+	p.closed, p.wrap = make(map[string]bool), false
 	from := 0 // what is before this is dealt with
 	for at := 0; at < len(text); {
 		lt := strings.IndexByte(text[at:], '<')
@@ -125,9 +113,9 @@ func (p *typedPieces) block(text string) {
 		p.keep(text[from:at])
 		from, at = end, end
 		switch {
-		case injectedTags[tag].typed:
+		case typedTags[tag]:
 			p.keep(inner)
-		case injectedTags[tag].all:
+		case wholeTags[tag]:
 			if inner = strings.TrimSpace(inner); inner != "" {
 				p.pieces, p.wrap = append(p.pieces[:0], inner), true
 			}
@@ -149,111 +137,53 @@ func ownLine(before string) bool {
 }
 
 // element reads the injected element that begins at text[at]: its inside, where it ends,
-// and which it is. The end is 0 where there is none.
-func (p *typedPieces) element(text string, at int) (inner string, end, tag int) {
-	name := text[at+1:]
+// and its name. The end is 0 where there is none.
+func (p *typedPieces) element(text string, at int) (inner string, end int, tag string) {
+	rest := text[at+1:]
 	n := 0
-	for n < len(name) && n < 32 && isTagByte(name[n]) {
+	for n < len(rest) && n < 32 && isTagByte(rest[n]) {
 		n++
 	}
-	tag = tagNumber(name[:n])
-	if tag < 0 || p.closed[tag] || n == len(name) || p.typed && injectedTags[tag].vague {
-		return "", 0, 0
+	tag = rest[:n]
+	if !injectedTags[tag] || p.closed[tag] || n == len(rest) || p.typed && vagueTags[tag] {
+		return "", 0, ""
 	}
-	gt := strings.IndexByte(name[n:min(len(name), n+400)], '>')
-	if gt < 0 || gt > 0 && name[n] != ' ' {
-		return "", 0, 0
+	gt := strings.IndexByte(rest[n:min(len(rest), n+400)], '>')
+	if gt < 0 || gt > 0 && rest[n] != ' ' {
+		return "", 0, ""
 	}
-	if injectedTags[tag].single {
-		return "", at + 1 + n + gt + 1, tag
+	at += 1 + n + gt + 1
+	if singleTags[tag] {
+		return "", at, tag
 	}
-	body := name[n+gt+1:]
-	shut := "</" + name[:n] + ">"
-	stop := strings.Index(body, shut)
+	shut := "</" + tag + ">"
+	stop := strings.Index(text[at:], shut)
 	if stop < 0 {
 		p.closed[tag] = true // an unclosed tag is somebody's prose
-		return "", 0, 0
+		return "", 0, ""
 	}
-	return body[:stop], at + 1 + n + gt + 1 + stop + len(shut), tag
+	return text[at : at+stop], at + stop + len(shut), tag
 }
 
-func isTagByte(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '_' || c == '/'
-}
+func isTagByte(c byte) bool { return text.IsLetterByte(c) || c == '-' || c == '_' || c == '/' }
 
-func tagNumber(name string) int {
-	if len(name) < 4 {
-		return -1
-	}
-	for i := range injectedTags {
-		if injectedTags[i].name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// injectedTags are the elements that clients put into user messages.
-var injectedTags = [...]struct {
-	name   string
-	typed  bool // its inside was typed
-	all    bool // its inside was typed, and nothing else of the block was
-	single bool // a tag without an end
-	vague  bool // people write such elements too: not looked for in what they typed
-}{
-	{name: "system-reminder"},
-	{name: "system_reminder"},
-	{name: "command-name"},
-	{name: "command-message"},
-	{name: "command-contents"},
-	{name: "command-args", typed: true},
-	{name: "local-command-stdout"},
-	{name: "local-command-stderr"},
-	{name: "local-command-caveat"},
-	{name: "bash-input"},
-	{name: "bash-stdout"},
-	{name: "bash-stderr"},
-	{name: "task-notification"},
-	{name: "user-prompt-submit-hook"},
-	{name: "post-tool-use-hook"},
-	{name: "ide_opened_file"},
-	{name: "ide_selection"},
-	{name: "ide_diagnostics"},
-	{name: "new-diagnostics"},
-	{name: "teammate-message"},
-	{name: "persisted-output"},
-	{name: "environment_context"},
-	{name: "user_instructions"},
-	{name: "user_shell_command"},
-	{name: "turn_aborted"},
-	{name: "subagent_notification"},
-	{name: "model_switch"},
-	{name: "collaboration_mode"},
-	{name: "environment_details"},
-	{name: "environment_info"},
-	{name: "workspace_info"},
-	{name: "reminderInstructions"},
-	{name: "editorContext"},
-	{name: "additional_data"},
-	{name: "open_and_recently_viewed_files"},
-	{name: "current_datetime"},
-	{name: "session_context"},
-	{name: "skill-context"},
-	{name: "skill", vague: true},
-	{name: "SYSTEM_NOTICE"},
-	{name: "RUNTIME_INFORMATION"},
-	{name: "user-interrupt"},
-	{name: "image", single: true},
-	{name: "/image", single: true},
-	{name: "task", typed: true, vague: true},
-	{name: "feedback", typed: true, vague: true},
-	{name: "user_message", all: true},
-	{name: "user_query", all: true},
-	{name: "userRequest", all: true},
-}
+// The elements that clients put into user messages.
+var (
+	injectedTags = text.WordSet(`system-reminder system_reminder command-name command-message command-contents command-args
+		local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr task-notification
+		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics teammate-message
+		persisted-output environment_context user_instructions user_shell_command turn_aborted subagent_notification model_switch
+		collaboration_mode environment_details environment_info workspace_info reminderInstructions editorContext additional_data
+		open_and_recently_viewed_files current_datetime session_context skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION
+		user-interrupt image /image task feedback user_message user_query userRequest`)
+	typedTags  = text.WordSet("command-args task feedback")          // what is in them was typed
+	wholeTags  = text.WordSet("user_message user_query userRequest") // so was this, and nothing else of the block
+	singleTags = text.WordSet("image /image")                        // they have no end
+	vagueTags  = text.WordSet("skill task feedback")                 // people write them too: not looked for in typed text
+)
 
 // injectedStarts are the first words of text that clients inject without a tag.
-var injectedStarts = [...]string{
+var injectedStarts = []string{
 	"# AGENTS.md instructions",
 	"# Conversation\n[User]:",
 	"Another language model started to solve this problem",
@@ -286,24 +216,15 @@ var injectedStarts = [...]string{
 // content is the next block.
 const calledRead = "Called the Read tool with the following input"
 
-func startsInjected(text string) bool {
-	for _, s := range injectedStarts {
-		if strings.HasPrefix(text, s) {
-			return true
-		}
-	}
-	if strings.HasPrefix(text, "<path>") && strings.Contains(text[:min(len(text), 500)], "</path>\n<type>file</type>") {
-		return true // an attached file without its announcement
-	}
-	// A skill that a command loaded, and a shell command that a person ran beside the
-	// conversation, with its output.
-	return strings.HasPrefix(text, "Invoke the ") && strings.Contains(leadLine(text), " skill and follow it exactly") ||
-		strings.HasPrefix(text, "Ran `") && strings.HasSuffix(leadLine(text), "`") && strings.HasSuffix(text, "```")
-}
-
-func leadLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+func startsInjected(txt string) bool {
+	line, _, _ := strings.Cut(txt, "\n")
+	return text.HasAnyPrefix(txt, injectedStarts...) ||
+		// An attached file without its announcement.
+		strings.HasPrefix(txt, "<path>") && strings.Contains(txt[:min(len(txt), 500)], "</path>\n<type>file</type>") ||
+		// A skill that a command loaded.
+		strings.HasPrefix(line, "Invoke the ") && strings.Contains(line, " skill and follow it exactly") ||
+		// A shell command that a person ran beside the conversation, with its output.
+		strings.HasPrefix(line, "Ran `") && strings.HasSuffix(line, "`") && strings.HasSuffix(txt, "```")
 }
 
 // passedOn returns what a person typed while the agent was working, from the notice with
@@ -364,6 +285,18 @@ func typedRequest(text string) string {
 		if i := strings.Index(text[at:], s.mark); i >= 0 {
 			return strings.TrimSpace(text[at+i+len(s.mark):])
 		}
+	}
+	return text
+}
+
+// WithoutReminder drops the reminder that a client appended to a result for its model.
+func WithoutReminder(text string) string {
+	const mark, end = "<system-reminder>", "</system-reminder>"
+	if !strings.HasSuffix(strings.TrimSpace(text), end) {
+		return text
+	}
+	if i := strings.LastIndex(text, mark); i >= 0 {
+		return strings.TrimRight(text[:i], " \r\n")
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package userwords
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,8 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// WordsRender says what of people's words a page shall show, and in how much room.
-type Render struct {
+// RenderOptions say which of people's words a page shows, and in how much room.
+type RenderOptions struct {
 	UpTo   int                      // only messages before this one; 0: all
 	Budget int                      // tokens; 0: no bound
 	Count  func(text string) int    // counts tokens; nil: a quarter of the bytes
@@ -35,16 +36,19 @@ type Render struct {
 // oldest. So that one long paste does not keep out many short messages, older ones first get
 // a share of the room each; what is left then goes to those that were cut. It returns ""
 // when there is nothing to show.
-func (w *Words) Render(o Render) string { return w.Page(o).String() }
+func (w *Words) Render(o RenderOptions) string { return w.Page(o).String() }
 
-// Page chooses what there is room for.
-func (w *Words) Page(o Render) *wordsPage {
-	p := &wordsPage{o: o, room: o.Budget}
+// Page chooses what there is room for; see [Words.Render].
+func (w *Words) Page(o RenderOptions) *Page {
+	p := &Page{o: o, room: o.Budget}
 	if o.Count == nil {
 		p.o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
 	if o.UpTo <= 0 {
-		p.o.UpTo = int(^uint(0) >> 1)
+		p.o.UpTo = math.MaxInt
+	}
+	if o.Handle == nil {
+		p.o.Handle = func(int) string { return "" }
 	}
 	p.rules(w)
 	said := p.eligible(w)
@@ -82,11 +86,11 @@ const (
 )
 
 // Short reports whether messages found no room.
-func (p *wordsPage) Short() bool { return len(p.left) > 0 }
+func (p *Page) Short() bool { return len(p.left) > 0 }
 
-// wordsPage collects what fits, section by section.
-type wordsPage struct {
-	o        Render
+// Page is a page of what people said, section by section.
+type Page struct {
+	o        RenderOptions
 	room     int
 	inForce  []string
 	pins     []string
@@ -100,7 +104,7 @@ type wordsPage struct {
 }
 
 // fits takes the room that a text needs; without a budget there is always room.
-func (p *wordsPage) fits(text string) bool {
+func (p *Page) fits(text string) bool {
 	if p.o.Budget <= 0 {
 		return true
 	}
@@ -113,7 +117,7 @@ func (p *wordsPage) fits(text string) bool {
 }
 
 // rules are shown whether they fit or not, unless the last resort is reached.
-func (p *wordsPage) rules(w *Words) {
+func (p *Page) rules(w *Words) {
 	older := 0
 	for i := len(w.rules) - 1; i >= 0; i-- {
 		c := w.rules[i]
@@ -143,7 +147,7 @@ func ruleLine(c Constraint) string {
 	return fmt.Sprintf("- message %d: %s", c.Message+1, verbatim(c.Sentence))
 }
 
-func (p *wordsPage) withdrawn(w *Words) {
+func (p *Page) withdrawn(w *Words) {
 	for _, c := range w.rules {
 		if c.Message >= p.o.UpTo || c.InForce() || c.WithdrawnBy >= p.o.UpTo {
 			continue
@@ -155,7 +159,7 @@ func (p *wordsPage) withdrawn(w *Words) {
 	}
 }
 
-func (p *wordsPage) pin() {
+func (p *Page) pin() {
 	for _, pin := range p.o.Pins { // pinned is pinned, whatever the room
 		line := "- " + verbatim(pin)
 		p.room -= p.o.Count(line) + 1
@@ -165,7 +169,7 @@ func (p *wordsPage) pin() {
 
 // eligible lists what was said in the folded part and is not shown elsewhere. Words that
 // were typed again, with more behind them, are shown once.
-func (p *wordsPage) eligible(w *Words) []int {
+func (p *Page) eligible(w *Words) []int {
 	var list []int
 	for i, s := range w.said {
 		if s.Message >= p.o.UpTo || p.o.Skip != nil && p.o.Skip(s.Message) {
@@ -193,7 +197,7 @@ func byWeight(w *Words, list []int) []int {
 }
 
 // say shows a message, cut at its end where there is no room for all of it.
-func (p *wordsPage) say(w *Words, i int, always bool) {
+func (p *Page) say(w *Words, i int, always bool) {
 	if p.messages == nil {
 		p.messages, p.cut = make(map[int]string), make(map[int]int)
 	}
@@ -235,7 +239,7 @@ func (p *wordsPage) say(w *Words, i int, always bool) {
 const minKept = 60
 
 // cutTo finds how many bytes of a message fit, by bisection, at a character.
-func (p *wordsPage) cutTo(s Said) int {
+func (p *Page) cutTo(s Said) int {
 	low, high := 0, min(len(s.Text), max(p.room, 0)*maxTokenBytes)
 	for low < high {
 		mid := (low + high + 1) / 2
@@ -252,23 +256,20 @@ func (p *wordsPage) cutTo(s Said) int {
 // maxTokenBytes bounds the bytes of a token on average: what is longer cannot fit anyway.
 const maxTokenBytes = 16
 
-func (p *wordsPage) cutMark(s Said, keep int) string {
-	mark := fmt.Sprintf("[cut here: %d of %d characters shown", utf8.RuneCountInString(s.Text[:keep]), utf8.RuneCountInString(s.Text))
-	if h := p.handle(s.Message); h != "" {
+func (p *Page) cutMark(s Said, keep int) string {
+	return p.restAt(s.Message, fmt.Sprintf("[cut here: %d of %d characters shown", utf8.RuneCountInString(s.Text[:keep]), utf8.RuneCountInString(s.Text)))
+}
+
+// restAt ends a mark with the handle under which the rest of a message is found.
+func (p *Page) restAt(message int, mark string) string {
+	if h := p.o.Handle(message); h != "" {
 		mark += "; the rest: " + h
 	}
 	return mark + "]"
 }
 
-func (p *wordsPage) handle(message int) string {
-	if p.o.Handle == nil {
-		return ""
-	}
-	return p.o.Handle(message)
-}
-
 // saidText is how one message stands on the page.
-func (p *wordsPage) saidText(s Said, text, mark string) string {
+func (p *Page) saidText(s Said, text, mark string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	if s.Via != "" {
@@ -339,7 +340,7 @@ func verbatim(text string) string {
 }
 
 // taskList shows what is open and in progress, and as much of what is done as fits.
-func (p *wordsPage) taskList(w *Words) {
+func (p *Page) taskList(w *Words) {
 	t := w.tasks.state
 	if t.Tool != "" && t.Message < p.o.UpTo {
 		p.taskAs = t.Message + 1
@@ -361,7 +362,7 @@ func (p *wordsPage) taskList(w *Words) {
 
 // plan shows the beginning of a plan: a fifth of the room, less if the conversation has
 // gone on since.
-func (p *wordsPage) plan(w *Words, t TaskState) {
+func (p *Page) plan(w *Words, t TaskState) {
 	txt, mark, limit := t.Plan, "", maxPlanBytes
 	if p.o.Budget > 0 {
 		share := 5
@@ -371,11 +372,7 @@ func (p *wordsPage) plan(w *Words, t TaskState) {
 		limit = min(limit, max(p.o.Budget/share, 60)*4)
 	}
 	if len(txt) > limit {
-		txt, mark = txt[:text.RuneStart(txt, limit)], "\n  [cut here"
-		if h := p.handle(t.PlanMessage); h != "" {
-			mark += "; the rest: " + h
-		}
-		mark += "]"
+		txt, mark = text.CutText(txt, limit), p.restAt(t.PlanMessage, "\n  [cut here")
 	}
 	if line := fmt.Sprintf("- plan put before the user in message %d: %s%s", t.PlanMessage+1, verbatim(txt), mark); p.fits(line) {
 		p.tasks = append(p.tasks, line)
@@ -403,20 +400,11 @@ var taskWord = map[TaskStatus]string{
 }
 
 // String puts the page together.
-func (p *wordsPage) String() string {
-	var b strings.Builder
+func (p *Page) String() string {
+	var sections []string
 	section := func(title string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(title)
-		b.WriteByte('\n')
-		for _, l := range lines {
-			b.WriteString(l)
-			b.WriteByte('\n')
+		if len(lines) > 0 {
+			sections = append(sections, title+"\n"+strings.Join(lines, "\n")+"\n")
 		}
 	}
 	section("## Pinned", p.pins)
@@ -426,7 +414,7 @@ func (p *wordsPage) String() string {
 	for _, i := range slices.Sorted(maps.Keys(p.messages)) {
 		said = append(said, p.messages[i])
 	}
-	if n := len(p.left); n > 0 {
+	if len(p.left) > 0 {
 		slices.Sort(p.left)
 		said = append(said, p.leftOut())
 	}
@@ -436,11 +424,11 @@ func (p *wordsPage) String() string {
 		title = fmt.Sprintf("## Task list (the agent's own, as of message %d; what came later may have finished more)", p.taskAs)
 	}
 	section(title, p.tasks)
-	return b.String()
+	return strings.Join(sections, "\n")
 }
 
 // leftOut names the messages that found no room: at most a dozen with their handles.
-func (p *wordsPage) leftOut() string {
+func (p *Page) leftOut() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[not shown for want of room: %d more of the user's messages:", len(p.left))
 	for k, m := range p.left {
@@ -449,7 +437,7 @@ func (p *wordsPage) leftOut() string {
 			break
 		}
 		fmt.Fprintf(&b, " %d", m+1)
-		if h := p.handle(m); h != "" {
+		if h := p.o.Handle(m); h != "" {
 			fmt.Fprintf(&b, " (%s)", h)
 		}
 	}

@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -34,28 +35,28 @@ func readReversal(s remark) reversal {
 	r := reversal{sense: s.sense, topic: topicWords(words)}
 	question := strings.HasSuffix(s.Text, "?")
 	for i, w := range words {
-		next := wordAt(words, i+1)
+		prev, next := wordAt(words, i-1), wordAt(words, i+1)
 		switch w.text {
 		case "can", "may":
-			r.permits = r.permits || i > 0 && words[i-1].text == "you" && words[i-1].start && !question && next != "not"
+			r.permits = r.permits || prev == "you" && words[i-1].start && !question && next != "not"
 		case "free":
-			r.permits = r.permits || wordAt(words, i-1) == "feel"
+			r.permits = r.permits || prev == "feel"
 		case "ok", "okay", "fine", "allowed", "alright":
-			r.permits = r.permits || next == "to" && wordAt(words, i-1) != "not"
+			r.permits = r.permits || next == "to" && prev != "not"
 		case "longer":
-			r.lifts = r.lifts || wordAt(words, i-1) == "no"
+			r.lifts = r.lifts || prev == "no"
 		case "anymore":
 			r.lifts = true
 		case "forget", "ignore", "disregard", "drop", "lift", "scratch", "nevermind":
 			r.lifts = r.lifts || w.start && (w.text == "nevermind" || has(words[i+1:], "said", "about", "rule", "rules", "instruction", "instructions", "constraint", "restriction", "earlier"))
 		case "mind":
-			r.lifts = r.lifts || wordAt(words, i-1) == "never" || wordAt(words, i-1) == "my" && has(words[:i], "changed")
+			r.lifts = r.lifts || prev == "never" || prev == "my" && has(words[:i], "changed")
 		case "actually", "correction", "sorry", "wait", "no":
 			r.corrects = r.corrects || i == 0
 		case "instead", "than":
 			if w.text == "instead" && next != "of" {
 				r.corrects = true
-			} else if w.text == "instead" || wordAt(words, i-1) == "rather" {
+			} else if w.text == "instead" || prev == "rather" {
 				r.dropped = topicWords(clauseRest(words, i+1))
 			}
 		}
@@ -73,10 +74,6 @@ func clauseRest(words []clauseWord, i int) []clauseWord {
 		end++
 	}
 	return words[i:end]
-}
-
-func (r reversal) any() bool {
-	return r.permits || r.lifts || r.corrects || r.dropped != nil || r.sense != noRule
 }
 
 // withdraws reports whether the sentence takes rule c back.
@@ -137,22 +134,19 @@ var (
 
 // sharesName reports whether both topics have a word that names one thing only.
 func sharesName(a, b []string) bool {
-	for _, x := range a {
-		if strings.ContainsAny(x, "0123456789") && shared([]string{x}, b) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(x string) bool { return hasDigit(x) && slices.Contains(b, x) })
 }
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // valuesDiffer reports whether two topics are the same but for numbers in them.
 func valuesDiffer(a, b []string) bool {
 	rest := func(a, b []string) (differ, ok bool) {
 		for _, x := range a {
-			if shared([]string{x}, b) > 0 {
+			if slices.Contains(b, x) {
 				continue
 			}
-			if !strings.ContainsAny(x, "0123456789") {
+			if !hasDigit(x) {
 				return false, false
 			}
 			differ = true
@@ -168,20 +162,17 @@ func valuesDiffer(a, b []string) bool {
 // at most the newest maxCompared rules and messages.
 func (w *Words) reverse(at int, list []remark) {
 	w.undo(at, list)
-	oldest := max(len(w.rules)-maxCompared, 0)
-	if len(w.rules) == 0 {
+	rules := w.rules[max(len(w.rules)-maxCompared, 0):]
+	if len(rules) == 0 {
 		return
 	}
 	for _, s := range list {
-		if len(s.words) == 0 || len(s.words) > maxRuleWords {
+		if len(s.words) > maxRuleWords {
 			continue
 		}
 		r := readReversal(s)
-		if !r.any() {
-			continue
-		}
-		for i := oldest; i < len(w.rules); i++ {
-			if c := &w.rules[i]; c.InForce() && r.withdraws(c) {
+		for i := range rules {
+			if c := &rules[i]; c.InForce() && r.withdraws(c) {
 				c.WithdrawnBy, c.WithdrawnText = at, s.Text
 			}
 		}
@@ -235,7 +226,7 @@ func alone(words []clauseWord, i int) bool {
 
 // requestVerb reports whether the verb at i is what is asked for: "can you remove".
 func requestVerb(words []clauseWord, i int) bool {
-	return (wordAt(words, i-1) == "you" || wordAt(words, i-1) == "we" || wordAt(words, i-1) == "let's") && i < 4
+	return i > 0 && i < 4 && has(words[i-1:i], "you", "we", "let's")
 }
 
 // added finds the newest message that asked to add what the topic names, -1 if none.

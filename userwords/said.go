@@ -19,15 +19,15 @@ type Said struct {
 	// Question is what it answers, in the assistant's words: the options referred to and
 	// the question asked, verbatim.
 	Question    string `json:"question,omitempty"`
-	Constraints []int  `json:"constraints,omitempty"` // its rules: indices into [UserWords.Constraints]
+	Constraints []int  `json:"constraints,omitempty"` // its rules: indices into [Words.Constraints]
 	// RevisedBy is a later message that takes back, at least in part, what this one asked
 	// for ("no, revert that"); -1: none.
 	RevisedBy int `json:"revised_by"`
 }
 
-// UserWords collects what people said in a conversation, the standing rules among it, and
-// the state of the agent's task list. It is fed with every message and never looks back,
-// so what a message costs does not depend on the length of the conversation.
+// Words collects what people said in a conversation, the standing rules in it, and the
+// agent's task list. It takes each message once and never looks back, so the cost of a
+// message does not depend on the length of the conversation.
 //
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
@@ -99,7 +99,7 @@ func (w *Words) results(i int, m transcript.Message) {
 		if !ok {
 			continue
 		}
-		w.tasks.result(i, r)
+		w.tasks.result(r)
 		tool, ok := w.waiting[r.CallID]
 		if !ok {
 			continue
@@ -115,26 +115,22 @@ func (w *Words) results(i int, m transcript.Message) {
 // the reason why a call was refused. A tool's own output never counts: the refusal must
 // be an error in the client's exact words.
 func answered(tool string, r transcript.ToolResult) string {
-	switch text.PlainName(tool) {
-	case "askuserquestion", "askuser", "requestuserinput", "askfollowupquestion", "question":
-		if !r.Error {
+	if !r.Error {
+		if questionTools[text.PlainName(tool)] {
 			return strings.TrimSpace(r.Text())
 		}
-	}
-	if !r.Error {
 		return ""
 	}
 	text := r.Text()
-	if !strings.HasPrefix(text, "The user doesn't want to ") {
-		return ""
-	}
 	const mark = "the user said:"
 	i := strings.Index(text[:min(len(text), 1000)], mark)
-	if i < 0 {
+	if i < 0 || !strings.HasPrefix(text, "The user doesn't want to ") {
 		return ""
 	}
 	return strings.TrimSpace(text[i+len(mark):])
 }
+
+var questionTools = text.WordSet("askuserquestion askuser requestuserinput askfollowupquestion question")
 
 // heard takes a person's words in: what they take back, the rules they lay down, the
 // question they answer.

@@ -140,7 +140,7 @@ func TestRenderWords(t *testing.T) {
 		"a: ok",
 		"u: you can touch legacy/ now",
 		"a: ok", "u: Use slog only.")
-	page := w.Render(Render{})
+	page := w.Render(RenderOptions{})
 	for _, want := range []string{
 		"## Rules that the user took back", "- message 1: Never touch legacy/.\n  taken back in message 7: you can touch legacy/ now",
 		"> 1. tabs", "- message 9: Use slog only.",
@@ -150,7 +150,7 @@ func TestRenderWords(t *testing.T) {
 		}
 	}
 	handle := func(i int) string { return fmt.Sprintf("h%d", i) }
-	short := w.Render(Render{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
+	short := w.Render(RenderOptions{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
 	for _, want := range []string{"[cut here:", "the rest: h4", "ship on Friday", "Use slog only."} {
 		if !strings.Contains(short, want) {
 			t.Errorf("short page lacks %q:\n%s", want, short)
@@ -159,10 +159,10 @@ func TestRenderWords(t *testing.T) {
 	if n := len(short) / 4; n > 260 {
 		t.Errorf("short page has about %d tokens:\n%s", n, short)
 	}
-	if got := w.Render(Render{UpTo: 6}); strings.Contains(got, "took back") || !strings.Contains(got, "in force") {
+	if got := w.Render(RenderOptions{UpTo: 6}); strings.Contains(got, "took back") || !strings.Contains(got, "in force") {
 		t.Errorf("a page up to message 6 must not know of message 7:\n%s", got)
 	}
-	if got := new(Words).Render(Render{}); got != "" {
+	if got := new(Words).Render(RenderOptions{}); got != "" {
 		t.Errorf("empty page = %q", got)
 	}
 }
@@ -187,10 +187,10 @@ func FuzzUserWords(f *testing.F) {
 				t.Errorf("rule %d withdrawn by %d: %q", c.Message, c.WithdrawnBy, c.WithdrawnText)
 			}
 		}
-		if a, b := w.Render(Render{Budget: 100}), w.Render(Render{Budget: 100}); a != b {
+		if a, b := w.Render(RenderOptions{Budget: 100}), w.Render(RenderOptions{Budget: 100}); a != b {
 			t.Error("two pages differ")
 		}
-		strict := w.Render(Render{Budget: 100, Strict: true})
+		strict := w.Render(RenderOptions{Budget: 100, Strict: true})
 		if n := len(strict); n > 3000 {
 			t.Errorf("strict page of %d bytes:\n%s", n, strict)
 		}
@@ -206,7 +206,7 @@ func ExampleWords() {
 	} {
 		w.Add(i, m)
 	}
-	fmt.Print(w.Render(Render{}))
+	fmt.Print(w.Render(RenderOptions{}))
 	// Output:
 	// ## Rules of the user, in force (verbatim)
 	// - message 1: Never touch legacy/.
@@ -238,11 +238,11 @@ func TestRenderWordsAfterPaste(t *testing.T) {
 	}
 	paste := strings.Repeat("a line that was pasted from a log\n", 60)
 	w.Add(20, transcript.User("the log:\n"+paste))
-	if got := w.Render(Render{UpTo: 21, Budget: 400}); !strings.Contains(got, strings.TrimSpace(paste)) {
+	if got := w.Render(RenderOptions{UpTo: 21, Budget: 400}); !strings.Contains(got, strings.TrimSpace(paste)) {
 		t.Errorf("the newest message is cut:\n%s", got)
 	}
 	w.Add(22, transcript.User("and now?"))
-	got := w.Render(Render{UpTo: 21, Budget: 400})
+	got := w.Render(RenderOptions{UpTo: 21, Budget: 400})
 	for i := range 10 {
 		if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
 			t.Errorf("request %d is not shown:\n%s", i, got)
@@ -261,7 +261,7 @@ func TestManyShortMessagesBeatOnePaste(t *testing.T) {
 			lines = append(lines, "a: ok", "u: the log:\n"+strings.Repeat("some line of a log that was pasted\n", 400))
 		}
 	}
-	page := listen(lines...).Render(Render{Budget: 900})
+	page := listen(lines...).Render(RenderOptions{Budget: 900})
 	for i := range 30 {
 		if !strings.Contains(page, fmt.Sprintf("part number %d of", i)) {
 			t.Errorf("message %d is missing", i)

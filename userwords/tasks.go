@@ -1,7 +1,9 @@
 package userwords
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -112,12 +114,10 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 }
 
 // result gives new tasks their ids and takes back what a failed call did.
-func (t *taskReader) result(_ int, r transcript.ToolResult) {
-	if n := len(t.state.Items); n > 0 && !r.Error {
-		for k := range t.state.Items {
-			if it := &t.state.Items[k]; it.call != "" && it.call == r.CallID {
-				it.ID, it.call = createdID(r.Text()), ""
-			}
+func (t *taskReader) result(r transcript.ToolResult) {
+	for k := range t.state.Items {
+		if it := &t.state.Items[k]; !r.Error && it.call != "" && it.call == r.CallID {
+			it.ID, it.call = createdID(r.Text()), ""
 		}
 	}
 	if t.wait != "" && r.CallID == t.wait {
@@ -128,6 +128,7 @@ func (t *taskReader) result(_ int, r transcript.ToolResult) {
 	}
 }
 
+// TaskTools are the tools that write task lists, by [text.PlainName].
 var TaskTools = text.WordSet(`todowrite writetodos updateplan updatetodo updatetodos updatetodolist managetodolist
 	settodos taskcreate taskupdate exitplanmode`)
 
@@ -189,7 +190,7 @@ func (in taskInput) list() (items []TaskItem, ok bool) {
 			continue
 		}
 		for _, e := range entries {
-			it := TaskItem{ID: string(e.ID), Text: firstText(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description), Status: taskStatus(e.Status)}
+			it := TaskItem{ID: string(e.ID), Text: cmp.Or(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description), Status: taskStatus(e.Status)}
 			if e.Done || e.Completed {
 				it.Status = TaskDone
 			}
@@ -202,18 +203,9 @@ func (in taskInput) list() (items []TaskItem, ok bool) {
 	return nil, false
 }
 
-func firstText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // taskStatus reads the clients' words for a state. What is not known is open.
 func taskStatus(s string) TaskStatus {
-	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s)) {
+	switch text.PlainName(strings.ReplaceAll(s, " ", "")) {
 	case "inprogress", "active", "doing", "started", "running":
 		return TaskInProgress
 	case "completed", "complete", "done", "finished", "x":
@@ -246,31 +238,24 @@ func checkList(text string) []TaskItem {
 
 // updateTask changes one task; the list is copied, because the old one may come back.
 func updateTask(list []TaskItem, in taskInput) ([]TaskItem, bool) {
-	for k := range list {
-		if list[k].ID != string(in.TaskID) || in.TaskID == "" {
-			continue
-		}
-		items := append([]TaskItem(nil), list...)
-		if in.Status != "" {
-			items[k].Status = taskStatus(in.Status)
-		}
-		if in.Subject != "" {
-			items[k].Text = in.Subject
-		}
-		return items, true
+	k := slices.IndexFunc(list, func(it TaskItem) bool { return it.ID == string(in.TaskID) })
+	if k < 0 || in.TaskID == "" {
+		return nil, false
 	}
-	return nil, false
+	items := slices.Clone(list)
+	if in.Status != "" {
+		items[k].Status = taskStatus(in.Status)
+	}
+	items[k].Text = cmp.Or(in.Subject, items[k].Text)
+	return items, true
 }
 
 // createdID reads the id out of "Task #3 created successfully: …".
 func createdID(result string) string {
-	i := strings.IndexByte(result, '#')
-	if i < 0 {
-		return ""
-	}
-	n := i + 1
-	for n < len(result) && (text.IsLetterByte(result[n]) || '0' <= result[n] && result[n] <= '9') {
+	_, id, _ := strings.Cut(result, "#")
+	n := 0
+	for n < len(id) && (text.IsLetterByte(id[n]) || text.IsDigitByte(id[n])) {
 		n++
 	}
-	return result[i+1 : n]
+	return id[:n]
 }
