@@ -1,3 +1,6 @@
+// Package search is what the searches of all stores have in common: [Words] splits texts
+// and queries, [Windows] cuts texts into the pieces that are ranked, and [BM25] ranks them.
+// Stores write the words into their indexes, so a change of [Words] is a change of format.
 package search
 
 import (
@@ -133,14 +136,11 @@ func (s *wordSplitter) camel(word string) {
 	if len(word) > maxWord || text.IsHex(word) {
 		return
 	}
-	parts := 1
-	for i := 0; i < len(word); {
+	parts := 0
+	for i := 0; i < len(word); parts++ {
 		i += humpEnd(word[i:])
-		if i < len(word) {
-			parts++
-		}
 	}
-	if parts == 1 || len(word) >= 16 && parts*3 > len(word) {
+	if parts < 2 || len(word) >= 16 && parts*3 > len(word) {
 		return
 	}
 	for word != "" && !s.stopped {
@@ -162,7 +162,8 @@ func humpEnd(word string) int {
 			}
 			rest := word[i+n:]
 			next, m := decode(rest)
-			plural := next == 's' && (m == len(rest) || !startsLower(rest[m:]))
+			after, _ := decode(rest[m:])
+			plural := next == 's' && !unicode.IsLower(after)
 			if rest != "" && unicode.IsLower(next) && !plural {
 				return i
 			}
@@ -171,11 +172,6 @@ func humpEnd(word string) int {
 		i += n
 	}
 	return len(word)
-}
-
-func startsLower(s string) bool {
-	r, _ := decode(s)
-	return unicode.IsLower(r)
 }
 
 // unspaced emits the characters and pairs of a run of a script that has no spaces
@@ -304,18 +300,12 @@ func base64Run(s string) int {
 
 // isMixed reports whether s has upper case, lower case and digits: paths rarely do.
 func isMixed(s string) bool {
-	var upper, lower, digit bool
+	var seen uint8
 	for i := range len(s) {
-		switch c := s[i]; {
-		case 'A' <= c && c <= 'Z':
-			upper = true
-		case 'a' <= c && c <= 'z':
-			lower = true
-		case '0' <= c && c <= '9':
-			digit = true
-		}
+		seen |= text.ByteClass[s[i]]
 	}
-	return upper && lower && digit
+	const all = text.ByteUpper | text.ByteLower | text.ByteDigit
+	return seen&all == all
 }
 
 // leading is the part of a base64 run that it is known by.

@@ -1,4 +1,4 @@
-// Package glob matches paths with patterns that know ** and braces.
+// Package glob turns patterns for paths, with ** and braces, into regular expressions.
 package glob
 
 import (

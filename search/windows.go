@@ -3,15 +3,15 @@ package search
 import (
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// What the stores' searches have in common, so that the same question gets the same
-// answer from each of them. A window is the unit that is ranked: about a dozen lines,
-// large enough to hold a thought and small enough to be read whole.
+// A window is the unit that is ranked: about a dozen lines, large enough to hold a thought
+// and small enough to be read whole.
 const (
 	windowLines   = 12
 	windowBytes   = 4096
@@ -29,7 +29,7 @@ type Window struct {
 // Windows cuts a text into overlapping windows of about 12 lines and at most 4 KB. Two
 // neighbours share about a third of their lines, so that a thought is whole in at
 // least one of them. A line longer than a window comes in several overlapping pieces,
-// which tell from one another by their bytes. Every byte is in some window.
+// which differ in their bytes. Every byte is in some window.
 func Windows(txt string) iter.Seq[Window] {
 	return func(yield func(Window) bool) {
 		line, start := 0, 0
@@ -113,13 +113,11 @@ func BM25(count, length int, average float64, holding, all int) float64 {
 // ones.
 func QueryWords(query string) []string {
 	var words []string
-	seen := make(map[string]bool)
 	for word := range Words(query) {
 		if len(words) == maxQueryWords {
 			break
 		}
-		if !seen[word] {
-			seen[word] = true
+		if !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}
