@@ -69,7 +69,7 @@ func Publishes(e *Entry) bool {
 	return text.ContainsAny(e.Command, "git commit", "git tag", "git merge", "git revert", "git cherry-pick")
 }
 
-// IsFileCall reports whether the list of files tells all that the call did.
+// IsFileCall reports whether the list of files says all that the call did.
 func IsFileCall(e *Entry) bool {
 	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && e.changesFiles()
 }

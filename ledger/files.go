@@ -5,9 +5,9 @@ import "github.com/pleat-dev/pleat/ledger/toolcall"
 // PathState is what became of a file over the session.
 type PathState struct {
 	Path  string            `json:"path"`  // as it was spelled first
-	State toolcall.CallKind `json:"state"` // create, edit or delete; read if only looked at; other if nobody knows
+	State toolcall.CallKind `json:"state"` // create, edit or delete; read if only looked at; other if unknown
 
-	// Created: the file did not exist before the session, as far as the calls tell.
+	// Created: the file did not exist before the session, as far as the calls show.
 	Created bool   `json:"created,omitempty"`
 	Source  string `json:"source,omitempty"` // copied or renamed from there
 	Count   int    `json:"count"`            // calls that changed it, or read it if none did

@@ -72,7 +72,7 @@ func (l *Ledger) Between(start, end int) *Ledger {
 	return &Ledger{Entries: l.Entries[from:to:to], base: l.base + from}
 }
 
-// firstIn is the index of the first call in the message or behind it.
+// firstIn is the index of the first call in the message or in a later one.
 func (l *Ledger) firstIn(message int) int {
 	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].Call.Message >= message })
 }

@@ -138,8 +138,8 @@ func braced(paths []string, from int) []string {
 	return out
 }
 
-// sharedDir finds how many of the sorted paths stand below the first element of the first
-// of them after from, and how far their common directories reach.
+// sharedDir finds how many of the sorted paths are below the first element that the first
+// of them has after from, and how far their common directories reach.
 func sharedDir(paths []string, from int) (n, prefix int) {
 	first := paths[0]
 	start := from

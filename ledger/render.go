@@ -32,9 +32,9 @@ const (
 
 const unlimited = 1 << 30
 
-// ledgerDetails are the steps by which the ledger becomes shorter. What matters least goes
+// ledgerDetails are the steps in which the ledger gets shorter. What matters least goes
 // first: reads, then all but the latest outcome of a command, then all but one entry for
-// each changed file, then old commands. Which files were changed is said to the last.
+// each changed file, then old commands. The changed files stay to the end.
 var ledgerDetails = []ledgerDetail{
 	{readsEach, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
 	{readsInPlace, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
@@ -106,7 +106,7 @@ type ledgerWriter struct {
 	read    []PathState
 	groups  []callGroup
 	counts  Counts
-	order   []int // groups, what is told first when there is no room for all
+	order   []int // groups, most important first, for when not all fit
 	answer  func(e *Entry) string
 	brief   bool
 	limit   int
@@ -154,8 +154,8 @@ func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
 // how things stand.
 const alwaysShown = 3
 
-// byWeight orders the groups by what to tell first: the newest, then those by which others
-// see the work, then the rest, each from the newest to the oldest.
+// byWeight orders the groups by importance: the newest, then those that publish the work,
+// then the rest, each from the newest to the oldest.
 func (w *ledgerWriter) byWeight() []int {
 	var first, told, rest []int
 	for i := len(w.groups) - 1; i >= 0; i-- {

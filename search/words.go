@@ -13,7 +13,7 @@ import (
 )
 
 // Bounds that keep encoded data (base64, minified code, long digests) from filling a
-// search index. Text and query are cut alike, so what is cut is still found.
+// search index. Text and query are cut in the same way, so a cut word is still found.
 const (
 	maxWord   = 64  // bytes of one word; a longer one is known by its beginning
 	opaqueRun = 256 // bytes of base64 letters in one piece from which on they are data

@@ -8,8 +8,8 @@ import (
 )
 
 // ruleSense says whether a sentence lays down a rule, which way, and whether it is an
-// outright command. The words alone do not tell: "don't commit" is an order, "I don't
-// know" and "it doesn't work" are not. So each cue word is judged by where it stands:
+// outright command. The words alone do not decide: "don't commit" is an order, "I don't
+// know" and "it doesn't work" are not. So each cue word is judged by its position:
 // at the beginning of a clause, after a subject, before a verb.
 func ruleSense(text string, words []clauseWord) (s sense, strong bool) {
 	question := strings.HasSuffix(strings.TrimRight(text, " \"')*_"), "?")
@@ -25,7 +25,7 @@ func ruleSense(text string, words []clauseWord) (s sense, strong bool) {
 		if got == noRule || question && !hard && !inRequest[words[i].text] || !hard && !directs && descriptive[words[i].text] {
 			continue
 		}
-		// A prohibition decides how the sentence is read, wherever it stands.
+		// A prohibition decides how the sentence is read, wherever it is.
 		if s == noRule || got == forbids && s == requires {
 			s = got
 		}

@@ -44,7 +44,7 @@ func TypedText(m transcript.Message) (words string, ok bool) {
 	return strings.Join(p.pieces, "\n\n"), len(p.pieces) > 0
 }
 
-// typedArgs returns what was typed behind a slash command.
+// typedArgs returns what was typed after a slash command.
 func typedArgs(m transcript.Message) string {
 	if m.Role() != transcript.RoleUser {
 		return ""
@@ -129,7 +129,7 @@ func (p *typedPieces) block(text string) {
 	p.wrap = false
 }
 
-// ownLine reports whether only spaces stand between the last line feed, or another
+// ownLine reports whether only spaces are between the last line feed, or another
 // element, and what follows before.
 func ownLine(before string) bool {
 	before = strings.TrimRight(before, " \t\r")
@@ -277,7 +277,7 @@ func typedRequest(text string) string {
 		{"# Context from my IDE setup:", "\n## My request for Codex:"},
 		{"[[PLAN]] I want to create an implementation plan.", "\nMy request:"},
 	} {
-		// The notice may stand behind a one-line element such as the time.
+		// The notice may follow a one-line element such as the time.
 		at := strings.Index(text[:min(len(text), 400)], s.start)
 		if at < 0 || at > 0 && text[at-1] != '\n' {
 			continue

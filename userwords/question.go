@@ -146,7 +146,7 @@ func optionLine(txt, ref string) string {
 	return text.ClipQuestion(strings.TrimSpace(txt[found:end]), maxOptionBytes)
 }
 
-// offers reports whether a line begins with an option's label, behind whatever Markdown
+// offers reports whether a line begins with an option's label, after whatever Markdown
 // puts before it: "2. …", "**B)** …", "### Option 2: …", "| 2 | …".
 func offers(line, ref string) bool {
 	line = strings.TrimLeft(line, " \t#*->|_([`")

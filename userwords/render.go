@@ -26,7 +26,7 @@ type RenderOptions struct {
 }
 
 // Render writes a page of what people said: pins, the rules in force, the rules that were
-// taken back and by what, their messages, the task list. Every word of theirs is verbatim
+// taken back and by what, their messages, the task list. Their words are verbatim
 // and marked with the message it comes from, counted from 1. A message that does not fit
 // is cut at its end, with a mark and its handle; what is left out altogether is named.
 //
@@ -80,12 +80,12 @@ func (w *Words) Page(o RenderOptions) *Page {
 // How the room is shared among older messages.
 const (
 	saidShares = 12    // it is for that many of them, at least
-	lateShares = 3     // the newest of them may take one of so many parts of it
+	lateShares = 3     // the newest of them may take this fraction
 	fullWords  = 4_000 // room from which on a message may be long
 	leastShare = 80
 )
 
-// Short reports whether messages found no room.
+// Short reports whether some messages did not fit.
 func (p *Page) Short() bool { return len(p.left) > 0 }
 
 // Page is a page of what people said, section by section.
@@ -100,7 +100,7 @@ type Page struct {
 	messages map[int]string // by index into the list of what was said
 	cut      map[int]int    // messages that are cut: what they take
 	share    int            // tokens that an older message may take; 0: all that is left
-	left     []int          // messages that found no room
+	left     []int          // messages that did not fit
 }
 
 // fits takes the room that a text needs; without a budget there is always room.
@@ -160,7 +160,7 @@ func (p *Page) withdrawn(w *Words) {
 }
 
 func (p *Page) pin() {
-	for _, pin := range p.o.Pins { // pinned is pinned, whatever the room
+	for _, pin := range p.o.Pins { // pins are shown even if they do not fit
 		line := "- " + verbatim(pin)
 		p.room -= p.o.Count(line) + 1
 		p.pins = append(p.pins, line)
@@ -168,7 +168,7 @@ func (p *Page) pin() {
 }
 
 // eligible lists what was said in the folded part and is not shown elsewhere. Words that
-// were typed again, with more behind them, are shown once.
+// were typed again, with more after them, are shown once.
 func (p *Page) eligible(w *Words) []int {
 	var list []int
 	for i, s := range w.said {
@@ -196,7 +196,7 @@ func byWeight(w *Words, list []int) []int {
 	return append(bearing, others...)
 }
 
-// say shows a message, cut at its end where there is no room for all of it.
+// say shows a message, cut at its end if it does not fit.
 func (p *Page) say(w *Words, i int, always bool) {
 	if p.messages == nil {
 		p.messages, p.cut = make(map[int]string), make(map[int]int)
@@ -268,7 +268,7 @@ func (p *Page) restAt(message int, mark string) string {
 	return mark + "]"
 }
 
-// saidText is how one message stands on the page.
+// saidText writes one message of the page.
 func (p *Page) saidText(s Said, text, mark string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
@@ -330,7 +330,7 @@ func shortQuestion(q string) string {
 }
 
 // verbatim puts a text into a list item without touching it: words of several lines
-// stand between tags, because indenting them would change them.
+// go between tags, because indenting them would change them.
 func verbatim(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "\n") {
@@ -427,7 +427,7 @@ func (p *Page) String() string {
 	return strings.Join(sections, "\n")
 }
 
-// leftOut names the messages that found no room: at most a dozen with their handles.
+// leftOut names the messages that did not fit: at most a dozen with their handles.
 func (p *Page) leftOut() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[not shown for want of room: %d more of the user's messages:", len(p.left))

@@ -20,7 +20,7 @@ import (
 //     after "use port 8080"),
 //
 // and speaks of the same matter: of a name in the rule or of at least half of what the rule
-// is about, and of no other deed. In all other cases both stay in force, oldest first.
+// is about, and of no other action. In all other cases both stay in force, oldest first.
 
 // reversal is what a sentence may take back, worked out once.
 type reversal struct {
@@ -96,7 +96,7 @@ func (r reversal) withdraws(c *Constraint) bool {
 }
 
 // sameMatter reports whether a later sentence speaks of what a rule is about: of a name in
-// it, or of at least half of the things in it, and of no other deed. "You can touch the
+// it, or of at least half of the things in it, and of no other action. "You can touch the
 // docs" says nothing about "don't touch legacy/", nor does "you can read legacy/".
 func sameMatter(rule, later []string) bool {
 	deeds, things := splitDeeds(rule)

@@ -61,7 +61,7 @@ func (w *Words) Said() []Said { return w.said }
 // caller must not change it.
 func (w *Words) Constraints() []Constraint { return w.rules }
 
-// Tasks returns the agent's task list as it stands. The caller must not change it.
+// Tasks returns the agent's present task list. The caller must not change it.
 func (w *Words) Tasks() TaskState { return w.tasks.state }
 
 // askedBytes bounds how much of an assistant's text is searched for the question.

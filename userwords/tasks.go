@@ -29,7 +29,7 @@ type TaskItem struct {
 	call string // call that made it, until its result gives the id
 }
 
-// TaskStatus is where a task stands.
+// TaskStatus is the progress of a task.
 type TaskStatus string
 
 // The states of a task.

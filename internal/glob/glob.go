@@ -12,7 +12,7 @@ import (
 // errPattern reports a pattern for paths that is not well-formed.
 var errPattern = errors.New("the pattern is not well-formed")
 
-// maxPatterns is how many patterns without braces one pattern may stand for.
+// maxPatterns bounds how many patterns without braces one pattern may expand to.
 const maxPatterns = 1000
 
 // Compile reads a pattern for paths: * and ? stand for characters of a name, ** for
@@ -31,7 +31,7 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(`(?s)^(?:` + strings.Join(patterns, "|") + `)$`)
 }
 
-// expandBraces writes out the first braces at or behind from, and those behind them.
+// expandBraces expands the first braces at or after from, and those that follow.
 func expandBraces(p string, from int) ([]string, error) {
 	depth, open, start := 0, 0, 0
 	var parts []string

@@ -12,11 +12,11 @@ import (
 type shape struct {
 	// prefixes are how such secrets begin; every one begins with one of them.
 	prefixes []string
-	// hints stand where there are no prefixes: texts of which one is near every such
-	// secret, in lower case. Looking for them is much cheaper than matching.
+	// hints replace prefixes where there are none: one of these texts, in lower case, is
+	// near every such secret. Looking for them is much cheaper than matching.
 	hints []string
 	re    *regexp.Regexp
-	// with is put in the place of a match; $1 is what stands before the secret.
+	// with replaces a match; $1 is what comes before the secret.
 	with string
 }
 

@@ -16,7 +16,7 @@ type Command struct {
 	Redirects []Redirect
 	Heredoc   string // what the script feeds to it
 	Sep       string // the operator before it: "", ";", "&&", "||", "|" or "&"
-	Nested    bool   // stands in a substitution: $(…), `…`, <(…)
+	Nested    bool   // is in a substitution: $(…), `…`, <(…)
 }
 
 // Word is a word of a command.
@@ -304,7 +304,7 @@ func (p *parser) word() Word {
 	return Word{b.String(), p.src[start:p.at], open}
 }
 
-// until returns the text before the next such byte and moves behind that.
+// until returns the text before the next such byte and moves past it.
 func (p *parser) until(c byte) string {
 	text, rest, _ := strings.Cut(p.src[min(p.at, len(p.src)):], string(c))
 	p.at = len(p.src) - len(rest)

@@ -48,7 +48,7 @@ type unitSplitter struct {
 	para    int
 	fenced  bool
 	code    int // lines of the present fenced block
-	fence   int // first unit of it
+	fence   int // its first unit
 }
 
 // openItem is a list item that may have inner items.

@@ -147,7 +147,7 @@ func SentenceEnd(s string) int {
 	return len(s)
 }
 
-// abbreviated reports whether a full stop behind this is that of an abbreviation, or of a
+// abbreviated reports whether a full stop after this text belongs to an abbreviation, or of a
 // short number at the very beginning.
 func abbreviated(before string) bool {
 	word := before[strings.LastIndexAny(before, " \n\t(")+1:]

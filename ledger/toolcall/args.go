@@ -103,7 +103,7 @@ const (
 	maxCommand = 400
 )
 
-// plainArgs shows the small members of a tool that nobody knows: name=value.
+// plainArgs shows the small arguments of an unknown tool as name=value.
 func plainArgs(args []Arg, without ...string) string {
 	var b strings.Builder
 	for _, a := range args {

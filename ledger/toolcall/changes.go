@@ -11,10 +11,10 @@ import (
 // ChangeReader collects what the input of a call writes into files.
 type ChangeReader struct {
 	Changes []FileChange
-	left    int // bytes still looked at
+	left    int // bytes that may still be read
 }
 
-// FileChange is what one file had and what it shall have.
+// FileChange is the old and the new text of one file.
 type FileChange struct {
 	Path     string
 	Old, New []string
@@ -22,12 +22,12 @@ type FileChange struct {
 }
 
 const (
-	maxChange      = 64 << 10 // bytes of an input that are looked at
+	maxChange      = 64 << 10 // bytes of an input that are read
 	maxChangeDepth = 4
 )
 
-// Read looks at every string in the input. What tools call old and new text is told by
-// the names of the arguments; a patch tells itself.
+// Read goes through every string in the input. The names of the arguments tell old text
+// from new; a patch is known by its form.
 func (w *ChangeReader) Read(input string) {
 	w.left = maxChange
 	if strings.HasPrefix(strings.TrimSpace(input), "{") {

@@ -92,7 +92,7 @@ func narrow(paths []PathChange, filter *shell.Command) {
 }
 
 // filterRange says which lines of its input a filter shows: all of them, a range, or
-// some that cannot be told.
+// some that are not known.
 func filterRange(c *shell.Command) (first, last int, some bool) {
 	args := c.Args()
 	switch c.Name() {
@@ -183,7 +183,7 @@ func pathOperands(c *shell.Command, ops []string, change CallKind) []PathChange 
 	return out
 }
 
-// partsOf turns operands into reads of parts that cannot be told.
+// partsOf turns operands into reads of unknown parts.
 func partsOf(c *shell.Command, ops []string) []PathChange {
 	out := pathOperands(c, ops, CallRead)
 	for i := range out {

@@ -13,7 +13,7 @@ import (
 type CallKind uint8
 
 // The kinds of call, gravest last except for CallOther: a call that does several things
-// has the gravest of their kinds. CallOther is what nobody knows, or what concerns only
+// has the gravest of their kinds. CallOther is what is not known, or what concerns only
 // the agent itself.
 const (
 	CallOther  CallKind = iota
@@ -78,7 +78,7 @@ func parseName[T ~uint8](v *T, what string, names []string, text []byte) error {
 }
 
 // PathChange is what a call does to one path. The path is spelled as the agent spelled
-// it. CallOther means that the call names the path and nobody knows what it does there.
+// it. CallOther means that the call names the path and it is not known what it does there.
 // A rename is two of them: the old path deleted, the new one created.
 type PathChange struct {
 	Path   string   `json:"path"`
@@ -86,7 +86,7 @@ type PathChange struct {
 	Source string   `json:"source,omitempty"` // copied or renamed from there
 
 	// What of the file was read: lines First to Last, counted from 1, both included;
-	// 0 leaves that end open. Some: parts that cannot be told, such as what a search
+	// 0 leaves that end open. Some: parts that are not known, such as what a search
 	// found.
 	First int  `json:"first,omitempty"`
 	Last  int  `json:"last,omitempty"`

@@ -13,7 +13,7 @@ var gitLooks = text.WordSet(`status log diff show blame annotate ls-files ls-tre
 	merge-base name-rev for-each-ref symbolic-ref version help whatchanged show-ref show-branch check-ignore check-attr diff-tree
 	diff-index diff-files count-objects cherry range-diff var hash-object --version`)
 
-// gitEffect reads a git command. Its index and its history are nobody's files: changing
+// gitEffect reads a git command. Its index and history are not files of the work: changing
 // them is a run.
 func gitEffect(c *shell.Command, args []string) shellEffect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--version" {
@@ -28,7 +28,7 @@ func gitEffect(c *shell.Command, args []string) shellEffect {
 		sub, args = args[0], args[1:]
 	}
 	ops := operands(args, "mFCcbBnuts", "message author date format pretty")
-	var after []string // behind --
+	var after []string // after --
 	if i := slices.Index(args, "--"); i >= 0 {
 		after = args[i+1:]
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// How much of a result's ends is looked at to learn how the call ended.
+// How much of a result's two ends is read to learn how the call ended.
 const (
 	headLook = 4 << 10
 	tailLook = 8 << 10
@@ -56,7 +56,7 @@ func saysUnchanged(txt string) bool {
 func isPatchEnvelope(head string) bool { return strings.HasPrefix(head, `{"output":`) }
 
 // exitCode finds the exit code that agents write before or after a command's output.
-// Only the agents' own lines are looked at: the output itself may say anything.
+// Only the agents' own lines count: the output itself may say anything.
 func exitCode(head, tail string, runs bool) (int, bool) {
 	if !runs {
 		return 0, false
@@ -88,7 +88,7 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 			return code, true
 		}
 		if i < 0 || !text.HasAnyPrefix(line, "Process Group PGID:", "Signal:", "Error:", "Background PIDs:", "</") {
-			break // nothing else stands behind the exit code
+			break // nothing else comes after the exit code
 		}
 		end = end[:i]
 	}

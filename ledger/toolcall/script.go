@@ -87,7 +87,7 @@ func pathlibWrites(src string) []PathChange {
 	return out
 }
 
-// callsOf returns the texts behind each call of one of the functions.
+// callsOf returns the text after each call of one of the functions.
 func callsOf(src string, names ...string) []string {
 	var out []string
 	for _, name := range names {
