@@ -61,8 +61,10 @@ func toolKey(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.HasPrefix(name, "functions.") {
 		name = name[i+1:]
 	}
-	return strings.NewReplacer(".", "", " ", "").Replace(text.PlainName(name[:min(len(name), 64)]))
+	return withoutMarks.Replace(text.PlainName(name[:min(len(name), 64)]))
 }
+
+var withoutMarks = strings.NewReplacer(".", "", " ", "")
 
 // The names that the common agents give to the same arguments.
 var (
