@@ -51,7 +51,7 @@ const (
 	ownWordsBytes = 700 // in longer messages the inner paragraphs are often pasted
 )
 
-// remark is a sentence with what its words make of it.
+// remark is a sentence and what it lays down.
 type remark struct {
 	text.Sentence
 	words  []clauseWord
@@ -60,7 +60,7 @@ type remark struct {
 }
 
 // remarks reads the sentences of a typed text. What is too long for a sentence is left
-// out, and so is the middle of a text that nobody can have typed.
+// out, and so is the middle of a text that is too long to have been typed.
 func remarks(txt string) []remark {
 	list := text.Sentences(edges(txt))
 	out := make([]remark, len(list))
@@ -87,7 +87,7 @@ func edges(text string) string {
 	return head + "\n\n" + tail[strings.IndexByte(tail, '\n')+1:]
 }
 
-// findRules returns the rules in a typed text, in order. In long messages, what stands
+// findRules returns the rules in a typed text, in order. In long messages, what is
 // between the first and the last paragraph is often somebody else's report; there only
 // outright commands count.
 func findRules(text string, list []remark) []Constraint {
@@ -164,45 +164,25 @@ type clauseWord struct {
 	quote bool // inside quotation marks or code: somebody else's words
 }
 
-// clauseWords splits a sentence. Words keep what is inside of them: don't, src/legacy,
-// v1.2, foo_bar.
+// clauseWords splits a sentence and finds its clauses and quotations.
 func clauseWords(s string) []clauseWord {
 	var words []clauseWord
-	start, quoteEnd := true, 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if !inClauseWord(c) {
-			if (c == '"' || c == '`') && i >= quoteEnd {
-				if n := strings.IndexByte(s[i+1:], c); n > 0 {
-					quoteEnd = i + 1 + n + 1
+	start, at, quoteEnd := true, 0, 0
+	for _, w := range text.Words(s) {
+		for ; at < w.Start; at++ {
+			c := s[at]
+			if (c == '"' || c == '`') && at >= quoteEnd {
+				if n := strings.IndexByte(s[at+1:], c); n > 0 {
+					quoteEnd = at + 1 + n + 1
 				}
 			}
-			if strings.IndexByte(",;:()\n", c) >= 0 || c == '-' && i+1 < len(s) && s[i+1] == ' ' || strings.HasPrefix(s[i:], "—") {
-				start = true
-			}
-			i++
-			continue
+			start = start || strings.IndexByte(",;:()\n", c) >= 0 || strings.HasPrefix(s[at:], "- ")
 		}
-		j := i
-		for j < len(s) && (inClauseWord(s[j]) || strings.IndexByte("'./-", s[j]) >= 0 || strings.HasPrefix(s[j:], "’")) {
-			if strings.HasPrefix(s[j:], "’") {
-				j += len("’") - 1
-			}
-			j++
-		}
-		w := strings.ToLower(strings.TrimRight(s[i:j], "'.-"))
-		if strings.Contains(w, "’") {
-			w = strings.ReplaceAll(w, "’", "'")
-		}
-		words = append(words, clauseWord{w, start, i < quoteEnd})
-		start = openers[w] && (start || joins[w]) // "and don't", "please don't"
-		i = j
+		words = append(words, clauseWord{w.Text, start, w.Start < quoteEnd})
+		start = openers[w.Text] && (start || joins[w.Text]) // "and don't", "please don't"
+		at = w.End
 	}
 	return words
-}
-
-func inClauseWord(c byte) bool {
-	return text.IsLetterByte(c) || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80 && c != 0xE2 && c != 0xE3
 }
 
 // openers are words after which a clause still begins; joins begin one anywhere.
@@ -225,12 +205,6 @@ var stopWords = text.WordSet(`a about above actually after anything everything s
 // first occurrence, none twice. Paths and compound names also give their parts.
 func topicWords(words []clauseWord) []string {
 	var topic []string
-	add := func(w string) {
-		w = stem(w)
-		if len(w) >= 2 && !stopWords[w] && !slices.Contains(topic, w) {
-			topic = append(topic, w)
-		}
-	}
 	for _, w := range words {
 		if stopWords[w.text] {
 			continue
@@ -238,33 +212,13 @@ func topicWords(words []clauseWord) []string {
 		if len(topic) >= maxTopic {
 			break
 		}
-		for part := range strings.FieldsFuncSeq(w.text, func(r rune) bool { return strings.ContainsRune("/._-", r) }) {
-			add(part)
+		for t := range text.Stems(w.text) {
+			if len(t) >= 2 && !stopWords[t] && !slices.Contains(topic, t) {
+				topic = append(topic, t)
+			}
 		}
 	}
 	return topic
-}
-
-// stem cuts the endings that the same word has in an order and in its reversal.
-func stem(w string) string {
-	w = strings.TrimSuffix(w, "'s")
-	switch {
-	case len(w) > 5 && strings.HasSuffix(w, "ing"):
-		w = w[:len(w)-3]
-	case len(w) > 4 && strings.HasSuffix(w, "ed"):
-		w = w[:len(w)-2]
-	case len(w) > 4 && strings.HasSuffix(w, "es"):
-		w = w[:len(w)-2]
-	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss"):
-		w = w[:len(w)-1]
-	}
-	if n := len(w); n > 4 && w[n-1] == w[n-2] && w[n-1] != 'l' && w[n-1] != 's' { // committing
-		w = w[:n-1]
-	}
-	if n := len(w); n > 4 && w[n-1] == 'e' {
-		w = w[:n-1]
-	}
-	return w
 }
 
 // shared counts the words that both topics have.

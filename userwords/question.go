@@ -100,7 +100,7 @@ func optionRefs(answer string, words []clauseWord) []string {
 			if optionNoun[prev] || len(words) <= 3 && (i == 0 || prev == "and" || prev == "or" || prev == "do") {
 				add(w.text)
 			}
-		case text.IsDigits(w.text) && len(w.text) <= 2:
+		case text.IsDigits(w.text) && len(w.text) <= 2 && w.text != "0":
 			if short && (named || endsRef(words, i+1)) || optionNoun[prev] && i < 12 || i == 1 && prev == "on" {
 				add(w.text)
 			}
