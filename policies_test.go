@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -65,8 +64,8 @@ func TestPolicyNames(t *testing.T) {
 		}
 	}
 	want := []string{"default", "book", "threshold", "three-layer", "four-lever", "four-layer", "truncate", "none"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, names); d != "" {
+		t.Error(d)
 	}
 	if _, err := policy.ByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
 		t.Errorf("unknown policy: %v", err)

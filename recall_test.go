@@ -12,10 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -89,8 +88,8 @@ func TestUnfoldParts(t *testing.T) {
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, unfold(t, s, c.r).Content()); diff != "" {
-				t.Errorf("content (-want +got):\n%s", diff)
+			if d := diff.Values(c.want, unfold(t, s, c.r).Content()); d != "" {
+				t.Errorf("content (-want +got):\n%s", d)
 			}
 		})
 	}

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -42,8 +41,8 @@ func TestSessionConflict(t *testing.T) {
 	if err := a.Used(t.Context(), model.Usage{Input: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); diff != "" {
-		t.Errorf("view (-live +restored):\n%s", diff)
+	if d := diff.Values(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); d != "" {
+		t.Errorf("view (-live +restored):\n%s", d)
 	}
 }
 
@@ -67,8 +66,8 @@ func TestEpochConflict(t *testing.T) {
 	if err := a.Append(t.Context(), transcript.User("x")); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("append after another's epoch: %v", err)
 	}
-	if diff := cmp.Diff(got, dump(t, view(t, a))); diff != "" {
-		t.Errorf("two sessions on one store (-b +a):\n%s", diff)
+	if d := diff.Values(got, dump(t, view(t, a))); d != "" {
+		t.Errorf("two sessions on one store (-b +a):\n%s", d)
 	}
 }
 

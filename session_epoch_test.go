@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -61,8 +60,8 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	epoch(1)
-	if diff := cmp.Diff(before, dump(t, view(t, s))); diff != "" {
-		t.Errorf("after undoing the second epoch:\n%s", diff)
+	if d := diff.Values(before, dump(t, view(t, s))); d != "" {
+		t.Errorf("after undoing the second epoch:\n%s", d)
 	}
 	if err := s.Undo(t.Context()); err != nil {
 		t.Fatal(err)
@@ -79,8 +78,8 @@ func TestUndo(t *testing.T) {
 	for _, e := range s.Report().Epochs {
 		got = append(got, fmt.Sprint(e.Number, " ", e.Undo))
 	}
-	if diff := cmp.Diff([]string{"1 false", "2 false", "2 true", "1 true"}, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values([]string{"1 false", "2 false", "2 true", "1 true"}, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -169,8 +168,8 @@ func TestHooks(t *testing.T) {
 		t.Errorf("a vetoed epoch opened: %v", err)
 	}
 	compact(t, s) // a veto does not stop what was asked for
-	if diff := cmp.Diff([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked}, seen); diff != "" {
-		t.Error(diff)
+	if d := diff.Values([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked}, seen); d != "" {
+		t.Error(d)
 	}
 	if len(report.Epochs) != 1 {
 		t.Errorf("reported %d epochs", len(report.Epochs))
@@ -258,8 +257,8 @@ func TestDeterminism(t *testing.T) {
 	}
 	first := run()
 	for range 3 {
-		if diff := cmp.Diff(first, run()); diff != "" {
-			t.Fatal(diff)
+		if d := diff.Values(first, run()); d != "" {
+			t.Fatal(d)
 		}
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -46,8 +45,8 @@ func TestSmallMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(texts(t, views[0]), texts(t, views[1])); diff != "" {
-				t.Fatalf("seed %d, message %d: views differ:\n%s", seed, i, diff)
+			if d := diff.Values(texts(t, views[0]), texts(t, views[1])); d != "" {
+				t.Fatalf("seed %d, message %d: views differ:\n%s", seed, i, d)
 			}
 		}
 		for _, f := range wide.Folds() {
@@ -87,8 +86,8 @@ func TestAppendTogether(t *testing.T) {
 		if err := open(t, all, nil).Append(t.Context(), msgs...); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); diff != "" {
-			t.Fatalf("seed %d: %s", seed, diff)
+		if d := diff.Values(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
 		}
 	}
 }

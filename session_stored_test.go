@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -48,7 +47,11 @@ func TestStoredText(t *testing.T) {
 	if err := s.Note(t.Context(), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
-	var got []transcript.Message
+	asJSON := func(m transcript.Message) string { b, _ := m.MarshalJSON(); return string(b) }
+	var want, got []string
+	for _, m := range msgs {
+		want = append(want, asJSON(m))
+	}
 	for _, e := range r.entries {
 		text, err := pleat.StoredText(e, codecs)
 		if err != nil || text != e.Text {
@@ -59,12 +62,11 @@ func TestStoredText(t *testing.T) {
 			t.Errorf("%s: %v", e.Kind, err)
 		}
 		if err == nil {
-			got = append(got, m)
+			got = append(got, asJSON(m))
 		}
 	}
-	asJSON := func(m transcript.Message) string { b, _ := m.MarshalJSON(); return string(b) }
-	if diff := cmp.Diff(msgs, got, cmp.Transformer("JSON", asJSON)); diff != "" {
-		t.Errorf("stored messages (-want +got):\n%s", diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Errorf("stored messages (-want +got):\n%s", d)
 	}
 	if _, err := pleat.StoredText(r.entries[1], nil); err == nil {
 		t.Error("a wire message was read without a codec")

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -104,8 +103,8 @@ func TestSessionFitsAndRestores(t *testing.T) {
 		t.Error("the user's rule is not in the view")
 	}
 	again := dump(t, view(t, open(t, store, o)))
-	if diff := cmp.Diff(got, again); diff != "" {
-		t.Errorf("restored view (-live +restored):\n%s", diff)
+	if d := diff.Values(got, again); d != "" {
+		t.Errorf("restored view (-live +restored):\n%s", d)
 	}
 	t.Log(s.Report())
 	t.Log(got)

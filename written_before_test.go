@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -69,8 +68,8 @@ func TestWrittenBeforeStore(t *testing.T) {
 	for _, key := range listSessions(t, store) {
 		got = append(got, stateOf(t, store, key))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sessions (-want +got):\n%s", diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 }
 
@@ -108,7 +107,7 @@ func TestWrittenAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want, got := written(old, key), written(mem, key); !reflect.DeepEqual(want, got) {
-			t.Errorf("session %s (-want +got):\n%s", key, cmp.Diff(want, got))
+			t.Errorf("session %s (-want +got):\n%s", key, diff.Values(want, got))
 		}
 	}
 }
@@ -140,7 +139,7 @@ func TestWrittenBeforePolicies(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", want.Name, err)
 		} else if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s (-want +got):\n%s", want.Name, cmp.Diff(want, got))
+			t.Errorf("%s (-want +got):\n%s", want.Name, diff.Values(want, got))
 		}
 	}
 }

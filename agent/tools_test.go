@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -70,13 +69,13 @@ func TestToolDefinitionsAreStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the tool list changed (-want +got):\n%s", diff)
+	if d := diff.Values(string(want), got.String()); d != "" {
+		t.Errorf("the tool list changed (-want +got):\n%s", d)
 	}
 	first := b.script.Requests()[0].Tools
 	for i, r := range b.script.Requests() {
-		if diff := cmp.Diff(first, r.Tools); diff != "" {
-			t.Errorf("request %d has other tools than the first:\n%s", i, diff)
+		if d := diff.Values(first, r.Tools); d != "" {
+			t.Errorf("request %d has other tools than the first:\n%s", i, d)
 		}
 	}
 }

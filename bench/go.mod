@@ -3,6 +3,7 @@ module github.com/pleat-dev/pleat/bench
 go 1.26.0
 
 require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/pkoukk/tiktoken-go v0.1.8
 	github.com/pkoukk/tiktoken-go-loader v0.0.2
 	github.com/pleat-dev/pleat v0.0.0

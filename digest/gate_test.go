@@ -5,9 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -59,8 +58,8 @@ func TestGate(t *testing.T) {
 			} else if len(findings) == 0 && !strings.HasPrefix(tt.in, "#") {
 				t.Error("nothing is reported")
 			}
-			if diff := cmp.Diff(want, got); diff != "" || !ok {
-				t.Errorf("ok %v, (-want +got):\n%s\n%v", ok, diff, findings)
+			if d := diff.Values(want, got); d != "" || !ok {
+				t.Errorf("ok %v, (-want +got):\n%s\n%v", ok, d, findings)
 			}
 		})
 	}

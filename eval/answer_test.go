@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
@@ -60,8 +59,8 @@ func TestAsking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		if d := diff.Values(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
 		}
 		if n := len(model.Requests()); asked > 0 && n != asked {
 			t.Errorf("the second run asked %d times more", n-asked)

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -26,8 +25,8 @@ func TestStatedChanges(t *testing.T) {
 		"Only looked at: /src/a.go":                        {},
 		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": sessionlog.Edited, "other.go": sessionlog.Deleted},
 	} {
-		if diff := cmp.Diff(want, seeText(line).changes()); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", line, diff)
+		if d := diff.Values(want, seeText(line).changes()); d != "" {
+			t.Errorf("%q (-want +got):\n%s", line, d)
 		}
 	}
 }
@@ -41,8 +40,8 @@ func TestFailedChange(t *testing.T) {
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
-	if diff := cmp.Diff(trail{"/a.go": sessionlog.Created}, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(trail{"/a.go": sessionlog.Created}, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -57,8 +56,8 @@ func TestShownCommand(t *testing.T) {
 		"/w/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/w/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
 		"c.go": sessionlog.Created, "sub/c.go": sessionlog.Created, "e.go": sessionlog.Edited,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -72,8 +71,8 @@ func TestOutcomeFilteredLater(t *testing.T) {
 	for _, p := range outcomes(s, span{cut: len(s.Messages)}) {
 		got = append(got, p.what)
 	}
-	if diff := cmp.Diff([]string{"ok: make test"}, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values([]string{"ok: make test"}, got); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -2,11 +2,11 @@ package eval
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func small(t *testing.T) []Session {
@@ -35,8 +35,8 @@ func TestReproducible(t *testing.T) {
 		}
 		return string(out)
 	}
-	if diff := cmp.Diff(run(1), run(2)); diff != "" {
-		t.Errorf("two runs differ (-first +second):\n%s", diff)
+	if d := diff.Values(run(1), run(2)); d != "" {
+		t.Errorf("two runs differ (-first +second):\n%s", d)
 	}
 }
 
@@ -118,8 +118,12 @@ func TestTicks(t *testing.T) {
 		{3, 3, []float64{3, 3.2, 3.4, 3.6, 3.8, 4}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, ticks(tt.low, tt.high), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
-			t.Errorf("from %g to %g (-want +got):\n%s", tt.low, tt.high, diff)
+		got := ticks(tt.low, tt.high)
+		for i := range got {
+			got[i] = math.Round(got[i]*1e9) / 1e9
+		}
+		if d := diff.Values(tt.want, got); d != "" {
+			t.Errorf("from %g to %g (-want +got):\n%s", tt.low, tt.high, d)
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -290,8 +289,8 @@ func TestSynthesizeForks(t *testing.T) {
 			t.Fatalf("fork at %d of %d and %d messages", f.At, len(s.Messages), len(f.Branch.Messages))
 		}
 		for i := range f.At {
-			if diff := cmp.Diff(synthJSON(t, s.Messages[i]), synthJSON(t, f.Branch.Messages[i])); diff != "" {
-				t.Fatalf("message %d before the fork differs:\n%s", i, diff)
+			if d := diff.Values(synthJSON(t, s.Messages[i]), synthJSON(t, f.Branch.Messages[i])); d != "" {
+				t.Fatalf("message %d before the fork differs:\n%s", i, d)
 			}
 		}
 		if synthJSON(t, s.Messages[f.At]) == synthJSON(t, f.Branch.Messages[f.At]) {

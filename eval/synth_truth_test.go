@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -93,7 +92,7 @@ func TestSynthesizeLiterals(t *testing.T) {
 					got = append(got, i)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" && bad < 5 {
+			if d := diff.Values(want, got); d != "" && bad < 5 {
 				bad++
 				t.Errorf("%s %q: truth says %v, found in %v", l.Kind, l.Text, want, got)
 			}
@@ -163,8 +162,8 @@ func TestSynthesizePeople(t *testing.T) {
 				t.Errorf("message %d answers no question", w.Message)
 			}
 		}
-		if diff := cmp.Diff(typed, said); diff != "" {
-			t.Errorf("messages of people:\n%s", diff)
+		if d := diff.Values(typed, said); d != "" {
+			t.Errorf("messages of people:\n%s", d)
 		}
 		for _, c := range s.Truth.Constraints {
 			if !strings.Contains(s.Messages[c.Message].Text(), c.Text) {
@@ -233,8 +232,8 @@ func TestSynthesizePlanAndCalls(t *testing.T) {
 		for _, it := range u.Tasks().Items {
 			got = append(got, PlanItem{it.Text, it.Status})
 		}
-		if diff := cmp.Diff(s.Truth.Plan, got); diff != "" {
-			t.Errorf("task list:\n%s", diff)
+		if d := diff.Values(s.Truth.Plan, got); d != "" {
+			t.Errorf("task list:\n%s", d)
 		}
 		if u.Tasks().Message != s.Truth.PlanMessage {
 			t.Errorf("task list of message %d, truth says %d", u.Tasks().Message, s.Truth.PlanMessage)
@@ -426,8 +425,8 @@ func TestSynthesizeFiles(t *testing.T) {
 			if exists != (f.State != FileDeleted) {
 				t.Errorf("%s: exists %v, truth says %s", f.Path, exists, f.State)
 			}
-			if diff := cmp.Diff(f.After, content); diff != "" {
-				t.Errorf("%s differs from what the calls made:\n%s", f.Path, diff)
+			if d := diff.Values(f.After, content); d != "" {
+				t.Errorf("%s differs from what the calls made:\n%s", f.Path, d)
 			}
 			switch {
 			case f.State == FileRead && (f.Changes > 0 || f.Before != f.After || f.Reads == 0),

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -173,7 +172,7 @@ func TestLedgerEntryJSON(t *testing.T) {
 		"seq": 1.0, "tool": "bash", "args": "go vet ./...", "kind": "run", "command": "go vet ./...",
 		"outcome": "error", "error": "main.go:3:1: undefined: x", "exit_code": 2.0, "lines": 2.0, "bytes": 37.0, "handle": "h1",
 	}
-	if d := cmp.Diff(want, m); d != "" {
+	if d := diff.Values(want, m); d != "" {
 		t.Error(d)
 	}
 	var back ledger.Entry

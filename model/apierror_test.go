@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -262,8 +260,9 @@ func TestClassifyFields(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.want.Status = 400
 			got := *model.ClassifyError(400, "", []byte(c.body))
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(model.APIError{}, "Body", "Message")); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			got.Body, got.Message = nil, ""
+			if d := diff.Values(c.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
 	}

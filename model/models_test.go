@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -65,8 +64,8 @@ func TestDefaultModels(t *testing.T) {
 	for m := range models.All() {
 		n++
 		got, ok := models.Lookup(m.ID)
-		if diff := cmp.Diff(m, got); diff != "" || ok != (m.ID != model.UnknownModel) {
-			t.Errorf("%s does not find itself (%v): %s", m.ID, ok, diff)
+		if d := diff.Values(m, got); d != "" || ok != (m.ID != model.UnknownModel) {
+			t.Errorf("%s does not find itself (%v): %s", m.ID, ok, d)
 		}
 		if p, ok := m.PriceAt(0); ok && (p.CacheRead > p.Input || p.CacheWrite < p.Input || p.CacheWrite1h < p.CacheWrite || p.Output < p.Input) {
 			t.Errorf("%s: unlikely price %+v", m.ID, p)
@@ -122,8 +121,8 @@ func TestModelRules(t *testing.T) {
 			m.Thinking.Bound, m.Thinking.AccountBound, m.Refuses.Temperature, m.Refuses.ForcedToolChoice, m.Refuses.Prefill,
 			m.Accepts.SystemMessages, m.Accepts.CompactionOnDemand, m.Thinking.Keep, m.Cache.Minimum, strings.Join(m.Thinking.Modes, " "),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", id, diff)
+		if d := diff.Values(want, got); d != "" {
+			t.Errorf("%s (-want +got)\n%s", id, d)
 		}
 	}
 }
@@ -240,12 +239,12 @@ func TestWithLeavesTheTableAlone(t *testing.T) {
 	want.Cache.TTL = []time.Duration{10 * time.Minute}
 	want.Thinking.Bound = false
 	want.Aliases = []string{"small"}
-	if diff := cmp.Diff(want, after); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	if d := diff.Values(want, after); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 	again, _ := model.DefaultModels().Lookup("claude-haiku-5-5")
-	if diff := cmp.Diff(before, again); diff != "" {
-		t.Errorf("the default table was changed:\n%s", diff)
+	if d := diff.Values(before, again); d != "" {
+		t.Errorf("the default table was changed:\n%s", d)
 	}
 	if m, _ := models.Lookup("gpt-5.4"); m.Provider != "anthropic" || m.Aliases != nil {
 		t.Errorf("like: got %+v", m)

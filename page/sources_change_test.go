@@ -3,8 +3,7 @@ package page
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -34,8 +33,8 @@ func TestChangeParts(t *testing.T) {
 				got[p.label] += p.text
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		if d := diff.Values(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
 }

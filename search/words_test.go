@@ -8,8 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/search"
 )
 
@@ -136,8 +135,8 @@ func TestWindows(t *testing.T) {
 		for w := range search.Windows(test.text) {
 			got = append(got, window{w.From, w.To})
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", test.name, diff)
+		if d := diff.Values(test.want, got); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", test.name, d)
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -159,14 +158,14 @@ func TestCorpus(t *testing.T) {
 				c, _ := readLog(t, one)
 				whole, got = whole.plus(c), got.plus(c)
 			}
-			if diff := cmp.Diff(exp, whole); diff != "" {
-				t.Errorf("want - own count, got + reader:\n%s", diff)
+			if d := diff.Values(exp, whole); d != "" {
+				t.Errorf("want - own count, got + reader:\n%s", d)
 			}
 			t.Logf("%v; sessions %d, compactions %d, changes %d, abandoned %d, model %q", got, log.Sessions(), len(info.Compactions), len(info.Changes), info.Abandoned, info.Model)
 			// The path must not lose what the file has: what is off it are commands.
 			exp.Messages -= info.Abandoned
-			if diff := cmp.Diff(exp, got); diff != "" {
-				t.Errorf("the conversation lacks something (- file, + reader):\n%s", diff)
+			if d := diff.Values(exp, got); d != "" {
+				t.Errorf("the conversation lacks something (- file, + reader):\n%s", d)
 			}
 		})
 		return nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -65,8 +65,8 @@ func TestDamagedLine(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %q before line %d: %v", name, bad, i+1, err)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, %q before line %d changes the rest:\n%s", name, bad, i+1, diff)
+				if d := diff.Values(want, got); d != "" {
+					t.Errorf("%s, %q before line %d changes the rest:\n%s", name, bad, i+1, d)
 				}
 				if info.Damaged != 1 || len(info.Damage) != 1 || info.Damage[0].Line != i+1 {
 					t.Errorf("%s, %q before line %d: damage %v", name, bad, i+1, info.Damage)

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -38,8 +37,8 @@ func fuzz(f *testing.F, format sessionlog.Format) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		opts := sessionlog.Options{Sidechains: true, Abandoned: true}
 		first := shapes(t, sessionlog.OpenAs(data, format, opts))
-		if diff := cmp.Diff(first, shapes(t, sessionlog.OpenAs(data, format, opts))); diff != "" {
-			t.Errorf("reading twice gives two results:\n%s", diff)
+		if d := diff.Values(first, shapes(t, sessionlog.OpenAs(data, format, opts))); d != "" {
+			t.Errorf("reading twice gives two results:\n%s", d)
 		}
 		opts.Strict = true
 		strict := shapes(t, sessionlog.OpenAs(data, format, opts))

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -136,8 +135,8 @@ func TestFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("- want, + got (run with -update to accept):\n%s", diff)
+			if d := diff.Values(string(want), got); d != "" {
+				t.Errorf("- want, + got (run with -update to accept):\n%s", d)
 			}
 			if again := dump(t, data, nil); !strings.HasPrefix(got, again) {
 				t.Error("reading twice gives two results")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -85,8 +85,8 @@ func TestRounds(t *testing.T) {
 			for _, m := range tt.msgs {
 				tr.Append(m) // one at a time: rounds must not depend on batches
 			}
-			if diff := cmp.Diff(tt.want, rounds(tr)); diff != "" {
-				t.Errorf("rounds (-want +got):\n%s", diff)
+			if d := diff.Values(tt.want, rounds(tr)); d != "" {
+				t.Errorf("rounds (-want +got):\n%s", d)
 			}
 			if got := len(tr.Orphans()); got != tt.orphans {
 				t.Errorf("orphans = %d, want %d", got, tt.orphans)

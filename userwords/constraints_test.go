@@ -3,7 +3,7 @@ package userwords
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func TestFindRules(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRuleKeepsWhatItNeeds(t *testing.T) {
 		{"never sleep", "When you write tests:"},
 		{"This should not change.", "The flag installs the wrapper."},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := diff.Values(want, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -141,7 +141,7 @@ func TestRevisedRequests(t *testing.T) {
 			for _, s := range listen(tt.lines...).Said() {
 				got = append(got, s.RevisedBy)
 			}
-			if d := cmp.Diff(tt.want, got); d != "" {
+			if d := diff.Values(tt.want, got); d != "" {
 				t.Error(d)
 			}
 		})

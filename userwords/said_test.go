@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -98,7 +97,7 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			if s.Short != tt.short {
 				t.Errorf("short = %v", s.Short)
 			}
-			if d := cmp.Diff(tt.want, s.Question); d != "" {
+			if d := diff.Values(tt.want, s.Question); d != "" {
 				t.Error(d)
 			}
 		})
@@ -122,7 +121,7 @@ func TestWordsInToolResults(t *testing.T) {
 	for _, s := range w.Said() {
 		got = append(got, s.Via+": "+s.Text)
 	}
-	if d := cmp.Diff([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
+	if d := diff.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
 		t.Error(d)
 	}
 	if len(w.Constraints()) != 1 {

@@ -1,11 +1,10 @@
 package userwords
 
 import (
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -27,7 +26,11 @@ func TestTaskLists(t *testing.T) {
 			w.Add(0, transcript.User("go"))
 			w.Add(1, transcript.Assistant(transcript.Call("1", tt.tool, tt.input)))
 			got := w.Tasks()
-			if d := cmp.Diff(want, got.Items, cmpopts.IgnoreUnexported(TaskItem{}), cmpopts.IgnoreFields(TaskItem{}, "ID")); d != "" {
+			items := seen(got.Items)
+			for i := range items {
+				items[i].ID = ""
+			}
+			if d := diff.Values(want, items); d != "" {
 				t.Error(d)
 			}
 			if got.Message != 1 || got.Tool != tt.tool || (got.Explanation != "") != (tt.tool == "update_plan") {
@@ -50,9 +53,18 @@ func TestTasksOneByOne(t *testing.T) {
 	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
 	w.Add(5, transcript.Results(transcript.ErrorResult("d", "no such task")))
 	want := []TaskItem{{ID: "1", Text: "read", Status: TaskDone}, {ID: "2", Text: "write", Status: TaskOpen}}
-	if d := cmp.Diff(want, w.Tasks().Items, cmpopts.IgnoreUnexported(TaskItem{})); d != "" {
+	if d := diff.Values(want, seen(w.Tasks().Items)); d != "" {
 		t.Error(d)
 	}
+}
+
+// seen is what other packages see of items.
+func seen(items []TaskItem) []TaskItem {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].call = ""
+	}
+	return items
 }
 
 func TestTasksThatDoNotCount(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
@@ -266,8 +265,8 @@ type sessionState struct {
 func compareSessions(t *testing.T, from, to string, key store.SessionKey) (folds, handles int) {
 	t.Helper()
 	a, b := tellAll(t, from, key), tellAll(t, to, key)
-	if diff := cmp.Diff(a, b, cmp.AllowUnexported(sessionState{})); diff != "" {
-		t.Fatalf("session %s is another after import (-exported +imported):\n%s", key, diff)
+	if d := diff.Values(a, b); d != "" {
+		t.Fatalf("session %s is another after import (-exported +imported):\n%s", key, d)
 	}
 	return a.folds, len(a.Content)
 }

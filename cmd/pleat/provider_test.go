@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
@@ -112,8 +111,8 @@ func TestOpenProvider(t *testing.T) {
 				t.Errorf("the check is missing: %v", p)
 			}
 			got := []any{p.Name, fmt.Sprint(p.Generator), p.Format, p.Model.Window}
-			if diff := cmp.Diff([]any{tt.name, tt.client, tt.format, tt.window}, got); diff != "" {
-				t.Error(diff)
+			if d := diff.Values([]any{tt.name, tt.client, tt.format, tt.window}, got); d != "" {
+				t.Error(d)
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v %#v", p.Generator, p.Generator, p.Generator), "secret") {
 				t.Error("the key can be printed")

@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 // What "pleat sessions --json" says is right to the last member: agents in their order,
@@ -61,8 +60,8 @@ func TestSessionsJSON(t *testing.T) {
 		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
 		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
 	}}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(sessionsJSON{})); diff != "" {
-		t.Errorf("sessions (-want +got):\n%s", diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 	one := list("--agent", "claude-code", "--limit", "1")
 	if len(one.Agents) != 1 || one.Agents[0].Found != 2 || len(one.Agents[0].Sessions) != 1 || one.Agents[0].Sessions[0].File != newer.File {

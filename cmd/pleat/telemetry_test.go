@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -34,12 +34,12 @@ func TestTelemetrySpans(t *testing.T) {
 		t.Error("the epoch is not inside the call")
 	}
 	want := map[string]string{"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red", "pleat.folds": "3", "gen_ai.conversation.id": "work"}
-	if diff := cmp.Diff(want, pick(spans[0].Attributes, want)); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, pick(spans[0].Attributes, want)); d != "" {
+		t.Error(d)
 	}
 	want = map[string]string{"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7", "gen_ai.provider.name": "anthropic", "error.type": "overloaded"}
-	if diff := cmp.Diff(want, pick(spans[1].Attributes, want)); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, pick(spans[1].Attributes, want)); d != "" {
+		t.Error(d)
 	}
 	if len(spans[1].Events) != 1 || len(spans[1].Events[0].Attributes) > 0 {
 		t.Errorf("events: %v", spans[1].Events)

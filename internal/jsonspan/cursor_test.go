@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func skipAll(text string, l Limits) (Span, error) {
@@ -186,8 +186,8 @@ func TestWalk(t *testing.T) {
 		`key "a"`, `a number 1`, `a string "x\n"`, `an object {"b":{}}`, `all [1, "x\n", {"b":{}}]`,
 		`key "\u0062"`, `null null`, `key "c"`, `all []`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -309,8 +309,8 @@ func TestErrorsRead(t *testing.T) {
 	want := "invalid JSON at offset 3: expected a value\n" +
 		"invalid JSON at offset 2: expected a comma or closing bracket, found the end of the text\n" +
 		"JSON value at offset 7 is null, want a string"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

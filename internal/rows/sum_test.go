@@ -2,10 +2,10 @@ package rows
 
 import (
 	"encoding/hex"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -20,8 +20,8 @@ func TestSum(t *testing.T) {
 		t.Errorf("kinds %x, want %s", got, want)
 	}
 	back, err := DecodeKinds(got)
-	if diff := cmp.Diff(kinds, back); diff != "" || err != nil {
-		t.Errorf("%v, kinds (-want +got):\n%s", err, diff)
+	if d := diff.Values(kinds, back); d != "" || err != nil {
+		t.Errorf("%v, kinds (-want +got):\n%s", err, d)
 	}
 	for n := range got {
 		if _, err := DecodeKinds(got[:n]); err == nil && n != 0 && n != 10 {
@@ -41,7 +41,7 @@ func TestDue(t *testing.T) {
 			for lost := range uint64(6) { // 0: none
 				due, wanted, whole := NewDue(5, newest, from, kinds), false, true
 				for i, e := range entries {
-					ours := e.Seq >= from && (len(kinds) == 0 || cmp.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
+					ours := e.Seq >= from && (len(kinds) == 0 || slices.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
 					if e.Seq == lost {
 						wanted = ours
 					} else if ours && whole {
@@ -60,7 +60,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestDistinct(t *testing.T) {
-	if diff := cmp.Diff([]string{"a", "b"}, Distinct([]string{"b", "", "a", "b"})); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
+	if d := diff.Values([]string{"a", "b"}, Distinct([]string{"b", "", "a", "b"})); d != "" {
+		t.Errorf("labels (-want +got):\n%s", d)
 	}
 }

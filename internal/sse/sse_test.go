@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 // parse feeds the stream to a Parser in chunks of n bytes.
@@ -55,8 +55,8 @@ func TestParser(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", tt.name, err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Fatalf("%s, in chunks of %d:\n%s", tt.name, n, diff)
+			if d := diff.Values(tt.want, got); d != "" {
+				t.Fatalf("%s, in chunks of %d:\n%s", tt.name, n, d)
 			}
 			for range 2 { // asking twice changes nothing
 				pending := ""
@@ -88,8 +88,8 @@ func TestParserLimit(t *testing.T) {
 			if tt.ok != (err == nil) || !tt.ok && !errors.Is(err, ErrTooLarge) {
 				t.Fatalf("%q in chunks of %d: error %v", tt.stream, n, err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Fatalf("%q in chunks of %d:\n%s", tt.stream, n, diff)
+			if d := diff.Values(tt.want, got); d != "" {
+				t.Fatalf("%q in chunks of %d:\n%s", tt.stream, n, d)
 			}
 			if _, again := p.Write([]byte("data: 1\n\n")); !tt.ok && again != err {
 				t.Fatalf("%q: the error does not stick: %v", tt.stream, again)
@@ -125,8 +125,8 @@ func FuzzChunks(f *testing.F) {
 		if (err == nil) != (partsErr == nil) {
 			t.Fatalf("whole: %v, in chunks: %v", err, partsErr)
 		}
-		if diff := cmp.Diff(whole, parts); diff != "" {
-			t.Fatal(diff)
+		if d := diff.Values(whole, parts); d != "" {
+			t.Fatal(d)
 		}
 		a, okA := p.Pending()
 		b, okB := q.Pending()

@@ -3,7 +3,7 @@ package text
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func TestAnchors(t *testing.T) {
@@ -26,8 +26,8 @@ func TestAnchors(t *testing.T) {
 		for _, a := range AppendAnchors(nil, tt.text) {
 			got = append(got, tt.text[a.Start:a.end])
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("anchors of %q (-want +got):\n%s", tt.text, diff)
+		if d := diff.Values(tt.want, got); d != "" {
+			t.Errorf("anchors of %q (-want +got):\n%s", tt.text, d)
 		}
 	}
 }

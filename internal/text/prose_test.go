@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func TestProseUnits(t *testing.T) {
@@ -52,8 +52,8 @@ func TestProseUnits(t *testing.T) {
 		{"Commit:", "What changed", UnitLead},
 		{"27a33e9 Harden it", "Commit:", unitQuote},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("units (-want +got):\n%s", diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Errorf("units (-want +got):\n%s", d)
 	}
 }
 

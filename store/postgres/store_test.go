@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
@@ -60,8 +60,8 @@ func TestTenants(t *testing.T) {
 		}
 	}
 	got, err := st.Tenants(t.Context())
-	if diff := cmp.Diff([]string{"", "a\xff", "b"}, got); diff != "" || err != nil {
-		t.Errorf("%v, tenants (-want +got):\n%s", err, diff)
+	if d := diff.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {
+		t.Errorf("%v, tenants (-want +got):\n%s", err, d)
 	}
 }
 

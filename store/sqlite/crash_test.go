@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -130,7 +129,7 @@ func checkCrash(t *testing.T, st *sqlite.Store, key store.SessionKey, acknowledg
 			seqs = append(seqs, h.Seq)
 		}
 	}
-	if diff := cmp.Diff([]uint64{seq}, seqs); err != nil || diff != "" {
-		t.Fatalf("search for entry %d of %v: %v %s", seq, key, err, diff)
+	if d := diff.Values([]uint64{seq}, seqs); err != nil || d != "" {
+		t.Fatalf("search for entry %d of %v: %v %s", seq, key, err, d)
 	}
 }

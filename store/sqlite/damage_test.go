@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 	"github.com/pleat-dev/pleat/transcript"
@@ -127,19 +125,13 @@ func readAll(ctx context.Context, st *sqlite.Store) (content, []error) {
 
 // compare reports what a damaged store served that the good one does not have.
 func compare(good, got content) string {
-	diff := func(want, have any) string {
-		if reflect.DeepEqual(want, have) { // much faster, and nearly always so
-			return ""
-		}
-		return cmp.Diff(want, have)
-	}
 	for key, entries := range got.Entries {
-		if d := diff(good.Entries[key], entries); d != "" {
+		if d := diff.Values(good.Entries[key], entries); d != "" {
 			return d
 		}
 	}
 	for key, entries := range got.Folds {
-		if d := diff(good.Folds[key], entries); d != "" {
+		if d := diff.Values(good.Folds[key], entries); d != "" {
 			return d
 		}
 	}
@@ -149,12 +141,12 @@ func compare(good, got content) string {
 		}
 	}
 	if got.Found != nil {
-		if d := diff(good.Found, got.Found); d != "" {
+		if d := diff.Values(good.Found, got.Found); d != "" {
 			return d
 		}
 	}
 	if got.Sessions != nil {
-		return diff(good.Sessions, got.Sessions)
+		return diff.Values(good.Sessions, got.Sessions)
 	}
 	return ""
 }

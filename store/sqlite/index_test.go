@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -42,8 +41,8 @@ func TestIndexLongText(t *testing.T) {
 				}
 				return out
 			}
-			if diff := cmp.Diff(places(want), places(got)); diff != "" || len(got) == 0 {
-				t.Errorf("search %q: %s", query, diff)
+			if d := diff.Values(places(want), places(got)); d != "" || len(got) == 0 {
+				t.Errorf("search %q: %s", query, d)
 			}
 		}
 		if err := file.Reindex(t.Context()); err != nil {

@@ -4,8 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -22,7 +21,7 @@ func TestTenants(t *testing.T) {
 		}
 	}
 	got, err := st.Tenants(t.Context())
-	if diff := cmp.Diff([]string{"", "a\xff", "b"}, got); diff != "" || err != nil {
-		t.Errorf("%v, tenants (-want +got):\n%s", err, diff)
+	if d := diff.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {
+		t.Errorf("%v, tenants (-want +got):\n%s", err, d)
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 	"github.com/pleat-dev/pleat/store/storetest"
@@ -57,8 +56,8 @@ func TestAppendSeqGivesUp(t *testing.T) {
 		}
 		got = append(got, e.Seq)
 	}
-	if diff := cmp.Diff([]uint64{1}, got); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
+	if d := diff.Values([]uint64{1}, got); d != "" {
+		t.Errorf("entries (-want +got):\n%s", d)
 	}
 	for damage, err := range st.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -180,7 +178,7 @@ func diff(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}
-	return cmp.Diff(want, got)
+	return diff.Values(want, got)
 }
 
 var clock = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)

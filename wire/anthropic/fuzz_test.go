@@ -5,8 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -98,7 +97,7 @@ func FuzzRecorder(f *testing.F) {
 			t.Fatalf("chunks matter: %v and %v", errA, errB)
 		}
 		if len(a.Messages) != len(b.Messages) || a.Usage != b.Usage || a.StopRaw != b.StopRaw || a.ID != b.ID {
-			t.Fatalf("chunks matter: %s", cmp.Diff(a.Usage, b.Usage))
+			t.Fatalf("chunks matter: %s", diff.Values(a.Usage, b.Usage))
 		}
 		for i, m := range a.Messages {
 			if m.Raw() != b.Messages[i].Raw() {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -92,8 +91,8 @@ func TestRecorder(t *testing.T) {
 		if reply.Usage != usage {
 			t.Errorf("chunk %d: usage is %+v, want %+v", chunk, reply.Usage, usage)
 		}
-		if diff := cmp.Diff(wantDeltas, deltas); diff != "" {
-			t.Errorf("chunk %d: deltas (-want +got):\n%s", chunk, diff)
+		if d := diff.Values(wantDeltas, deltas); d != "" {
+			t.Errorf("chunk %d: deltas (-want +got):\n%s", chunk, d)
 		}
 	}
 	thought := transcript.Thinking{}

@@ -11,8 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
@@ -102,8 +101,8 @@ func TestDiscover(t *testing.T) {
 						t.Errorf("rules of %s: %+v", m.ID, m)
 					}
 				}
-				if diff := cmp.Diff(tt.want, got); diff != "" {
-					t.Error(diff)
+				if d := diff.Values(tt.want, got); d != "" {
+					t.Error(d)
 				}
 			}
 		})
@@ -175,8 +174,8 @@ func TestLocal(t *testing.T) {
 		got = append(got, s.Kind+" "+s.BaseURL+" "+m.ID)
 	}
 	want := []string{"ollama http://127.0.0.1:11434/v1 o:latest", "vllm http://127.0.0.1:8000/v1 v"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Error(d)
 	}
 	if got := localserver.Running(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {
 		t.Errorf("found %v where nothing is", got)
