@@ -214,10 +214,9 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	single := open(one, store.NewMemory(), nil)
 	r.play(t, one, func(int) *Transport { return single })
 
-	file := filepath.Join(t.TempDir(), "store.db")
 	two := &sink{t: t, on: r.on}
-	store := openSQLite(t, file)
-	replicas := []*Transport{open(two, store, report), open(two, openSQLite(t, file), report)}
+	store := store.NewMemory()
+	replicas := []*Transport{open(two, store, report), open(two, store, report)}
 	r.play(t, two, func(i int) *Transport {
 		if i == len(r.requests)/2 { // both are started again
 			replicas = []*Transport{open(two, store, report), open(two, store, report)}

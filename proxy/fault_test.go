@@ -355,7 +355,7 @@ func TestShutdown(t *testing.T) {
 		w.(http.Flusher).Flush()
 		close(begun)
 		<-release
-		fmt.Fprintf(w, benchReply, 10)
+		fmt.Fprintf(w, plainReply, 10)
 	}))
 	defer up.Close()
 	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)})

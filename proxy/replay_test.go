@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/sqlite"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
@@ -44,16 +42,6 @@ func (c *capture) all() [][]byte {
 	return c.bodies
 }
 
-func openSQLite(t *testing.T, file string) store.Store {
-	t.Helper()
-	s, err := sqlite.Open(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 // clock ticks a second with every look.
 func clock() func() time.Time {
 	var mu sync.Mutex
@@ -76,11 +64,11 @@ func TestReplicas(t *testing.T) {
 		a.streams = streams
 		a.run(t)
 
-		file := filepath.Join(t.TempDir(), "store.db")
+		shared := store.NewMemory()
 		two := &capture{to: upstream.New(script)}
 		at := serve(t, two)
 		replica := func() string {
-			return startAt(t, at, Options{Window: window, Store: openSQLite(t, file), Now: clock()})
+			return startAt(t, at, Options{Window: window, Store: shared, Now: clock()})
 		}
 		replicas := []string{replica(), replica()}
 		b := newAgent(on, "", "Do all the steps.")

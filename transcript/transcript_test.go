@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -180,8 +179,8 @@ func TestMessageCalls(t *testing.T) {
 		got = append(got, c.ID+" "+c.Name+" "+c.Input.String())
 	}
 	want := []string{`c1 read_file {"path":"go.mod"}`, `c2 bash {"command":"ls"}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+	if d := diff.Values(want, got); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
 	}
 	for _, m := range []transcript.Message{{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok"))} {
 		if calls := m.Calls(); calls != nil {

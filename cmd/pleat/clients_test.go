@@ -70,7 +70,7 @@ type drive struct {
 // run runs the client through a proxy and returns what the server saw, what the client
 // printed, and the proxy's reports.
 func (d drive) run(t *testing.T, script upstream.Options) (*upstream.Server, string, []proxy.Report) {
-	s := upstream.New(script)
+	s := newUpstream(script)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	var reports []proxy.Report

@@ -65,7 +65,7 @@ func TestFrontRefusesPages(t *testing.T) {
 
 // Codex packs its requests with zstd; the proxy reads them.
 func TestProxyReadsZstd(t *testing.T) {
-	up := httptest.NewServer(upstream.New(upstream.Options{}))
+	up := httptest.NewServer(newUpstream(upstream.Options{}))
 	defer up.Close()
 	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
 	p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}

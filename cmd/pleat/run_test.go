@@ -30,7 +30,7 @@ func TestRunScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/run", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
-			s := upstream.New(upstream.Options{Calls: 12, Bytes: 6000, RecallAt: 9})
+			s := newUpstream(upstream.Options{Calls: 12, Bytes: 6000, RecallAt: 9})
 			server := httptest.NewServer(s)
 			env.Defer(server.Close)
 			mu.Lock()

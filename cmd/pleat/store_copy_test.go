@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )
 
 // failingStore is a store whose disk is full after some Appends.

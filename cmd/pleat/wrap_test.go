@@ -52,7 +52,7 @@ func TestWrapClients(t *testing.T) {
 			for name, value := range tt.env {
 				t.Setenv(name, value)
 			}
-			s := upstream.New(upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 8})
+			s := newUpstream(upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 8})
 			server := httptest.NewServer(s)
 			t.Cleanup(server.Close)
 			var out, errs bytes.Buffer

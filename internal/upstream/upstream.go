@@ -20,8 +20,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 )
@@ -39,6 +37,9 @@ type Options struct {
 	Thinking bool   // answers begin with thinking, on the wires that have it
 
 	Model model.Model // whose rules requests are checked by
+
+	// Decoders read bodies of these Content-Encodings; Codex sends zstd.
+	Decoders map[string]func(io.Reader) (io.ReadCloser, error)
 }
 
 // showsFold finds a page or a stub.
@@ -95,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, object{"object": "list", "data": []object{{"id": "scripted", "object": "model", "owned_by": "script"}}})
 		return
 	case strings.HasSuffix(path, "/count_tokens"):
-		body, _ := readBody(r)
+		body, _ := s.readBody(r)
 		reply(w, http.StatusOK, map[string]any{"input_tokens": tokens.O200k().Count(string(body))})
 		return
 	}
@@ -103,7 +104,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusNotFound, map[string]any{"error": map[string]any{"type": "not_found_error", "message": "no such path"}})
 		return
 	}
-	body, err := readBody(r)
+	body, err := s.readBody(r)
 	if err == nil {
 		err = s.answer(w, wire, body)
 	}
@@ -112,17 +113,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func readBody(r *http.Request) ([]byte, error) {
-	from := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "zstd" {
-		d, err := zstd.NewReader(r.Body)
-		if err != nil {
-			return nil, fmt.Errorf("read body: %w", err)
-		}
-		defer d.Close()
-		from = d
+func (s *Server) readBody(r *http.Request) ([]byte, error) {
+	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "" {
+		return io.ReadAll(r.Body)
 	}
-	return io.ReadAll(from)
+	decode := s.o.Decoders[encoding]
+	if decode == nil {
+		return nil, fmt.Errorf("read body: no decoder for %s", encoding)
+	}
+	d, err := decode(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	defer d.Close()
+	return io.ReadAll(d)
 }
 
 func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {

@@ -1,7 +1,8 @@
-package upstream_test
+package main
 
 import (
 	"context"
+	"io"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -10,6 +11,12 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
+
+// newUpstream makes a model server that reads what Codex packs.
+func newUpstream(o upstream.Options) *upstream.Server {
+	o.Decoders = map[string]func(io.Reader) (io.ReadCloser, error){"zstd": unzstd}
+	return upstream.New(o)
+}
 
 // TestClientsDirect drives the real clients without a proxy: what they do by themselves.
 func TestClientsDirect(t *testing.T) {
@@ -22,7 +29,7 @@ func TestClientsDirect(t *testing.T) {
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", c.Name)
 			}
-			s := upstream.New(upstream.Options{Calls: 3})
+			s := newUpstream(upstream.Options{Calls: 3})
 			server := httptest.NewServer(s)
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

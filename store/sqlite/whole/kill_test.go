@@ -1,6 +1,6 @@
 //go:build unix
 
-package agent_test
+package whole_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package pleat_test
+package whole_test
 
 import (
 	"encoding/json"
@@ -419,4 +419,16 @@ func tellingWords(s string) int {
 		}
 	}
 	return len(seen)
+}
+
+func blockText(b transcript.Block) string {
+	switch b := b.(type) {
+	case transcript.Text:
+		return b.Text.String()
+	case transcript.ToolCall:
+		return b.Input.String()
+	case transcript.ToolResult:
+		return b.Text()
+	}
+	return ""
 }

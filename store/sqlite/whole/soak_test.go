@@ -1,4 +1,4 @@
-package agent_test
+package whole_test
 
 import (
 	"context"
@@ -23,6 +23,10 @@ import (
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
+
+func call(id, name, format string, args ...any) transcript.ToolCall {
+	return transcript.Call(id, name, fmt.Sprintf(format, args...))
+}
 
 // produced is the output of the n-th call of the soak: 1 to 200 KB of lines, the same
 // whenever it is asked for.
@@ -158,12 +162,19 @@ func TestSoak(t *testing.T) {
 			mdl := model.Model{ID: "soak", Window: window}
 			budget := fold.Budget{Window: window}
 			s := &soak{t: t, turns: turns, max: budget.Limits().Max, count: tokens.NewTokenizer(mdl, nil)}
-			b := newBench(t, agent.Options{
-				Store: store, Generator: s, Tools: []agent.Tool{produce},
+			w, err := agent.OpenWorkspace(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			b, err := agent.New(t.Context(), agent.Options{
+				Store: store, Generator: s, Tools: append(agent.StandardTools(w, agent.ToolOptions{}), produce),
 				Request: model.Request{Model: "soak", MaxTokens: 1_000},
 				Session: pleat.Options{Model: mdl, Budget: budget},
 			})
-			b.keep = map[agent.EventKind]bool{} // events hold on to plans
+			if err != nil {
+				t.Fatal(err)
+			}
 			res, err := b.Run(t.Context(), "Produce, and keep the numbers. Never touch legacy/.")
 			if err != nil || res.Stop != agent.StopDone {
 				t.Fatalf("the run ended with %v, %v", res.Stop, err)
@@ -184,7 +195,7 @@ func TestSoak(t *testing.T) {
 }
 
 // recoverable fails unless every output comes back exactly, and returns their size.
-func (s *soak) recoverable(b *bench) int {
+func (s *soak) recoverable(b *agent.Agent) int {
 	s.t.Helper()
 	list := b.Session().Ledger(ledger.Filter{Tool: "produce"})
 	if len(list) != s.calls {

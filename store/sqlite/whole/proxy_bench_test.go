@@ -1,4 +1,4 @@
-package proxy
+package whole_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -66,19 +68,29 @@ func instant(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, benchReply, n/4)
 }
 
+func at(text string) *url.URL {
+	u, _ := url.Parse(text)
+	return u
+}
+
+func transport() http.RoundTripper {
+	return &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 128, DisableCompression: true}
+}
+
 // bare is a proxy that reads the body whole, as every one must that looks at it, and does
 // nothing else.
 func bare(to string) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
-			body, err := readAll(p.In.Body, p.In.ContentLength, 1<<30)
-			if err != nil {
+			var body bytes.Buffer
+			body.Grow(int(p.In.ContentLength) + bytes.MinRead)
+			if _, err := body.ReadFrom(p.In.Body); err != nil {
 				panic(http.ErrAbortHandler)
 			}
-			p.SetURL(serveAt(to))
-			setRequestBody(p.Out, body)
+			p.SetURL(at(to))
+			p.Out.Body = io.NopCloser(&body)
 		},
-		Transport: newTransport(time.Minute), FlushInterval: -1,
+		Transport: transport(), FlushInterval: -1,
 	}
 }
 
@@ -118,15 +130,15 @@ func benchProxy(b *testing.B, tokens int, kind string) {
 		if kind == "epoch" {
 			size = tokens * 3 / 4
 		}
-		policy, _ := policy.ByName("default")
-		if h, err = NewHandler(&Options{Store: store, Anthropic: serveAt(up.URL), Window: size, Policy: policy}); err != nil {
+		pol := policy.Default()
+		if h, err = proxy.NewHandler(&proxy.Options{Store: store, Anthropic: at(up.URL), Window: size, Policy: pol}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	front := httptest.NewServer(h)
 	defer front.Close()
 	g := newGrowing(tokens)
-	client := &http.Client{Transport: newTransport(time.Minute)}
+	client := &http.Client{Transport: transport()}
 	send := func() (first time.Duration) {
 		body := g.body()
 		began := time.Now()
@@ -176,13 +188,13 @@ func BenchmarkRequests(b *testing.B) {
 			h := bare(up.URL)
 			if kind != "bare" {
 				var err error
-				if h, err = NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)}); err != nil {
+				if h, err = proxy.NewHandler(&proxy.Options{Store: store.NewMemory(), Anthropic: at(up.URL)}); err != nil {
 					b.Fatal(err)
 				}
 			}
 			front := httptest.NewServer(h)
 			defer front.Close()
-			client := &http.Client{Transport: newTransport(time.Minute)}
+			client := &http.Client{Transport: transport()}
 			b.RunParallel(func(pb *testing.PB) {
 				g := newGrowing(5_000)
 				for pb.Next() {

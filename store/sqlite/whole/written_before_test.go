@@ -1,4 +1,4 @@
-package pleat_test
+package whole_test
 
 import (
 	"crypto/sha256"
@@ -33,7 +33,7 @@ import (
 
 // The folder has what an earlier version wrote: a store, an export file, policies. They
 // are never written anew, since people have such files too.
-const writtenBefore = "testdata/written-before"
+const writtenBefore = "../../../testdata/written-before"
 
 // storedState is what a session tells when it is opened again.
 type storedState struct {
@@ -120,7 +120,7 @@ func TestWrittenBeforeProxy(t *testing.T) {
 		Sent   string `json:"sent"`   // hash of what the next one becomes
 	}
 	readJSON(t, "proxy.json", &want)
-	if got := sendThroughProxy(t, openWritten(t), want.Rounds+1, want.Rounds+1); got != want.Sent {
+	if got := sendThroughProxies(t, []store.Store{openWritten(t)}, want.Rounds+1, want.Rounds+1); got != want.Sent {
 		t.Errorf("the provider got a body with hash %s, want %s", got, want.Sent)
 	}
 }
@@ -228,16 +228,14 @@ func stateOf(t *testing.T, store store.Store, key store.SessionKey) storedState 
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newViewHash()
 	v := s.InForce()
-	h.view(t, v, nil)
 	msgs, err := s.Resolve(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := s.Report()
 	st := storedState{
-		Tenant: key.Tenant, Session: key.Session, Entries: s.Last(), Messages: s.Len(), Spent: s.Spent(), View: h.String(), Resolved: sumJSON(t, msgs),
+		Tenant: key.Tenant, Session: key.Session, Entries: s.Last(), Messages: s.Len(), Spent: s.Spent(), View: viewHash(t, v), Resolved: sumJSON(t, msgs),
 		Ledger: sumJSON(t, s.Ledger(ledger.Filter{})), Epochs: len(r.Epochs), Digests: len(r.Digests), Pins: s.Pins(), Notes: s.Notes(),
 	}
 	for _, e := range r.Epochs {
@@ -259,6 +257,28 @@ func stateOf(t *testing.T, store store.Store, key store.SessionKey) storedState 
 	return st
 }
 
+// viewHash sums up a view as the engine's TestViewHashes does.
+func viewHash(t *testing.T, v transcript.View) string {
+	t.Helper()
+	sum := sha256.New()
+	fmt.Fprintf(sum, "view %d %t %d\n", len(v.Messages), v.DropThinking, v.Marker)
+	for _, m := range v.Messages {
+		if m.Source < 0 {
+			made, err := json.Marshal(m.Made)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(sum, "made %s\n", made)
+			continue
+		}
+		fmt.Fprintf(sum, "source %d\n", m.Source)
+		for _, e := range m.Edits {
+			fmt.Fprintf(sum, "edit %d %t %q\n", e.Block, e.Drop, e.Text)
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:16])
+}
+
 func sumJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -268,9 +288,29 @@ func sumJSON(t *testing.T, v any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// sendThroughProxy sends requests through a proxy with the store, the first with so many
-// rounds, each with one more, and returns the hash of what the provider gets at last.
-func sendThroughProxy(t *testing.T, store store.Store, first, last int) string {
+// TestReplicas sends a conversation through two proxies that take turns on one file. The
+// provider gets at last what it gets from a single proxy.
+func TestReplicas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	var replicas []store.Store
+	for range 2 {
+		st, err := sqlite.Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		replicas = append(replicas, st)
+	}
+	want := sendThroughProxies(t, []store.Store{store.NewMemory()}, 1, 40)
+	if got := sendThroughProxies(t, replicas, 1, 40); got != want {
+		t.Error("the provider gets other bytes from two proxies than from one")
+	}
+}
+
+// sendThroughProxies sends requests through proxies with these stores in turn, the first
+// with so many rounds, each with one more, and returns the hash of what the provider gets
+// at last.
+func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) string {
 	t.Helper()
 	var got []byte
 	rounds := 0
@@ -284,15 +324,19 @@ func sendThroughProxy(t *testing.T, store store.Store, first, last int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := proxy.NewHandler(&proxy.Options{Store: store, Anthropic: to, Window: 5_000})
-	if err != nil {
-		t.Fatal(err)
+	var fronts []string
+	for _, st := range stores {
+		h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: to, Window: 5_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		front := httptest.NewServer(h)
+		defer front.Close()
+		fronts = append(fronts, front.URL)
 	}
-	defer h.Close()
-	front := httptest.NewServer(h)
-	defer front.Close()
 	for rounds = first; rounds <= last; rounds++ {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/v1/messages", strings.NewReader(proxyRequest(rounds)))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fronts[rounds%len(fronts)]+"/v1/messages", strings.NewReader(proxyRequest(rounds)))
 		if err != nil {
 			t.Fatal(err)
 		}
