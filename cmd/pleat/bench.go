@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat/eval"
+	"github.com/pleat-dev/pleat/bench"
 )
 
 var benchCommand = command{
@@ -116,7 +116,7 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 			return err
 		}
 	}
-	var asking *eval.Asking
+	var asking *bench.Asking
 	if b.answerer != "" {
 		if asking, err = b.asking(ctx, p, sessions, o.Arms); err != nil || asking == nil {
 			return err
@@ -124,10 +124,10 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	}
 	tell := p.progress()
 	tell.phase("%s", plural(len(sessions), "session"))
-	o.Progress = func(pr eval.Progress) {
+	o.Progress = func(pr bench.Progress) {
 		tell.say("%d of %s: %s", pr.Done, plural(pr.All, "session"), pr.Session)
 	}
-	report, err := eval.Run(ctx, sessions, o)
+	report, err := bench.Run(ctx, sessions, o)
 	if err == nil && asking != nil {
 		asking.Summarizer = o.Summarizer
 		asking.Progress = func(done, all int) { tell.say("asked about %d of %s", done, plural(all, "session")) }
@@ -140,7 +140,7 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	return b.write(p, report)
 }
 
-func (b *benchFlags) write(p *program, report *eval.Report) error {
+func (b *benchFlags) write(p *program, report *bench.Report) error {
 	if b.jsonOut != "" {
 		if err := p.writeTo(b.jsonOut, func(w io.Writer) error { return writeJSON(w, report) }); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (b *benchFlags) write(p *program, report *eval.Report) error {
 	}
 	if b.htmlOut != "" {
 		err := p.writeTo(b.htmlOut, func(w io.Writer) error {
-			return report.WriteHTML(w, eval.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
+			return report.WriteHTML(w, bench.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
 		})
 		if err != nil {
 			return err
@@ -160,24 +160,24 @@ func (b *benchFlags) write(p *program, report *eval.Report) error {
 	return p.writeTo("", report.WriteText)
 }
 
-func armsOf(o eval.Options) []eval.Arm {
+func armsOf(o bench.Options) []bench.Arm {
 	if o.Arms == nil {
-		return eval.Arms()
+		return bench.Arms()
 	}
 	return o.Arms
 }
 
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
-func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Session, arms []eval.Arm) (*eval.Asking, error) {
-	open := func(spec string) (eval.Asked, error) {
+func (b *benchFlags) asking(ctx context.Context, p *program, sessions []bench.Session, arms []bench.Arm) (*bench.Asking, error) {
+	open := func(spec string) (bench.Asked, error) {
 		m, err := openProvider(ctx, spec, p.getenv)
 		if err != nil {
-			return eval.Asked{}, err
+			return bench.Asked{}, err
 		}
-		return eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
+		return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
 	}
-	a := &eval.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: b.atATime}
+	a := &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: b.atATime}
 	var err error
 	if a.Answerer, err = open(b.answerer); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Ses
 		}
 	}
 	if arms == nil {
-		arms = eval.Arms()
+		arms = bench.Arms()
 	}
 	if b.sayCost(p, "asking", a.Estimate(sessions, arms)); !b.yes {
 		return nil, nil
@@ -197,12 +197,12 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []eval.Ses
 }
 
 // summaries opens the model that summarizes and says what that costs.
-func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []eval.Session, o eval.Options) (*eval.Summarizer, error) {
+func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []bench.Session, o bench.Options) (*bench.Summarizer, error) {
 	m, err := openProvider(ctx, b.summarizer, p.getenv)
 	if err != nil {
 		return nil, err
 	}
-	s := &eval.Summarizer{Asked: eval.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
+	s := &bench.Summarizer{Asked: bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
 	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
 		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
 	}
@@ -211,7 +211,7 @@ func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []eval.
 }
 
 // sayCost says what a model will be asked at most, and that it is not yet.
-func (b *benchFlags) sayCost(p *program, what string, e eval.Estimate) {
+func (b *benchFlags) sayCost(p *program, what string, e bench.Estimate) {
 	price := "the table has no price for it"
 	if e.Known {
 		price = fmt.Sprintf("at most %.2f USD by the price table", e.USD)
@@ -225,8 +225,8 @@ func (b *benchFlags) sayCost(p *program, what string, e eval.Estimate) {
 
 // fetchCorpus gets the public sessions.
 func fetchCorpus(ctx context.Context, p *program, dir string) error {
-	files := eval.PublicCorpus()
-	f := eval.Fetcher{Base: p.getenv("PLEAT_GITHUB_API"), Progress: func(file eval.PublicFile, had bool) {
+	files := bench.PublicCorpus()
+	f := bench.Fetcher{Base: p.getenv("PLEAT_GITHUB_API"), Progress: func(file bench.PublicFile, had bool) {
 		state := "fetched"
 		if had {
 			state = "there"
@@ -255,10 +255,10 @@ func commit() string {
 }
 
 // options turns the flags into those of the bench.
-func (b *benchFlags) options() (eval.Options, error) {
-	o := eval.Options{Workers: b.workers, NoMoney: b.noMoney, Timings: b.timings}
+func (b *benchFlags) options() (bench.Options, error) {
+	o := bench.Options{Workers: b.workers, NoMoney: b.noMoney, Timings: b.timings}
 	if b.arms != "" {
-		arms, err := eval.ArmsByName(strings.Split(b.arms, ",")...)
+		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {
 			return o, usageError{err.Error()}
 		}
@@ -295,12 +295,12 @@ func tokenList(flag, list string) ([]int, error) {
 }
 
 // sessions are what is measured on.
-func (b *benchFlags) sessions(ctx context.Context) ([]eval.Session, error) {
-	var list []eval.Session
+func (b *benchFlags) sessions(ctx context.Context) ([]bench.Session, error) {
+	var list []bench.Session
 	tokens := int(b.synthetic)
 	if b.corpus != "" {
 		var err error
-		if list, err = eval.ReadCorpus(ctx, b.corpus); err != nil {
+		if list, err = bench.ReadCorpus(ctx, b.corpus); err != nil {
 			return nil, err
 		}
 		if len(list) == 0 {
@@ -310,7 +310,7 @@ func (b *benchFlags) sessions(ctx context.Context) ([]eval.Session, error) {
 		tokens = 60_000
 	}
 	if tokens > 0 {
-		list = append(list, eval.SynthSessions(b.seed, tokens)...)
+		list = append(list, bench.SynthSessions(b.seed, tokens)...)
 	}
 	return list, nil
 }

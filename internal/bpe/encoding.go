@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-//go:generate go run -C gen . -out ../vocab
+//go:generate env GOWORK=off go run -C gen . -out ../vocab
 
 var (
 	//go:embed vocab/o200k_base.bin

@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Arm is a method of compaction that takes part in the bench. To add one, write a
+// [Method] and put it into the list given to [Run].
+type Arm struct {
+	Name string
+	Doc  string // one line for people
+	// Own marks the arm that only takes part where the session's own agent compacted.
+	Own bool
+	// Unbounded marks arms that are measured without a budget: they show what is there
+	// to be had, and are not ranked.
+	Unbounded bool
+	// Weighs marks arms that act by prices: they are replayed once for each price list.
+	Weighs bool
+	// Summarizes marks arms that write summaries: by code, or by the model of [Setup].
+	Summarizes bool
+	Open       func(ctx context.Context, o Setup) (Method, error)
+}
+
+// Setup is what a method is told before a session begins.
+type Setup struct {
+	// Budget is the most tokens that a view may have. In a replay it is the model's
+	// window and the method acts at its own thresholds within it; otherwise a view may
+	// use all of it and is made once, or as often as Compact is called.
+	Budget int
+	Replay bool
+
+	Tokens *tokens.Tokenizer
+	Model  model.Model    // prices and cache rules, for methods that weigh them
+	Digest digest.Options // who writes summaries; zero: code
+	Own    string         // the summary of the session's own agent at this cut, if there is one
+}
+
+// Method is an arm at work on one session.
+type Method interface {
+	// Append takes messages in.
+	Append(ctx context.Context, msgs ...transcript.Message) error
+	// Compact makes room now, whether there is need or not.
+	Compact(ctx context.Context) error
+	// View is what the model would be sent now: data over the messages that were
+	// appended. Idle is the time since the request before, zero where nobody knows.
+	View(ctx context.Context, idle time.Duration) (transcript.View, error)
+}
+
+// Recaller is implemented by methods that can give back what they took away.
+type Recaller interface {
+	// Search is what the model gets for one query.
+	Search(ctx context.Context, query string) (string, error)
+	// Unfold is what the model gets for a handle: its first page. What is no handle is
+	// [pleat.ErrNotFound].
+	Unfold(ctx context.Context, handle string) (string, error)
+}
+
+// Arms are the arms that come with the bench, in the order of its tables.
+func Arms() []Arm {
+	arms := []Arm{policyArm("default", true)}
+	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
+		arms = append(arms, policyArm(name, false))
+	}
+	return append(arms,
+		policyArm("truncate", false),
+		Arm{Name: "tail", Doc: "the newest messages that fit", Open: openRule(tail)},
+		Arm{Name: "clear-3", Doc: "above half of the window (100,000 of 200,000 tokens) all but the newest 3 results become \"[cleared]\": the rule of the Anthropic API and of LangChain", Open: openRule(clear3)},
+		Arm{Name: "mask-10", Doc: "results before the newest 10 become one line, always: observation masking as JetBrains measured it", Open: openRule(mask10)},
+		Arm{Name: "summarize-85", Doc: "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents", Summarizes: true, Open: openSummarize},
+		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openOwn},
+		Arm{Name: "none", Doc: "everything, whatever the budget: what there is to be had", Unbounded: true, Open: openRule(none)},
+	)
+}
+
+// ArmsByName chooses from [Arms], in the order of the names.
+func ArmsByName(names ...string) ([]Arm, error) {
+	var out, all []Arm
+	all = Arms()
+	for _, name := range names {
+		found := false
+		for _, a := range all {
+			if a.Name == name {
+				out, found = append(out, a), true
+			}
+		}
+		if !found {
+			var have []string
+			for _, a := range all {
+				have = append(have, a.Name)
+			}
+			return nil, fmt.Errorf("find arm %q: there are %s", name, strings.Join(have, ", "))
+		}
+	}
+	return out, nil
+}

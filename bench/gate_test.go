@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var record = flag.Bool("record", false, "record the bench's figures anew: a decision, to be argued for in review")
+
+// TestGate holds the default policy to what was recorded, on made-up sessions.
+func TestGate(t *testing.T) {
+	sessions := SynthSessions(11, 32_000)
+	gate(t, "figures.json", sessions, Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]})
+}
+
+// TestGateCorpus does the same on real sessions.
+func TestGateCorpus(t *testing.T) {
+	dir := os.Getenv("PLEAT_CORPUS")
+	if dir == "" {
+		t.Skip("PLEAT_CORPUS names no folder with real sessions")
+	}
+	sessions, err := ReadCorpus(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate(t, "figures-corpus.json", sessions, Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]})
+}
+
+func gate(t *testing.T, name string, sessions []Session, o Options) {
+	t.Helper()
+	var err error
+	if o.Arms, err = ArmsByName("default"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), sessions, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Cells {
+		if c.Folds == 0 {
+			t.Errorf("at %d tokens, %s: no fold was put to the test", c.Budget, times(c.Chain))
+		}
+	}
+	file := filepath.Join("testdata", name)
+	if *record {
+		data, err := json.MarshalIndent(FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, append(data, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f Figures
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range Gate(r, "default", f) {
+		t.Error(bad)
+	}
+}
+
+// TestGateFails shows the gate what it must not let through.
+func TestGateFails(t *testing.T) {
+	good := Cell{Arm: "default", Budget: 8_000, Chain: 1, Stated: 10, Right: 10, Means: map[Family]Shares{Artifacts: {Context: 1, Recall: 1}}}
+	recorded := FiguresOf(&Report{Cells: []Cell{good}}, "")
+	for _, tc := range []struct {
+		name   string
+		change func(r *Report)
+		want   string
+	}{
+		{"good", func(*Report) {}, ""},
+		{"illegal", func(r *Report) { r.Cells[0].Illegal = 1 }, "1 illegal"},
+		{"inexact", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Inexact = 7, 1 }, "of 7 folds 1 not exact"},
+		{"leak", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Leaks = 7, 2 }, "2 handles that worked elsewhere"},
+		{"invented", func(r *Report) { r.Cells[0].Invented = 2 }, "2 inventions"},
+		{"drop", func(r *Report) { r.Cells[0].Means = map[Family]Shares{Artifacts: {Context: 0.98, Recall: 1}} }, "artifacts 0.980"},
+		{"precision", func(r *Report) { r.Cells[0].Right = 9 }, "precision 0.900"},
+		{"gone", func(r *Report) { r.Cells = nil }, "not measured"},
+		{"short", func(r *Report) { r.Money = []Money{{Arm: "default", ShortWorst: 1.03}} }, "short session costs 1.030"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := &Report{Cells: slices.Clone([]Cell{good})}
+			tc.change(r)
+			got := strings.Join(Gate(r, "default", recorded), "\n")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,257 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Prices is a price list to replay sessions with, and what is known of the cache behind
+// it.
+type Prices struct {
+	Name  string
+	Model model.Model // its first price tiers, and the least that is cached
+	// TTL is how long a prefix lives after it was last used; 0: for ever.
+	TTL time.Duration
+	// Markers: a prefix is cached only where a request had a marker, and found only within
+	// twenty blocks before one. Without, the longest prefix that was ever sent is found.
+	Markers bool
+}
+
+// DefaultPrices are the relative prices that the bench's aims are stated in, with a cache
+// that never dies, and two real models with everything that their caches do.
+func DefaultPrices() []Prices {
+	list := []Prices{relative(1.25, 0.1), relative(1.25, 0.05)}
+	for _, id := range []string{"claude-sonnet-5-5", "gpt-6.1-terra"} {
+		m, ok := model.DefaultModels().Lookup(id)
+		if !ok || len(m.Prices) == 0 {
+			continue
+		}
+		for i, ttl := range m.Cache.TTL {
+			p := Prices{Name: fmt.Sprintf("%s, cache %s", m.ID, lifetime(ttl)), TTL: ttl, Model: model.Model{
+				ID: m.ID, Prices: m.Prices, Cache: model.CacheRule{Minimum: m.Cache.Minimum, TTL: []time.Duration{ttl}},
+			}}
+			p.Markers = m.Provider == "anthropic"
+			if i > 0 {
+				p.Model.Prices = slices.Clone(m.Prices)
+				for k := range p.Model.Prices {
+					p.Model.Prices[k].CacheWrite = m.Prices[k].CacheWrite1h
+				}
+			}
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func relative(write, read float64) Prices {
+	return Prices{
+		Name:  fmt.Sprintf("write %gx, read %gx, always warm", write, read),
+		Model: model.Model{ID: "relative", Prices: []model.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}}},
+	}
+}
+
+func lifetime(d time.Duration) string {
+	if d >= time.Hour {
+		return fmt.Sprintf("%.0f h", d.Hours())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// The simulation's givens, the same for all arms.
+const (
+	fixedTokens  = 20_000  // system prompt and tools
+	replayWindow = 200_000 // of the model
+	longSession  = 40      // requests from which a session counts as long
+
+	// A need that was folded away costs a round: a call, a request more, and its answer,
+	// which stays for a while.
+	recallCall   = 60
+	recallAnswer = 2_250 // mean of the answers to searches in the public sessions
+	recallStays  = 20    // requests
+)
+
+// step is one request of a replay.
+type step struct {
+	prompt  int // tokens of the view
+	common  int // of them, those that the request before began with
+	found   int // of them, those that are found again by markers
+	gap     time.Duration
+	changed bool // something that was sent before is different now
+	before  int  // tokens of the view before
+	recall  bool // the answer needs something that the view does not show
+}
+
+// cost is what the steps cost by a price list, in the list's unit for a million tokens.
+// Answers cost the same with every method and are left out.
+func (p Prices) cost(steps []step, recalls bool) float64 {
+	total := 0.0
+	for i, s := range steps {
+		prompt := fixedTokens + s.prompt
+		price, _ := p.Model.PriceAt(prompt)
+		if price.CacheWrite == 0 {
+			price.CacheWrite = price.Input
+		}
+		cached := 0
+		if i > 0 && (p.TTL == 0 || s.gap <= p.TTL) {
+			cached = fixedTokens + s.common
+			if p.Markers {
+				cached = fixedTokens + s.found
+			}
+			if cached < p.Model.Cache.Minimum {
+				cached = 0
+			}
+		}
+		total += float64(cached)*price.CacheRead + float64(prompt-cached)*price.CacheWrite
+		if recalls && s.recall {
+			stays := min(recallStays, len(steps)-1-i)
+			total += float64(prompt)*price.CacheRead + recallCall*price.Output + recallAnswer*(price.CacheWrite+float64(stays)*price.CacheRead)
+		}
+	}
+	return total / 1e6
+}
+
+// replay plays a session turn by turn and writes down what each request is.
+func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []need) ([]step, *tape, error) {
+	method, err := arm.Open(ctx, Setup{Budget: replayWindow, Replay: true, Tokens: w.tokens, Model: m})
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &tape{s: w.s, tokens: w.tokens, sizes: make(map[int]int), needs: needs}
+	last := time.Time{}
+	for i, msg := range w.s.Messages {
+		if i > 0 && msg.Role() == transcript.RoleAssistant && w.s.Messages[i-1].Role() != transcript.RoleAssistant {
+			gap := time.Duration(0)
+			if len(w.s.Times) > i && !w.s.Times[i].IsZero() {
+				if !last.IsZero() && w.s.Times[i].After(last) {
+					gap = w.s.Times[i].Sub(last)
+				}
+				last = w.s.Times[i]
+			}
+			v, err := method.View(ctx, gap)
+			if err != nil {
+				return nil, nil, fmt.Errorf("replay arm %s: request before message %d: %w", arm.Name, i, err)
+			}
+			if err := t.request(v, gap, i); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := method.Append(ctx, msg); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t.steps, t, nil
+}
+
+// tape is what a replay writes down.
+type tape struct {
+	s      *Session
+	tokens *tokens.Tokenizer
+	needs  []need
+
+	steps []step
+	view  []transcript.ViewMessage
+	size  []int // tokens of each element of the view
+	warm  fold.WarmPrefix
+	sizes map[int]int // tokens of messages that are shown as they were
+	first map[int]shown
+	made  map[string]bool
+}
+
+// shown is a message as it was first shown, large results already spilled.
+type shown struct {
+	tokens  int
+	results []int // tokens of each result in it
+}
+
+// request takes down the request that message next answers.
+func (t *tape) request(v transcript.View, gap time.Duration, next int) error {
+	same := 0
+	for same < len(v.Messages) && same < len(t.view) && sameElement(v.Messages[same], t.view[same]) {
+		same++
+	}
+	s := step{gap: gap, changed: same < len(t.view)}
+	for _, n := range t.size {
+		s.before += n
+	}
+	size := make([]int, len(v.Messages))
+	copy(size, t.size[:same])
+	for i := same; i < len(v.Messages); i++ {
+		n, err := t.count(v.Messages[i])
+		if err != nil {
+			return err
+		}
+		size[i] = n
+	}
+	for i, n := range size {
+		if s.prompt += n; i < same {
+			s.common += n
+		}
+	}
+	_, found := t.warm.Next(v, func(i int) (int, int) { return t.blocks(v.Messages[i]), size[i] })
+	for _, n := range size[:found] {
+		s.found += n
+	}
+	if s.changed || t.made == nil {
+		t.made = t.madeNames(v)
+	}
+	t.view, t.size = slices.Clone(v.Messages), size
+	s.recall = t.misses(next)
+	t.steps = append(t.steps, s)
+	return nil
+}
+
+func (t *tape) blocks(vm transcript.ViewMessage) int {
+	if vm.Source >= 0 {
+		return t.s.Messages[vm.Source].Blocks().Len()
+	}
+	return vm.Made.Blocks().Len()
+}
+
+func (t *tape) count(vm transcript.ViewMessage) (int, error) {
+	if vm.Source >= 0 && len(vm.Edits) == 0 {
+		n, ok := t.sizes[vm.Source]
+		if !ok {
+			n = t.tokens.CountMessage(t.s.Messages[vm.Source])
+			t.sizes[vm.Source] = n
+		}
+		t.noteFirst(vm.Source, n, t.s.Messages[vm.Source])
+		return n, nil
+	}
+	msgs, err := transcript.View{Messages: []transcript.ViewMessage{vm}}.Resolve(func(i int) transcript.Message { return t.s.Messages[i] })
+	if err != nil {
+		return 0, fmt.Errorf("count view: %w", err)
+	}
+	n := t.tokens.CountMessage(msgs[0])
+	t.noteFirst(vm.Source, n, msgs[0])
+	return n, nil
+}
+
+func (t *tape) noteFirst(i, n int, m transcript.Message) {
+	if t.first == nil {
+		t.first = make(map[int]shown)
+	}
+	if _, ok := t.first[i]; ok || i < 0 {
+		return
+	}
+	f := shown{tokens: n}
+	for _, b := range m.Blocks().All() {
+		if b.Kind() == transcript.KindToolResult {
+			f.results = append(f.results, t.tokens.CountBlock(b))
+		}
+	}
+	t.first[i] = f
+}
+
+func sameElement(a, b transcript.ViewMessage) bool {
+	if a.Source != b.Source || !slices.Equal(a.Edits, b.Edits) {
+		return false
+	}
+	return a.Source >= 0 || a.Made.Text() == b.Made.Text()
+}

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+)
+
+// Money is what an arm costs over whole sessions by one price list, in relation to no
+// compaction at all.
+type Money struct {
+	Arm    string `json:"arm"`
+	Prices string `json:"prices"`
+
+	Sessions int     `json:"sessions"` // long ones: of at least 40 requests
+	Total    float64 `json:"total"`    // all long sessions together, against none
+	// WithRecalls adds a round for every answer that needs something that was folded away.
+	WithRecalls float64 `json:"with_recalls"`
+	Recalls     float64 `json:"recalls_per_100"` // such answers in a hundred
+	// Bound is the best schedule found by looking ahead over the same folds, against none;
+	// 0 where it is not defined.
+	Bound float64 `json:"bound,omitempty"`
+
+	Worst        float64 `json:"worst"` // of all sessions, long and short
+	WorstSession string  `json:"worst_session"`
+	Short        int     `json:"short_sessions"`
+	ShortWorst   float64 `json:"short_worst"` // of the short ones
+
+	Epochs    float64 `json:"epochs_per_100"` // changes of what was sent before, in 100 requests
+	Unchanged float64 `json:"unchanged"`      // share of what was sent before that the next request begins with
+
+	BySession []float64 `json:"by_session,omitempty"` // against none, in the order of Sessions; 0: no request
+}
+
+// sessionMoney is one session's part.
+type sessionMoney struct {
+	requests, epochs, recalls int
+	none, cost, recalled      float64
+	bound                     float64
+	kept, before              int
+}
+
+// The numbers of the default policy that the bound is computed with.
+const (
+	boundKeep  = 3
+	boundLeast = 120
+	boundStub  = 55
+)
+
+// money replays the session with every arm; the result is ordered by arm, then price.
+func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
+	needs := needsOf(w.s)
+	base, _, err := w.replay(ctx, Arm{Name: "none", Open: openRule(none)}, w.o.Prices[0].Model, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []sessionMoney
+	for _, arm := range w.o.Arms {
+		if arm.Own || arm.Unbounded {
+			out = append(out, make([]sessionMoney, len(w.o.Prices))...)
+			continue
+		}
+		var steps []step
+		var t *tape
+		for i, p := range w.o.Prices {
+			if arm.Weighs || i == 0 {
+				if steps, t, err = w.replay(ctx, arm, p.Model, needs); err != nil {
+					return nil, err
+				}
+			}
+			m := sum(steps)
+			m.none, m.cost, m.recalled = p.cost(base, false), p.cost(steps, false), p.cost(steps, true)
+			if arm.Weighs && p.TTL == 0 && len(p.Model.Prices) == 1 {
+				m.bound = lookAhead(w.s, t.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
+			}
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func sum(steps []step) sessionMoney {
+	m := sessionMoney{requests: len(steps)}
+	for _, s := range steps {
+		if s.changed {
+			m.epochs++
+		}
+		if s.recall {
+			m.recalls++
+		}
+		m.kept += s.common
+		m.before += s.before
+	}
+	return m
+}
+
+// sumMoney adds the sessions up.
+func sumMoney(o Options, results []*sessionResult) []Money {
+	out := []Money{}
+	if o.NoMoney {
+		return out
+	}
+	for a, arm := range o.Arms {
+		if arm.Own || arm.Unbounded {
+			continue
+		}
+		for p, prices := range o.Prices {
+			m := Money{Arm: arm.Name, Prices: prices.Name}
+			var all sessionMoney
+			for _, r := range results {
+				if len(r.money) == 0 {
+					continue
+				}
+				s := r.money[a*len(o.Prices)+p]
+				m.take(r.row.Name, s)
+				if s.requests >= longSession {
+					all = all.plus(s)
+				}
+			}
+			if all.none > 0 {
+				m.Total, m.WithRecalls = round(all.cost/all.none), round(all.recalled/all.none)
+				m.Bound = round(all.bound / all.none)
+				m.Epochs = round(100 * float64(all.epochs) / float64(all.requests))
+				m.Recalls = round(100 * float64(all.recalls) / float64(all.requests))
+				m.Unchanged = round(share(all.kept, all.before))
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// take notes a session's ratio.
+func (m *Money) take(name string, s sessionMoney) {
+	if s.requests == 0 || s.none == 0 {
+		m.BySession = append(m.BySession, 0)
+		return
+	}
+	ratio := round(s.cost / s.none)
+	m.BySession = append(m.BySession, ratio)
+	if ratio > m.Worst {
+		m.Worst, m.WorstSession = ratio, name
+	}
+	if s.requests >= longSession {
+		m.Sessions++
+		return
+	}
+	m.Short++
+	m.ShortWorst = max(m.ShortWorst, ratio)
+}
+
+func (s sessionMoney) plus(o sessionMoney) sessionMoney {
+	return sessionMoney{
+		requests: s.requests + o.requests, epochs: s.epochs + o.epochs, recalls: s.recalls + o.recalls,
+		none: s.none + o.none, cost: s.cost + o.cost, recalled: s.recalled + o.recalled, bound: s.bound + o.bound,
+		kept: s.kept + o.kept, before: s.before + o.before,
+	}
+}
+
+func (p *printer) money(list []Money) {
+	if len(list) == 0 {
+		return
+	}
+	for _, name := range priceNames(list) {
+		rows := [][]string{moneyHead}
+		long, short := 0, 0
+		for _, m := range list {
+			if m.Prices == name {
+				long, short = m.Sessions, m.Short
+				rows = append(rows, m.row())
+			}
+		}
+		p.line("")
+		p.line("Cost against no compaction: %s (%d long sessions, %d short)", name, long, short)
+		p.rows(rows)
+	}
+}
+
+var moneyHead = []string{"arm", "total", "with recalls", "bound", "worst", "short", "epochs/100", "recalls/100", "unchanged"}
+
+func (m Money) row() []string {
+	bound := "–"
+	if m.Bound > 0 {
+		bound = fmt.Sprintf("%.3f", m.Bound)
+	}
+	return []string{
+		m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
+		fmt.Sprintf("%.3f", m.ShortWorst), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
+	}
+}
+
+func priceNames(list []Money) []string {
+	var out []string
+	for _, m := range list {
+		found := false
+		for _, n := range out {
+			found = found || n == m.Prices
+		}
+		if !found {
+			out = append(out, m.Prices)
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+)
+
+// A session that ends early never costs much more than without folds, wherever it ends, and
+// one that goes on costs not much more than the best schedule known in advance, and not less.
+func TestMoneyOfDefault(t *testing.T) {
+	arms, err := ArmsByName("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded := false
+	prices := DefaultPrices()[:2]
+	cost, best := make([]float64, len(prices)), make([]float64, len(prices)) // of the long sessions
+	for _, s := range SynthSessions(5, 32_000) {
+		w := &worker{s: &s, tokens: tokens.NewTokenizer(model.Model{}, nil)}
+		for i, p := range prices {
+			base, _, err := w.replay(t.Context(), Arm{Name: "none", Open: openRule(none)}, p.Model, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps, tape, err := w.replay(t.Context(), arms[0], p.Model, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := 1; n <= min(len(steps), longSession); n++ {
+				folded = folded || steps[n-1].changed
+				if got := p.cost(steps[:n], false) / p.cost(base[:n], false); got > maxShort {
+					t.Errorf("%s, %s: ending after %d requests it costs %.3f of no compaction", s.Name, p.Name, n, got)
+				}
+			}
+			spent, bound := p.cost(steps, false), lookAhead(&s, tape.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
+			if spent < 0.99*bound {
+				t.Errorf("%s, %s: %.4f is less than the bound %.4f", s.Name, p.Name, spent, bound)
+			}
+			if len(steps) >= longSession {
+				cost[i] += spent
+				best[i] += bound
+			}
+		}
+	}
+	for i, p := range prices {
+		if got := cost[i] / best[i]; best[i] == 0 || got > 1.05 {
+			t.Errorf("%s: %.3f of the best schedule known in advance", p.Name, got)
+		}
+	}
+	if !folded {
+		t.Error("nothing was folded in any young session: this shows nothing")
+	}
+}

@@ -1,0 +1,340 @@
+package bench
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// trail is what became of files: for each path whether it is still there.
+type trail map[string]sessionlog.ChangeOp
+
+// trail is the gold at a cut.
+func (s *Session) trail(cut int) trail {
+	if s.truth != nil {
+		return s.truth.trail() // of the end; before it precision is not asked
+	}
+	return trailOf(s, cut)
+}
+
+// trailOf is the gold: what the log vouches for and, in logs that vouch for nothing, what
+// calls of tools that can do nothing else asked for and were not refused.
+func trailOf(s *Session, cut int) trail {
+	t := make(trail)
+	calls := callText(s.Messages[:cut])
+	for _, c := range s.Changes {
+		// Some logs vouch for what others did to the folder meanwhile: no reader of the
+		// conversation can know that.
+		if c.Message < cut && strings.Contains(calls, path.Base(c.Path)) {
+			t.note(c.Path, c.Op)
+		}
+	}
+	if len(s.Changes) == 0 {
+		t.addCalls(s.Messages[:cut])
+	}
+	return t
+}
+
+func (t trail) note(p string, op sessionlog.ChangeOp) {
+	if p = path.Clean(strings.ReplaceAll(p, `\`, "/")); p == "." {
+		return
+	}
+	if op == sessionlog.Edited && t[p] == sessionlog.Created {
+		op = sessionlog.Created
+	}
+	t[p] = op
+}
+
+var (
+	editTools  = []string{"edit", "multiedit", "str_replace", "replace", "edit_file", "str_replace_editor", "str_replace_based_edit_tool", "notebookedit"}
+	writeTools = []string{"write", "create", "write_file", "create_file"}
+	patchFile  = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
+)
+
+// addCalls notes what calls of editing tools did, unless they failed.
+func (t trail) addCalls(msgs []transcript.Message) {
+	for c := range wentWell(msgs) {
+		t.addCall(c)
+	}
+}
+
+// wentWell yields the calls that are not shown to have failed.
+func wentWell(msgs []transcript.Message) iter.Seq[transcript.ToolCall] {
+	return func(yield func(transcript.ToolCall) bool) {
+		failed := failedCalls(msgs)
+		for _, m := range msgs {
+			for _, b := range m.Blocks().All() {
+				if c, ok := b.(transcript.ToolCall); ok && !failed[c.ID] && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func failedCalls(msgs []transcript.Message) map[string]bool {
+	failed := make(map[string]bool)
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
+			if r, ok := b.(transcript.ToolResult); ok && r.Error {
+				failed[r.CallID] = true
+			}
+		}
+	}
+	return failed
+}
+
+func (t trail) addCall(c transcript.ToolCall) {
+	input := c.Input.String()
+	if strings.Contains(input, "*** ") && strings.Contains(input, " File: ") {
+		for _, text := range callStrings(input) {
+			for _, m := range patchFile.FindAllStringSubmatch(text, -1) {
+				t.note(m[2]+m[3], map[string]sessionlog.ChangeOp{"Add": sessionlog.Created, "": sessionlog.Created, "Update": sessionlog.Edited, "Delete": sessionlog.Deleted}[m[1]])
+			}
+		}
+		return
+	}
+	var args struct {
+		FilePath  string `json:"file_path"`
+		FilePath2 string `json:"filePath"`
+		Path      string `json:"path"`
+		Command   any    `json:"command"`
+	}
+	if json.Unmarshal([]byte(input), &args) != nil {
+		return
+	}
+	p := args.FilePath + args.FilePath2 + args.Path
+	switch name := strings.ToLower(c.Name); {
+	case p == "" || args.Command == "view":
+	case args.Command == "create" || slices.Contains(writeTools, name):
+		t.note(p, sessionlog.Created)
+	case slices.Contains(editTools, name):
+		t.note(p, sessionlog.Edited)
+	}
+}
+
+// callStrings are the strings in a call's input, or the input itself.
+func callStrings(input string) []string {
+	var v any
+	if json.Unmarshal([]byte(input), &v) != nil {
+		return []string{input}
+	}
+	var out []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				walk(v[k])
+			}
+		}
+	}
+	walk(v)
+	return out
+}
+
+// callText is all that was given to tools.
+func callText(msgs []transcript.Message) string {
+	var b strings.Builder
+	for _, m := range msgs {
+		for _, blk := range m.Blocks().All() {
+			if c, ok := blk.(transcript.ToolCall); ok {
+				b.WriteString(c.Input.String())
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return b.String()
+}
+
+// artifacts asks for every changed file: is it stated as changed, and as deleted if it was.
+func artifacts(s *Session, sp span) []probe {
+	gold := trailOf(s, sp.cut)
+	shell := shellText(s.Messages[:sp.cut])
+	var out []probe
+	for _, p := range slices.Sorted(maps.Keys(gold)) {
+		out = append(out, artifactProbe(p, gold[p], strings.Contains(shell, path.Base(p))))
+	}
+	return out
+}
+
+// artifactProbe asks for one file. Where a command names it, the command may have removed
+// it or brought it back: then it only has to be stated.
+func artifactProbe(p string, op sessionlog.ChangeOp, byCommand bool) probe {
+	return probe{family: Artifacts, what: string(op) + " " + p, look: func(s *seen) verdict {
+		said, ok := s.changes().find(p)
+		switch {
+		case ok && !byCommand && (said == sessionlog.Deleted) != (op == sessionlog.Deleted):
+			return wrong
+		case ok:
+			return stated
+		}
+		for _, at := range s.candidates(wordSet(path.Base(p))) {
+			if strings.Contains(s.lines[at], path.Base(p)) {
+				return bare
+			}
+		}
+		return absent
+	}}
+}
+
+// find looks a path up that may be spelled from another folder.
+func (t trail) find(p string) (sessionlog.ChangeOp, bool) {
+	if op, ok := t[p]; ok {
+		return op, true
+	}
+	for _, q := range slices.Sorted(maps.Keys(t)) {
+		if samePath(p, q) {
+			return t[q], true
+		}
+	}
+	return "", false
+}
+
+// samePath reports whether one path ends with the other.
+func samePath(a, b string) bool {
+	a, b = strings.TrimPrefix(path.Clean(a), "/"), strings.TrimPrefix(path.Clean(b), "/")
+	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
+}
+
+var (
+	// statement is a line that says of files what was done to them, whoever writes it:
+	// "Edited: a.go, b.go", "- Created `a.go`", "#12 edit a.go: ok", "a.go (modified)".
+	statement = regexp.MustCompile(`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`)
+	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))")
+	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)?$`) // how often, and the call that did it last
+	failure   = regexp.MustCompile(`: failed\b`)
+	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
+)
+
+// changes are the changed files that a view states: by calls that it shows, and by lines of
+// the method's own that say so.
+func (s *seen) changes() trail {
+	if s.trail != nil {
+		return s.trail
+	}
+	t := make(trail)
+	s.trail = t
+	t.addShown(s.msgs)
+	for _, line := range s.own {
+		if m := statement.FindStringSubmatch(line); m != nil {
+			for _, p := range pathsIn(m[3]) {
+				t.note(p, opOf(m[1]+m[2]))
+			}
+			continue
+		}
+		for _, m := range behind.FindAllStringSubmatch(line, -1) {
+			t.note(m[1], opOf(m[2]+m[3]))
+		}
+	}
+	return t
+}
+
+// pathsIn are the paths behind a statement's verb: the items of a list behind a colon,
+// whatever is in them, else what looks like a path and is not cut.
+func pathsIn(rest string) []string {
+	if failure.MatchString(rest) || strings.HasPrefix(rest, " from ") {
+		return nil // it was tried; or something else was taken out of it
+	}
+	rest = counts.ReplaceAllString(rest, "")
+	var out []string
+	list, ok := strings.CutPrefix(rest, ": ")
+	for _, part := range splitBraces(rest) {
+		found := pathToken.FindAllStringIndex(part, -1)
+		if ok && strings.HasPrefix(list, "/") && strings.Contains(part, "/") {
+			out = append(out, strings.TrimSpace(strings.TrimPrefix(part, ":")))
+			continue
+		}
+		for _, at := range found {
+			if !strings.HasPrefix(part[at[1]:], "…") {
+				out = append(out, part[at[0]:at[1]])
+			}
+		}
+	}
+	return out
+}
+
+func opOf(verb string) sessionlog.ChangeOp {
+	switch verb = strings.ToLower(verb); {
+	case strings.Contains(verb, "delet") || strings.HasPrefix(verb, "remov"):
+		return sessionlog.Deleted
+	case strings.HasPrefix(verb, "creat") || strings.HasPrefix(verb, "add") || strings.HasPrefix(verb, "new") || strings.HasPrefix(verb, "wr"):
+		return sessionlog.Created
+	}
+	return sessionlog.Edited
+}
+
+// splitBraces writes a{b,c{d,e}} out as ab, acd and ace, separated by commas at the top.
+func splitBraces(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i, r := range s {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',', ';':
+			if depth == 0 {
+				out, start = append(out, expandBraces(s[start:i])...), i+1
+			}
+		}
+	}
+	return append(out, expandBraces(s[start:])...)
+}
+
+func expandBraces(s string) []string {
+	open := strings.IndexByte(s, '{')
+	if open < 0 {
+		return []string{s}
+	}
+	depth := 0
+	for i := open; i < len(s); i++ {
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				var out []string
+				for _, inner := range splitBraces(s[open+1 : i]) {
+					out = append(out, expandBraces(s[:open]+inner+s[i+1:])...)
+				}
+				return out
+			}
+		}
+	}
+	return []string{s}
+}
+
+// precision compares what a view states with the gold: how many statements there are that
+// structure can judge, and how many are right. Files that a shell command names may have
+// been changed by it; nobody can tell without running it.
+func precision(gold trail, shell string, v *seen) (right, judged int, false_ []string) {
+	said := v.changes()
+	for _, p := range slices.Sorted(maps.Keys(said)) {
+		_, ok := gold.find(p)
+		if !ok && strings.Contains(shell, path.Base(p)) {
+			continue
+		}
+		judged++
+		if ok {
+			right++
+		} else {
+			false_ = append(false_, p)
+		}
+	}
+	return right, judged, false_
+}

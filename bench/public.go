@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// PublicFile is a public session file that others can get: where it is from, and what it
+// must be.
+type PublicFile struct {
+	Path       string `json:"path"`       // in the folder that it is fetched into
+	Repository string `json:"repository"` // owner/name on GitHub
+	Commit     string `json:"commit"`     // that has it
+	Blob       string `json:"blob"`       // git's id of its content
+	SHA256     string `json:"sha256"`
+	Bytes      int64  `json:"bytes"`
+	Licence    string `json:"licence"`
+}
+
+//go:embed corpus.json
+var corpusJSON []byte
+
+// PublicCorpus lists the public sessions that the bench's published figures are from.
+func PublicCorpus() []PublicFile {
+	var list struct{ Files []PublicFile }
+	if err := json.Unmarshal(corpusJSON, &list); err != nil {
+		panic("bench: corpus.json: " + err.Error()) // it is part of the program
+	}
+	return list.Files
+}
+
+// GitHub is where public files are fetched from.
+const GitHub = "https://api.github.com"
+
+// Fetcher gets public files. The zero value works.
+type Fetcher struct {
+	Base   string       // of a server that speaks GitHub's API; empty: GitHub
+	Client *http.Client // nil: http.DefaultClient
+	// Progress is told of every file: whether it was there already. Nil: nobody.
+	Progress func(f PublicFile, had bool)
+}
+
+// Fetch gets the files into a folder. What is there and has the right hash stays; what
+// comes with another hash is an error and is not kept.
+func (f Fetcher) Fetch(ctx context.Context, dir string, files []PublicFile) error {
+	for _, file := range files {
+		name := filepath.Join(dir, filepath.FromSlash(file.Path))
+		had, err := holds(name, file.SHA256)
+		if err == nil && !had {
+			err = f.get(ctx, name, file)
+		}
+		if err != nil {
+			return fmt.Errorf("fetch %s of %s: %w", file.Path, file.Repository, err)
+		}
+		if f.Progress != nil {
+			f.Progress(file, had)
+		}
+	}
+	return nil
+}
+
+// holds reports whether a file is there with the right content.
+func holds(name, sum string) (bool, error) {
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return transcript.HashOf(data).String() == sum, nil
+}
+
+func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
+	base, client := f.Base, f.Client
+	if base == "" {
+		base = GitHub
+	}
+	if client == nil {
+		client = http.DefaultClient
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/vnd.github.raw+json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, file.Bytes+1))
+	if err != nil {
+		return err
+	}
+	switch {
+	case resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("the server says %s: wait an hour and run it again, what was fetched is kept", resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("the server says %s", resp.Status)
+	case transcript.HashOf(data).String() != file.SHA256:
+		return errors.New("what came has another hash: it is not kept")
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name+".part", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
+}

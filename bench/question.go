@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Question is something that a continuing agent could want to know, with the answer.
+type Question struct {
+	Session string `json:"session"`
+	Type    string `json:"type"` // fact, artifact, decision, constraint or state
+	Text    string `json:"question"`
+	Gold    string `json:"answer"`
+}
+
+var questionTypes = []string{"fact", "artifact", "decision", "constraint", "state"}
+
+// questionBook is the file of questions. A session that has some there is asked those,
+// whoever wrote them, so that all models and all later runs answer the same.
+type questionBook struct {
+	file string
+	list []Question
+}
+
+func openQuestions(dir string) (*questionBook, error) {
+	b := &questionBook{file: filepath.Join(dir, "questions.json")}
+	data, err := os.ReadFile(b.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read questions: %w", err)
+	}
+	if err := json.Unmarshal(data, &b.list); err != nil {
+		return nil, fmt.Errorf("read questions in %s: %w [hint: mend the file, or move it away to have new ones written]", b.file, err)
+	}
+	for i, q := range b.list {
+		if q.Text == "" || q.Gold == "" || !slices.Contains(questionTypes, q.Type) {
+			return nil, fmt.Errorf("read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
+				b.file, i+1, q.Type, strings.Join(questionTypes, ", "))
+		}
+	}
+	return b, nil
+}
+
+// about returns the questions about a session.
+func (b *questionBook) about(session string) []Question {
+	var out []Question
+	for _, q := range b.list {
+		if q.Session == session {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// add puts questions into the file.
+func (b *questionBook) add(list []Question) error {
+	b.list = append(b.list, list...)
+	data, err := json.MarshalIndent(b.list, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode questions: %w", err)
+	}
+	return keepText(b.file, string(data)+"\n")
+}
+
+const askForQuestions = `Below is the beginning of a working session of a coding agent. Write %d questions that the agent could need to answer when it goes on with the work: facts found, files made or changed, decisions with their reasons, rules that the user gave, the state of the work. Each must have one short, certain answer in the text. Answer with a JSON array and nothing else: [{"type": "fact|artifact|decision|constraint|state", "question": "…", "answer": "…"}]`
+
+// questions are those of the file, else a model writes them from all that is before the
+// cut.
+func (a Asking) questions(ctx context.Context, c *cut, book *questionBook) ([]Question, error) {
+	if list := book.about(c.s.Name); len(list) > 0 {
+		return list, nil
+	}
+	text, err := a.ask(ctx, a.Answerer, fmt.Sprintf(askForQuestions, a.Count), plainText(c.before), 200*a.Count)
+	if err != nil {
+		return nil, err
+	}
+	from, to := strings.IndexByte(text, '['), strings.LastIndexByte(text, ']')
+	if from < 0 || to < from {
+		return nil, errors.New("the model wrote no list of questions")
+	}
+	var list []Question
+	if err := json.Unmarshal([]byte(text[from:to+1]), &list); err != nil {
+		return nil, fmt.Errorf("read the model's questions: %w", err)
+	}
+	var out []Question
+	for _, q := range list {
+		if q.Session = c.s.Name; q.Text != "" && q.Gold != "" && slices.Contains(questionTypes, q.Type) {
+			out = append(out, q)
+		}
+	}
+	return out, book.add(out)
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TestQuestionsOfTheFile asks what the file has, whoever wrote it, and no model for more.
+func TestQuestionsOfTheFile(t *testing.T) {
+	dir := t.TempDir()
+	s := small(t)[:1]
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "questions.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
+		text := "42"
+		switch {
+		case strings.HasPrefix(req.System, "Grade"):
+			text = `{"score": 1, "wrong": false}`
+		case !strings.Contains(req.Messages[0].Text(), "Question: How many?"):
+			t.Errorf("asked something else: %.200s", req.System)
+		}
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
+	}}
+	arms, err := ArmsByName("tail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Asking{Answerer: Asked{Generator: model, Name: "script"}, Dir: dir, Budget: 6_000}
+
+	write(`[{"session": "` + s[0].Name + `", "type": "fact", "question": "How many?", "answer": "43"}]`)
+	got, err := a.Run(t.Context(), s, arms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Questions != 1 || got[0].Half != 1 {
+		t.Errorf("got %+v: want one question, half right", got)
+	}
+	for _, bad := range []string{`[{"session": "x", "type": "odd", "question": "?", "answer": "!"}]`, `[{`} {
+		write(bad)
+		if _, err := a.Run(t.Context(), s, arms); err == nil || !strings.Contains(err.Error(), "questions.json") {
+			t.Errorf("%s: got %v, want an error that names the file", bad, err)
+		}
+	}
+}
+
+// TestAskingEndsAtAnError does not hide that a model failed, and keeps what was answered.
+func TestAskingEndsAtAnError(t *testing.T) {
+	down := errors.New("the server is down")
+	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
+		if strings.Contains(req.Messages[0].Text(), "Question: Second?") {
+			return model.Reply{}, down
+		}
+		text := "yes"
+		switch {
+		case strings.HasPrefix(req.System, "Grade"):
+			text = `{"score": 2}`
+		case strings.HasPrefix(req.System, "Below"):
+			text = `[{"type":"fact","question":"First?","answer":"yes"},{"type":"fact","question":"Second?","answer":"yes"}]`
+		}
+		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
+	}}
+	arms, err := ArmsByName("tail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Asking{Answerer: Asked{Generator: model, Name: "script"}, Dir: t.TempDir(), Budget: 6_000, AtATime: 1}
+	if _, err := a.Run(t.Context(), small(t)[:1], arms); !errors.Is(err, down) {
+		t.Fatalf("got %v, want the model's error", err)
+	}
+	kept, err := filepath.Glob(filepath.Join(a.Dir, "asked", "*.txt"))
+	if err != nil || len(kept) != 3 {
+		t.Errorf("kept %d answers (%v): want the questions, the first answer and its grade", len(kept), err)
+	}
+}

@@ -1,0 +1,447 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Options say what a run does. The zero value is the whole bench.
+type Options struct {
+	Arms    []Arm // nil: Arms()
+	Budgets []int // tokens of a view; nil: 49,000, 20,000 and 8,000
+	Chains  []int // numbers of compactions; nil: 1, 2, 3, 5 and 10
+	// ChainBudget is the only budget at which more than one compaction is tried; 0: all.
+	ChainBudget int
+	Workers     int              // sessions at a time; 0: one for each processor
+	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
+	NoMoney     bool             // leave the money simulation out
+	Summarizer  *Summarizer      // writes the summaries that are scored; nil: code. Replays for money and timings are by code always
+	Timings     bool             // report times and memory; they differ from run to run
+	TimingSizes []int            // tokens of the made-up sessions that show how they grow; nil: 10,000, 100,000, 300,000 and 1,000,000
+	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Done, All int
+	Session   string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Arms == nil {
+		o.Arms = Arms()
+	}
+	if o.Budgets == nil {
+		o.Budgets = []int{49_000, 20_000, 8_000}
+	}
+	if o.Chains == nil {
+		o.Chains = []int{1, 2, 3, 5, 10}
+	}
+	if o.TimingSizes == nil {
+		o.TimingSizes = []int{10_000, 100_000, 300_000, 1_000_000}
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Prices == nil {
+		o.Prices = DefaultPrices()
+	}
+	return o
+}
+
+// Run puts the arms through the sessions.
+func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error) {
+	o := opts.withDefaults()
+	tokens := tokens.NewTokenizer(model.Model{}, nil)
+	results := make([]*sessionResult, len(sessions))
+	errs := make([]error, len(sessions))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan int)
+	for range o.Workers {
+		wg.Go(func() {
+			for i := range next {
+				w := worker{o: o, s: &sessions[i], tokens: tokens}
+				if results[i], errs[i] = w.run(ctx); errs[i] != nil {
+					cancel()
+				}
+				mu.Lock()
+				if done++; o.Progress != nil {
+					o.Progress(Progress{Done: done, All: len(sessions), Session: sessions[i].Name})
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range sessions {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, fmt.Errorf("bench %s: %w", sessions[i].Name, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("run bench: %w", err)
+	}
+	r := assemble(o, results)
+	if o.Summarizer != nil {
+		r.Summaries = o.Summarizer.Name
+	}
+	if o.Timings {
+		var err error
+		if r.Scaling, err = scale(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// sessionResult is what one session gives.
+type sessionResult struct {
+	row   SessionRow
+	cells []Cell // as keys() has them; Views is 0 where the session did not take part
+	own   []Cell
+	took  []Timing
+	money []sessionMoney
+}
+
+// worker puts the arms through one session.
+type worker struct {
+	o      Options
+	s      *Session
+	tokens *tokens.Tokenizer
+}
+
+// key names a cell.
+type key struct{ arm, budget, chain int }
+
+// keys lists the cells of a run in the order of the report.
+func (o Options) keys() []key {
+	var out []key
+	for _, budget := range o.Budgets {
+		for _, chain := range o.Chains {
+			if chain > 1 && o.ChainBudget != 0 && budget != o.ChainBudget {
+				continue
+			}
+			for a, arm := range o.Arms {
+				if !arm.Own {
+					out = append(out, key{a, budget, chain})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ownKeys lists the cells of the comparison with the agents' own summaries.
+func (o Options) ownKeys() []key {
+	var out []key
+	if !slices.ContainsFunc(o.Arms, func(a Arm) bool { return a.Own }) {
+		return nil
+	}
+	for _, budget := range o.Budgets {
+		for a := range o.Arms {
+			out = append(out, key{a, budget, 1})
+		}
+	}
+	return out
+}
+
+func (w *worker) run(ctx context.Context) (*sessionResult, error) {
+	if len(w.s.Messages) == 0 {
+		return &sessionResult{cells: make([]Cell, len(w.o.keys())), own: make([]Cell, len(w.o.ownKeys()))}, nil
+	}
+	sp := w.s.futureSpan()
+	r := &sessionResult{row: SessionRow{
+		Name: w.s.Name, Messages: len(w.s.Messages), Cut: sp.cut, Targets: map[Family]int{},
+		Tokens: w.size(len(w.s.Messages)), Before: w.size(sp.cut),
+	}}
+	r.cells = make([]Cell, len(w.o.keys()))
+	for _, sp := range w.s.spans() {
+		c := w.newCut(sp)
+		for _, p := range c.probes {
+			r.row.Targets[p.family]++
+		}
+		for i, k := range w.o.keys() {
+			cell, took, err := c.measure(ctx, k)
+			if err != nil {
+				return nil, err
+			}
+			if r.cells[i] = r.cells[i].plus(cell); k.chain == 1 && cell.Views > 0 {
+				r.took = append(r.took, Timing{Arm: cell.Arm, Budget: cell.Budget, Took: took})
+			}
+		}
+	}
+	if keys := w.o.ownKeys(); keys != nil {
+		r.own = make([]Cell, len(keys))
+		for _, sp := range w.s.ownSpans() {
+			c := w.newCut(sp)
+			for i, k := range keys {
+				cell, _, err := c.measure(ctx, k)
+				if err != nil {
+					return nil, err
+				}
+				r.own[i] = r.own[i].plus(cell)
+			}
+		}
+	}
+	if !w.o.NoMoney {
+		var err error
+		if r.money, err = w.money(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (w *worker) size(n int) int {
+	sum := 0
+	for _, m := range w.s.Messages[:n] {
+		sum += w.tokens.CountMessage(m)
+	}
+	return sum
+}
+
+// cut is a session at a cut, with everything that is asked about it.
+type cut struct {
+	*worker
+	sp     span
+	before []transcript.Message
+	size   int
+	whole  *transcript.Transcript
+	probes []probe
+	gold   trail
+	shell  string
+	source sourceNames
+	reach  func() *reach
+}
+
+func (w *worker) newCut(sp span) *cut {
+	before := w.s.Messages[:sp.cut]
+	return &cut{
+		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: transcript.NewTranscript(before...),
+		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before), source: namesOf(before),
+		reach: reachOf(before),
+	}
+}
+
+// slack is how much larger than a budget a session must be to take part.
+const slack = 1.2
+
+// measure has an arm compact what is before the cut and looks the probes up.
+func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
+	arm := c.o.Arms[k.arm]
+	cell := Cell{Arm: arm.Name, Budget: k.budget, Chain: k.chain, Families: map[Family]Count{}}
+	if float64(c.size) < slack*float64(k.budget) {
+		return cell, 0, nil
+	}
+	start := time.Now()
+	m, v, err := c.compact(ctx, arm, k)
+	took := time.Since(start)
+	if errors.Is(err, fold.ErrCannotFit) {
+		cell.Refused, v, err = 1, transcript.View{}, nil // nothing is sent, so nothing is there
+	}
+	if err != nil {
+		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	}
+	msgs, err := v.Resolve(c.whole.At)
+	if err != nil {
+		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	}
+	cell.Views = 1
+	for _, m := range msgs {
+		cell.Tokens += c.tokens.CountMessage(m)
+	}
+	if cell.Tokens > k.budget+k.budget/tolerance && !arm.Unbounded {
+		cell.Over = 1
+	}
+	s := seeView(v, msgs)
+	if err := c.look(ctx, &cell, m, s); err != nil {
+		return cell, 0, err
+	}
+	if err := c.faults(ctx, &cell, m, v, s); err != nil {
+		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	}
+	return cell, took, nil
+}
+
+// compact feeds the arm in as many parts as there are compactions.
+func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, transcript.View, error) {
+	m, err := arm.Open(ctx, Setup{Budget: k.budget, Tokens: c.tokens, Digest: c.o.Summarizer.digest(), Own: c.sp.own})
+	if err != nil {
+		return nil, transcript.View{}, err
+	}
+	from := 0
+	for i := range k.chain {
+		to := c.s.request(len(c.before)*(i+1)/k.chain, len(c.before))
+		part := c.before[from:to]
+		from = to
+		if err := m.Append(ctx, part...); err != nil {
+			return nil, transcript.View{}, err
+		}
+		if i < k.chain-1 {
+			if err := m.Compact(ctx); err != nil {
+				return nil, transcript.View{}, err
+			}
+		}
+	}
+	v, err := m.View(ctx, 0)
+	if failed := c.o.Summarizer.failed(); failed != nil {
+		return nil, transcript.View{}, failed
+	}
+	return m, v, err
+}
+
+// look counts what became of the targets.
+func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
+	rec, _ := m.(Recaller)
+	var stubs []stub
+	if rec != nil {
+		stubs = stubsIn(ctx, s, rec)
+	}
+	for _, p := range c.probes {
+		n := Count{Targets: 1}
+		switch p.look(s) {
+		case stated:
+			n.Context = 1
+		case wrong:
+			n.Wrong = 1
+		case bare:
+			n.Bare = 1
+		}
+		if n.Context == 0 && p.query != "" && rec != nil {
+			n.Asked = 1
+			if err := tryRecall(ctx, rec, p, stubs, &n); err != nil {
+				return fmt.Errorf("recall %q: %w", p.query, err)
+			}
+		}
+		if p.family == FutureUse && rec != nil && (n.Context+n.Search+n.Handle > 0 || c.reach().has(p)) {
+			n.Reach = 1
+		}
+		cell.Families[p.family] = cell.Families[p.family].plus(n)
+	}
+	return nil
+}
+
+// tryRecall tries one search, then the one handle that fits best.
+func tryRecall(ctx context.Context, rec Recaller, p probe, stubs []stub, n *Count) error {
+	text, err := rec.Search(ctx, p.query)
+	if err != nil {
+		return err
+	}
+	if p.look(seeText(text)) == stated {
+		n.Search = 1
+		return nil
+	}
+	if h := bestStub(stubs, p.query); h != "" {
+		if text, err = rec.Unfold(ctx, h); err != nil {
+			return err
+		}
+		if p.look(seeText(text)) == stated {
+			n.Handle = 1
+		}
+	}
+	return nil
+}
+
+// stub is a line of a view that names a handle.
+type stub struct {
+	handle string
+	words  map[string]bool
+}
+
+func stubsIn(ctx context.Context, s *seen, rec Recaller) []stub {
+	var out []stub
+	for _, l := range s.lines {
+		for _, h := range handleArg.FindAllString(l, -1) {
+			if isHandle(ctx, rec, h) {
+				out = append(out, stub{h, wordSet(l)})
+			}
+		}
+	}
+	return out
+}
+
+// isHandle reports whether a method gave a word out as a handle, also one whose recall
+// does not count. Words without a digit are words.
+func isHandle(ctx context.Context, m any, word string) bool {
+	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
+		return false
+	}
+	err := store.ErrNotFound
+	switch m := m.(type) {
+	case Recaller:
+		_, err = m.Unfold(ctx, word)
+	case *engine:
+		_, err = m.s.Unfold(ctx, recall.UnfoldRequest{Handle: word, Budget: unfoldTokens})
+	}
+	return err == nil
+}
+
+// bestStub is the handle whose line shares the most words with a query, at least two; the
+// newest of equals.
+func bestStub(stubs []stub, query string) string {
+	words, best, handle := wordSet(query), 1, ""
+	for _, s := range stubs {
+		n := 0
+		for w := range words {
+			if s.words[w] {
+				n++
+			}
+		}
+		if n > best || n == best && handle != "" {
+			best, handle = n, s.handle
+		}
+	}
+	return handle
+}
+
+// faults counts what a view may not have: what is illegal, what nobody said, files that
+// were not changed, folds that do not come back or come back to others.
+func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v transcript.View, s *seen) error {
+	note := func(kind string, list []string) {
+		for _, f := range list {
+			cell.Faults = append(cell.Faults, kind+" in "+c.s.Name+": "+f)
+		}
+	}
+	bad := illegal(v, c.whole)
+	if len(bad) > 0 {
+		cell.Illegal = 1
+		note("illegal", bad[:1])
+	}
+	var inv, wrongly []string
+	cell.Named, inv = invented(s, c.source, func(word string) bool { return isHandle(ctx, m, word) })
+	cell.Invented = len(inv)
+	note("invented", inv)
+	cell.Right, cell.Stated, wrongly = precision(c.gold, c.shell, s)
+	note("not changed", wrongly)
+	if m, ok := m.(prover); ok {
+		p, err := m.prove(ctx)
+		if err != nil {
+			return err
+		}
+		cell.Folds, cell.Inexact, cell.Leaks = p.folds, len(p.inexact), len(p.leaks)
+		note("inexact", p.inexact)
+		note("leak", p.leaks)
+	}
+	return nil
+}

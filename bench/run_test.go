@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/diff"
+)
+
+func small(t *testing.T) []Session {
+	t.Helper()
+	return []Session{
+		Synthesize(SynthOptions{Seed: 3, Kind: SynthDebug, Tokens: 20_000}).Session(),
+		Synthesize(SynthOptions{Seed: 4, Kind: SynthFeature, Tokens: 20_000}).Session(),
+	}
+}
+
+// TestReproducible runs the bench twice, with different numbers of workers: the reports
+// are the same bytes.
+func TestReproducible(t *testing.T) {
+	arms, err := ArmsByName("default", "four-layer", "clear-3", "summarize-85")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(workers int) string {
+		r, err := Run(t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if d := diff.Values(run(1), run(2)); d != "" {
+		t.Errorf("two runs differ (-first +second):\n%s", d)
+	}
+}
+
+// TestArmsFit holds every arm to the budget and to the rules of the wires.
+func TestArmsFit(t *testing.T) {
+	r, err := Run(t.Context(), small(t), Options{Budgets: []int{12_000, 4_000}, Chains: []int{1}, NoMoney: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * (len(Arms()) - 1); len(r.Cells) != want {
+		t.Fatalf("got %d cells, want %d", len(r.Cells), want)
+	}
+	for _, c := range r.Cells {
+		if c.Over+c.Refused+c.Illegal > 0 {
+			t.Errorf("%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused, c.Illegal, c.Faults)
+		}
+		if c.Arm == "none" && c.Means[FutureUse].Context < 0.95 {
+			t.Errorf("everything is shown and %.2f of what was used later is found", c.Means[FutureUse].Context)
+		}
+	}
+}
+
+func TestArmsByName(t *testing.T) {
+	arms, err := ArmsByName("tail", "default")
+	if err != nil || len(arms) != 2 || arms[0].Name != "tail" {
+		t.Errorf("got %v, %v", arms, err)
+	}
+	if _, err := ArmsByName("best"); err == nil {
+		t.Error("an arm that is not there was found")
+	}
+}
+
+// TestWriteReport writes a report in all its forms.
+func TestWriteReport(t *testing.T) {
+	arms, err := ArmsByName("default", "tail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), small(t)[:1], Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, page strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteHTML(&page, About{Title: "A <bench>", Date: "2026-01-02", Commit: "abc"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q", want)
+		}
+	}
+	for _, want := range []string{"A &lt;bench&gt;", "width=device-width", "<svg ", "after several compactions", "commit abc"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page.String(), "<svg "); n != 3 {
+		t.Errorf("the page has %d plots, want 3", n)
+	}
+	for _, outside := range []string{"http://", "https://", "<script"} {
+		if strings.Contains(page.String(), outside) {
+			t.Errorf("the page is not self-contained: %q", outside)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	tests := []struct {
+		low, high float64
+		want      []float64
+	}{
+		{0, 0.97, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
+		{0, 4.7, []float64{0, 1, 2, 3, 4, 5}},
+		{2_100, 18_400, []float64{0, 5_000, 10_000, 15_000, 20_000}},
+		{1, 10, []float64{0, 2, 4, 6, 8, 10}},
+		{3, 3, []float64{3, 3.2, 3.4, 3.6, 3.8, 4}},
+	}
+	for _, tt := range tests {
+		got := ticks(tt.low, tt.high)
+		for i := range got {
+			got[i] = math.Round(got[i]*1e9) / 1e9
+		}
+		if d := diff.Values(tt.want, got); d != "" {
+			t.Errorf("from %g to %g (-want +got):\n%s", tt.low, tt.high, d)
+		}
+	}
+}

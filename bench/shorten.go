@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// shorten makes a view fit a budget the way a program without ideas does: the oldest
+// messages go, rounds as a whole, and where even the newest round is too large its
+// results are cut. Views that fit are left alone. So every arm is scored on something
+// that could have been sent.
+func shorten(v transcript.View, source func(int) transcript.Message, budget int, tokens *tokens.Tokenizer) (transcript.View, error) {
+	msgs, err := v.Resolve(source)
+	if err != nil {
+		return v, fmt.Errorf("shorten view: %w", err)
+	}
+	room := budget - tokens.CountMessage(removed)
+	at, total := len(msgs), 0
+	for _, m := range msgs {
+		total += tokens.CountMessage(m)
+	}
+	if total <= budget+budget/tolerance {
+		return v, nil
+	}
+	for at > 0 {
+		size := tokens.CountMessage(msgs[at-1])
+		if size > room {
+			break
+		}
+		room -= size
+		at--
+	}
+	shown := transcript.NewTranscript(msgs...)
+	if whole := wholeRounds(shown, at); whole < len(msgs) && (whole == at || shown.Rounds() == 0 || whole <= shown.Round(shown.Rounds()-1).Start) {
+		return from(v, msgs, whole), nil
+	}
+	return cutNewest(v, shown, budget-tokens.CountMessage(removed), tokens), nil
+}
+
+// tolerance: a fiftieth more than the budget is the same size, counted in another way. A
+// message that was edited is counted without the bytes that it came in.
+const tolerance = 50
+
+// removed says where messages were.
+var removed = transcript.User("[earlier messages removed]").WithOrigin(transcript.OriginInjected)
+
+// from is the view without its first messages. Providers want a user message first.
+func from(v transcript.View, msgs []transcript.Message, at int) transcript.View {
+	out := transcript.View{DropThinking: v.DropThinking}
+	if at > 0 && (msgs[at].Role() != transcript.RoleUser || holdsResult(msgs[at])) {
+		out.Messages = append(out.Messages, transcript.ViewMessage{Source: -1, Made: removed})
+	}
+	out.Messages = append(out.Messages, v.Messages[at:]...)
+	return out
+}
+
+// dropBefore is the view of a whole transcript from a message on, rounds left whole.
+func dropBefore(v transcript.View, t *transcript.Transcript, at int) transcript.View {
+	msgs := make([]transcript.Message, 0, t.Len())
+	for _, m := range t.All() {
+		msgs = append(msgs, m)
+	}
+	if at = wholeRounds(t, at); at >= len(msgs) {
+		return v
+	}
+	return from(v, msgs, at)
+}
+
+// wholeRounds moves a cut to where it goes through no round.
+func wholeRounds(t *transcript.Transcript, at int) int {
+	for i := range t.Rounds() {
+		if r := t.Round(i); r.Start < at && at < r.End {
+			at = r.End
+		}
+	}
+	return at
+}
+
+// cutNewest shows the newest round, or message, alone, with its results cut to what
+// there is room for.
+func cutNewest(v transcript.View, t *transcript.Transcript, room int, tokens *tokens.Tokenizer) transcript.View {
+	at := t.Len() - 1
+	if n := t.Rounds(); n > 0 {
+		at = min(at, t.Round(n-1).Start)
+	}
+	msgs := make([]transcript.Message, 0, t.Len())
+	for _, m := range t.All() {
+		msgs = append(msgs, m)
+	}
+	type place struct{ message, block, size int }
+	var long []place
+	for i := at; i < len(msgs); i++ {
+		room -= tokens.CountMessage(msgs[i])
+		for b, blk := range msgs[i].Blocks().All() {
+			if res, ok := blk.(transcript.ToolResult); ok {
+				long = append(long, place{i, b, tokens.CountText(res.Text())})
+			}
+		}
+	}
+	slices.SortStableFunc(long, func(a, b place) int { return b.size - a.size })
+	out := from(v, msgs, at)
+	shift := len(out.Messages) - len(msgs)
+	for _, p := range long {
+		if room >= 0 {
+			break
+		}
+		keep := max(p.size+room-20, 20)
+		text := msgs[p.message].Blocks().At(p.block).(transcript.ToolResult).Text()
+		text = strings.ToValidUTF8(text[:min(len(text)*keep/max(p.size, 1), len(text))], "") + " [cut]"
+		room += p.size - tokens.CountText(text)
+		vm := &out.Messages[p.message+shift]
+		if vm.Source < 0 {
+			continue
+		}
+		vm.Edits = withEdit(vm.Edits, transcript.BlockEdit{Block: p.block, Text: text})
+	}
+	return out
+}
+
+// withEdit puts an edit among others; blocks that the view dropped moved up, so a place
+// that is taken stays as it is.
+func withEdit(edits []transcript.BlockEdit, e transcript.BlockEdit) []transcript.BlockEdit {
+	edits = slices.Clone(edits)
+	at, taken := slices.BinarySearchFunc(edits, e, func(a, b transcript.BlockEdit) int { return a.Block - b.Block })
+	if taken {
+		edits[at] = e
+		return edits
+	}
+	return slices.Insert(edits, at, e)
+}
+
+func holdsResult(m transcript.Message) bool {
+	for _, b := range m.Blocks().All() {
+		if b.Kind() == transcript.KindToolResult {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/tokens"
+)
+
+// TestSummarizer has a script write the summaries of every arm that makes any. A second
+// run asks nothing and gives the same bytes; a model that fails ends the run.
+func TestSummarizer(t *testing.T) {
+	mdl := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
+		return pleattest.Say("<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>").Reply, nil
+	}}
+	arms, err := ArmsByName("default", "four-layer", "tail", "summarize-85")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	sum := &Summarizer{Asked: Asked{Generator: mdl, Name: "script"}, Dir: dir}
+	o := Options{Arms: arms, Budgets: []int{4_000}, Chains: []int{1}, NoMoney: true, Summarizer: sum}
+	if e := sum.Estimate(small(t)[:1], o); e.Requests < 3 || e.Input == 0 || e.Known {
+		t.Errorf("got estimate %+v: want requests, tokens, and no price for a model without one", e)
+	}
+	var first string
+	asked := 0
+	for i := range 2 {
+		r, err := Run(t.Context(), small(t)[:1], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first, asked = string(out), len(mdl.Requests())
+			continue
+		}
+		if string(out) != first {
+			t.Error("the second run gives another report")
+		}
+		if n := len(mdl.Requests()); asked == 0 || n != asked {
+			t.Errorf("asked %d times, then %d times more", asked, n-asked)
+		}
+	}
+	if !strings.Contains(first, `"summaries":"script"`) {
+		t.Error("the report does not say who summarized")
+	}
+	c := (&worker{s: &small(t)[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o}).newCut(small(t)[0].futureSpan())
+	for k, arm := range arms {
+		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs, err := v.Resolve(c.whole.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(plainText(msgs), "marmalade"); got != arm.Summarizes {
+			t.Errorf("%s: shows the model's summary: %v, want %v", arm.Name, got, arm.Summarizes)
+		}
+	}
+
+	broken := errors.New("no credit")
+	o.Summarizer = &Summarizer{Asked: Asked{Generator: &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
+		return model.Reply{}, broken
+	}}, Name: "broken"}, Dir: dir}
+	if _, err := Run(t.Context(), small(t)[:1], o); !errors.Is(err, broken) {
+		t.Errorf("a model that fails: got %v", err)
+	}
+}

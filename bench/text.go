@@ -1,0 +1,231 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// column is one column of the tables: a family's share, or a count.
+type column struct {
+	head string
+	cell func(c Cell) string
+}
+
+// columns are those of the tables in reports.
+func columns() []column {
+	fam := func(head string, f Family, recall bool) column {
+		return column{head, func(c Cell) string {
+			m, ok := c.Means[f]
+			if !ok {
+				return "–"
+			}
+			if recall && c.Families[f].Asked > 0 {
+				return fmt.Sprintf("%.2f→%.2f", m.Context, m.Recall)
+			}
+			return fmt.Sprintf("%.2f", m.Context)
+		}}
+	}
+	return []column{
+		{"tokens", func(c Cell) string { return fmt.Sprint(c.Tokens) }},
+		fam("future use", FutureUse, true),
+		fam("files", Artifacts, false),
+		{"precision", func(c Cell) string { return fmt.Sprintf("%.2f", c.Precision()) }},
+		fam("outcomes", Outcomes, true),
+		fam("literals", Literals, true),
+		fam("words", HumanWords, true),
+		fam("rules", Constraints, true),
+		fam("reversals", Reversals, true),
+		fam("plan", PlanState, true),
+		{"illegal", func(c Cell) string { return fmt.Sprint(c.Illegal) }},
+		{"invented", func(c Cell) string { return fmt.Sprint(c.Invented) }},
+		{"over", func(c Cell) string { return fmt.Sprint(c.Over + c.Refused) }},
+	}
+}
+
+// WriteText writes a report for a terminal. Every figure is explained in docs/bench.md.
+func (r *Report) WriteText(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions), thousands(r.tokens()))
+	if r.Summaries != "" {
+		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
+	}
+	most := 0
+	for _, c := range r.Cells {
+		most = max(most, c.Chain)
+	}
+	for _, g := range groups(r.Cells) {
+		if n := g[0].Chain; n > 1 && n < most {
+			continue // in the JSON and on the page
+		}
+		p.line("")
+		p.line("Views of %s tokens after %s (%d views)", thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
+		p.table(g)
+	}
+	for _, g := range groups(r.Own) {
+		p.line("")
+		p.line("Where the real agents compacted, against their own summaries; views of %s tokens (%d views)", thousands(g[0].Budget), g[0].Views)
+		p.table(g)
+	}
+	p.money(r.Money)
+	p.times(r.Timings)
+	if len(r.Scaling) > 0 {
+		p.line("")
+		p.line("%s", scaleTitle(r.Scaling[0]))
+		p.rows(scaleRows(r.Scaling))
+	}
+	p.line("")
+	if p.answers(r.Answers); len(r.Answers) > 0 {
+		return p.err
+	}
+	p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
+	p.line("understanding; for that, questions have to be answered by a model (--answerer).")
+	return p.err
+}
+
+func (r *Report) tokens() int {
+	n := 0
+	for _, s := range r.Sessions {
+		n += s.Tokens
+	}
+	return n
+}
+
+// groups are the cells of one table each.
+func groups(cells []Cell) [][]Cell {
+	var out [][]Cell
+	for _, c := range cells {
+		if n := len(out); n > 0 && out[n-1][0].Budget == c.Budget && out[n-1][0].Chain == c.Chain {
+			out[n-1] = append(out[n-1], c)
+		} else {
+			out = append(out, []Cell{c})
+		}
+	}
+	return out
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "one compaction"
+	}
+	return fmt.Sprintf("%d compactions", n)
+}
+
+// printer writes lines and remembers the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil && p.err == nil {
+		p.err = fmt.Errorf("write report: %w", err)
+	}
+}
+
+func (p *printer) table(cells []Cell) {
+	cols := columns()
+	rows := [][]string{{"arm"}}
+	for _, c := range cols {
+		rows[0] = append(rows[0], c.head)
+	}
+	for _, c := range cells {
+		row := []string{c.Arm}
+		for _, col := range cols {
+			row = append(row, col.cell(c))
+		}
+		rows = append(rows, row)
+	}
+	p.rows(rows)
+}
+
+// rows writes aligned columns, the first to the left and the others to the right. Columns
+// that say nothing are left out.
+func (p *printer) rows(rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, s := range r {
+			width[i] = max(width[i], len([]rune(s)))
+		}
+	}
+	for _, r := range rows {
+		var b strings.Builder
+		for i, s := range r {
+			if i > 0 && !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[i] != "–" && r[i] != "0" }) {
+				continue
+			}
+			gap := strings.Repeat(" ", width[i]-len([]rune(s)))
+			if i == 0 {
+				b.WriteString(s + gap)
+			} else {
+				b.WriteString("  " + gap + s)
+			}
+		}
+		p.line("%s", strings.TrimRight(b.String(), " "))
+	}
+}
+
+// answers writes what a model could answer.
+func (p *printer) answers(list []Answered) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("%s", answerTitle(list[0]))
+	p.rows(answerRows(list))
+}
+
+func answerTitle(a Answered) string {
+	return fmt.Sprintf("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5", thousands(a.Budget))
+}
+
+// answerRows are the lines of the table of answers: an arm without and with recall.
+func answerRows(list []Answered) [][]string {
+	rows := [][]string{append(append([]string{"arm", "questions", "score"}, questionTypes...), "wrong", "recalls")}
+	for len(list) > 0 {
+		n := 0
+		all := Answered{Arm: list[0].Arm, Recall: list[0].Recall}
+		score := make(map[string]string)
+		for n < len(list) && list[n].Arm == all.Arm && list[n].Recall == all.Recall {
+			a := list[n]
+			score[a.Type] = fmt.Sprintf("%.2f", a.Score())
+			all.Questions, all.Full, all.Half = all.Questions+a.Questions, all.Full+a.Full, all.Half+a.Half
+			all.Wrong, all.Recalls = all.Wrong+a.Wrong, all.Recalls+a.Recalls
+			n++
+		}
+		list = list[n:]
+		name, recalls := all.Arm, "–"
+		if all.Recall {
+			name, recalls = all.Arm+", recall", fmt.Sprint(all.Recalls)
+		}
+		row := []string{name, fmt.Sprint(all.Questions), fmt.Sprintf("%.2f", all.Score())}
+		for _, typ := range questionTypes {
+			row = append(row, cmp.Or(score[typ], "–"))
+		}
+		rows = append(rows, append(row, fmt.Sprint(all.Wrong), recalls))
+	}
+	return rows
+}
+
+func (p *printer) times(list []Timing) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Time to take a session in and fold it, mean over sessions")
+	rows := [][]string{{"arm", "budget", "ms"}}
+	for _, t := range list {
+		rows = append(rows, []string{t.Arm, thousands(t.Budget), fmt.Sprintf("%.1f", float64(t.Took.Microseconds())/1000)})
+	}
+	p.rows(rows)
+}
+
+// thousands writes 1204 as 1,204.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

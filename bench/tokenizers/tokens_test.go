@@ -1,0 +1,132 @@
+package tokenizers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/pleat-dev/pleat/internal/bpe"
+	"github.com/pleat-dev/pleat/internal/bpe/bpetest"
+)
+
+// A counter is one implementation of an encoding.
+type counter struct {
+	name  string
+	count func(text string) int
+}
+
+// others returns the libraries pleat is compared with.
+func others(tb testing.TB) []counter {
+	tb.Helper()
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pkoukk := pkoukkEncoding(tb, "o200k_base")
+	return []counter{
+		{"tiktoken-go", func(text string) int {
+			n, err := codec.Count(text)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return n
+		}},
+		{"pkoukk", func(text string) int { return len(pkoukk.EncodeOrdinary(text)) }},
+	}
+}
+
+func pkoukkEncoding(tb testing.TB, name string) *tiktoken.Tiktoken {
+	tb.Helper()
+	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	encoding, err := tiktoken.GetEncoding(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return encoding
+}
+
+var texts = []struct {
+	name string
+	make func(n int) string
+}{
+	{"prose", bpetest.Prose},
+	{"code", bpetest.Code},
+	{"json", bpetest.JSON},
+	{"mixed", bpetest.Mixed},
+	{"cjk", bpetest.CJK},
+}
+
+// BenchmarkCount measures every library on every kind of text.
+func BenchmarkCount(b *testing.B) {
+	counters := append([]counter{{"pleat", bpe.O200k().Count}}, others(b)...)
+	for _, tt := range texts {
+		text := tt.make(1 << 20)
+		for _, c := range counters {
+			b.Run(tt.name+"/"+c.name, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					c.count(text)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkRatio reports how many times faster pleat is than each library. The
+// two take turns, so that a busy machine slows both, and go through a long text
+// block by block, so that no cache knows a block when it comes up.
+func BenchmarkRatio(b *testing.B) {
+	const block, blocks, turn = 128 << 10, 32, 8
+	for _, tt := range texts {
+		text := tt.make(block * blocks)
+		for _, other := range others(b) {
+			b.Run(tt.name+"/"+other.name, func(b *testing.B) {
+				var ours, theirs time.Duration
+				var at int
+				for b.Loop() {
+					for k := range turn { // so that both run for a while
+						from := (at + k) % blocks * block
+						ours += timed(bpe.O200k().Count, text[from:from+block])
+					}
+					from := at % blocks * block
+					theirs += timed(other.count, text[from:from+block])
+					at += turn + 1
+				}
+				b.ReportMetric(turn*theirs.Seconds()/ours.Seconds(), "times-faster")
+				b.ReportMetric(0, "ns/op") // the sum of both says nothing
+			})
+		}
+	}
+}
+
+func timed(count func(string) int, text string) time.Duration {
+	start := time.Now()
+	count(text)
+	return time.Since(start)
+}
+
+// TestSameTokens compares ids with a library that is slow and exact.
+func TestSameTokens(t *testing.T) {
+	for _, e := range []*bpe.Encoding{bpe.O200k(), bpe.CL100k()} {
+		oracle := pkoukkEncoding(t, e.String())
+		for _, tt := range texts {
+			text := strings.ToValidUTF8(tt.make(120_000), "") // the oracle alters invalid bytes
+			var want []uint32
+			for _, id := range oracle.EncodeOrdinary(text) {
+				want = append(want, uint32(id))
+			}
+			if got := e.AppendTokens(nil, text); !slices.Equal(got, want) {
+				t.Errorf("%v: %s: tokens differ: got %d of them, want %d", e, tt.name, len(got), len(want))
+			}
+			if got := e.Count(text); got != len(want) {
+				t.Errorf("%v: Count(%s) = %d, want %d", e, tt.name, got, len(want))
+			}
+		}
+	}
+}
