@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/corpus"
 )
 
 var record = flag.Bool("record", false, "record the bench's figures anew: a decision, to be argued for in review")
@@ -20,10 +22,7 @@ func TestGate(t *testing.T) {
 
 // TestGateCorpus does the same on real sessions.
 func TestGateCorpus(t *testing.T) {
-	dir := os.Getenv("PLEAT_CORPUS")
-	if dir == "" {
-		t.Skip("PLEAT_CORPUS names no folder with real sessions")
-	}
+	dir := corpus.Folders(t)[0] // the figures were recorded on the first folder
 	sessions, err := ReadCorpus(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -45,10 +46,7 @@ func BenchmarkClaudeCode(b *testing.B) { bench(b, made()) }
 
 // BenchmarkCorpus reads the largest real file of each format.
 func BenchmarkCorpus(b *testing.B) {
-	dir := os.Getenv("PLEAT_CORPUS")
-	if dir == "" {
-		b.Skip("PLEAT_CORPUS does not name a folder of real sessions")
-	}
+	dir := corpus.Folders(b)[0]
 	for _, name := range []string{"claude-code", "codex", "opencode", "gemini-cli", "copilot-cli", "pi"} {
 		files, _ := filepath.Glob(filepath.Join(dir, name, "*", "*"))
 		var largest []byte

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -60,13 +61,13 @@ func logBlocks(raw json.RawMessage) []transcript.Block {
 // request ahead. The files have neither system prompt nor tools, which are 30,000 to
 // 50,000 tokens: the calibration has to find that out by itself.
 func TestCorpusCalibration(t *testing.T) {
-	corpus := os.Getenv("PLEAT_CORPUS")
-	if corpus == "" {
-		t.Skip("PLEAT_CORPUS does not name a folder of session files")
+	var files []string
+	for _, dir := range corpus.Folders(t) {
+		more, _ := filepath.Glob(filepath.Join(dir, "claude-code", "*", "*.jsonl"))
+		files = append(files, more...)
 	}
-	files, _ := filepath.Glob(filepath.Join(corpus, "claude-code", "*", "*.jsonl"))
 	if len(files) == 0 {
-		t.Skip("no Claude Code sessions in ", corpus)
+		t.Skip("no Claude Code sessions in PLEAT_CORPUS")
 	}
 	var errs []float64
 	for _, file := range files {

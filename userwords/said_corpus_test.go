@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -14,10 +15,13 @@ import (
 // TestCorpusUserWords reads real sessions, if there are any, and holds what must be true of
 // every one of them. With -v it prints what was found, for reading.
 func TestCorpusUserWords(t *testing.T) {
-	dir := os.Getenv("PLEAT_CORPUS")
-	if dir == "" {
-		t.Skip("PLEAT_CORPUS is not set: no real sessions to read")
+	for _, dir := range corpus.Folders(t) {
+		readFolder(t, dir)
 	}
+}
+
+func readFolder(t *testing.T, dir string) {
+	t.Helper()
 	for _, glob := range []string{"claude-code", "codex", "opencode", "gemini-cli", "copilot-cli", "pi"} {
 		files, _ := filepath.Glob(filepath.Join(dir, glob, "*", "*.json*"))
 		for _, file := range files {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -22,10 +23,13 @@ import (
 // TestCorpus rebuilds requests from real session files of Claude Code and holds them to
 // the same properties as generated ones.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("PLEAT_CORPUS")
-	if root == "" {
-		t.Skip("PLEAT_CORPUS does not name a folder with session files")
+	for _, root := range corpus.Folders(t) {
+		checkFolder(t, root)
 	}
+}
+
+func checkFolder(t *testing.T, root string) {
+	t.Helper()
 	files := sessionFiles(t, root)
 	if len(files) == 0 {
 		t.Skipf("no Claude Code session files under %s", root)

@@ -8,18 +8,17 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// corpus returns the files of real sessions that match a pattern. They are not part of
+// corpusFiles returns the files of real sessions that match a pattern. They are not part of
 // the project.
-func corpus(t *testing.T, pattern string) []string {
+func corpusFiles(t *testing.T, pattern string) []string {
 	t.Helper()
-	dir := os.Getenv("PLEAT_CORPUS")
-	if dir == "" {
-		t.Skip("PLEAT_CORPUS names no folder with real sessions")
-	}
+	// Other folders may have sessions with tool_search_call items, which Chat has no form for.
+	dir := corpus.Folders(t)[0]
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(files) == 0 {
 		t.Skipf("no files %s in PLEAT_CORPUS: %v", pattern, err)
@@ -65,7 +64,7 @@ func codexItems(t *testing.T, file string) []json.RawMessage {
 }
 
 func TestCorpusResponses(t *testing.T) {
-	for _, file := range corpus(t, "codex/*/*.jsonl") {
+	for _, file := range corpusFiles(t, "codex/*/*.jsonl") {
 		items := codexItems(t, file)
 		t.Logf("%s: %d items", filepath.Base(file), len(items))
 		checkReal(t, decoders[1], file, bodyOf(`{"model":"m","stream":true,"store":false,"input":[`, items))
@@ -74,7 +73,7 @@ func TestCorpusResponses(t *testing.T) {
 
 // The same sessions, put into the other format.
 func TestCorpusEncodeChat(t *testing.T) {
-	for _, file := range corpus(t, "codex/*/*.jsonl") {
+	for _, file := range corpusFiles(t, "codex/*/*.jsonl") {
 		r, err := DecodeResponses(bodyOf(`{"model":"m","input":[`, codexItems(t, file)))
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +93,7 @@ func TestCorpusEncodeChat(t *testing.T) {
 }
 
 func TestCorpusChat(t *testing.T) {
-	for _, file := range corpus(t, "tau-bench/*.json") {
+	for _, file := range corpusFiles(t, "tau-bench/*.json") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -41,10 +42,7 @@ const recallFloor = 0.88
 // between. The query is made of the other words of the use. A fact is found when its
 // line stands on the page that answers one search. PLEAT_MISSES=1 lists the others.
 func TestRecallCorpus(t *testing.T) {
-	dir := os.Getenv("PLEAT_CORPUS")
-	if dir == "" {
-		t.Skip("PLEAT_CORPUS names no folder with real sessions")
-	}
+	dir := corpus.Folders(t)[0] // the floor was measured on the first folder
 	stores := map[string]func() store.Store{
 		"memory": func() store.Store { return store.NewMemory() },
 		"sqlite": func() store.Store {
