@@ -140,7 +140,7 @@ func (r replayed) play(t *testing.T, s *sink, pick func(i int) *Transport) {
 // goes out, everything fits, every fold can be had back, and two replicas that take turns
 // and are started again in the middle send the same bytes as one that is not.
 func TestCorpusReplay(t *testing.T) {
-	// Other folders may have a session with a message too large for this window.
+	// TODO: a session outside the first folder is refused as too long.
 	dir := corpus.Folders(t)[0]
 	files, requests, folds, epochs := 0, 0, 0, 0
 	for _, kind := range []string{"claude-code", "codex", "opencode", "copilot-cli", "gemini-cli", "pi", "swe-agent", "openhands"} {
