@@ -1,6 +1,7 @@
 package pleat_test
 
 import (
+	"cmp"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -15,8 +16,9 @@ import (
 
 const module = "github.com/pleat-dev/pleat"
 
-// imports is the architecture, from the ground floor up: who may import whom. Folders are
-// relative to the module; "" is the library's front door. A new package or a new arrow is
+// imports is the architecture, from the ground floor up: who may import whom, in all
+// modules of the repository. Folders are relative to its top; "" is the library's front
+// door. A new package or a new arrow is
 // a change to this table, to be argued for in review. Test files may import anything but
 // may not make a cycle.
 var imports = map[string][]string{
@@ -42,16 +44,13 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
+	"fold":   {"internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
 	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "search", "store", "transcript"},
 
-	"fold/lever": {"fold", "internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"policy":     {"fold", "fold/lever"},
-
 	"": {
-		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "policy", "recall", "store", "tokens",
+		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 
@@ -65,38 +64,38 @@ var imports = map[string][]string{
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
-	"wire/openai/localserver": {"model"},
-
 	// The doors are thin callers of Session.
 	"agent": {
 		"", "fold", "internal/conv", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "model", "recall", "tokens", "transcript"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/conv", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
+		"", "fold", "internal/conv", "internal/jsonspan", "model", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
 	},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "eval", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
-		"wire/openai/localserver",
 	},
-	"eval": {
-		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
+	"bench": {
+		"", "digest", "fold", "model", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
 		"wire/openai",
 	},
 
-	// Kits for tests.
-	"pleattest":            {"model", "transcript"},
-	"store/storetest":      {"store", "transcript"},
-	"internal/corpus":      {"sessionlog", "transcript"},
-	"internal/bpe/bpetest": {},
-	"internal/upstream":    {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
-	"internal/pgtest":      {},
+	// Kits for tests, and packages that have only tests.
+	"internal/diff":         {},
+	"pleattest":             {"internal/diff", "model", "store", "transcript"},
+	"internal/corpus":       {"sessionlog", "transcript"},
+	"internal/bpe/bpetest":  {},
+	"internal/upstream":     {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
+	"store/postgres/pgtest": {},
+	"bench/tokenizers":      {},
+	"proxy/sdktest":         {},
+	"store/sqlite/whole":    {},
 }
 
-// modules says which packages may use which other people's code. Everything not listed
+// others says which packages may use which other people's code. Everything not listed
 // uses the standard library alone.
-var modules = map[string][]string{
+var others = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml",
 		"github.com/klauspost/compress/zstd",
@@ -107,12 +106,72 @@ var modules = map[string][]string{
 		"go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
 		"golang.org/x/term",
 	},
-	"store/storetest":   {"github.com/google/go-cmp/cmp"},
-	"internal/rows":     {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
-	"internal/upstream": {"github.com/klauspost/compress/zstd"},
-	"internal/pgtest":   {"github.com/jackc/pgx/v5"},
-	"store/postgres":    {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"store/sqlite":      {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
+	"store/postgres/pgtest": {"github.com/jackc/pgx/v5"},
+	"store/postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"store/sqlite":          {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+}
+
+// modules are the modules of the repository, by folder, with those of ours that each may
+// require. What needs other people's code is not in the first, so that a program that
+// imports the engine gets no requirement from it.
+var modules = map[string][]string{
+	".":                {},
+	"internal/rows":    {"."},
+	"store/sqlite":     {".", "internal/rows"},
+	"store/postgres":   {".", "internal/rows"},
+	"bench":            {"."},
+	"cmd/pleat":        {".", "bench", "internal/rows", "store/postgres", "store/sqlite"},
+	"proxy/sdktest":    {"."},
+	"tools":            {},
+	"internal/bpe/gen": {},
+}
+
+// TestModules holds the go.mod files to the table. Our modules require each other at one
+// version, the one that go.work replaces with the folders.
+func TestModules(t *testing.T) {
+	work, err := os.ReadFile("go.work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "go.mod" {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(file))
+		may, ok := modules[dir]
+		if !ok {
+			t.Errorf("%s is not in the table of modules", file)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if dir == "." && strings.Contains(string(data), "require") {
+			t.Errorf("the engine's module has requirements")
+		}
+		if strings.Contains(string(data), "replace ") {
+			t.Errorf("%s replaces modules: nobody could install it", file)
+		}
+		for line := range strings.Lines(string(data)) {
+			name, version, ok := strings.Cut(strings.TrimSpace(line), " ")
+			if !ok || !strings.HasPrefix(name, module) {
+				continue
+			}
+			version, _, _ = strings.Cut(version, " ")
+			other := cmp.Or(strings.Trim(strings.TrimPrefix(name, module), "/"), ".")
+			if !slices.Contains(may, other) {
+				t.Errorf("%s requires %s, which the table forbids", file, name)
+			}
+			if !strings.Contains(string(work), "\t"+name+" "+version+" => ") {
+				t.Errorf("%s requires %s at %s, which go.work does not replace", file, name, version)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestImportTable(t *testing.T) {
@@ -122,7 +181,7 @@ func TestImportTable(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || hasGoMod(file)) {
+			if file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || file == filepath.Join("internal", "bpe", "gen")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -163,13 +222,8 @@ func checkFile(t *testing.T, dir, file string) {
 		switch {
 		case ours && !slices.Contains(allowed, strings.TrimPrefix(inside, "/")):
 			t.Errorf("%s imports %s, which the import table forbids", file, name)
-		case !ours && strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !slices.Contains(modules[dir], name):
-			t.Errorf("%s imports %s, which is not among the modules allowed there", file, name)
+		case !ours && strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !slices.Contains(others[dir], name):
+			t.Errorf("%s imports %s, which is not allowed there", file, name)
 		}
 	}
-}
-
-func hasGoMod(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
 }

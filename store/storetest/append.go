@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -24,7 +25,7 @@ func (s *clause) appendAndScan() {
 	for _, from := range []uint64{0, 1, 2, 350, 699, 700, 701, 1 << 40} {
 		got := s.scan(key, from)
 		want := asStored(all)[min(max(from, 1)-1, 700):]
-		if d := diff(want, append([]store.Entry{}, got...)); d != "" {
+		if d := diff.Values(want, append([]store.Entry{}, got...)); d != "" {
 			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
 		}
 	}
@@ -54,7 +55,7 @@ func (s *clause) kinds() {
 					expect = append(expect, e)
 				}
 			}
-			if d := diff(expect, s.scan(key, from, want...)); d != "" {
+			if d := diff.Values(expect, s.scan(key, from, want...)); d != "" {
 				s.Errorf("Scan from %d of %q (-want +got):\n%s", from, want, d)
 			}
 		}
@@ -148,7 +149,7 @@ func (s *clause) oddBytes() {
 		}
 		found, err := s.Find(s.Context(), key.Tenant, store.EntryKind(odd), odd)
 		want := []store.Found{{Key: key, Entry: asStored(all)[0]}}
-		if d := diff(want, found); err != nil || d != "" {
+		if d := diff.Values(want, found); err != nil || d != "" {
 			s.Errorf("%d: Find(%q): %v (-want +got):\n%s", i, odd, err, d)
 		}
 	}

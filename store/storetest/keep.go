@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -35,7 +36,7 @@ func (s *clause) sessions() {
 	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
 	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
 	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
-	if d := diff([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+	if d := diff.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
 		s.Errorf("Sessions (-want +got):\n%s", d)
 	}
 	for range keeper.Sessions(s.Context(), tenant) {
@@ -130,7 +131,7 @@ func (s *clause) sizes() {
 		{Tenant: s.Name() + "a", Sessions: 1, Entries: 1, BodyBytes: n, Bodies: 1},
 		{Tenant: s.Name() + "b", Sessions: 2, Entries: 5, BodyBytes: 3*n + int64(len(small)), Bodies: 2},
 	}
-	if d := diff(want, mine); d != "" {
+	if d := diff.Values(want, mine); d != "" {
 		s.Errorf("Sizes (-want +got):\n%s", d)
 	}
 	tables := int64(0)

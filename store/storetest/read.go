@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -141,7 +142,7 @@ func (s *clause) find() {
 	one, two := asStored([]store.Entry{entry("k", "one", "8")})[0], asStored([]store.Entry{late})[0]
 	one.Seq = 5
 	want := []store.Found{{Key: a, Entry: one}, {Key: b, Entry: two}}
-	if d := diff(want, got); d != "" {
+	if d := diff.Values(want, got); d != "" {
 		s.Errorf("Find (-want +got):\n%s", d)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -137,7 +138,7 @@ func (s *clause) scan(key store.SessionKey, from uint64, kinds ...store.EntryKin
 func (s *clause) check(key store.SessionKey, want []store.Entry) {
 	s.Helper()
 	got := s.scan(key, 0)
-	if d := diff(asStored(want), got); d != "" {
+	if d := diff.Values(asStored(want), got); d != "" {
 		s.Fatalf("Scan(%v) (-want +got):\n%s", key, d)
 	}
 	for i, e := range want {
@@ -171,14 +172,6 @@ func asStored(entries []store.Entry) []store.Entry {
 		e.Body = nil
 	}
 	return out
-}
-
-// diff is cmp.Diff, quick where there is no difference.
-func diff(want, got any) string {
-	if reflect.DeepEqual(want, got) {
-		return ""
-	}
-	return diff.Values(want, got)
 }
 
 var clock = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
