@@ -18,9 +18,8 @@ const module = "github.com/pleat-dev/pleat"
 
 // imports is the architecture, from the ground floor up: who may import whom, in all
 // modules of the repository. Folders are relative to its top; "" is the library's front
-// door. A new package or a new arrow is
-// a change to this table, to be argued for in review. Test files may import anything but
-// may not make a cycle.
+// door. A new package or a new arrow is a change to this table, to be argued for in
+// review. Test files may import anything but may not make a cycle.
 var imports = map[string][]string{
 	// The ground floor: values, and mechanisms that know no type of pleat.
 	"transcript":        {"internal/jsonspan"},
@@ -44,13 +43,16 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
+	"fold":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
 	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "search", "store", "transcript"},
 
+	"fold/lever": {"fold", "internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"policy":     {"fold", "fold/lever"},
+
 	"": {
-		"digest", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "page", "recall", "store", "tokens",
+		"digest", "fold", "internal/conv", "internal/text", "ledger", "model", "page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 
@@ -59,6 +61,9 @@ var imports = map[string][]string{
 	"internal/call":  {"internal/wire", "model", "transcript"},
 	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
 	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
+
+	"wire/openai/localserver": {"model"},
+
 	"sessionlog":     {"internal/jsonspan", "model", "transcript"},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
@@ -66,24 +71,26 @@ var imports = map[string][]string{
 
 	// The doors are thin callers of Session.
 	"agent": {
-		"", "fold", "internal/conv", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
+		"", "fold", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "model", "recall", "tokens", "transcript"},
 	"proxy": {
-		"", "fold", "internal/conv", "internal/jsonspan", "model", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
+		"", "fold", "fold/lever", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
 	},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"wire/openai/localserver",
 	},
 	"bench": {
-		"", "digest", "fold", "model", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
+		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
 		"wire/openai",
 	},
 
 	// Kits for tests, and packages that have only tests.
 	"internal/diff":         {},
-	"pleattest":             {"internal/diff", "model", "store", "transcript"},
+	"store/storetest":       {"internal/diff", "store", "transcript"},
+	"pleattest":             {"model", "transcript"},
 	"internal/corpus":       {"sessionlog", "transcript"},
 	"internal/bpe/bpetest":  {},
 	"internal/upstream":     {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
