@@ -19,7 +19,7 @@ func Default() fold.Policy {
 			lever.Supersede{Keep: 3},
 			lever.Collapse{Rounds: 4, Keep: keep},
 			lever.Mask{Keep: 3, Min: 120},
-			lever.Snip{Above: 50, Head: 3, Tail: 47, UnlessDigest: true},
+			lever.Snip{Above: 50, Head: 3, Tail: 47, UnlessDigest: true, Restore: restore},
 			lever.Digest{Keep: keep, Fill: true, Restore: restore, Ask: fold.Ask{Breaker: 3, Retries: 1}},
 			lever.Squeeze{Restore: restore},
 			lever.Refill{},

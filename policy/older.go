@@ -138,7 +138,9 @@ func (f *olderFile) steps(names []string) fold.Steps {
 		case "snip":
 			s := f.Snip.Snip
 			s.Stub = f.Snip.Format
-			s.UnlessDigest = s.Stub == "" && slices.Contains(f.Levers, "digest")
+			if s.Stub == "" {
+				s.UnlessDigest, s.Restore = slices.Contains(f.Levers, "digest"), f.Restore
+			}
 			steps = append(steps, s)
 		case "digest":
 			steps = append(steps, f.digest())

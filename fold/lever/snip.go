@@ -18,6 +18,8 @@ type Snip struct {
 	// UnlessDigest leaves the middle to a digest by a model where one can be had: it says the
 	// same and more.
 	UnlessDigest bool `json:"unless_digest,omitempty"`
+	// Restore says what comes back on the page; files do not.
+	Restore fold.Restore `json:"restore,omitzero"`
 }
 
 // Name returns "snip".
@@ -62,7 +64,7 @@ func (s Snip) Pull(d *fold.Draft) {
 		f.Stub = fold.Expand(s.Stub, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
 		f.Parts = fold.Parts{Stubs: d.Count(f.Stub)}
 	} else {
-		d.Page(f, fold.PageStyle{Room: fold.PageRoom{Total: room}})
+		d.Page(f, fold.PageStyle{Room: fold.PageRoom{Total: room}, Restore: s.Restore})
 	}
 	d.FoldSpan(f)
 }
