@@ -22,7 +22,7 @@ type Birth struct {
 }
 
 // MayFoldAtBirth reports whether levers might fold results of a new message before it is
-// first sent. It knows the message alone.
+// first sent. It is cheap and looks at the message alone.
 func (s *Folding) MayFoldAtBirth(m transcript.Message, shapes []conv.BlockShape, p *Policy, lim Limits) bool {
 	if len(p.AtBirth) == 0 {
 		return false
@@ -57,7 +57,7 @@ func hasImages(r transcript.ToolResult) bool {
 	return false
 }
 
-// AtBirth returns the folds of a new message's results, which is not recorded yet.
+// AtBirth returns folds of the results of a new message, which is not recorded yet.
 func (s *Folding) AtBirth(m transcript.Message, p *Policy, lim Limits) []*Fold {
 	b := &Birth{Message: m, Limits: lim, s: s}
 	for _, l := range p.AtBirth {
@@ -80,13 +80,13 @@ func (b *Birth) Results() iter.Seq2[int, transcript.ToolResult] {
 	}
 }
 
-// Tool is the name of the tool that a result answers; empty if it is not known.
+// Tool returns the name of the tool that a result came from; empty if it is not known.
 func (b *Birth) Tool(r transcript.ToolResult) string { return b.s.ToolOf(r.CallID) }
 
-// Tokens counts a result.
+// Tokens counts a result's tokens.
 func (b *Birth) Tokens(r transcript.ToolResult) int { return b.s.Count.CountBlock(r) }
 
-// Stub is pleat's own placeholder for a result, without a preview.
+// Stub returns pleat's own stub for a result, without a preview.
 func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
 	whole := r.Text()
 	st := stub{tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.s.Recall}

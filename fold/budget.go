@@ -16,10 +16,10 @@ type Level struct {
 	tokens int
 }
 
-// Tokens is a level given outright.
+// Tokens returns a level given outright.
 func Tokens(n int) Level { return Level{tokens: n} }
 
-// Share is a level given as a share of the window, such as 0.8.
+// Share returns a level given as a share of the window, such as 0.8.
 func Share(f float64) Level { return Level{share: f} }
 
 // IsZero reports whether the level was left at its default.
@@ -79,10 +79,10 @@ func (l *Level) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Budget says how much of a model's window a session may fill, and when to act. The
-// zero value of every field but Window works.
+// Budget says how much of a model's window a session may fill, and when to act. Zero
+// fields stand for defaults.
 type Budget struct {
-	Window int   `json:"window"` // the model's context window in tokens; 0: [DefaultWindow]
+	Window int   `json:"window"` // the model's context window in tokens; 0: [model.DefaultWindow]
 	Output Level `json:"output"` // kept free for the answer; 0: an eighth of the window, at most 20,000
 	Buffer Level `json:"buffer"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
 	Yellow Level `json:"yellow"` // from here on prepare; 0: 60 %
@@ -148,61 +148,7 @@ func (s *State) UnmarshalText(text []byte) error {
 	return fmt.Errorf("parse state %q: want green, yellow or red", text)
 }
 
-// Parts is what a view's tokens are made of.
-type Parts struct {
-	System    int `json:"system"`
-	Tools     int `json:"tools"`
-	User      int `json:"user"`
-	Assistant int `json:"assistant"`
-	Thinking  int `json:"thinking"`
-	Calls     int `json:"calls"`
-	Results   int `json:"results"`
-	Other     int `json:"other"`  // images, documents, what the core does not know
-	Stubs     int `json:"stubs"`  // what stands in for folded blocks and stretches
-	Pins      int `json:"pins"`   // on the digest's page: goal, rules, the user's words
-	Ledger    int `json:"ledger"` // on the digest's page: what was done
-	Digest    int `json:"digest"` // the rest of the digest's page
-}
-
-// Total adds the parts up.
-func (p Parts) Total() int {
-	return p.System + p.Tools + p.User + p.Assistant + p.Thinking + p.Calls + p.Results +
-		p.Other + p.Stubs + p.Pins + p.Ledger + p.Digest
-}
-
-// Sub returns what p has more than q, part by part.
-func (p Parts) Sub(q Parts) Parts {
-	p.add(q, -1)
-	return p
-}
-
-func (p *Parts) add(q Parts, sign int) {
-	p.System += sign * q.System
-	p.Tools += sign * q.Tools
-	p.User += sign * q.User
-	p.Assistant += sign * q.Assistant
-	p.Thinking += sign * q.Thinking
-	p.Calls += sign * q.Calls
-	p.Results += sign * q.Results
-	p.Other += sign * q.Other
-	p.Stubs += sign * q.Stubs
-	p.Pins += sign * q.Pins
-	p.Ledger += sign * q.Ledger
-	p.Digest += sign * q.Digest
-}
-
-// Snapshot is the meter: how full the window is and with what.
-type Snapshot struct {
-	Parts       Parts   `json:"parts"`
-	Tokens      int     `json:"tokens"` // the parts' sum, corrected by what the provider reported so far
-	Whole       int     `json:"whole"`  // what the whole transcript would take, likewise
-	Limits      Limits  `json:"limits"`
-	Utilization float64 `json:"utilization"` // Tokens over the window
-	State       State   `json:"state"`
-	Messages    int     `json:"messages"` // in the view
-	Epoch       int     `json:"epoch"`    // number of the epoch in force, an older one after an undo; 0: none
-}
-
+// State returns how full a window with these limits is.
 func (l Limits) State(tokens int) State {
 	switch {
 	case tokens >= l.Red:
@@ -229,7 +175,7 @@ func (b Budget) Check() error {
 	return nil
 }
 
-// Or fills the fields that b leaves open from c.
+// Or returns b with its zero fields filled from c.
 func (b Budget) Or(c Budget) Budget {
 	if b.Window == 0 {
 		b.Window = c.Window

@@ -14,9 +14,9 @@ type CacheCost struct {
 	USD       float64 `json:"usd,omitempty"`
 }
 
-// expected is how many more requests a session is expected to make: half as many again as
-// it has made, and at most 100. Nobody knows; the longer a session has been going on, the
-// longer it still will, and a bet on that is limited by affordable.
+// expected is how many more requests a session is expected to make: one and a half times
+// as many as it has made, and at most 100. Nobody knows, but the longer a session has been
+// going on, the longer it is likely to go on. Function affordable limits that bet.
 func (s *Folding) expected() float64 {
 	return min(1.5*float64(s.answers), 100)
 }
@@ -24,12 +24,12 @@ func (s *Folding) expected() float64 {
 // spending is what the answered requests of a session came to, in tokens.
 type spending struct {
 	sent      int // of the whole transcript, in the newest request
-	again     int // what would have been sent again without folds, all requests together
+	again     int // what would have been sent a second time without folds, all requests together
 	saved     int // what was not sent because of folds, all requests together
-	rewritten int // what epochs had written to the cache again
+	rewritten int // what epochs caused to be written to the cache a second time
 }
 
-// answered takes down the request that the next message answers: the view as it is now.
+// answered records the request that the next message answers: the view as it is now.
 func (s *Folding) answered() {
 	if s.answers > 0 {
 		s.spent.again += s.Head.Total() + s.spent.sent
@@ -81,15 +81,14 @@ func cacheCost(r model.Rates, removed, rewritten int, ahead float64, cold bool) 
 // must not grow with the history, and further back the rewriting only gets dearer.
 const walkBack = 1024
 
-// patience is how many requests long an epoch waits for the newest results. Those that are
-// kept now will be folded soon: an epoch that comes before that has them written to the
-// cache again for nothing.
+// patience is for how many requests an epoch waits for the newest results. They are kept
+// now and will be folded soon; an epoch before that writes them to the cache for nothing.
 const patience = 2
 
-// payingFrom finds the place from which folding old results pays best: walking from the
+// PayingFrom finds the place from which folding old results pays best: walking from the
 // newest message to the oldest, every starting point has a gain, and the best one wins if
 // it is positive and waiting is not cheaper. It returns the first message to fold results
-// in.
+// in, or -1.
 //
 // Only what was sent before can be in the cache: what came after the newest answered
 // request is written in any case.

@@ -1,9 +1,7 @@
 package fold
 
 import (
-	"maps"
 	"slices"
-	"sort"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/transcript"
@@ -18,7 +16,7 @@ type Draft struct {
 	Goal    int  // levers stop when the view has at most so many tokens; 0: they go as far as they can
 	From    int  // with TriggerPays: the first message whose results are worth folding
 	Child   bool // the session is a sub-agent's
-	Pulled  bool // the caller named the levers; the policy's others are not pulled
+	Pulled  bool // the caller named the levers, and the policy's are not pulled
 
 	s      *Folding
 	p      *Policy
@@ -41,7 +39,7 @@ type Draft struct {
 type Echoes func(bf *conv.BlockFacts, recall func(handle string) string) func(handle string) string
 
 func newDraft(s *Folding, p *Policy, o PlanOptions) *Draft {
-	in := Folded{spans: slices.Clone(s.InUse.spans), blocks: maps.Clone(s.InUse.blocks), Bare: s.InUse.Bare}
+	in := s.InUse.clone()
 	d := &Draft{
 		Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From, Child: o.Child, Pulled: o.Steps != nil,
 		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: s.Parts.Total(),
@@ -69,87 +67,22 @@ func (d *Draft) pull(steps Steps) {
 // Stop ends the list of steps: no later lever is pulled.
 func (d *Draft) Stop() { d.done = true }
 
-// Clone is a copy of the draft to try something on; see [Draft.Take].
+// Clone returns a copy of the draft to try something on; see [Draft.Take].
 func (d *Draft) Clone() *Draft {
 	c := *d
-	c.in = Folded{spans: slices.Clone(d.in.spans), blocks: maps.Clone(d.in.blocks), Bare: d.in.Bare}
-	c.safe, c.added = slices.Clone(d.safe), slices.Clone(d.added)
+	c.in, c.safe, c.added = d.in.clone(), slices.Clone(d.safe), slices.Clone(d.added)
 	return &c
 }
 
-// Take makes the draft what another became.
+// Take replaces the draft by a changed clone of it.
 func (d *Draft) Take(c *Draft) { *d = *c }
 
-// seal makes the inside of a folded stretch a place where nothing is cut: stretches are
-// folded whole into larger ones or not at all.
-func (d *Draft) seal(f *Fold) {
-	for i := f.Start + 1; i < f.End; i++ {
-		d.safe[i] = false
-	}
-}
+// Keep makes a result stay whole for the rest of the draft.
+func (d *Draft) Keep(ref transcript.BlockRef) { d.kept[ref] = true }
 
-// Covered reports whether message i is part of a folded stretch.
-func (d *Draft) Covered(i int) bool { return d.in.covered(i) }
-
-// reaching is the first of the folded stretches that ends behind place i.
-func (in *Folded) reaching(i int) int {
-	return sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
-}
-
-func (in *Folded) covered(i int) bool {
-	k := in.reaching(i)
-	return k < len(in.spans) && in.spans[k].Start <= i
-}
-
-// past is the first message from i on that is not part of a folded stretch.
-func (in *Folded) past(i int) int {
-	k := in.reaching(i)
-	for ; k < len(in.spans) && in.spans[k].Start <= i; k++ {
-		i = in.spans[k].End
-	}
-	return i
-}
-
-// Widened moves the start of a stretch back to that of a folded one it would cut.
-func (d *Draft) Widened(start int) int {
-	if k := d.in.reaching(start); k < len(d.in.spans) && d.in.spans[k].Start < start {
-		return d.in.spans[k].Start
-	}
-	return start
-}
-
-// TokensOf is what the view now spends on message i; 0 inside a folded stretch.
-func (d *Draft) TokensOf(i int) int {
-	if d.Covered(i) {
-		return 0
-	}
-	parts, _ := d.s.PartsShown(i, d.in)
-	return parts.Total()
-}
-
-// TokensIn is what the view now spends on messages start ≤ i < end, stubs included.
-func (d *Draft) TokensIn(start, end int) int {
-	n := 0
-	for i := start; i < end; i++ {
-		n += d.TokensOf(i)
-	}
-	from, to := d.in.inside(start, end)
-	for _, f := range d.in.spans[from:to] {
-		n += f.After
-	}
-	return n
-}
-
-// inside are the folded stretches that lie in start ≤ i < end, empty ones at both ends
-// included.
-func (in *Folded) inside(start, end int) (from, to int) {
-	from = sort.Search(len(in.spans), func(k int) bool { return in.spans[k].Start >= start })
-	to = from
-	for to < len(in.spans) && in.spans[to].End <= end {
-		to++
-	}
-	return from, to
-}
+// Reread notes a file that the agent reads again after every epoch: pages restore it first,
+// and the plan names it.
+func (d *Draft) Reread(path string) { d.reread = append(d.reread, path) }
 
 // FoldBlock replaces a block by a stub, if that makes the view smaller.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) bool {
@@ -173,8 +106,29 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	return true
 }
 
-// FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the stretch end with it. The caller has
-// made sure that both ends are safe.
+// Span describes a stretch for folding: its handle, and how large it is. The caller sets
+// Stub and Parts, and folds it with [Draft.FoldSpan].
+func (d *Draft) Span(start, end int, l Lever, reason string) *Fold {
+	f := d.span(start, end)
+	f.Lever, f.Reason = l.Name(), reason
+	_, f.Digest = l.(Asker)
+	return f
+}
+
+func (d *Draft) span(start, end int) *Fold {
+	p := transcript.Place{Start: start, End: end, Block: -1}
+	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
+	if !known {
+		f = Fold{Start: start, End: end, Block: -1}
+		f.Hash, f.Bytes, f.Lines = d.s.Measure(start, end)
+		f.Handle = d.s.Index.Name(f.Hash, p).String()
+		d.spans[p] = f
+	}
+	return &f
+}
+
+// FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the
+// stretch end with it. Both ends must be safe; see [Draft.Safe].
 func (d *Draft) FoldSpan(f *Fold) bool {
 	if !d.apart(f) {
 		return false
@@ -200,7 +154,7 @@ func (d *Draft) FoldSpan(f *Fold) bool {
 	return true
 }
 
-// apart reports whether a stretch cuts no other: it holds each folded one or misses it.
+// apart reports whether a stretch contains each folded stretch whole or not at all.
 func (d *Draft) apart(f *Fold) bool {
 	for k := d.in.reaching(f.Start); k < len(d.in.spans) && d.in.spans[k].Start < f.End; k++ {
 		if g := d.in.spans[k]; g.Start < f.Start || f.End < g.End {
@@ -210,78 +164,56 @@ func (d *Draft) apart(f *Fold) bool {
 	return true
 }
 
+// seal forbids cuts inside a folded stretch: it becomes part of a larger one as a whole or
+// not at all.
+func (d *Draft) seal(f *Fold) {
+	for i := f.Start + 1; i < f.End; i++ {
+		d.safe[i] = false
+	}
+}
+
 func (d *Draft) add(f *Fold) *Fold {
 	f.ID = len(d.s.Folds) + len(d.added) + 1
 	d.added = append(d.added, f)
 	return f
 }
 
-// Span describes a stretch for folding: its handle, and how large it is. The caller adds the
-// stub and what it is made of, and folds it with [Draft.FoldSpan].
-func (d *Draft) Span(start, end int, l Lever, reason string) *Fold {
-	f := d.span(start, end)
-	f.Lever, f.Reason = l.Name(), reason
-	return f
-}
-
-func (d *Draft) span(start, end int) *Fold {
-	p := transcript.Place{Start: start, End: end, Block: -1}
-	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
-	if !known {
-		f = Fold{Start: start, End: end, Block: -1}
-		f.Hash, f.Bytes, f.Lines = d.s.Measure(start, end)
-		f.Handle = d.s.Index.Name(f.Hash, p).String()
-		d.spans[p] = f
+// live lists the added folds that no later one replaced.
+func (d *Draft) live() []*Fold {
+	spans := make(map[*Fold]bool, len(d.in.spans))
+	for _, f := range d.in.spans {
+		spans[f] = true
 	}
-	return &f
-}
-
-// Results lists the results of the transcript that a view shows or could show, oldest
-// first.
-func (d *Draft) Results() []transcript.BlockRef {
-	var out []transcript.BlockRef
-	for i := range d.s.Facts {
-		if d.Covered(i) {
-			continue
-		}
-		for b := range d.s.Facts[i].Blocks {
-			if d.s.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
-				out = append(out, transcript.BlockRef{Message: i, Block: b})
-			}
+	var live []*Fold
+	for _, f := range d.added {
+		if spans[f] || d.in.blocks[f.ref()] == f {
+			live = append(live, f)
 		}
 	}
-	return out
+	return live
 }
 
-// Newest is the place where the newest round begins, or the newest message if that is
-// not part of a round: what comes from there on is the work at hand.
-func (d *Draft) Newest() int {
-	n := d.s.Transcript.Len()
-	if n == 0 {
-		return 0
+// ShowAgain takes back the fold of a result, down to the stub it was born with. It reports
+// whether the view still meets the goal then; if not, the fold stays.
+func (d *Draft) ShowAgain(ref transcript.BlockRef) bool {
+	f := d.in.blocks[ref]
+	if f == nil || d.s.isLate(ref, d.in) {
+		return true
 	}
-	at := n - 1
-	for i := d.s.Transcript.Rounds() - 1; i >= 0; i-- {
-		if r := d.s.Transcript.Round(i); r.End == n {
-			at = min(at, r.Start)
-		}
+	born := d.s.born[ref]
+	grow := int(d.Facts(ref).Tokens) - f.After
+	if born != nil {
+		grow = born.After - f.After
 	}
-	return d.Back(at)
+	if d.total+grow > d.Goal {
+		return false
+	}
+	d.total += grow
+	if delete(d.in.blocks, ref); born != nil {
+		d.in.blocks[ref] = born
+	}
+	return true
 }
-
-// Back moves a place back to where cutting is safe.
-func (d *Draft) Back(i int) int {
-	for i > 0 && !d.safe[i] {
-		i--
-	}
-	return i
-}
-
-// Tail is the safe place with at least keep messages after it.
-func (d *Draft) Tail(keep int) int { return d.Back(max(d.Len()-keep, 0)) }
-
-// Bare is the message before which thinking is not shown.
-func (d *Draft) Bare() int { return d.in.Bare }
 
 // SetBare shows messages before i without thinking.
 func (d *Draft) SetBare(i int) {
@@ -289,13 +221,4 @@ func (d *Draft) SetBare(i int) {
 	before := d.shownIn(old, i)
 	d.in.Bare = i
 	d.total += d.shownIn(old, i) - before
-}
-
-// shownIn is what the view spends on messages that are not part of a folded stretch.
-func (d *Draft) shownIn(start, end int) int {
-	n := 0
-	for i := start; i < end; i++ {
-		n += d.TokensOf(i)
-	}
-	return n
 }

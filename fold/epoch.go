@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// epochData is a complete answer to "which folds are in force": later epochs do not
-// depend on earlier ones, so undoing is writing an old answer again.
+// EpochData is a complete answer to "which folds are in force": later epochs do not depend
+// on earlier ones, so undoing one means storing an older answer again.
 type EpochData struct {
 	Epoch        int       `json:"epoch"`
 	Messages     int       `json:"messages"` // length of the transcript when it was made
@@ -28,7 +28,7 @@ type EpochData struct {
 	Kept         []string  `json:"kept,omitempty"` // files kept because they were read again after each epoch
 }
 
-// use puts folds made at birth in force. They are of the newest message.
+// Use puts folds made at birth in force. They belong to the newest message.
 func (s *Folding) Use(folds []*Fold) {
 	for _, f := range folds {
 		s.keep(f)
@@ -46,8 +46,7 @@ func (s *Folding) keep(f *Fold) {
 	}
 }
 
-// enter opens an epoch: exactly the folds it lists are in force, and folds made at birth
-// of messages that came after those it knew.
+// Enter opens an epoch: from now on exactly the folds that it lists are in force.
 func (s *Folding) Enter(d EpochData) error {
 	for _, f := range d.Folds {
 		s.keep(f)
@@ -77,7 +76,7 @@ func (s *Folding) Enter(d EpochData) error {
 	return nil
 }
 
-// setOf makes the set of folds with the given numbers.
+// SetOf returns the set of folds with the given numbers.
 func (s *Folding) SetOf(ids []int, bare int) Folded {
 	in := Folded{blocks: make(map[transcript.BlockRef]*Fold), Bare: bare}
 	for _, id := range ids {
@@ -92,7 +91,7 @@ func (s *Folding) SetOf(ids []int, bare int) Folded {
 	return in
 }
 
-// inForce lists the numbers of the folds in a set, ascending.
+// InForce lists the numbers of the folds in the set, ascending.
 func (in *Folded) InForce() []int {
 	ids := make([]int, 0, len(in.spans)+len(in.blocks))
 	for _, f := range in.spans {
@@ -105,8 +104,8 @@ func (in *Folded) InForce() []int {
 	return ids
 }
 
-// undone is the record that takes the newest epoch back: what was in force before it,
-// and what was spilled at birth since then.
+// Undone returns the record that takes the newest epoch back: it lists what was in force
+// before it, and every fold made at birth. It reports false if there is no epoch.
 func (s *Folding) Undone() (EpochData, bool) {
 	at := s.inEffect()
 	if len(at) == 0 {
@@ -139,9 +138,9 @@ func (s *Folding) inEffect() []int {
 	return at
 }
 
-// settled reports whether an epoch was opened for the transcript as it is now: then
-// planning again would give up more without anything new to make room for, and the same
-// request would not get the same bytes twice.
+// Settled reports whether an epoch was opened for the transcript as it is now. Then
+// planning again would give up more although nothing new came, and the same request would
+// not get the same bytes twice.
 func (s *Folding) Settled() bool {
 	n := len(s.History)
 	return n > 0 && s.History[n-1].Messages == s.Transcript.Len()

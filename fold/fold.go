@@ -6,29 +6,30 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Fold is one recorded decision: what is replaced, by what, and why. Folds are data.
-// They are stored before a view that shows them leaves, and are never changed.
+// Fold is one recorded decision: what is replaced, by what, and why. A session stores a
+// fold before it gives out a view that shows it. A stored fold never changes.
 type Fold struct {
 	ID     int    `json:"id"`     // counted from 1 within the session
 	Handle string `json:"handle"` // address of what was folded; see Session.Unfold
 	Lever  string `json:"lever"`  // name of the lever that proposed it
 	Reason string `json:"reason"`
 
-	// Messages Start ≤ i < End are meant: all of them if Block is negative, else only
-	// that block of message Start. If there are none the stub stands before Start.
+	// The fold replaces messages Start ≤ i < End if Block is negative, else only that
+	// block of message Start. If Start equals End, the stub is inserted before Start.
 	Start int `json:"start"`
 	End   int `json:"end"`
 	Block int `json:"block"`
 
 	// Stub stands in for what was folded: a block's new content, or the text of a user
-	// message of pleat's own. Empty: the stretch goes without a word, because another
-	// fold speaks for it.
+	// message that pleat inserts. Empty: the stretch goes without a word.
 	Stub string `json:"stub"`
 	// Ack is an assistant message after the stub, where a policy wants the pair.
 	Ack string `json:"ack,omitempty"`
-	// By says who wrote the narrative of a page: "model" or "code". Empty: it is no page.
+	// Digest marks the folds of an [Asker]: digests of turns.
+	Digest bool `json:"digest,omitempty"`
+	// By says who wrote the narrative of a page: "model" or "code". Empty: the stub is no page.
 	By string `json:"by,omitempty"`
-	// File is where a plain copy of it was written, relative to the session's folder.
+	// File is where a plain copy of what was folded is written, relative to the session's folder.
 	File string `json:"file,omitempty"`
 
 	Before int             `json:"tokens_before"`
@@ -40,7 +41,8 @@ type Fold struct {
 }
 
 // IsDigest reports whether the fold is a digest of turns: pleat's, or a model's summary.
-func (f *Fold) IsDigest() bool { return f.Lever == "digest" || f.Lever == "summarize" }
+// Digests that were stored before folds had the field are known by their lever's name.
+func (f *Fold) IsDigest() bool { return f.Digest || f.Lever == "digest" }
 
 // whole reports whether the fold replaces whole messages.
 func (f *Fold) whole() bool { return f.Block < 0 }
@@ -49,5 +51,6 @@ func (f *Fold) ref() transcript.BlockRef {
 	return transcript.BlockRef{Message: f.Start, Block: f.Block}
 }
 
-// ErrCannotFit: no legal view fits the budget. The error is a *CannotFitError.
+// ErrCannotFit means that no legal view fits the budget. A session wraps it in a
+// *pleat.CannotFitError, which says why.
 var ErrCannotFit = errors.New("nothing that may be sent fits")

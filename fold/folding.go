@@ -1,24 +1,26 @@
 package fold
 
 import (
+	"maps"
 	"slices"
+	"sort"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// folding is a conversation and the folds in force: what a view is computed from.
+// Folding is a conversation and the folds in force: what a view is computed from.
 type Folding struct {
 	*conv.Conversation
 	Recall func(handle string) string // how stubs say to get content back; nil: they do not
 	Head   Parts                      // system and tools
-	Policy *Policy                    // which stretches will be measured; nil: not known
+	Policy *Policy                    // says which stretches will be folded, and so measured; nil: not known
 
-	answers int // runs of assistant messages: requests that were answered
-	asked   int // number of messages that the newest of them was asked with
+	answers int // requests that were answered: runs of assistant messages
+	asked   int // number of messages before the newest of them
 	spent   spending
 
-	Folds  []*Fold // every fold ever made; number i+1
+	Folds  []*Fold // every fold ever made; Folds[i] has the number i+1
 	InUse  Folded
 	Epochs int // number of the newest epoch
 	Epoch  int // number of the epoch in force, which is an older one after an undo; 0: none
@@ -27,7 +29,7 @@ type Folding struct {
 
 	Unbound   int                           // thinking in messages before this one may no longer verify
 	lastParts Parts                         // of the newest message
-	born      map[transcript.BlockRef]*Fold // spilled at birth: what is never shown whole
+	born      map[transcript.BlockRef]*Fold // made at birth: these blocks were never shown whole
 	History   []EpochData                   // epochs and undos, oldest first
 	Pinned    []string
 	Notes     []transcript.Note
@@ -36,21 +38,21 @@ type Folding struct {
 	pages     Writer           // writes the pages that stand for folded turns
 }
 
-// folded is a set of folds in force.
+// Folded is a set of folds.
 type Folded struct {
 	spans  []*Fold // whole messages: ascending, disjoint
 	blocks map[transcript.BlockRef]*Fold
 	Bare   int // messages before this one are shown without thinking
 }
 
-// newFolding makes the folding of a conversation, with no fold in force.
+// NewFolding returns the folding of a conversation, with no fold in force.
 func NewFolding(c *conv.Conversation, pages Writer) *Folding {
 	s := &Folding{Conversation: c, pages: pages, born: make(map[transcript.BlockRef]*Fold), InUse: Folded{blocks: make(map[transcript.BlockRef]*Fold)}}
 	c.Starts = s.stretchStarts
 	return s
 }
 
-// record takes a new message in and shows it.
+// Record adds a new message and shows it.
 func (s *Folding) Record(m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) {
 	i := s.Transcript.Len()
 	if m.Role() == transcript.RoleAssistant && (i == 0 || s.Facts[i-1].Role != transcript.RoleAssistant) {
@@ -60,6 +62,7 @@ func (s *Folding) Record(m transcript.Message, shapes []conv.BlockShape, at conv
 	s.show(i)
 }
 
+// Pin adds a text that every view must hold, or removes it.
 func (s *Folding) Pin(text string, remove bool) {
 	s.Pinned = slices.DeleteFunc(s.Pinned, func(p string) bool { return p == text })
 	if !remove {
@@ -67,6 +70,7 @@ func (s *Folding) Pin(text string, remove bool) {
 	}
 }
 
+// Note sets the note with that key. An empty text removes it.
 func (s *Folding) Note(n transcript.Note) {
 	s.Notes = slices.DeleteFunc(s.Notes, func(o transcript.Note) bool { return o.Key == n.Key })
 	if n.Text != "" {
@@ -74,8 +78,8 @@ func (s *Folding) Note(n transcript.Note) {
 	}
 }
 
-// stretchStarts are the places where the stretches begin that levers fold again and again:
-// behind the system prompt, behind the head and behind what a [Starter] keeps.
+// stretchStarts lists where the stretches begin that levers fold in every epoch: behind the
+// system prompt, behind the head and behind what a [Starter] keeps.
 func (s *Folding) stretchStarts() []int {
 	starts := []int{s.Prompt()}
 	if s.First != starts[0] {
@@ -108,4 +112,39 @@ func (s *Folding) behind(n int) int {
 		at = max(at, r.End)
 	}
 	return at
+}
+
+// reaching returns the first of the folded stretches that ends after place i.
+func (in *Folded) reaching(i int) int {
+	return sort.Search(len(in.spans), func(k int) bool { return in.spans[k].End > i })
+}
+
+func (in *Folded) covered(i int) bool {
+	k := in.reaching(i)
+	return k < len(in.spans) && in.spans[k].Start <= i
+}
+
+// past returns the first message from i on that is not part of a folded stretch.
+func (in *Folded) past(i int) int {
+	k := in.reaching(i)
+	for ; k < len(in.spans) && in.spans[k].Start <= i; k++ {
+		i = in.spans[k].End
+	}
+	return i
+}
+
+// inside returns which folded stretches lie in start ≤ i < end, empty ones at both ends
+// included.
+func (in *Folded) inside(start, end int) (from, to int) {
+	from = sort.Search(len(in.spans), func(k int) bool { return in.spans[k].Start >= start })
+	to = from
+	for to < len(in.spans) && in.spans[to].End <= end {
+		to++
+	}
+	return from, to
+}
+
+// clone returns a set that can be changed without changing this one.
+func (in *Folded) clone() Folded {
+	return Folded{spans: slices.Clone(in.spans), blocks: maps.Clone(in.blocks), Bare: in.Bare}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -21,47 +20,6 @@ type Lever interface {
 
 // Steps are levers in the order in which they are pulled.
 type Steps []Lever
-
-// A Policy says what happens on each occasion: it is a program of levers. The zero value
-// of each list is empty. Package policy has the ones that come with pleat.
-type Policy struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc,omitempty"` // one line for people
-
-	// Budget fills the fields that the session's own budget leaves at zero.
-	Budget Budget `json:"budget,omitzero"`
-	// CharsPerToken estimates tokens from characters; 0: they are counted.
-	CharsPerToken int `json:"chars_per_token,omitempty"`
-	// FoldHead lets levers fold the messages before the first answer. System messages at
-	// the beginning always stay.
-	FoldHead bool `json:"fold_head,omitempty"`
-	// Transcripts is a folder that the whole transcript is written to before a digest
-	// replaces it; empty: the store is enough.
-	Transcripts string `json:"transcripts,omitempty"`
-
-	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message, before a model sees it; every lever is a [Birther]
-	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, red or not
-	AtRed      Steps `json:"at_red,omitempty"`       // when the window forces it
-	OnAsk      Steps `json:"on_ask,omitempty"`       // when the agent or the user asks; empty: AtRed
-	OnRefusal  Steps `json:"on_refusal,omitempty"`   // when the provider refused the request as too long; empty: AtRed
-	WhenIdle   Steps `json:"when_idle,omitempty"`    // before a request that comes after a pause of at least IdleAfter
-	WhenItPays Steps `json:"when_it_pays,omitempty"` // when folding saves money; one lever is a [Saver]
-
-	IdleAfter time.Duration `json:"-"` // written as "1h0m0s" under idle_after
-}
-
-// MarshalJSON writes the policy as a policy file; package policy reads it back.
-func (p Policy) MarshalJSON() ([]byte, error) {
-	type plain Policy
-	idle := ""
-	if p.IdleAfter > 0 {
-		idle = p.IdleAfter.String()
-	}
-	return json.Marshal(struct {
-		plain
-		IdleAfter string `json:"idle_after,omitempty"`
-	}{plain(p), idle})
-}
 
 // MarshalJSON writes each step as an object with the lever's name and its settings:
 // {"lever": "mask", "keep": 3}.
@@ -80,6 +38,32 @@ func (s Steps) MarshalJSON() ([]byte, error) {
 		out[i] = append(step, '}')
 	}
 	return json.Marshal(out)
+}
+
+// Names lists the names of the levers.
+func (s Steps) Names() []string {
+	var names []string
+	for _, l := range s {
+		names = append(names, l.Name())
+	}
+	return names
+}
+
+// String writes the steps as people do: "mask, digest".
+func (s Steps) String() string { return strings.Join(s.Names(), ", ") }
+
+// Change returns the steps with every lever of type L changed. The steps it was given
+// stay as they are.
+func Change[L Lever](steps Steps, change func(*L)) Steps {
+	out := make(Steps, len(steps))
+	for i, l := range steps {
+		if own, ok := l.(L); ok {
+			change(&own)
+			l = own
+		}
+		out[i] = l
+	}
+	return out
 }
 
 // A Birther folds results of a message before any model has seen it.
@@ -126,6 +110,12 @@ type Starter interface {
 	Behind() int
 }
 
+// A Checker is a lever whose settings can be wrong.
+type Checker interface {
+	Lever
+	Check() error
+}
+
 // Ask says how a model is asked for a digest. The zero value is an ordinary request.
 type Ask struct {
 	Prompt   string `json:"prompt,omitempty"`    // what the model is told beyond the usual
@@ -145,160 +135,4 @@ type Need struct {
 	Room       int // tokens
 	Focus      string
 	Ask        Ask
-}
-
-// IsZero reports whether the policy says nothing at all, which stands for the default.
-func (p *Policy) IsZero() bool { return p.Name == "" && !p.folds() && p.Budget == Budget{} }
-
-// folds reports whether the policy has any steps.
-func (p *Policy) folds() bool {
-	return len(p.AtBirth)+len(p.EveryTurn)+len(p.AtRed)+len(p.OnAsk)+len(p.OnRefusal)+len(p.WhenIdle)+len(p.WhenItPays) > 0
-}
-
-// Asks says how the first lever at red that asks a model asks it.
-func (p *Policy) Asks() Ask {
-	for _, l := range p.AtRed {
-		if a, ok := l.(Asker); ok {
-			return a.Asks()
-		}
-	}
-	return Ask{}
-}
-
-// Fits reports whether the policy guarantees that views fit.
-func (p *Policy) Fits() bool {
-	for _, l := range p.AtRed {
-		if _, ok := l.(Fitter); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// Saver is the lever that decides where folding pays; nil: none does.
-func (p *Policy) Saver() Saver {
-	for _, l := range p.WhenItPays {
-		if s, ok := l.(Saver); ok {
-			return s
-		}
-	}
-	return nil
-}
-
-// steps are those for an occasion.
-func (p *Policy) steps(t Trigger) Steps {
-	pick := func(s Steps) Steps {
-		if len(s) == 0 {
-			return p.AtRed
-		}
-		return s
-	}
-	switch t {
-	case TriggerPays:
-		return p.WhenItPays
-	case TriggerTurn:
-		return p.EveryTurn
-	case TriggerIdle:
-		return p.WhenIdle
-	case TriggerAsked:
-		return pick(p.OnAsk)
-	case TriggerRefused:
-		return pick(p.OnRefusal)
-	}
-	return p.AtRed
-}
-
-// A Checker is a lever whose settings can be wrong.
-type Checker interface {
-	Lever
-	Check() error
-}
-
-// Check reports what makes no sense about the policy.
-func (p *Policy) Check() error {
-	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("policy %q: %s", p.Name, fmt.Sprintf(format, args...))
-	}
-	if p.Name == "" {
-		return wrong("it has no name")
-	}
-	if !p.folds() {
-		return wrong("it has no steps, so it would never fold anything: add some, or use policy.None if that is what you want")
-	}
-	if p.CharsPerToken < 0 {
-		return wrong("%d characters per token", p.CharsPerToken)
-	}
-	if err := p.Budget.Check(); err != nil {
-		return wrong("%v", err)
-	}
-	for _, list := range p.lists() {
-		for i, l := range list.steps {
-			if l == nil {
-				return wrong("step %d of %s is nil", i+1, list.name)
-			}
-			_, birther := l.(Birther)
-			if born := list.name == "at_birth"; born != birther {
-				where := "can only be pulled at birth"
-				if born {
-					where = "cannot be pulled at birth"
-				}
-				return wrong("step %d of %s: lever %q %s", i+1, list.name, l.Name(), where)
-			}
-			if c, ok := l.(Checker); ok {
-				if err := c.Check(); err != nil {
-					return wrong("step %d of %s: lever %q: %v", i+1, list.name, l.Name(), err)
-				}
-			}
-		}
-	}
-	if len(p.WhenItPays) > 0 && p.Saver() == nil {
-		return wrong("no lever of when_it_pays can say what it saves")
-	}
-	if len(p.WhenIdle) > 0 != (p.IdleAfter > 0) {
-		return wrong("when_idle and idle_after go together")
-	}
-	return nil
-}
-
-type stepList struct {
-	name  string
-	steps Steps
-}
-
-func (p *Policy) lists() []stepList {
-	return []stepList{
-		{"at_birth", p.AtBirth},
-		{"every_turn", p.EveryTurn},
-		{"at_red", p.AtRed},
-		{"on_ask", p.OnAsk},
-		{"on_refusal", p.OnRefusal},
-		{"when_idle", p.WhenIdle},
-		{"when_it_pays", p.WhenItPays},
-	}
-}
-
-// Names lists the names of the levers.
-func (s Steps) Names() []string {
-	var names []string
-	for _, l := range s {
-		names = append(names, l.Name())
-	}
-	return names
-}
-
-// String writes the steps as people do: "mask, digest".
-func (s Steps) String() string { return strings.Join(s.Names(), ", ") }
-
-// Change returns the steps with every lever of type L changed. The steps it was given
-// stay as they are.
-func Change[L Lever](steps Steps, change func(*L)) Steps {
-	out := make(Steps, len(steps))
-	for i, l := range steps {
-		if own, ok := l.(L); ok {
-			change(&own)
-			l = own
-		}
-		out[i] = l
-	}
-	return out
 }

@@ -28,7 +28,7 @@ type PageRequest struct {
 	Handle     string // of the whole stretch
 	Room       PageRoom
 	Restore    Restore
-	Thrash     []string // files that come back first
+	Thrash     []string // files that the agent keeps reading again: they come back first
 }
 
 // PageRoom is how many tokens a page may take.
@@ -57,7 +57,7 @@ type Restore struct {
 // turns are worth more.
 const MaxPage = 12_000
 
-// PageStyle is how a lever wants its page.
+// PageStyle says how a lever wants its page.
 type PageStyle struct {
 	Room    PageRoom
 	Restore Restore
@@ -123,7 +123,7 @@ func (d *Draft) narrative(f *Fold, style PageStyle) *conv.Narrative {
 	return n
 }
 
-// RestoreRoom is how many tokens restored files may take.
+// RestoreRoom returns how many tokens restored files may take.
 func (d *Draft) RestoreRoom(r Restore) int {
 	if r.Files == 0 {
 		return 0
@@ -132,12 +132,12 @@ func (d *Draft) RestoreRoom(r Restore) int {
 	return min(r.Files*r.PerFile, r.Total, d.Limits.Window/4, max(free/5, 0))
 }
 
-// A plan that would be better with a model's digest holds a need beside the page that code
-// wrote. The session gets the text, checks it, stores it and plans again; then planning
-// finds it here. A plan whose need nobody answers is complete as it is.
+// A plan that would be better with a model's digest has a [Need] beside the page that code
+// wrote. The session asks a model, checks and stores the text, and plans again; then the
+// draft finds the text with Told. A plan whose need nobody answers is complete as it is.
 
-// Narrated takes in a stored digest. A text that was not written for these messages is
-// not used.
+// Narrated adds a stored digest by a model. It ignores one that was written for other
+// messages than these.
 func (s *Folding) Narrated(n conv.Narrative) {
 	if n.Text == "" || n.Start < 0 || n.End > s.Transcript.Len() || n.Start >= n.End || s.SourceHash(n.Start, n.End) != n.Source {
 		return
@@ -152,8 +152,8 @@ func (s *Folding) Narrated(n conv.Narrative) {
 // it may be the last that fits a focus.
 const keptNarratives = 4
 
-// Told is the newest digest by a model that a page of messages before end can use; nil if
-// there is none. One that was written with a focus serves only that focus.
+// Told returns the newest digest by a model that a page of messages before end can use; nil
+// if there is none. One that was written with a focus serves only that focus.
 func (d *Draft) Told(end int) *conv.Narrative {
 	for i := len(d.s.Told) - 1; i >= 0; i-- {
 		if n := &d.s.Told[i]; n.Focus == d.Focus && n.Start < end && n.End <= d.Len() {
@@ -163,14 +163,14 @@ func (d *Draft) Told(end int) *conv.Narrative {
 	return nil
 }
 
-// ByModel reports whether a model's digest is there or can be asked for.
+// ByModel reports whether there is a digest by a model, or a model can be asked for one.
 func (d *Draft) ByModel() bool { return d.model || d.Told(d.Len()) != nil }
 
 // leastUpdate is the least number of tokens of new turns for which a digest is asked.
 const leastUpdate = 1_000
 
-// fresh reports whether a digest needs no other beside it: it was written since the last
-// epoch, or tells of nearly everything. Code tells what came after it.
+// fresh reports whether a digest makes another one unnecessary: it was written since the
+// last epoch, or covers nearly everything. Code tells what came after it.
 func (d *Draft) fresh(n *conv.Narrative, end int, ask Ask) bool {
 	if n == nil || ask.AsIs {
 		return n != nil && n.End == end
@@ -187,8 +187,8 @@ func (d *Draft) fresh(n *conv.Narrative, end int, ask Ask) bool {
 	return missing < leastUpdate
 }
 
-// Ask notes that a model should write the digest of a stretch, whose page has so many
-// tokens. It does nothing if no model can be asked or a recent digest serves.
+// Ask records that a model should write the digest of a stretch whose page has so many
+// tokens. It does nothing if no model can be asked or a recent digest will do.
 func (d *Draft) Ask(f *Fold, page int, ask Ask) {
 	if !d.model || d.fresh(d.Told(f.End), f.End, ask) || f.Before < leastUpdate {
 		return // turns of less than leastUpdate are as short as a digest
@@ -202,8 +202,8 @@ func (d *Draft) Ask(f *Fold, page int, ask Ask) {
 // Asked reports whether a model is to be asked for a digest.
 func (d *Draft) Asked() bool { return d.need != nil }
 
-// NeedOf is the need for a digest of messages start ≤ i < end on a page of so many tokens;
-// nil if a recent digest serves.
+// NeedOf returns the need for a digest of messages start ≤ i < end on a page of so many
+// tokens; nil if a recent digest will do.
 func (d *Draft) NeedOf(start, end, page int, ask Ask) *Need {
 	if end <= start || d.fresh(d.Told(end), end, ask) {
 		return nil
@@ -219,8 +219,8 @@ func narrativeRoom(page int, ask Ask) int {
 	return max(page*2/3, 200)
 }
 
-// NeedAhead is the digest that the next epoch will need when it comes at red; nil if the
-// levers before it will be enough.
+// NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
+// the levers before it will be enough.
 func (s *Folding) NeedAhead(p *Policy, o PlanOptions) *Need {
 	o.Trigger = TriggerRed
 	d := newDraft(s, p, o)

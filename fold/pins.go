@@ -7,9 +7,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// showPins makes sure that the view holds every pin word for word. A page has them; where
-// the folds of an epoch need no page, or an older page lacks a newer pin, a message of
-// their own goes before the first of the new folds: an empty stretch with a stub.
+// showPins makes sure that the view holds every pin word for word. A page has them. Where
+// the epoch writes no page, or an older page lacks a newer pin, a message of its own goes
+// before the first of the new folds: an empty stretch with a stub.
 func (d *Draft) showPins() {
 	stripped := d.in.Bare > d.s.InUse.Bare
 	if len(d.added) == 0 && !stripped {
@@ -23,14 +23,8 @@ func (d *Draft) showPins() {
 	if stripped { // the view changes from there on
 		at = d.s.InUse.Bare
 	}
-	live := make(map[*Fold]bool, len(d.in.spans))
-	for _, f := range d.in.spans {
-		live[f] = true
-	}
-	for _, f := range d.added {
-		if live[f] || d.in.blocks[f.ref()] == f {
-			at = min(at, f.Start)
-		}
+	for _, f := range d.live() {
+		at = min(at, f.Start)
 	}
 	at = d.Back(min(max(at, d.Head()), d.s.Transcript.Len()-1)) // behind the head where there is more
 	f := d.span(at, at)

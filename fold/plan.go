@@ -33,8 +33,8 @@ func (t Trigger) Voluntary() bool {
 	return false
 }
 
-// Plan is the folds chosen for this moment: data that can be printed, stored, applied or
-// thrown away. Making one changes nothing.
+// Plan holds the folds chosen for this moment: data that can be printed, stored, carried
+// out or thrown away. Making one changes nothing.
 type Plan struct {
 	Epoch   int       `json:"epoch"`
 	Trigger Trigger   `json:"trigger"`
@@ -52,9 +52,9 @@ type Plan struct {
 	// view instead of being folded once more.
 	Kept []string `json:"kept,omitempty"`
 
-	In    Folded `json:"-"`
-	bares bool   // it takes thinking away
+	In    Folded `json:"-"` // the folds in force once the plan is carried out
 	Need  *Need  `json:"-"` // a digest that the plan would be better with; nil: none
+	bares bool   // it takes thinking away
 }
 
 // IsEmpty reports whether the plan would change nothing.
@@ -92,7 +92,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// PlanOptions is what planning is told beyond the conversation and its folds.
+// PlanOptions tell [Make] what is not in the conversation and its folds.
 type PlanOptions struct {
 	Trigger Trigger
 	Limits  Limits
@@ -103,13 +103,13 @@ type PlanOptions struct {
 	Model   bool // a model can be asked for a digest
 	Echo    Echoes
 	Binds   bool  // the model binds thinking to the bytes before it
-	Child   bool  // the session of a sub-agent
-	Steps   Steps // exactly these, as far as they go; nil: the policy's
+	Child   bool  // the session is a sub-agent's
+	Steps   Steps // pull exactly these, as far as they go; nil: the policy's
 }
 
-// Make chooses folds. The same conversation and folds give the same plan. Making one may
-// read messages from the store, where an error is left for Contents.Fault, and remembers
-// what it measured, which changes no later plan.
+// Make chooses folds. The same conversation, folds and options give the same plan. Make may
+// read messages from the store; Contents.Fault has the error if that fails. It also
+// remembers what it measured, which changes no later plan.
 func Make(s *Folding, p *Policy, o PlanOptions) *Plan {
 	d := newDraft(s, p, o)
 	steps := o.Steps
@@ -121,8 +121,8 @@ func Make(s *Folding, p *Policy, o PlanOptions) *Plan {
 	return d.plan(o)
 }
 
-// plan turns the draft into a plan: folds that a later lever of the same planning made
-// moot are left out, and the view's tokens are counted once more from scratch.
+// plan turns the draft into a plan. It leaves out folds that a later lever replaced, and
+// counts the view's tokens once more from scratch.
 func (d *Draft) plan(o PlanOptions) *Plan {
 	p := &Plan{Epoch: d.s.Epochs + 1, Trigger: o.Trigger, Focus: o.Focus, Before: d.s.Parts.Total(), Limits: o.Limits, Need: d.need}
 	if len(d.added) == 0 && d.in.Bare == d.s.InUse.Bare {
@@ -132,20 +132,11 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 	if o.Binds {
 		d.unbind(p)
 	}
-	live := make(map[*Fold]bool)
-	for _, f := range d.in.spans {
-		live[f] = true
-	}
-	for _, f := range d.in.blocks {
-		live[f] = true
-	}
-	first := d.s.Transcript.Len()
-	for _, f := range d.added {
-		if live[f] {
-			f.ID = len(d.s.Folds) + len(p.Folds) + 1
-			p.Folds = append(p.Folds, f)
-			first = min(first, f.Start)
-		}
+	first := d.Len()
+	p.Folds = d.live()
+	for i, f := range p.Folds {
+		f.ID = len(d.s.Folds) + i + 1
+		first = min(first, f.Start)
 	}
 	parts, _ := d.s.RenderedParts(d.in)
 	p.In, p.After, p.Kept = d.in, parts.Total(), d.reread
@@ -160,9 +151,9 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 	return p
 }
 
-// unbind deals with thinking that is bound to the exact bytes before it: every fold
-// makes all later thinking invalid. At a turn that a person began all of it may go;
-// inside a run the provider is asked to drop what does not verify.
+// unbind deals with thinking that is bound to the exact bytes before it: every fold makes
+// all later thinking invalid. When a person has just spoken, all of it may go; inside a run
+// the provider is asked to drop what does not verify.
 func (d *Draft) unbind(p *Plan) {
 	if n := d.s.Transcript.Len(); n > 0 && d.s.Facts[n-1].Typed {
 		d.SetBare(n)

@@ -9,16 +9,16 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// shownView is the view in force. How long it is and what it takes is always known; it is
-// made as far as somebody has asked for it, because that of a long session that is only
-// taken in, and folded then, is never shown.
+// ShownView is the view in force. Its length and its tokens are always known. Its messages
+// are made only when somebody asks for them, because a long session that is read in and
+// then folded never shows most of them.
 type ShownView struct {
 	Count int // of messages in the view
 	last  int // of those, how many show the newest message
 
-	made  []transcript.ViewMessage // what was asked for
-	until int                      // messages before this one are in it, or folded by it
-	spans int                      // so many folded stretches are in it
+	made  []transcript.ViewMessage // what was asked for so far
+	until int                      // made covers the messages before this one
+	spans int                      // number of folded stretches in made
 }
 
 // show counts message i, the newest, as a part of the view.
@@ -28,7 +28,7 @@ func (s *Folding) show(i int) {
 	s.Parts.add(s.lastParts, 1)
 }
 
-// rebuild counts the view anew, as after new folds.
+// Rebuild counts the view from scratch, as after new folds.
 func (s *Folding) Rebuild() {
 	s.Shown = ShownView{}
 	s.Parts, s.Shown.Count = s.RenderedParts(s.InUse)
@@ -37,11 +37,11 @@ func (s *Folding) Rebuild() {
 	}
 }
 
-// view is what the model is to be sent now.
+// View returns what the model is to be sent now.
 func (s *Folding) View() []transcript.ViewMessage { return s.Render(&s.Shown, s.InUse) }
 
-// render is the view, as far as v does not have it yet: a pure function of transcript and
-// folds.
+// Render returns the view, making what v does not have yet. The result depends on the
+// transcript and the folds alone.
 func (s *Folding) Render(v *ShownView, in Folded) []transcript.ViewMessage {
 	if v.made == nil {
 		v.made = make([]transcript.ViewMessage, 0, v.Count)
@@ -65,7 +65,7 @@ func (s *Folding) Render(v *ShownView, in Folded) []transcript.ViewMessage {
 	return v.made[:len(v.made):len(v.made)]
 }
 
-// rebuildLast shows the newest message anew.
+// rebuildLast counts the newest message once more.
 func (s *Folding) rebuildLast() {
 	n := s.Transcript.Len()
 	v := &s.Shown
@@ -81,7 +81,7 @@ func (s *Folding) rebuildLast() {
 	s.show(n - 1)
 }
 
-// partsShown is what the view shows of message i, counted only: its parts, and in how many
+// PartsShown counts what the view shows of message i: its tokens by part, and in how many
 // messages.
 func (s *Folding) PartsShown(i int, in Folded) (Parts, int) {
 	f := &s.Facts[i]
@@ -110,7 +110,7 @@ func (s *Folding) PartsShown(i int, in Folded) (Parts, int) {
 	return parts, 1
 }
 
-// renderedParts is what a view takes, and of how many messages it is, without making it.
+// RenderedParts returns a view's tokens and its number of messages, without making it.
 func (s *Folding) RenderedParts(in Folded) (Parts, int) {
 	parts, count := s.Head, 0
 	span := 0
@@ -135,7 +135,7 @@ func (s *Folding) RenderedParts(in Folded) (Parts, int) {
 	return parts, count
 }
 
-// inView reports whether the view in force shows a block as it is.
+// InView reports whether the view in force shows a block as it is.
 func (s *Folding) InView(ref transcript.BlockRef) bool {
 	if s.InUse.covered(ref.Message) || s.InUse.blocks[ref] != nil {
 		return false
@@ -143,10 +143,10 @@ func (s *Folding) InView(ref transcript.BlockRef) bool {
 	return s.Facts[ref.Message].Blocks[ref.Block].Kind != transcript.KindThinking || ref.Message >= s.InUse.Bare
 }
 
-// anyFold reports whether the view differs from the transcript.
+// AnyFold reports whether any fold is in force.
 func (s *Folding) AnyFold() bool { return len(s.InUse.spans)+len(s.InUse.blocks) > 0 }
 
-// content is the text that a place stands for, checked against every hash on record.
+// Content returns the text at a place, checked against every hash on record.
 func (s *Folding) Content(p transcript.Place, handle string) (string, error) {
 	var text string
 	var want transcript.Hash
@@ -169,8 +169,8 @@ func (s *Folding) Content(p transcript.Place, handle string) (string, error) {
 
 // appendShown appends what the view shows of message i, which is not part of a folded
 // stretch. Nothing is left of a message whose only blocks are dropped thinking. A result
-// that arrives when its call is already folded cannot stand alone: a message of pleat's
-// own says that it came.
+// that arrives when its call is already folded cannot stand alone: a message that pleat
+// inserts says that it came.
 func (s *Folding) appendShown(view []transcript.ViewMessage, i int, in Folded) ([]transcript.ViewMessage, Parts) {
 	f := &s.Facts[i]
 	vm := transcript.ViewMessage{Source: i}
@@ -231,32 +231,9 @@ func (s *Folding) lateStub(ref transcript.BlockRef) string {
 		text.Clip(e.Args, 60), text.Plural(int(bf.Lines), "line"), text.Plural(int(bf.Bytes), "byte"), how)
 }
 
-// of is the part that a block counts towards.
-func (p *Parts) of(k transcript.Kind, role transcript.Role) *int {
-	switch k {
-	case transcript.KindThinking:
-		return &p.Thinking
-	case transcript.KindToolCall:
-		return &p.Calls
-	case transcript.KindToolResult:
-		return &p.Results
-	case transcript.KindText:
-		switch role {
-		case transcript.RoleAssistant:
-			return &p.Assistant
-		case transcript.RoleSystem, transcript.RoleDeveloper:
-			return &p.System
-		case transcript.RoleTool:
-			return &p.Results
-		}
-		return &p.User
-	}
-	return &p.Other
-}
-
-// safe reports, for each place between messages, whether cutting there leaves every
-// round whole: safe[i] is the place before message i. Rounds whose calls are folded
-// already do not count: what still comes of them is late.
+// Safe reports, for each place between messages, whether cutting there leaves every round
+// whole; element i is the place before message i. Rounds whose calls are folded already do
+// not count: results that still come are late.
 func (s *Folding) Safe(in Folded) []bool {
 	n := s.Transcript.Len()
 	inside := make([]int, n+2) // rounds opened less rounds closed, at each place

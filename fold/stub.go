@@ -12,14 +12,14 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Expand fills in a placeholder's format: the pairs are names such as {tool}, {call_id},
-// {tokens}, {handle}, {n}, {size}, {path}, {preview} or {summary}, and their values.
+// Expand fills in a stub's format. The pairs are names in braces, such as {tool} or
+// {handle}, and their values.
 func Expand(format string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(format)
 }
 
-// Stub is the placeholder of a folded result: in a format of its own ({tool}, {call_id},
-// {tokens}, {handle}), or pleat's with a note if the format is empty.
+// Stub returns the stub of a folded result: in the given format ({tool}, {call_id},
+// {tokens}, {handle}), or pleat's own with a note if the format is empty.
 func (d *Draft) Stub(ref transcript.BlockRef, format, note string) string {
 	bf := d.Facts(ref)
 	var e ledger.Entry
@@ -34,11 +34,11 @@ func (d *Draft) Stub(ref transcript.BlockRef, format, note string) string {
 	}
 	return stub{
 		tool: tool, args: e.Args, outcome: e.OutcomeText(), ok: e.WentWell(), lines: int(bf.Lines), bytes: int(bf.Bytes),
-		handle: bf.Name.String(), recall: d.again(bf), note: note,
+		handle: bf.Name.String(), recall: d.recallOf(bf), note: note,
 	}.text(d.Count)
 }
 
-// Recall is how a stub says to get content back; empty: it does not say.
+// Recall returns how a stub says to get content back; empty: it does not say.
 func (d *Draft) Recall(handle string) string {
 	if d.s.Recall == nil {
 		return ""
@@ -46,8 +46,8 @@ func (d *Draft) Recall(handle string) string {
 	return d.s.Recall(handle)
 }
 
-// again is how a stub says to get a result back.
-func (d *Draft) again(bf *conv.BlockFacts) func(handle string) string {
+// recallOf returns how a stub says to get a result back.
+func (d *Draft) recallOf(bf *conv.BlockFacts) func(handle string) string {
 	if d.echo == nil {
 		return d.s.Recall
 	}
@@ -62,8 +62,8 @@ func (s *Folding) maskable(ref transcript.BlockRef, exempt []string, in Folded) 
 	return bf.Call == 0 || !slices.Contains(exempt, s.Ledger.Entry(int(bf.Call)).Tool)
 }
 
-// MaskSaves is how many tokens a stub in place of a result saves; 0: the result may not be
-// folded, has fewer than least characters, or is as good as folded.
+// MaskSaves returns how many tokens a stub in place of a result saves; 0: the result may
+// not be folded, has fewer than least characters, or is hardly longer than a stub.
 func (s *Folding) MaskSaves(ref transcript.BlockRef, least int, exempt []string) int {
 	bf := &s.Facts[ref.Message].Blocks[ref.Block]
 	if int(bf.Chars) < least || !s.maskable(ref, exempt, s.InUse) {
@@ -76,11 +76,11 @@ func (s *Folding) MaskSaves(ref transcript.BlockRef, least int, exempt []string)
 	return max(tokens-StubTokens, 0)
 }
 
-// stub is what a folded block's placeholder is made from.
+// stub is what the stub of a folded result is made from.
 type stub struct {
 	tool, args string
 	outcome    string // "exit 1", "failed: first error line"
-	ok         bool   // it went well, which the arguments make room for: the call still has them
+	ok         bool   // it went well; the arguments are clipped to make room for that, since the call has them
 	lines      int
 	bytes      int
 	handle     string
@@ -88,7 +88,7 @@ type stub struct {
 	note       string // what else is to be said, such as what superseded it
 }
 
-// StubTokens is the most a stub may take, its preview aside.
+// StubTokens is how many tokens a stub has at most, its preview aside.
 const StubTokens = 60
 
 const saidOK = "It ended: ok. "

@@ -6,15 +6,15 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// WarmPrefix says where a request should have a cache marker when a view has changed, on
-// wires whose cache keeps a prompt only up to markers and finds it again only from a
-// marker on, some blocks back. A client marks the end of its request. After an epoch the
-// end finds nothing, because much before it is new; what the epoch left as it was is
+// WarmPrefix says where a request should have a cache marker when a view has changed. It is
+// for wires whose cache keeps a prompt only up to markers, and looks only some blocks back
+// from a marker to find it. A client marks the end of its request. After an epoch that
+// marker finds nothing, because much before it is new. What the epoch left as it was is
 // still cached, and one more marker finds it.
 //
-// It remembers the view that was sent last and after how many messages of it something
-// is cached. The zero value has seen no request; forgetting one costs money and nothing
-// else. It is not safe for concurrent use.
+// A WarmPrefix remembers the view that was sent last and after how many of its messages
+// something is cached. The zero value has seen no request. Losing one costs money and
+// nothing else. It is not safe for concurrent use.
 type WarmPrefix struct {
 	view   []transcript.ViewMessage
 	cached []int // messages of the view before each place that is cached; ascending
@@ -24,16 +24,16 @@ type WarmPrefix struct {
 // lookback is how many blocks before a marker a cached prefix is found.
 const lookback = 20
 
-// again is how much more than it covers a far prefix must save now, to be marked itself.
-// Otherwise the newest unchanged message is, which finds nothing now and is found next
-// time: folds move on, and the next one begins near there.
-const again = 2
+// worthMarking is how many times the gap behind it a cached prefix must weigh to get the
+// marker. Otherwise the newest unchanged message gets it. That finds nothing now but is
+// found next time: folds move on, and the next one begins near there.
+const worthMarking = 2
 
-// Next takes a view that is sent now, with a marker at its end, and returns after how
-// many of its messages another one should be, and how many are then read from the cache.
-// Zero is no marker. The marker stays until the view changes again, so that the same view
-// makes the same request. Size is the number of blocks of a message of the view, and its
-// weight in any unit.
+// Next takes the view that is sent now, with a marker at its end. It returns after how many
+// of its messages another marker should be, and how many are then read from the cache. Zero
+// means no marker. The marker stays until the view changes again, so that the same view
+// makes the same request. Size returns the number of blocks of a message of the view, and
+// its weight in any unit.
 func (w *WarmPrefix) Next(v transcript.View, size func(i int) (blocks, weight int)) (marker, found int) {
 	same := 0
 	for same < len(v.Messages) && same < len(w.view) && v.Messages[same].Same(w.view[same]) {
@@ -54,7 +54,7 @@ func (w *WarmPrefix) Next(v transcript.View, size func(i int) (blocks, weight in
 	if far, _ := between(same, len(v.Messages)); changed || same > 0 && far > lookback {
 		w.marker = same
 		if blocks, gap := between(found, same); blocks > lookback {
-			if _, saves := between(0, found); saves >= again*gap {
+			if _, saves := between(0, found); saves >= worthMarking*gap {
 				w.marker = found
 			} else {
 				found = 0
