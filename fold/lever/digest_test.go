@@ -1,0 +1,76 @@
+package lever_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestDigest(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lever fold.Lever
+		want  string // results that are shown, of 9
+		texts []string
+	}{
+		{"all but the newest", lever.Digest{Keep: 4}, "78", []string{"Never touch legacy/.", "src/{file0.go,"}},
+		{"more of the newest where there is room", lever.Digest{Keep: 2, Fill: true}, "345678", nil},
+		{"everything", lever.Digest{Whole: true, Tokens: 400}, "", []string{"Never touch legacy/."}},
+		{"in a frame", lever.Digest{Keep: 4, Stub: "<{n}>\n{summary}\n</>", Ack: "Understood."}, "78", []string{"<14>\n", "\n</>", "Understood."}},
+		{"no model: pleat's page", lever.Summarize{Keep: 4, Stub: "<{n}>\n{summary}"}, "78", []string{"<14>\n", "src/{file0.go,"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := started(t, 9, 6_000, tt.lever)
+			if got := shown(t, s, 9); got != tt.want {
+				t.Errorf("results %q are shown, want %q", got, tt.want)
+			}
+			has(t, s, tt.texts...)
+		})
+	}
+	refused(t, lever.Digest{Keep: -1}, "must not be negative")
+	refused(t, lever.Summarize{Words: -1}, "must not be negative")
+}
+
+// With a model, summarize shows its text as it came.
+func TestSummarize(t *testing.T) {
+	s := openWith(t, &pleat.Options{
+		Policy: fold.Policy{Name: "test", AtRed: fold.Steps{lever.Summarize{Keep: 4, Stub: "<{summary}>"}}},
+		Budget: fold.Budget{Window: 6_000},
+		Digest: digest.Options{Generator: &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("Files were read.")}}},
+	})
+	say(t, s, transcript.User("Read all files."))
+	reads(t, s, 0, 9)
+	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<Files were read.>") {
+		t.Errorf("no summary:\n%.1000s", all)
+	}
+}
+
+// The folds of levers that ask a model are digests; others are not.
+func TestIsDigest(t *testing.T) {
+	for _, tt := range []struct {
+		lever fold.Lever
+		want  bool
+	}{
+		{lever.Digest{Keep: 4}, true},
+		{lever.Summarize{Keep: 4}, true},
+		{lever.Snip{Above: 5, Head: 1, Tail: 4}, false},
+		{lever.Mask{Keep: 4}, false},
+	} {
+		p, err := started(t, 9, 6_000, tt.lever).Plan(t.Context(), "")
+		if err != nil || len(p.Folds) == 0 {
+			t.Fatalf("%s: %d folds, %v", tt.lever.Name(), len(p.Folds), err)
+		}
+		if got := p.Folds[0].IsDigest(); got != tt.want {
+			t.Errorf("%s: got %v", tt.lever.Name(), got)
+		}
+	}
+	if old := (&fold.Fold{Lever: "digest"}); !old.IsDigest() {
+		t.Error("a digest that was stored without the field is not recognized")
+	}
+}
