@@ -2,6 +2,7 @@ package fold
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -127,6 +128,14 @@ type Ask struct {
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
 	// AsIs takes the text as it came: it is neither checked nor asked for again.
 	AsIs bool `json:"as_is,omitempty"`
+}
+
+// Check refuses negative numbers.
+func (a Ask) Check() error {
+	if a.Source < 0 || a.Retries < 0 || a.Breaker < 0 {
+		return errors.New("source, retries and breaker of ask must not be negative")
+	}
+	return nil
 }
 
 // Need is a digest that a plan would be better with.

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -51,6 +52,14 @@ type Restore struct {
 	PerFile int  `json:"per_file,omitempty"` // tokens
 	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window
 	State   bool `json:"state,omitempty"`    // todo list, plan, loaded skills, running children
+}
+
+// Check refuses negative numbers.
+func (r Restore) Check() error {
+	if r.Files < 0 || r.PerFile < 0 || r.Total < 0 {
+		return errors.New("files, per_file and total of restore must not be negative")
+	}
+	return nil
 }
 
 // MaxPage is the most tokens that a page written by code is worth: beyond it the newest

@@ -122,6 +122,9 @@ func (p *Policy) Check() error {
 	if p.CharsPerToken < 0 {
 		return wrong("%d characters per token", p.CharsPerToken)
 	}
+	if p.IdleAfter < 0 {
+		return wrong("idle_after is %s", p.IdleAfter)
+	}
 	if err := p.Budget.Check(); err != nil {
 		return wrong("%v", err)
 	}

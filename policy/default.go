@@ -5,8 +5,8 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// recallTools answer from the store. Their results are paged, so they are never spilled;
-// folding one leads back to the handle it came from.
+// recallTools answer from the store. Their results come in pages, so they are never
+// spilled. The stub of a folded one names the handle that its content came from.
 var recallTools = []string{"unfold", "search", "ledger"}
 
 // Default is pleat's own policy.

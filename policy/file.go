@@ -45,7 +45,7 @@ type policyFile struct {
 
 // Parse reads a policy file: one that [Format] wrote, or one of the older form, which lists
 // levers by name and has their settings beside them. Files can name the levers of package
-// lever and those passed in. What makes no sense is an error.
+// lever and the ones passed in. Parse refuses what [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(data, append(lever.All(), levers...))
 	if err == nil {
@@ -132,7 +132,7 @@ func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 	return nil, fmt.Errorf("there is no lever %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// strict decodes JSON and refuses members that nobody reads.
+// strict decodes JSON and refuses unknown members.
 func strict(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// olderFile is the form that policy files had first: levers by name, with their settings
-// and a few flags beside them.
+// olderFile is the form that policy files had at first: a list of lever names, with settings
+// and a few flags beside it.
 type olderFile struct {
 	Name          string      `json:"name"`
 	Doc           string      `json:"doc"`
@@ -102,7 +102,7 @@ func parseOlder(data []byte) (fold.Policy, error) {
 
 var olderLevers = []string{"spill", "supersede", "collapse", "mask", "snip", "digest", "squeeze", "truncate"}
 
-// program is what the levers and the flags beside them mean at red.
+// program returns the steps at red that the names and flags mean.
 func (f *olderFile) program() fold.Steps {
 	steps := f.steps(f.Levers)
 	var before, after fold.Steps
@@ -118,7 +118,7 @@ func (f *olderFile) program() fold.Steps {
 	return slices.Concat(before, steps, after)
 }
 
-// steps are the levers with those names.
+// steps returns the levers with those names.
 func (f *olderFile) steps(names []string) fold.Steps {
 	var steps fold.Steps
 	for _, name := range names {

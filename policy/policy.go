@@ -1,6 +1,6 @@
 // Package policy has the policies that come with pleat, one file each. A policy is a
-// program of levers (package lever): what is pulled at birth, before every request, at red,
-// and so on. To make your own, start from one of these and change the steps, or write a
+// program of levers (package lever): it says which are pulled at birth, before every
+// request, at red, and so on. To make your own, start from one of these and change the steps, or write a
 // new [fold.Policy]; both can be kept in a file, see [Parse].
 package policy
 
@@ -12,7 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// All returns the policies in the order in which people are shown them.
+// All returns the policies in the order in which help texts list them.
 func All() []fold.Policy {
 	return []fold.Policy{Default(), Book(), Threshold(), ThreeLayer(), FourLever(), FourLayer(), Truncate(), None()}
 }
@@ -42,8 +42,8 @@ func Pays(p fold.Policy) fold.Policy {
 	return p
 }
 
-// shellLimit gives the tools that run commands a limit of their own: their output is
-// long more often than it is worth reading.
+// shellLimit returns a limit for the tools that run commands: their output is long more
+// often than it is worth reading.
 func shellLimit(n int) map[string]int {
 	m := make(map[string]int)
 	for _, name := range []string{"bash", "Bash", "shell", "exec_command", "run_shell_command", "local_shell"} {

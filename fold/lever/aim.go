@@ -2,10 +2,10 @@ package lever
 
 import "github.com/pleat-dev/pleat/fold"
 
-// Aim makes the levers after it go on until the view meets the budget's target, where the
-// fixed parts leave room for that. Without it they stop as soon as the view is no longer
-// red. When somebody asked, it aims for half of what there is: whoever asks wants room,
-// however much there is.
+// Aim makes the levers after it go on until the view meets the budget's target, or comes as
+// near as the parts that no lever folds allow. Without it they stop as soon as the view is
+// no longer red. When somebody asked, it aims for half of the present view: whoever asks
+// wants room, however much there is.
 type Aim struct{}
 
 // Name returns "aim".

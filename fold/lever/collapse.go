@@ -17,7 +17,7 @@ import (
 // a row that only look around, or that work on the same things, with nobody speaking in
 // between.
 type Collapse struct {
-	Rounds int `json:"rounds,omitempty"` // a stretch has at least so many rounds; 0: it folds nothing
+	Rounds int `json:"rounds,omitempty"` // least rounds of a stretch; 0: it folds nothing
 	Keep   int `json:"keep,omitempty"`   // newest messages that stay
 	// Only ends the steps here, so that no digest is made, unless somebody asked or the
 	// provider refused.
@@ -65,11 +65,11 @@ type stretch struct {
 	why        string
 }
 
-// stretchTokens is the room for what was done in a stretch.
+// stretchTokens is how many tokens the text for a stretch has at most.
 const stretchTokens = 400
 
-// enoughOf is as much of a stretch, from its beginning, as makes the view small enough:
-// its newest rounds may as well stay.
+// enoughOf cuts a stretch to its oldest rounds if folding those makes the view small
+// enough: the others may as well stay.
 func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
 	at, saved := st.start, 0
 	for i, end := range st.ends {
@@ -124,8 +124,8 @@ func (c Collapse) stretches(d *fold.Draft, end int) []stretch {
 	return out
 }
 
-// quiet reports whether a round holds nothing but the assistant's words and calls and
-// their results, and every part of it may be folded.
+// quiet reports whether a round has only the assistant's words, its calls and their
+// results, all of which may be folded.
 func quiet(d *fold.Draft, r transcript.Round) bool {
 	for i := r.Start; i < r.End; i++ {
 		f := d.Message(i)
@@ -161,8 +161,8 @@ func roundSubject(d *fold.Draft, r transcript.Round) (reads bool, about []string
 	return reads, about
 }
 
-// stretchText is what stands for a stretch. It names every change and failure, because a
-// view must always show them, and counts the rest.
+// stretchText is the text that replaces a stretch. It names every change and failure,
+// because a view must always show them, and counts the rest.
 func stretchText(d *fold.Draft, f *fold.Fold) string {
 	sub := d.Ledger().Between(f.Start, f.End)
 	var b strings.Builder

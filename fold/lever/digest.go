@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -10,60 +11,59 @@ import (
 // words, pins, tasks and the ledger); the rest is written by a model and checked, or by
 // code where no model can be asked.
 type Digest struct {
-	Keep    int          `json:"keep,omitempty"`  // newest messages that stay
-	Fill    bool         `json:"fill,omitempty"`  // more of them stay where there is room
-	Whole   bool         `json:"whole,omitempty"` // everything is replaced, the newest turns too
-	Tokens  int          `json:"tokens,omitempty"`
-	Words   int          `json:"words,omitempty"` // most words of the text; 0: no such limit
-	Stub    string       `json:"stub,omitempty"`  // {n}, {summary}, {handle}; empty: the page alone
-	Ack     string       `json:"ack,omitempty"`   // assistant message after it; empty: none
-	Restore fold.Restore `json:"restore,omitzero"`
-	Ask     fold.Ask     `json:"ask,omitzero"`
+	Keep    int          `json:"keep,omitempty"`   // newest messages that stay
+	Fill    bool         `json:"fill,omitempty"`   // more of them stay where there is room
+	Whole   bool         `json:"whole,omitempty"`  // everything is replaced, the newest turns too
+	Tokens  int          `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
+	Words   int          `json:"words,omitempty"`  // most words of the text; 0: no such limit
+	Stub    string       `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
+	Ack     string       `json:"ack,omitempty"`    // assistant message after it; empty: none
+	Restore fold.Restore `json:"restore,omitzero"` // what comes back on the page
+	Ask     fold.Ask     `json:"ask,omitzero"`     // how a model is asked for it
 }
 
 // Name returns "digest".
 func (Digest) Name() string { return "digest" }
 
-// Check refuses numbers that make no sense.
+// Check refuses negative numbers.
 func (g Digest) Check() error {
 	if g.Keep < 0 || g.Tokens < 0 || g.Words < 0 {
 		return errors.New("keep, tokens and words must not be negative")
 	}
-	return nil
+	return cmp.Or(g.Restore.Check(), g.Ask.Check())
 }
 
-// Asks says how the model is asked.
+// Asks returns how the model is asked.
 func (g Digest) Asks() fold.Ask { return g.Ask }
 
-// Pull folds the oldest turns. Asked for, it does so even if there is room.
+// Pull folds the oldest turns. When somebody asked, it does so even if there is room.
 func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
 
-// Ahead is the digest that the next epoch at red will need.
+// Ahead returns the digest that the next epoch at red will need.
 func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
 	start, room := d.Head(), pageTokens(d, g.Tokens, g.Words)
 	end := digestEnd(d, start, d.Tail(g.Keep), room+d.RestoreRoom(g.Restore)+tokens, g.Fill)
 	return d.NeedOf(start, end, room, g.Ask)
 }
 
-// Summarize replaces turns by a model's text as it came, as the source texts do: it is
-// neither checked nor put beside pleat's page. Where no model can be asked, pleat's page
-// takes its place.
+// Summarize replaces turns by a model's text as it came: the text is neither checked nor
+// put beside pleat's page. Where no model can be asked, pleat's page takes its place.
 type Summarize Digest
 
 // Name returns "summarize".
 func (Summarize) Name() string { return "summarize" }
 
-// Check refuses numbers that make no sense.
+// Check refuses negative numbers.
 func (s Summarize) Check() error { return Digest(s).Check() }
 
-// Asks says how the model is asked.
+// Asks returns how the model is asked.
 func (s Summarize) Asks() fold.Ask { return s.digest().Ask }
 
-// Pull folds turns. Asked for, it does so even if there is room.
+// Pull folds turns. When somebody asked, it does so even if there is room.
 func (s Summarize) Pull(d *fold.Draft) { s.digest().pull(d, s) }
 
-// Ahead returns nil: a text that is taken as it came has to be written for exactly the
-// turns that it replaces.
+// Ahead returns nil: a text that is taken as it came must be written for exactly the turns
+// that it replaces.
 func (s Summarize) Ahead(*fold.Draft, int) *fold.Need { return nil }
 
 func (s Summarize) digest() Digest {
@@ -71,7 +71,7 @@ func (s Summarize) digest() Digest {
 	return Digest(s)
 }
 
-// pull folds under the name of the lever that it is pulled for.
+// pull folds in the name of lever l.
 func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	if d.Enough() && d.Trigger != fold.TriggerAsked {
 		return
@@ -88,7 +88,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs}
 	told := d.Told(end)
 	if told != nil && told.End > end && told.End <= d.Tail(g.Keep) {
-		end = d.Back(told.End) // what it tells need not be shown as well
+		end = d.Back(told.End) // it need not be shown as well
 	}
 	more := d.Clone()
 	if !d.FoldPage(start, end, l, why, style) {
@@ -109,7 +109,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	}
 }
 
-// pageTokens is the room for a page: as given, or about half of a small view.
+// pageTokens is how many tokens a page may take: as given, or about half of what is free.
 func pageTokens(d *fold.Draft, tokens, words int) int {
 	if tokens > 0 {
 		return tokens

@@ -52,16 +52,16 @@ func (m Mask) Pull(d *fold.Draft) {
 	}
 }
 
-// Keeps returns Keep.
+// Keeps returns how many of the newest results stay.
 func (m Mask) Keeps() int { return m.Keep }
 
-// Saves is what masking a result takes out of the view.
+// Saves returns how many tokens masking a result takes out of the view.
 func (m Mask) Saves(s *fold.Folding, ref transcript.BlockRef) int {
 	return s.MaskSaves(ref, m.Min, m.Exempt)
 }
 
-// old lists the results that may be folded as old ones, oldest first: all but the newest
-// few, and none that no model has seen yet unless those are wanted too.
+// old lists all results but the newest few, oldest first. Results that no model has seen
+// yet are in the list only if unseen.
 func old(d *fold.Draft, keep int, unseen bool) []transcript.BlockRef {
 	refs := d.Results()
 	refs = refs[:max(len(refs)-keep, 0)]

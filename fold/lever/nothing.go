@@ -2,7 +2,7 @@ package lever
 
 import "github.com/pleat-dev/pleat/fold"
 
-// Nothing folds nothing. It is for policies that mean that.
+// Nothing folds nothing. It is for policies that want exactly that.
 type Nothing struct{}
 
 // Name returns "nothing".

@@ -2,8 +2,9 @@ package lever
 
 import "github.com/pleat-dev/pleat/fold"
 
-// Refill shows results again that were masked before a page made room for them, the newest
-// first, as long as the view meets the goal. The epoch rewrites the view anyway.
+// Refill takes masks back where a page has since made room for the results, the newest
+// first, as long as the view meets the goal. It costs nothing: the epoch rewrites the view
+// anyway.
 type Refill struct{}
 
 // Name returns "refill".

@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -11,12 +12,20 @@ import (
 // KeepReread keeps the newest reads of files that the agent has read again after each of
 // the last two epochs: it needs them, and folding them once more costs a round each time.
 type KeepReread struct {
-	Files  int `json:"files"`  // at most so many
-	Tokens int `json:"tokens"` // of a read that is kept
+	Files  int `json:"files"`  // most files that are kept; 0: 1
+	Tokens int `json:"tokens"` // longer reads are not kept
 }
 
 // Name returns "keep-reread".
 func (KeepReread) Name() string { return "keep-reread" }
+
+// Check refuses negative numbers.
+func (k KeepReread) Check() error {
+	if k.Files < 0 || k.Tokens < 0 {
+		return errors.New("files and tokens must not be negative")
+	}
+	return nil
+}
 
 // Pull marks the reads.
 func (k KeepReread) Pull(d *fold.Draft) {

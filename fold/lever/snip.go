@@ -15,8 +15,8 @@ type Snip struct {
 	Tail  int    `json:"tail,omitempty"`  // newest messages that stay
 	Stub  string `json:"stub,omitempty"`  // {n}, {handle}; empty: a page with user words and ledger
 	Main  bool   `json:"main,omitempty"`  // only in the main conversation, not in a sub-agent's
-	// UnlessDigest leaves the middle to a digest by a model where one can be had: it says the
-	// same and more.
+	// UnlessDigest leaves the middle to a digest where a model writes one: it says the same
+	// and more.
 	UnlessDigest bool `json:"unless_digest,omitempty"`
 	// Restore says what comes back on the page; files do not.
 	Restore fold.Restore `json:"restore,omitzero"`
@@ -25,7 +25,7 @@ type Snip struct {
 // Name returns "snip".
 func (Snip) Name() string { return "snip" }
 
-// Check refuses numbers that keep more than they fold above.
+// Check refuses negative numbers.
 func (s Snip) Check() error {
 	if s.Above < 0 || s.Head < 0 || s.Tail < 0 {
 		return errors.New("above, head and tail must not be negative")
@@ -33,7 +33,7 @@ func (s Snip) Check() error {
 	return nil
 }
 
-// Behind is how many messages it keeps at the beginning.
+// Behind returns how many messages it keeps at the beginning.
 func (s Snip) Behind() int {
 	if s.Above <= 0 {
 		return 0
@@ -41,7 +41,7 @@ func (s Snip) Behind() int {
 	return max(s.Head, 1)
 }
 
-// Pull folds the middle. With a stub of its own it does so whatever the goal.
+// Pull folds the middle. With a Stub it does so whatever the goal.
 func (s Snip) Pull(d *fold.Draft) {
 	if s.Above <= 0 || s.Main && d.Child || s.Stub == "" && d.Enough() || s.UnlessDigest && !d.Pulled && d.ByModel() || d.Messages() <= s.Above {
 		return

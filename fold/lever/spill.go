@@ -20,7 +20,7 @@ type Spill struct {
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools
 	Message int            `json:"message,omitempty"` // all results of one message together: the largest go first; 0: no limit
 	Preview int            `json:"preview,omitempty"` // characters that are shown
-	Window  int            `json:"window,omitempty"`  // no result may take more than one part in this many of the window; 0: no such limit
+	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: no such limit
 	Dir     string         `json:"dir,omitempty"`     // folder to which results are written as plain files too
 	Stub    string         `json:"stub,omitempty"`    // {size}, {path}, {preview}, {handle}; empty: pleat's own
 	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled
@@ -138,8 +138,8 @@ func (s Spill) spill(b *fold.Birth, block int, why string) {
 	}
 }
 
-// spillFile is where a spilled result is kept. Ids come from outside, so only what cannot
-// leave the folder is taken from them.
+// spillFile names the file for a spilled result. Ids come from outside, so characters that
+// could lead out of the folder are replaced.
 func spillFile(dir, callID string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {

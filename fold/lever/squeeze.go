@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Squeeze finds a view that fits without a model, whatever it takes. What it gives up
-// follows one order: old results, thinking of closed turns, length within long blocks,
+// Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
+// in this order: old results, thinking of closed turns, length within long blocks,
 // turns before the newest round, restored files, key lines, ledger detail, the newest
 // round's place in the view, the head. It never gives up the newest words of the user.
 type Squeeze struct {
@@ -21,7 +21,10 @@ type Squeeze struct {
 // Name returns "squeeze".
 func (Squeeze) Name() string { return "squeeze" }
 
-// Fits says that a policy with this lever guarantees views that fit.
+// Check refuses negative numbers.
+func (s Squeeze) Check() error { return s.Restore.Check() }
+
+// Fits marks the lever as one that guarantees views that fit.
 func (Squeeze) Fits() {}
 
 // Pull squeezes.
@@ -76,8 +79,8 @@ func (s Squeeze) maskOlder(d *fold.Draft) {
 	}
 }
 
-// dropThinking removes the thinking of turns that ended with the user's newest words.
-// Providers allow that; inside an open turn they do not.
+// dropThinking removes the thinking of the turns before the user's newest words. Providers
+// allow that; inside an open turn they do not.
 func (Squeeze) dropThinking(d *fold.Draft) {
 	if at := d.LastTyped(); at > d.Bare() {
 		d.SetBare(at)
@@ -105,7 +108,7 @@ func (s Squeeze) shorten(d *fold.Draft, limit int) {
 	}
 }
 
-// shortenHead cuts what stands before the first answer, the newest words apart.
+// shortenHead cuts the messages before the first answer, except the user's newest words.
 func (s Squeeze) shortenHead(d *fold.Draft) {
 	last := d.LastTyped()
 	for i := range d.Head() {

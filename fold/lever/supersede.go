@@ -1,21 +1,30 @@
 package lever
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
 )
 
 // Supersede folds results that a later one made stale: files that were read or changed
-// again, repeated calls, failures that were mended.
+// again, repeated calls, failures that were mended since.
 type Supersede struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay
 	Exempt []string `json:"exempt,omitempty"` // tools whose results stay
-	Stub   string   `json:"stub,omitempty"`   // as of Mask
+	Stub   string   `json:"stub,omitempty"`   // as in Mask
 }
 
 // Name returns "supersede".
 func (Supersede) Name() string { return "supersede" }
+
+// Check refuses negative numbers.
+func (s Supersede) Check() error {
+	if s.Keep < 0 {
+		return errors.New("keep must not be negative")
+	}
+	return nil
+}
 
 // Pull folds stale results.
 func (s Supersede) Pull(d *fold.Draft) {

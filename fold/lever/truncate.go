@@ -8,8 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Truncate drops the first half without a word, again and again until the goal is met: the
-// baseline to beat. The first message stays where nothing else could legally stand first.
+// Truncate drops the first half of the view without a word, repeatedly until the goal is
+// met: the baseline to beat. The first message stays where no other may come first.
 type Truncate struct{}
 
 // Name returns "truncate".

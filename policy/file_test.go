@@ -1,0 +1,162 @@
+package policy_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/policy"
+)
+
+var levels = cmp.AllowUnexported(fold.Level{})
+
+func TestRoundTrip(t *testing.T) {
+	for _, p := range append(policy.All(), policy.Pays(policy.Default())) {
+		data, err := policy.Format(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := policy.Parse(data)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", p.Name, err, data)
+		} else if diff := cmp.Diff(p, got, levels); diff != "" {
+			t.Errorf("%s changed (-before +after):\n%s", p.Name, diff)
+		}
+	}
+}
+
+func TestParseOlder(t *testing.T) {
+	got, err := policy.Parse([]byte(`{
+		"name": "mine", "levers": ["spill", "mask", "digest"], "budget": {"red": "70%"},
+		"spill": {"chars": 1000, "format": "{path}"},
+		"mask": {"keep": 2, "format": "[{tool}]"},
+		"digest": {"keep": 4, "format": "{summary}", "retries": 2, "trust": true},
+		"reactive": {"tail": 3}
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := func(keep int) fold.Steps {
+		return fold.Steps{
+			lever.Aim{},
+			lever.Mask{Keep: 2, Stub: "[{tool}]", Unseen: true},
+			lever.Summarize{Keep: keep, Stub: "{summary}", Ask: fold.Ask{Retries: 2}},
+		}
+	}
+	want := fold.Policy{
+		Name: "mine", Budget: fold.Budget{Red: fold.Share(0.7)},
+		AtBirth: fold.Steps{lever.Spill{Chars: 1000, Stub: "{path}"}}, AtRed: steps(4), OnRefusal: steps(3),
+	}
+	if diff := cmp.Diff(want, got, levels); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ name, file, want string }{
+		{"no JSON", `keep: 3`, "invalid character"},
+		{"more behind it", `{"name": "a", "at_red": [{"lever": "mask"}]} {}`, "after"},
+		{"no name", `{"at_red": [{"lever": "mask"}]}`, "no name"},
+		{"no steps", `{"name": "a"}`, "no steps"},
+		{"unknown member", `{"name": "a", "at_noon": []}`, `"at_noon"`},
+		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
+		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
+		{"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`, `step 2 of at_red: there is no lever "masc": there are aim, `},
+		{"unknown lever, older form", `{"name": "a", "levers": ["masc"]}`, `there is no lever "masc": there are spill, `},
+		{"unknown setting", `{"name": "a", "at_red": [{"lever": "mask", "kepe": 3}]}`, `lever "mask": json: unknown field "kepe"`},
+		{"setting of the wrong type", `{"name": "a", "at_red": [{"lever": "mask", "keep": "3"}]}`, `lever "mask"`},
+		{"spill at red", `{"name": "a", "at_red": [{"lever": "spill", "chars": 3}]}`, `lever "spill" can only be pulled at birth`},
+		{"mask at birth", `{"name": "a", "at_birth": [{"lever": "mask"}]}`, `lever "mask" cannot be pulled at birth`},
+		{"negative keep", `{"name": "a", "at_red": [{"lever": "mask", "keep": -1}]}`, "must not be negative"},
+		{"negative keep of supersede", `{"name": "a", "at_red": [{"lever": "supersede", "keep": -1}]}`, "must not be negative"},
+		{"negative files", `{"name": "a", "at_red": [{"lever": "keep-reread", "files": -1}]}`, "must not be negative"},
+		{"negative restore", `{"name": "a", "at_red": [{"lever": "squeeze", "restore": {"files": -1}}]}`, "must not be negative"},
+		{"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`, "must not be negative"},
+		{"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`, "-4 characters per token"},
+		{"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`, "a window of -5 tokens"},
+		{"more than the window", `{"name": "a", "budget": {"red": "300%"}, "at_red": [{"lever": "mask"}]}`, `"300%": out of range`},
+		{"nothing that saves", `{"name": "a", "at_red": [{"lever": "mask"}], "when_it_pays": [{"lever": "aim"}]}`, "when_it_pays"},
+		{"idle without a time", `{"name": "a", "when_idle": [{"lever": "mask"}]}`, "idle_after"},
+		{"a time without idle", `{"name": "a", "at_red": [{"lever": "mask"}], "idle_after": "1h"}`, "idle_after"},
+		{"no such time", `{"name": "a", "when_idle": [{"lever": "mask"}], "idle_after": "soon"}`, `"soon"`},
+		{"negative time", `{"name": "a", "at_red": [{"lever": "mask"}], "idle_after": "-1h"}`, "idle_after is -1h"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if p, err := policy.Parse([]byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %+v and error %v, want an error with %s", p, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckBudget(t *testing.T) {
+	for want, b := range map[string]fold.Budget{
+		"a window of -5 tokens":             {Window: -5},
+		"red at 300% is not within":         {Red: fold.Share(3)},
+		"target at -1 is not within":        {Target: fold.Tokens(-1)},
+		"output at -50% is not within the ": {Output: fold.Share(-0.5)},
+	} {
+		p := fold.Policy{Name: "a", Budget: b, AtRed: fold.Steps{lever.Nothing{}}}
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+	}
+}
+
+// every is a lever that package lever does not have.
+type every struct {
+	Nth int `json:"nth"`
+}
+
+func (every) Name() string     { return "every" }
+func (every) Pull(*fold.Draft) {}
+
+func TestParseOwnLever(t *testing.T) {
+	file := []byte(`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`)
+	got, err := policy.Parse(file, every{Nth: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
+	if diff := cmp.Diff(want, got.AtRed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := policy.Parse(file); err == nil || !strings.Contains(err.Error(), `no lever "every"`) {
+		t.Errorf("not passed in: %v", err)
+	}
+}
+
+// FuzzParse: parsing never panics, and what parses is written as something that parses to
+// the same.
+func FuzzParse(f *testing.F) {
+	for _, p := range policy.All() {
+		data, err := policy.Format(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"name": "mine", "levers": ["mask", "digest"], "mask": {"keep": 2, "idle": 3600000000000}, "pays": true, "guaranteed": true}`))
+	f.Add([]byte(`{"name": "a", "budget": {"red": "12.3456789%", "target": 0.5, "output": "1e3"}, "at_red": [{"lever": "mask"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := policy.Parse(data)
+		if err != nil {
+			return
+		}
+		first, err := policy.Format(p)
+		if err != nil {
+			t.Fatalf("%q parses but cannot be written: %v", data, err)
+		}
+		p, err = policy.Parse(first)
+		if err != nil {
+			t.Fatalf("%q was written as\n%s\nwhich does not parse: %v", data, first, err)
+		}
+		if second, err := policy.Format(p); err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%v: %s\nwas read as\n%s", err, first, second)
+		}
+	})
+}
