@@ -1,0 +1,73 @@
+// Package example_test shows how to add things to pleat, one file each: a lever, a policy,
+// a wire, a store and a tool for the agent. It uses nothing that another program could not
+// use.
+package example_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Forget is a lever: it folds the results of one tool, whatever the others do. Its fields
+// are its settings in policy files.
+type Forget struct {
+	Tool string `json:"tool"`
+	Keep int    `json:"keep,omitempty"` // newest messages in which results stay
+}
+
+// Name returns the lever's name in policy files and folds.
+func (Forget) Name() string { return "forget" }
+
+// Pull adds the folds to the draft.
+func (l Forget) Pull(d *fold.Draft) {
+	for _, ref := range d.Results() {
+		if d.Enough() || ref.Message >= d.Tail(l.Keep) {
+			return
+		}
+		call := int(d.Facts(ref).Call) // its number in the ledger; 0: nobody knows the call
+		if call > 0 && d.Ledger().Entry(call).Tool == l.Tool && d.Maskable(ref, nil) {
+			d.FoldBlock(ref, l, "results of "+l.Tool+" do not matter later", d.Stub(ref, "", ""))
+		}
+	}
+}
+
+// A policy file names the lever like any other. Parse is given its zero value.
+func Example_lever() {
+	ctx := context.Background()
+	p, err := policy.Parse([]byte(`{"name": "mine", "at_red": [{"lever": "forget", "tool": "bash"}, {"lever": "squeeze"}]}`), Forget{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "lever"}, &pleat.Options{
+		Policy: p, Budget: fold.Budget{Window: 4_000},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	long := strings.Repeat("a line of output\n", 400)
+	err = s.Append(ctx,
+		transcript.User("Build it."),
+		transcript.Assistant(transcript.Call("1", "bash", `{"command":"make"}`)), transcript.Results(transcript.Result("1", long)),
+		transcript.Assistant(transcript.Call("2", "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result("2", long)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := s.Plan(ctx, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range plan.Folds {
+		fmt.Printf("%s: message %d, because %s\n", f.Lever, f.Start+1, f.Reason)
+	}
+	// Output:
+	// forget: message 3, because results of bash do not matter later
+}
