@@ -137,10 +137,10 @@ func (f *olderFile) steps(names []string) fold.Steps {
 			steps = append(steps, m)
 		case "snip":
 			s := f.Snip.Snip
-			s.Stub = f.Snip.Format
-			if s.Stub == "" {
-				s.UnlessDigest, s.Restore = slices.Contains(f.Levers, "digest"), f.Restore
+			if s.Stub = f.Snip.Format; s.Stub == "" {
+				s.Restore = f.Restore
 			}
+			s.UnlessDigest = s.Stub == "" && slices.Contains(f.Levers, "digest")
 			steps = append(steps, s)
 		case "digest":
 			steps = append(steps, f.digest())

@@ -17,9 +17,8 @@ type Snip struct {
 	Main  bool   `json:"main,omitempty"`  // only in the main conversation, not in a sub-agent's
 	// UnlessDigest leaves the middle to a digest where a model writes one: it says the same
 	// and more.
-	UnlessDigest bool `json:"unless_digest,omitempty"`
-	// Restore says what comes back on the page; files do not.
-	Restore fold.Restore `json:"restore,omitzero"`
+	UnlessDigest bool         `json:"unless_digest,omitempty"`
+	Restore      fold.Restore `json:"restore,omitzero"` // on its page; it restores no files
 }
 
 // Name returns "snip".
@@ -30,7 +29,7 @@ func (s Snip) Check() error {
 	if s.Above < 0 || s.Head < 0 || s.Tail < 0 {
 		return errors.New("above, head and tail must not be negative")
 	}
-	return nil
+	return s.Restore.Check()
 }
 
 // Behind returns how many messages it keeps at the beginning.
