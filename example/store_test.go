@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/storetest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -138,7 +138,7 @@ func (m *mapStore) Close() error {
 
 // TestMapStore holds the store to the contract.
 func TestMapStore(t *testing.T) {
-	pleattest.TestStore(t, func(*testing.T) store.Store {
+	storetest.Test(t, func(*testing.T) store.Store {
 		return &mapStore{sessions: make(map[store.SessionKey][]store.Entry)}
 	}, nil)
 }

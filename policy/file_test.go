@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/policy"
 )
 
@@ -23,8 +23,8 @@ func TestRoundTrip(t *testing.T) {
 		got, err := policy.Parse(data)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", p.Name, err, data)
-		} else if diff := cmp.Diff(p, got, levels); diff != "" {
-			t.Errorf("%s changed (-before +after):\n%s", p.Name, diff)
+		} else if d := diff.Values(p, got, levels); d != "" {
+			t.Errorf("%s changed (-before +after):\n%s", p.Name, d)
 		}
 	}
 }
@@ -51,8 +51,8 @@ func TestParseOlder(t *testing.T) {
 		Name: "mine", Budget: fold.Budget{Red: fold.Share(0.7)},
 		AtBirth: fold.Steps{lever.Spill{Chars: 1000, Stub: "{path}"}}, AtRed: steps(4), OnRefusal: steps(3),
 	}
-	if diff := cmp.Diff(want, got, levels); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if d := diff.Values(want, got, levels); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
@@ -122,8 +122,8 @@ func TestParseOwnLever(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
-	if diff := cmp.Diff(want, got.AtRed); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if d := diff.Values(want, got.AtRed); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 	if _, err := policy.Parse(file); err == nil || !strings.Contains(err.Error(), `no lever "every"`) {
 		t.Errorf("not passed in: %v", err)
