@@ -40,9 +40,9 @@ func (s *Folding) answered() {
 	s.spent.saved += s.Head.Total() + s.Whole - s.Parts.Total()
 }
 
-// Most sessions are short, and an epoch that nothing forces is paid for by requests that
-// such a session does not make. Until it has made so many, it may not cost more, were this
-// request its last, than this share above what it would have cost without folds.
+// Most sessions are short, and end before an epoch that nothing forced has paid for itself.
+// So a session with fewer than youngRequests may open one only if, were this request its
+// last, it would have cost at most youngLoss more than without folds.
 const (
 	youngRequests = 40
 	youngLoss     = 0.02

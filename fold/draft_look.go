@@ -101,7 +101,7 @@ func (d *Draft) Back(i int) int {
 func (d *Draft) Tail(keep int) int { return d.Back(max(d.Len()-keep, 0)) }
 
 // Newest returns the place where the newest round begins, or the newest message if that is
-// not part of a round: what comes from there on is the work at hand.
+// not part of a round: the current work begins there.
 func (d *Draft) Newest() int {
 	n := d.Len()
 	if n == 0 {

@@ -81,33 +81,34 @@ type Birther interface {
 // folding them pays.
 type Saver interface {
 	Lever
-	// Keeps is how many of the newest results it leaves alone.
+	// Keeps returns how many of the newest results it leaves alone.
 	Keeps() int
-	// Saves is how many tokens folding a result takes out of the view; 0: it would not.
+	// Saves returns how many tokens folding a result takes out of the view; 0: it would
+	// not be folded.
 	Saves(s *Folding, ref transcript.BlockRef) int
 }
 
 // An Asker folds turns into a text that a model may write.
 type Asker interface {
 	Lever
-	// Asks says how the model is asked.
+	// Asks returns how the model is asked.
 	Asks() Ask
-	// Ahead is the text that it will need when so many more tokens have come; nil: none.
+	// Ahead returns the text that it will need after that many more tokens; nil: none.
 	Ahead(d *Draft, tokens int) *Need
 }
 
-// A Fitter guarantees a view that fits. A session whose policy has one at red sends
-// nothing that does not fit; without one it warns and sends.
+// A Fitter guarantees a view that fits. A session whose policy has one at red gives out no
+// view that does not fit; without one it warns and gives it out.
 type Fitter interface {
 	Lever
 	Fits()
 }
 
-// A Starter always folds from the same place on: behind the first messages. The engine
-// measures what follows while it is in memory.
+// A Starter folds from the same place on every time: behind the first messages. The engine
+// measures what follows as it comes, while it is in memory.
 type Starter interface {
 	Lever
-	// Behind is how many messages it keeps at the beginning; 0: it does not fold.
+	// Behind returns how many messages it keeps at the beginning; 0: it does not fold.
 	Behind() int
 }
 
@@ -126,7 +127,7 @@ type Ask struct {
 	Notes    bool   `json:"notes,omitempty"`     // the session's notes, if there are any, take its place
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // temperature 0, where the model takes one
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
-	// AsIs takes the text as it came: it is neither checked nor asked for again.
+	// AsIs takes the text as it came, unchecked.
 	AsIs bool `json:"as_is,omitempty"`
 }
 

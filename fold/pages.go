@@ -18,7 +18,7 @@ type Writer interface {
 	Restored(PageRequest) string
 }
 
-// PageRequest asks for the page that stands for a stretch.
+// PageRequest asks for the page that replaces a stretch.
 type PageRequest struct {
 	Start, End int // messages it speaks for
 	Pins       []string
@@ -51,7 +51,7 @@ type Restore struct {
 	Files   int  `json:"files,omitempty"`    // newest touched files
 	PerFile int  `json:"per_file,omitempty"` // tokens
 	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window
-	State   bool `json:"state,omitempty"`    // todo list, plan, loaded skills, running children
+	State   bool `json:"state,omitempty"`    // notes, loaded skills, calls of sub-agents without a result
 }
 
 // Check refuses negative numbers.
@@ -162,7 +162,7 @@ func (s *Folding) Narrated(n conv.Narrative) {
 const keptNarratives = 4
 
 // Told returns the newest digest by a model that a page of messages before end can use; nil
-// if there is none. One that was written with a focus serves only that focus.
+// if there is none. One that was written with a focus is used with that focus only.
 func (d *Draft) Told(end int) *conv.Narrative {
 	for i := len(d.s.Told) - 1; i >= 0; i-- {
 		if n := &d.s.Told[i]; n.Focus == d.Focus && n.Start < end && n.End <= d.Len() {
@@ -208,7 +208,7 @@ func (d *Draft) Ask(f *Fold, page int, ask Ask) {
 	}
 }
 
-// Asked reports whether a model is to be asked for a digest.
+// Asked reports whether a model should be asked for a digest.
 func (d *Draft) Asked() bool { return d.need != nil }
 
 // NeedOf returns the need for a digest of messages start ≤ i < end on a page of so many

@@ -47,7 +47,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	}{plain(p), idle})
 }
 
-// IsZero reports whether the policy says nothing at all, which stands for the default.
+// IsZero reports whether the policy says nothing at all. A session then uses the default.
 func (p *Policy) IsZero() bool { return p.Name == "" && !p.folds() && p.Budget == Budget{} }
 
 // folds reports whether the policy has any steps.
@@ -55,7 +55,7 @@ func (p *Policy) folds() bool {
 	return len(p.AtBirth)+len(p.EveryTurn)+len(p.AtRed)+len(p.OnAsk)+len(p.OnRefusal)+len(p.WhenIdle)+len(p.WhenItPays) > 0
 }
 
-// Asks says how the first lever at red that asks a model asks it.
+// Asks returns how the first lever at red that asks a model does so.
 func (p *Policy) Asks() Ask {
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {
@@ -75,7 +75,7 @@ func (p *Policy) Fits() bool {
 	return false
 }
 
-// Saver is the lever that decides where folding pays; nil: none does.
+// Saver returns the lever that decides where folding pays; nil: there is none.
 func (p *Policy) Saver() Saver {
 	for _, l := range p.WhenItPays {
 		if s, ok := l.(Saver); ok {
@@ -85,7 +85,7 @@ func (p *Policy) Saver() Saver {
 	return nil
 }
 
-// steps are those for an occasion.
+// steps returns the steps for an occasion.
 func (p *Policy) steps(t Trigger) Steps {
 	pick := func(s Steps) Steps {
 		if len(s) == 0 {

@@ -37,7 +37,7 @@ func (s *Folding) Rebuild() {
 	}
 }
 
-// View returns what the model is to be sent now.
+// View returns the view in force.
 func (s *Folding) View() []transcript.ViewMessage { return s.Render(&s.Shown, s.InUse) }
 
 // Render returns the view, making what v does not have yet. The result depends on the
@@ -218,8 +218,8 @@ func (s *Folding) isLate(ref transcript.BlockRef, in Folded) bool {
 	return in.covered(s.Ledger.Entry(int(bf.Call)).Call.Message)
 }
 
-// lateStub is what stands for such a result. It is made from facts alone, so that it is
-// the same bytes whenever it is made.
+// lateStub is the text in place of a late result. It is made from facts alone, so that it
+// is the same bytes whenever it is made.
 func (s *Folding) lateStub(ref transcript.BlockRef) string {
 	bf := &s.Facts[ref.Message].Blocks[ref.Block]
 	e := s.Ledger.Entry(int(bf.Call))

@@ -131,8 +131,8 @@ func pageTokens(d *fold.Draft, tokens, words int) int {
 }
 
 // digestEnd picks the place up to which turns are digested: last, or with fill as much
-// earlier as the goal allows, so that as many of the newest turns as possible stay beside a
-// page of so many tokens.
+// earlier as the goal allows, so that as many of the newest turns as possible stay beside
+// the page, whose tokens are given.
 func digestEnd(d *fold.Draft, start, last, page int, fill bool) int {
 	if !fill {
 		return last

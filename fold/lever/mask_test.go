@@ -1,9 +1,13 @@
 package lever_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestMask(t *testing.T) {
@@ -37,4 +41,15 @@ func TestMaskStub(t *testing.T) {
 	has(t, s, "<read_file call_0>")
 	s = started(t, 9, 6_000, lever.Mask{Keep: 3, All: true})
 	has(t, s, "[folded: read_file src/file0.go, 100 lines, ")
+}
+
+// Where folding saves money, a mask folds although there is room.
+func TestMaskPays(t *testing.T) {
+	s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", WhenItPays: fold.Steps{lever.Mask{Keep: 1}}}})
+	say(t, s, transcript.User("Read all files."))
+	reads(t, s, 0, 40)
+	if got := shown(t, s, 40); got == "" || strings.HasPrefix(got, "012345678910") {
+		t.Errorf("results %q are shown, want some of the newest", got)
+	}
+	has(t, s, "[folded: read_file src/file")
 }
