@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,10 +28,7 @@ func (Collapse) Name() string { return "collapse" }
 
 // Check refuses negative numbers.
 func (c Collapse) Check() error {
-	if c.Rounds < 0 || c.Keep < 0 {
-		return errors.New("rounds and keep must not be negative")
-	}
-	return nil
+	return notNegative("rounds and keep", c.Rounds, c.Keep)
 }
 
 // Pull collapses stretches until the goal is met.

@@ -2,7 +2,6 @@ package lever
 
 import (
 	"cmp"
-	"errors"
 
 	"github.com/pleat-dev/pleat/fold"
 )
@@ -27,10 +26,7 @@ func (Digest) Name() string { return "digest" }
 
 // Check refuses negative numbers.
 func (g Digest) Check() error {
-	if g.Keep < 0 || g.Tokens < 0 || g.Words < 0 {
-		return errors.New("keep, tokens and words must not be negative")
-	}
-	return cmp.Or(g.Restore.Check(), g.Ask.Check())
+	return cmp.Or(notNegative("keep, tokens and words", g.Keep, g.Tokens, g.Words), g.Restore.Check(), g.Ask.Check())
 }
 
 // Asks returns how the model is asked.

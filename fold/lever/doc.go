@@ -7,11 +7,24 @@
 // themselves: they say where the others stop, what stays, and what comes back.
 package lever
 
-import "github.com/pleat-dev/pleat/fold"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+)
 
 // All returns one of each lever with its settings at zero: what policy files can name.
 func All() []fold.Lever {
 	return []fold.Lever{
 		Aim{}, KeepReread{}, Spill{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{}, Squeeze{}, Refill{}, Truncate{}, Nothing{},
 	}
+}
+
+// notNegative refuses negative numbers; names says what they are called in policy files.
+func notNegative(names string, numbers ...int) error {
+	if slices.Min(numbers) < 0 {
+		return fmt.Errorf("%s must not be negative", names)
+	}
+	return nil
 }

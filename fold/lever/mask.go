@@ -1,8 +1,6 @@
 package lever
 
 import (
-	"errors"
-
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -26,10 +24,7 @@ func (Mask) Name() string { return "mask" }
 
 // Check refuses negative numbers.
 func (m Mask) Check() error {
-	if m.Keep < 0 || m.Min < 0 {
-		return errors.New("keep and min must not be negative")
-	}
-	return nil
+	return notNegative("keep and min", m.Keep, m.Min)
 }
 
 // Pull masks results.

@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -21,10 +20,7 @@ func (KeepReread) Name() string { return "keep-reread" }
 
 // Check refuses negative numbers.
 func (k KeepReread) Check() error {
-	if k.Files < 0 || k.Tokens < 0 {
-		return errors.New("files and tokens must not be negative")
-	}
-	return nil
+	return notNegative("files and tokens", k.Files, k.Tokens)
 }
 
 // Pull marks the reads.

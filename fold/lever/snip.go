@@ -1,7 +1,7 @@
 package lever
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -26,10 +26,7 @@ func (Snip) Name() string { return "snip" }
 
 // Check refuses negative numbers.
 func (s Snip) Check() error {
-	if s.Above < 0 || s.Head < 0 || s.Tail < 0 {
-		return errors.New("above, head and tail must not be negative")
-	}
-	return s.Restore.Check()
+	return cmp.Or(notNegative("above, head and tail", s.Above, s.Head, s.Tail), s.Restore.Check())
 }
 
 // Behind returns how many messages it keeps at the beginning.

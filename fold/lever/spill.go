@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -31,10 +30,7 @@ func (Spill) Name() string { return "spill" }
 
 // Check refuses negative numbers.
 func (s Spill) Check() error {
-	if s.Chars < 0 || s.Message < 0 || s.Preview < 0 || s.Window < 0 {
-		return errors.New("chars, message, preview and window must not be negative")
-	}
-	return nil
+	return notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
 }
 
 // Pull does nothing: results are spilled at birth or not at all.

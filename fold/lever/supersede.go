@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -20,10 +19,7 @@ func (Supersede) Name() string { return "supersede" }
 
 // Check refuses negative numbers.
 func (s Supersede) Check() error {
-	if s.Keep < 0 {
-		return errors.New("keep must not be negative")
-	}
-	return nil
+	return notNegative("keep", s.Keep)
 }
 
 // Pull folds stale results.
