@@ -139,11 +139,7 @@ func TestWrittenBeforePolicies(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", want.Name, err)
 		} else if !reflect.DeepEqual(got, want) {
-<<<<<<< HEAD:store/sqlite/whole/written_before_test.go
 			t.Errorf("%s (-want +got):\n%s", want.Name, diff.Values(want, got))
-=======
-			t.Errorf("%s (-want +got):\n%s", want.Name, cmp.Diff(want, got, cmp.AllowUnexported(fold.Level{})))
->>>>>>> df7070a (Show how policies differ instead of panicking):written_before_test.go
 		}
 	}
 }
