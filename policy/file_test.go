@@ -5,14 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/policy"
 )
-
-var levels = cmp.AllowUnexported(fold.Level{})
 
 func TestRoundTrip(t *testing.T) {
 	for _, p := range append(policy.All(), policy.Pays(policy.Default())) {
@@ -23,7 +20,7 @@ func TestRoundTrip(t *testing.T) {
 		got, err := policy.Parse(data)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", p.Name, err, data)
-		} else if d := diff.Values(p, got, levels); d != "" {
+		} else if d := diff.Values(p, got); d != "" {
 			t.Errorf("%s changed (-before +after):\n%s", p.Name, d)
 		}
 	}
@@ -51,7 +48,7 @@ func TestParseOlder(t *testing.T) {
 		Name: "mine", Budget: fold.Budget{Red: fold.Share(0.7)},
 		AtBirth: fold.Steps{lever.Spill{Chars: 1000, Stub: "{path}"}}, AtRed: steps(4), OnRefusal: steps(3),
 	}
-	if d := diff.Values(want, got, levels); d != "" {
+	if d := diff.Values(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -21,6 +21,9 @@ func open(t *testing.T, window int, steps ...fold.Lever) *pleat.Session {
 
 func openWith(t *testing.T, o *pleat.Options) *pleat.Session {
 	t.Helper()
+	if o.Recall == nil {
+		o.Recall = pleat.UnfoldCall
+	}
 	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: t.Name()}, o)
 	if err != nil {
 		t.Fatal(err)
