@@ -20,7 +20,7 @@ var codexFormat = format{
 		return typ != "" && e.get("payload").isObject() ||
 			slices.Contains(codexItems, typ) && (e.get("role").isString() || e.get("call_id").isString() || e.get("summary").isArray()) &&
 				!e.get("message").isObject() ||
-			e.get("record_type").isString() && len(e.members) == 1
+			e.get("record_type").isString() && e.n == 1
 	},
 	read: readCodex,
 }

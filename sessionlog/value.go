@@ -131,7 +131,9 @@ func (v value) get(path ...string) value {
 // every get of a plain value walks the whole object.
 type object struct {
 	value
-	members []member
+	first [8]member // most objects have no more, and then nothing is allocated
+	n     int
+	more  []member
 }
 
 type member struct {
@@ -140,21 +142,29 @@ type member struct {
 }
 
 func (v value) object() object {
-	o := object{value: v, members: make([]member, 0, 8)}
-	for name, val := range v.fields() {
-		o.members = append(o.members, member{name, val})
+	o := object{value: v}
+	for key, val := range v.b.Members() {
+		m := member{jsonspan.Text(v.b, key), v.sub(val)}
+		if o.n < len(o.first) {
+			o.first[o.n] = m
+			o.n++
+		} else {
+			o.more = append(o.more, m)
+		}
 	}
 	return o
 }
 
-// get follows member names inwards.
-func (o object) get(path ...string) value {
+// get follows member names inwards. Of equal names the last counts.
+func (o *object) get(path ...string) value {
 	if len(path) == 0 {
 		return o.value
 	}
-	for i := len(o.members) - 1; i >= 0; i-- { // of equal names the last counts
-		if m := o.members[i]; m.name == path[0] {
-			return m.val.get(path[1:]...)
+	for _, list := range [...][]member{o.more, o.first[:o.n]} {
+		for i := len(list) - 1; i >= 0; i-- {
+			if m := &list[i]; m.name == path[0] {
+				return m.val.get(path[1:]...)
+			}
 		}
 	}
 	return value{}
