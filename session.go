@@ -24,7 +24,7 @@ import (
 )
 
 // Options set a session up. The zero value works: the default policy, a window of
-// [DefaultWindow] tokens, exact counting with o200k_base, no observers.
+// [model.DefaultWindow] tokens, exact counting with o200k_base, no observers.
 type Options struct {
 	Policy fold.Policy // zero: the policy "default"
 	Budget fold.Budget // zero fields: the policy's, else from the model, else the defaults
@@ -42,8 +42,8 @@ type Options struct {
 	// [DefaultMemory]. Older ones are read from the store when they are needed.
 	Memory int
 
-	Tokens tokens.MessageCounter                  // nil: a [Tokenizer] for the model
-	Codecs map[transcript.Format]transcript.Codec // how stored messages of a wire are read back; see [Codec]
+	Tokens tokens.MessageCounter                  // nil: a [tokens.Tokenizer] for the model
+	Codecs map[transcript.Format]transcript.Codec // how stored messages of a wire are read back; see [transcript.Codec]
 
 	Digest digest.Options // digests by a model; zero: by code
 
@@ -61,7 +61,7 @@ type Options struct {
 	Hooks   Hooks
 	Observe func(Event)      // told of everything that happens, in order; must not call the session; nil: nobody
 	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // stamps entries and times the guards of the summarizer; nil: time.Now. No plan depends on it
+	Now     func() time.Time // stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's

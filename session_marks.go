@@ -28,7 +28,7 @@ func (s *Session) Last() uint64 {
 }
 
 // Mark adds messages, if any, and records the place behind them under a label, as an
-// entry of kind [EntryPrefix] with data of the caller's own; [Store.Find] finds it again,
+// entry of kind [store.EntryPrefix] with data of the caller's own; [store.Store].Find finds it again,
 // and [Fork] can begin there. It returns the entry's number. If another process wrote
 // meanwhile the place is no longer where the caller thinks: the session takes in what was
 // written and returns [ErrConflict], as [Session.Append] does.

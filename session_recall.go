@@ -52,7 +52,7 @@ func (s recallSession) Compact(ctx context.Context, focus string) (folds, before
 // not, and returns the best places for each query. Every place says what it is, where,
 // and what made it stale since. What the model can see anyway comes after what it cannot;
 // questions to the recall tools and their answers are left out. It needs a store that
-// can search: see [Searcher].
+// can search: see [store.Searcher].
 //
 // Its cost depends on the query and on what is found, not on the length of the session
 // beyond what the store's index needs.

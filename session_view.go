@@ -161,8 +161,8 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 }
 
 // Compact opens an epoch now, because the agent or the user asked. The focus, which may
-// be empty, says what matters most. The report says what was done; an empty plan means
-// that nothing could be folded.
+// be empty, says what matters most. It returns the plan that was carried out; an
+// empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
@@ -241,8 +241,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if p.IsEmpty() {
 			return p, nil
 		}
-		go_, err := s.before(ctx, &p, o)
-		if err != nil || !go_ {
+		wanted, err := s.before(ctx, &p, o)
+		if err != nil || !wanted {
 			return p, err
 		}
 		if err := s.check(p); err != nil {
@@ -252,7 +252,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			}
 			return nil, err
 		}
-		err = s.store1(ctx, p)
+		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && try < 3 {
 			continue
 		}
@@ -307,8 +307,8 @@ func (s *Session) check(p *fold.Plan) error {
 	return nil
 }
 
-// store1 makes the epoch durable and puts it in force.
-func (s *Session) store1(ctx context.Context, p *fold.Plan) error {
+// enter makes the epoch durable and puts it in force.
+func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
 	if err := s.keepTranscript(p); err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ func (Forget) Name() string { return "forget" }
 // Pull adds the folds to the draft.
 func (l Forget) Pull(d *fold.Draft) {
 	for _, ref := range d.Results() {
-		if d.Enough() || ref.Message >= d.Tail(l.Keep) {
-			return
+		if d.Enough() || ref.Message >= d.Tail(l.Keep) || !d.Seen(ref.Message) {
+			return // what no model has seen yet stays
 		}
 		call := int(d.Facts(ref).Call) // its number in the ledger; 0: nobody knows the call
 		if call > 0 && d.Ledger().Entry(call).Tool == l.Tool && d.Maskable(ref, nil) {

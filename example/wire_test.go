@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -64,8 +65,7 @@ func Example_wire() {
 	opts := &pleat.Options{
 		Policy: fold.Policy{Name: "drop", AtRed: fold.Steps{lever.Digest{Keep: 2, Tokens: 300, Stub: "[{n} messages are folded]"}}},
 		Budget: fold.Budget{Window: 1_000},
-		Codecs: map[transcript.Format]transcript.Codec{lines: decodeLine},
-		Check:  checkLines,
+		Wire:   model.Wire{Format: lines, Codec: decodeLine, Check: checkLines},
 	}
 	s, err := pleat.OpenSession(ctx, st, key, opts)
 	if err != nil {

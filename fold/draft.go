@@ -84,7 +84,8 @@ func (d *Draft) Keep(ref transcript.BlockRef) { d.kept[ref] = true }
 // and the plan names it.
 func (d *Draft) Reread(path string) { d.reread = append(d.reread, path) }
 
-// FoldBlock replaces a block by a stub, if that makes the view smaller.
+// FoldBlock replaces a block by a stub, if that makes the view smaller. Blocks that may not
+// be folded stay: thinking, images outside of results, and what pleat does not know.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) bool {
 	bf := d.Facts(ref)
 	before := int(bf.Tokens)
@@ -94,7 +95,7 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	}
 	parts := Parts{Stubs: d.Count(stub)}
 	after := parts.Total()
-	if after >= before || stub == "" || d.s.isLate(ref, d.in) {
+	if bf.Fixed || after >= before || stub == "" || d.s.isLate(ref, d.in) {
 		return false
 	}
 	d.in.blocks[ref] = d.add(&Fold{

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A Policy says what happens on each occasion: it is a program of levers. The zero value
-// of each list is empty. Package policy has the ones that come with pleat.
+// A Policy says what happens on each occasion: it is a program of levers. An
+// occasion without steps folds nothing, unless its comment says otherwise. Package policy
+// has the policies that come with pleat.
 type Policy struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc,omitempty"` // one line for people
@@ -105,7 +106,7 @@ func (p *Policy) steps(t Trigger) Steps {
 	case TriggerRefused:
 		return pick(p.OnRefusal)
 	}
-	return p.AtRed
+	return p.AtRed // red, and a price tier ahead, which is crossed like red
 }
 
 // Check reports what makes no sense about the policy.

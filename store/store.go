@@ -73,7 +73,7 @@ type EntryKind string
 
 // The kinds of entry that pleat writes. docs/format.md specifies what each holds.
 const (
-	EntrySession EntryKind = "session" // what the session is: client, model, title, parent
+	EntrySession EntryKind = "session" // what the session is: policy, model, parent
 	EntryMessage EntryKind = "message" // one message; the body is its raw bytes
 	EntryFold    EntryKind = "fold"
 	EntryEpoch   EntryKind = "epoch"

@@ -1,4 +1,4 @@
-// Package lever has pleat's levers, one file each. A lever is a value whose fields are its
+// Package lever has pleat's levers, one file each (Summarize stands with Digest). A lever is a value whose fields are its
 // settings; a policy (package policy) is a list of them for each occasion.
 //
 // The cheap ones come first in a policy: [Spill] at birth, then [Supersede], [Collapse] and
