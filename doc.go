@@ -5,7 +5,8 @@
 //
 //   - A conversation that lasts: [OpenSession], then [Session.Append] for everything that
 //     is said and [Session.Messages] before every request. A framework that hands over the
-//     whole history each time calls [Session.Sync] instead of Append.
+//     whole history each time calls [Session.Sync] instead of Append; it returns the
+//     session to go on with.
 //   - Recall: [RecallTools] are tools that let the model get back what was folded, and
 //     [Session.Answer] answers their calls. Programs use [Session.Unfold],
 //     [Session.Search] and [Session.Ledger].
@@ -24,8 +25,9 @@
 // pulled on which occasion (packages fold, fold/lever and policy). [Session] is the one
 // owner of effects: it stores a plan before any view shows it.
 //
-// Folds change only when an epoch opens. In between, each view is a prefix of the next, so
-// that the provider's prompt cache holds.
+// Apart from large results, which are spilled as they arrive, folds change only when an epoch
+// opens. In between, each view is a prefix of the next, so that the provider's prompt cache
+// holds.
 //
 // What must survive is kept by code: the user's words and standing rules (package
 // userwords), every tool call with its outcome (package ledger), pins. The page that stands

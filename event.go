@@ -10,12 +10,12 @@ type EventKind string
 
 // The kinds of event.
 const (
-	EventSnapshot EventKind = "snapshot" // the meter, before and after every decision
-	EventFold     EventKind = "fold"     // one fold came into force
+	EventSnapshot EventKind = "snapshot" // the meter: before each view, and after what changed it
+	EventFold     EventKind = "fold"     // an epoch put a fold in force
 	EventEpoch    EventKind = "epoch"    // an epoch opened
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventRecall   EventKind = "recall"   // something folded was asked for
-	EventError    EventKind = "error"    // something went wrong; the call that failed returns it too
+	EventError    EventKind = "error"    // the store could not be written
 )
 
 // Event is what observers are told. Only the fields that its kind names are set.

@@ -51,15 +51,15 @@ type Options struct {
 	// tool unfold, else not at all. A function that returns "" makes stubs without handles.
 	Recall func(handle string) string
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
-	// there is no wire. The wire packages make one for their format. It gates the views
-	// that folds changed.
+	// there is no wire. The wire packages make one for their format. It is run on the
+	// view of every new epoch.
 	Check func(v transcript.View, t *transcript.Transcript) error
 	// WriteFile keeps plain copies where a policy names folders; nil: none are kept. The
 	// names are relative and the same in every session: give each its own folder.
 	WriteFile func(name string, data []byte) error
 
 	Hooks   Hooks
-	Observe func(Event)      // told of everything that happens, in order; must not call the session; nil: nobody
+	Observe func(Event)      // gets every [Event], in order; must not call the session; nil: nobody
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it
 }
@@ -288,8 +288,8 @@ func (s *Session) begin(ctx context.Context) func() {
 	}
 }
 
-// Append adds messages. When it returns they are durable. Results that are too large to
-// be sent are spilled on the way. If another process wrote to the session meanwhile, the
+// Append adds messages. When it returns they are durable. Results that are too
+// large are spilled on the way, as the policy says. If another process wrote to the session meanwhile, the
 // session takes in what it wrote and returns [ErrConflict]. Messages are written several
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
 // error is an [*AppendError], which says how many were added before it.

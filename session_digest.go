@@ -183,7 +183,7 @@ func (s *Session) claim(ctx context.Context, background bool) (release func(cont
 		release, ok, err := c.Claim(ctx, s.key, claimDigest, 5*s.o.Digest.Deadline)
 		if err != nil {
 			s.o.Logger.Warn("a digest could not be claimed", "session", s.key.String(), "err", err)
-			return free, true // asking twice is dearer than not asking, but not wrong
+			return free, true // asking twice is dearer than asking once, but not wrong
 		}
 		if ok || background {
 			return release, ok

@@ -18,8 +18,9 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Pin keeps a text verbatim in every view from the next epoch on; until then it is in
-// the transcript anyway, or the caller shows it. Pinning it again does nothing.
+// Pin keeps a text verbatim in the views of every epoch from the next one on. Until then no
+// view shows it unless the conversation does. Pinning it again moves it to the end of
+// [Session.Pins].
 func (s *Session) Pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
@@ -165,8 +166,8 @@ type Report struct {
 	Snapshot fold.Snapshot  `json:"snapshot"`
 	Whole    int            `json:"tokens_whole"` // what the whole transcript would take
 	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
-	// Digests tell, oldest first, of every digest that a model was asked for, and what came
-	// of it.
+	// Digests tell how each digest came to be, oldest first: by a model, or by code where
+	// a model was asked in vain or the notes said enough.
 	Digests []digest.Report `json:"digests,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type prepared struct {
 func (s *Session) prepareSome(msgs []transcript.Message) []prepared {
 	n, size := 0, 0
 	for n < len(msgs) && n < preparedCount && size < preparedMost {
-		size += len(msgs[n].Raw()) // without a wire form they are few and short
+		size += len(msgs[n].Raw()) // 0 for messages that came off no wire: those are bounded by number
 		n++
 	}
 	out := make([]prepared, n)

@@ -19,7 +19,7 @@ func (s *Session) Folds() []*fold.Fold {
 }
 
 // StoredText is the text by which search finds an entry that a session has stored: what
-// [Entry].Text was when it was appended. Stores do not give it back, so whoever copies a
+// [store.Entry].Text was when it was appended. Stores do not give it back, so whoever copies a
 // session to another store asks here. The entry needs its Body. Entries that are not
 // found by text have none.
 func StoredText(e store.Entry, codecs map[transcript.Format]transcript.Codec) (string, error) {
@@ -34,7 +34,7 @@ func StoredText(e store.Entry, codecs map[transcript.Format]transcript.Codec) (s
 	return text, nil
 }
 
-// StoredMessage reads the message of an entry of kind [EntryMessage]. The entry needs its
+// StoredMessage reads the message of an entry of kind [store.EntryMessage]. The entry needs its
 // Body; codecs are those of the wires that messages were stored from.
 func StoredMessage(e store.Entry, codecs map[transcript.Format]transcript.Codec) (transcript.Message, error) {
 	if e.Kind != store.EntryMessage {

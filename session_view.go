@@ -174,8 +174,8 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 	return p, nil
 }
 
-// Pull opens an epoch with these levers alone, as far as each of them goes: the way for an
-// agent that has, say, a tool for snipping.
+// Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
+// lever.Aim to stop at the budget's target.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
 	defer s.begin(ctx)()
 	o := s.planOptions()
@@ -189,8 +189,8 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. The numbers it gave, if any, correct the estimate and
-// the budget, for good: later views stay below the size it takes. The same bytes are never sent twice: if nothing can be folded any more it returns
-// [ErrCannotFit].
+// the budget for good: later views stay below the size it takes. The same bytes are never
+// sent twice: if nothing can be folded any more it returns [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	defer s.begin(ctx)()
 	total := s.st.Parts.Total()

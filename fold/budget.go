@@ -90,12 +90,13 @@ type Budget struct {
 	Target Level `json:"target"` // where folding stops; 0: 50 %, and never more than three quarters of red
 }
 
-// Limits is a budget worked out in tokens, in ascending order but for Window.
+// Limits is a budget worked out in tokens. Target and Yellow are at most Red, Red is at
+// most Max, and Max is less than Window.
 type Limits struct {
 	Target int `json:"target"`
 	Yellow int `json:"yellow"`
 	Red    int `json:"red"`
-	Max    int `json:"max"` // no view is ever larger: window less output reserve
+	Max    int `json:"max"` // window less output reserve: a policy that guarantees to fit sends no larger view
 	Window int `json:"window"`
 }
 

@@ -47,7 +47,8 @@ func (d *Draft) Count(text string) int { return d.s.Count.CountText(text) }
 // Overhead returns the tokens of the system prompt and the tools.
 func (d *Draft) Overhead() int { return d.s.Head.Total() }
 
-// Fixed returns the tokens of what no lever folds: system prompt, tools and the head.
+// Fixed returns the tokens of what only squeeze gives up: system prompt, tools and the
+// head.
 func (d *Draft) Fixed() int { return d.Overhead() + d.TokensIn(0, d.Head()) }
 
 // Attainable returns the smallest goal worth aiming at: the fixed parts and a third of what
@@ -77,8 +78,8 @@ func (d *Draft) Prompt() int { return d.s.Prompt() }
 // Opening returns the number of messages before the first answer.
 func (d *Draft) Opening() int { return d.s.First }
 
-// Head returns the number of messages at the beginning that stay as they are: the opening,
-// or only the prompt where the policy folds the head.
+// Head returns the number of messages at the beginning that stay as long as anything else
+// can go: the opening, or only the prompt where the policy folds the head.
 func (d *Draft) Head() int {
 	if d.p.FoldHead {
 		return d.Prompt()
@@ -184,8 +185,8 @@ func (d *Draft) EpochStarts(n int) []int {
 	return starts
 }
 
-// Maskable reports whether a result may be folded, or a stub with a preview may lose it.
-// Results of the exempt tools may not.
+// Maskable reports whether a result may be folded or, if it was spilled, whether its preview
+// may go. Results of the exempt tools may not.
 func (d *Draft) Maskable(ref transcript.BlockRef, exempt []string) bool {
 	return !d.kept[ref] && d.s.maskable(ref, exempt, d.in)
 }

@@ -51,6 +51,6 @@ func (f *Fold) ref() transcript.BlockRef {
 	return transcript.BlockRef{Message: f.Start, Block: f.Block}
 }
 
-// ErrCannotFit means that no legal view fits the budget. A session wraps it in a
+// ErrCannotFit means that no legal view fits the budget. A session returns a
 // *pleat.CannotFitError, which says why.
 var ErrCannotFit = errors.New("nothing that may be sent fits")

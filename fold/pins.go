@@ -7,7 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// showPins makes sure that the view holds every pin word for word. A page has them. Where
+// showPins makes the view hold every pin word for word, where they fit. A page has them. Where
 // the epoch writes no page, or an older page lacks a newer pin, a message of its own goes
 // before the first of the new folds: an empty stretch with a stub.
 func (d *Draft) showPins() {

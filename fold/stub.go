@@ -88,7 +88,7 @@ type stub struct {
 	note       string // what else is to be said, such as what superseded it
 }
 
-// StubTokens is how many tokens a stub has at most, its preview aside.
+// StubTokens is how many tokens pleat's own stub aims at, its preview aside.
 const StubTokens = 60
 
 const saidOK = "It ended: ok. "

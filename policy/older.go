@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// olderFile is the form that policy files had at first: a list of lever names, with settings
-// and a few flags beside it.
+// olderFile is the form that policy files had before levers were values: a list of lever
+// names, with settings and a few flags beside it. "pleat policies NAME" wrote such files.
 type olderFile struct {
 	Name          string      `json:"name"`
 	Doc           string      `json:"doc"`

@@ -1,7 +1,7 @@
-// Package policy has the policies that come with pleat, one file each. A policy is a
+// Package policy has the policies that come with pleat, one file each (the baselines share one). A policy is a
 // program of levers (package lever): it says which are pulled at birth, before every
-// request, at red, and so on. To make your own, start from one of these and change the steps, or write a
-// new [fold.Policy]; both can be kept in a file, see [Parse].
+// request, at red, and so on. To make your own, start from one of these and change the
+// steps, or write a new [fold.Policy]; both can be kept in a file, see [Parse].
 package policy
 
 import (
@@ -29,8 +29,8 @@ func ByName(name string) (fold.Policy, error) {
 	return fold.Policy{}, fmt.Errorf("find policy %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// Pays returns the policy changed so that it also folds when that saves money: with the
-// levers at red that fold single results.
+// Pays returns the policy changed so that it also folds when that saves money: with its
+// mask, and with keep-reread before it if it has that at red.
 func Pays(p fold.Policy) fold.Policy {
 	p.WhenItPays = nil
 	for _, l := range p.AtRed {

@@ -157,8 +157,8 @@ func roundSubject(d *fold.Draft, r transcript.Round) (reads bool, about []string
 	return reads, about
 }
 
-// stretchText is the text that replaces a stretch. It names every change and failure,
-// because a view must always show them, and counts the rest.
+// stretchText is the text that replaces a stretch. Changes come first and then failures, as
+// far as its tokens go; the rest is counted.
 func stretchText(d *fold.Draft, f *fold.Fold) string {
 	sub := d.Ledger().Between(f.Start, f.End)
 	var b strings.Builder

@@ -14,8 +14,8 @@ type Mask struct {
 	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
 	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
 	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet
-	// ByProvider leaves old results to the provider's own clearing, where the wire has it;
-	// the wire package writes the request's field for it.
+	// ByProvider leaves old results to the provider's own clearing. The caller sets the
+	// request's field for it; see anthropic.Clearing.
 	ByProvider bool `json:"by_provider,omitempty"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Spill folds results that are too large to be sent at all, before a model sees them. A
-// preview stays.
+// Spill folds results that are too large to be worth showing whole, before a model sees
+// them. A preview stays.
 type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools

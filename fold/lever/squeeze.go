@@ -49,7 +49,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		}
 		step()
 	}
-	// From here on the newest round itself goes: only when nothing else is legal.
+	// After the next step the newest round itself goes, which nothing else can prevent.
 	hard := []func(){
 		func() { s.foldTo(d, d.Newest(), 300, 0) },
 		func() { s.foldTo(d, d.Len(), page/2, 0) },
