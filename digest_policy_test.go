@@ -11,8 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// With a model at hand the source texts' policies show its summary as it came, in their
-// own form, and ask for it as they say.
+// With a model at hand the policies that reproduce published designs show its summary as
+// it came, in their own form, and ask for it as they say.
 func TestPoliciesWithModel(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

@@ -69,7 +69,7 @@ var imports = map[string][]string{
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
-	// The doors are thin callers of Session.
+	// The doors work through Session.
 	"agent": {
 		"", "fold", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
 	},

@@ -31,9 +31,9 @@ type Options struct {
 
 	// Generator is the model.
 	Generator model.Generator
-	// Request is what every request begins with: model id, system prompt, temperature,
-	// session hint. The agent fills in messages and tools. No MaxTokens: the budget's
-	// output reserve.
+	// Request has what all requests share: model id, system prompt, temperature, session
+	// hint. The agent fills in messages and tools. If MaxTokens is 0, an answer may be as
+	// long as the budget's output reserve and the model allow.
 	Request model.Request
 
 	// Tools are what the model may call, in the order in which it is shown them. The
@@ -41,7 +41,7 @@ type Options struct {
 	Tools    []Tool
 	NoRecall bool
 
-	// Limits end a run; zero fields do not.
+	// Limits are what a run may use; a field that is zero sets no limit.
 	Limits Limits
 	// Parallel is how many tools run at the same time; 0: 8.
 	Parallel int

@@ -1,6 +1,6 @@
 // Package agent is a loop that does not run out of context: it asks a model, runs the
 // tools that the model calls, records what they answer, and continues until the model is
-// done, in a window as small as you like.
+// done, in any window that holds the system prompt, the tools and the newest user message.
 //
 //	a, err := agent.New(ctx, agent.Options{
 //		Store: st, Key: store.SessionKey{Session: "fix-the-build"},

@@ -27,8 +27,9 @@ const (
 	EventDone       EventKind = "done"        // the run is over
 )
 
-// Event is what observers get. Besides the first five fields, only those that name its
-// kind are set. It is made to be written as JSON, one event a line.
+// Event is what observers get. The first five fields apply to every event; each of the
+// others is set only in events of the kinds that its comment names. An event is made to be
+// written as JSON, one a line.
 type Event struct {
 	Kind    EventKind `json:"event"`
 	Time    time.Time `json:"time"`

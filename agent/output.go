@@ -15,7 +15,8 @@ import (
 const maxSpill = 1 << 30
 
 // output collects a command's output in bounded memory. Up to max bytes are kept; of
-// longer output, the beginning and the end are kept and all of it goes to a file.
+// longer output, the beginning and the end are kept, and all of it, up to maxSpill bytes,
+// goes to a file.
 type output struct {
 	max    int
 	stream func(text string)

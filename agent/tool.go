@@ -84,8 +84,8 @@ type Call struct {
 	Name    string `json:"name"`
 	Input   string `json:"input"` // the arguments, JSON
 	Effect  Effect `json:"effect,omitempty"`
-	Subject string `json:"subject,omitempty"` // the command, the path; see [Tool]
-	Denied  string `json:"denied,omitempty"`  // why the call is not run; empty: it is
+	Subject string `json:"subject,omitempty"` // what the call is about, such as its command or path; see [Tool]
+	Denied  string `json:"denied,omitempty"`  // why the call is not run; empty: it is run
 
 	agent *Agent
 }

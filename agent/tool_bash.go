@@ -18,8 +18,8 @@ type BashOptions struct {
 	Timeout    time.Duration // for commands that name none; 0: 2 minutes
 	MaxTimeout time.Duration // the most a command may name; 0: 10 minutes
 	// Output is how many bytes of output are recorded; 0: 1 MB. Of longer output, the
-	// beginning and the end are recorded and all of it goes to a file that read_file can
-	// read.
+	// beginning and the end are recorded, and all of it, up to 1 GB, goes to a file that
+	// read_file can read.
 	Output int
 	Spill  string   // the folder for such files; empty: a new temporary folder
 	Env    []string // the commands' environment; nil: the program's own

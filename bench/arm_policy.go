@@ -23,8 +23,8 @@ import (
 )
 
 // policyArm is a policy of the engine. Only pleat's own default has recall here: in pleat
-// every policy has, but the source texts of the others know nothing of the kind, and with
-// it their figures for one recall would all be the same.
+// every policy has, but the published designs behind the others know nothing of the kind,
+// and with it their figures for one recall would all be the same.
 func policyArm(name string, recall bool) Arm {
 	p, err := policy.ByName(name)
 	if err != nil {

@@ -9,7 +9,7 @@
 // probes up in what is left: in context, one recall away, or lost. It also replays whole
 // sessions against a prefix cache and says what they would have cost.
 //
-// Gold answers come from the sessions and from [Synthesize], never from what an arm
-// wrote. No model is asked unless the caller gives one; the same input then gives the
-// same [Report], byte for byte but for what is timed.
+// What the probes look for comes from the sessions and from [Synthesize], never from what
+// an arm wrote. No model is asked unless the caller gives one. Without a model, the same
+// input gives the same [Report] byte for byte, except for timings.
 package bench

@@ -135,9 +135,9 @@ func saidByUser(words []string, i int) bool {
 
 var emptyWords = text.WordSet("that this with from have been were they them their then than what which when where will would should could must into about after before also only just more most some such each very over under still there here other these those does done being both using used make made work works like because while during through between message messages explicitly clearly directly earlier later again first session agent assistant task")
 
-// bears reports whether what people said bears a sentence out: half of its words are in what
-// they said. For consent these must be in one sentence that is no prohibition, or in the
-// question that they answered.
+// bears reports whether what people said supports a sentence of the digest, given by its
+// words: at least half of these must be among theirs. For consent, that half must be in one
+// sentence that forbids nothing: theirs, or the question that they answered.
 func (g *gateSource) bears(content []string, consent bool) bool {
 	if len(content) == 0 {
 		return !consent || len(g.said) > 1

@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The prompt. docs/digest.md has the reason for each of its sentences.
+// The prompt. docs/digest.md has the reasons for its rules.
 
 const digestSystem = `You write digests of conversations between a user and an AI agent that works with tools. A digest stands for turns that the agent will no longer see; it goes on working from the digest and from the newest turns alone. You do not go on with the work yourself, and you do not answer the user. You answer with text only and call no tools.`
 

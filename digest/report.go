@@ -37,8 +37,9 @@ type Try struct {
 // FindingKind says what the gate found.
 type FindingKind string
 
-// What the gate finds in a digest. The first five make it unusable; the others are fixed
-// in place.
+// What the gate finds in a digest. The first five make it unusable. The others are fixed
+// in place, but a digest with too many inventions, or with too much struck, is not used
+// either.
 const (
 	FoundEmpty     FindingKind = "empty"     // no text, or nothing but analysis
 	FoundTruncated FindingKind = "truncated" // the answer broke off

@@ -6,7 +6,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// addProse makes the sentences of a source candidates.
+// addProse adds the sentences of a source to the candidates.
 func (p *picker) addProse(k int) {
 	s := &p.srcs[k]
 	for i := range s.lines {
@@ -54,7 +54,7 @@ func (p *picker) focused(words []uint64) float32 {
 	return n
 }
 
-// addLines makes the best lines of a file or an output candidates.
+// addLines adds the best lines of a file or an output to the candidates.
 func (p *picker) addLines(k int) {
 	s := &p.srcs[k]
 	best := lineShortlist{limit: 8 + min(len(s.lines)/15, 24)}

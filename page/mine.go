@@ -58,7 +58,8 @@ type Miner struct {
 	mined int // bytes of text that mines are of
 }
 
-// minedFrom is the first message of a stretch that is mined.
+// minedFrom returns the first message of a stretch that lines are taken from. Of a stretch
+// with more than minedTotal bytes, only the newest part is looked at.
 func (m *Miner) minedFrom(start, end int) int {
 	total := 0
 	for i := end; i > start; i-- {

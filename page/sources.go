@@ -127,8 +127,8 @@ func (in *Input) working() []bool {
 	return work
 }
 
-// blockSources appends the sources of a block. What failed to be written is none, and what
-// is stale counts less.
+// blockSources appends the sources in a block. Calls and results that do not count give
+// none; stale results and test files get less weight.
 func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 	bf := in.FactsOf(ref)
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
@@ -159,8 +159,8 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 	return list
 }
 
-// counts reports whether a call, or its result, is a source. What failed to be written is
-// none, nor is what other sections show.
+// counts reports whether a call, or its result, is a source. A call that failed is not, nor
+// is a result that other sections show.
 func counts(kind transcript.Kind, e *ledger.Entry) bool {
 	if kind == transcript.KindToolCall {
 		return e.Effective()

@@ -142,7 +142,7 @@ func (x *exchange) pass() (*http.Response, error) {
 	return resp, nil
 }
 
-// send sends what the turn says.
+// send sends the body that was made for this turn.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	out := x.in.Clone(ctx)
 	body := x.turn.out

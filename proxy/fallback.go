@@ -44,9 +44,10 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	return t, !fits, nil
 }
 
-// asIs makes a request from what the conversation's session knows, with the rest of the
-// request whole. It stores nothing. The turn is nil if the session does not know the
-// conversation, or if nothing in it is folded.
+// asIs makes the request that goes out if nothing more is folded: the session's view of
+// the messages that it knows, and the newer ones whole. It stores nothing, and reports
+// whether that fits. The turn is nil if the session does not know the conversation, or if
+// nothing in it is folded.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (t *turn, fits bool) {
 	p, err := c.find(ctx, rw.memo, req, prefixes)
 	v := c.sess.InForce()

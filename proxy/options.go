@@ -65,8 +65,8 @@ type Options struct {
 	// or hooks. It is called whenever one is opened.
 	Session func(key store.SessionKey, o *pleat.Options)
 
-	// ObserveOnly changes nothing on the wire: sessions are kept and folds planned, and
-	// reports say what would have been done.
+	// ObserveOnly passes every body on as it came. Sessions are kept and folds planned,
+	// and reports say what would have been done.
 	ObserveOnly bool
 	// Report gets every exchange when it is over. It must not block.
 	Report func(Report)

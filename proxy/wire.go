@@ -135,7 +135,8 @@ func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (t
 	return p.codec(out[len(open) : len(out)-2])
 }
 
-// errorEvent says inside a stream what a provider said instead of an answer.
+// errorEvent turns an error in the provider's form into an event, for a client that already
+// gets a stream.
 func (p *protocol) errorEvent(body []byte) []byte {
 	return p.failure(bytes.ReplaceAll(bytes.TrimSpace(body), []byte("\n"), []byte(" ")))
 }

@@ -37,10 +37,11 @@ type Session interface {
 	Compact(ctx context.Context, focus string) (folds, before, after int, none bool, err error)
 }
 
-// Answer answers a call to one of the [Tools] with the text for the model, within an
-// eighth of the window. handled is false if the tool is none of them. Models are sloppy
-// with arguments, so Answer accepts what is clear: numbers in quotes, one string for a
-// list, the main argument alone. An error text tells the model what to do instead.
+// Answer answers a call to one of the [Tools] with the text for the model: at most 4,000
+// tokens for unfold and 2,500 for search and ledger, or an eighth of the window if that is
+// less (but 200 in any window). handled is false if the tool is none of them. Models are
+// sloppy with arguments, so Answer accepts what is clear: numbers in quotes, one string for
+// a list, the main argument alone. An error text tells the model what to do instead.
 func Answer(ctx context.Context, s Session, window int, tool, input string) (text string, isError, handled bool) {
 	answer, ok := map[string]func(answerer, context.Context, args) (string, error){
 		ToolUnfold: answerer.unfold, ToolSearch: answerer.search, ToolLedger: answerer.ledger,

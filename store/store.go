@@ -74,7 +74,7 @@ type EntryKind string
 // The kinds of entry that pleat writes. docs/format.md specifies what each holds.
 const (
 	EntrySession EntryKind = "session" // what the session is: policy, model, parent
-	EntryMessage EntryKind = "message" // one message; the body is its raw bytes
+	EntryMessage EntryKind = "message" // one message; the body is its bytes on the wire, or its neutral form
 	EntryFold    EntryKind = "fold"
 	EntryEpoch   EntryKind = "epoch"
 	EntryDigest  EntryKind = "digest"

@@ -1,10 +1,13 @@
-// Package lever has pleat's levers, one file each (Summarize stands with Digest). A lever is a value whose fields are its
-// settings; a policy (package policy) is a list of them for each occasion.
+// Package lever has pleat's levers, one file each (Summarize stands with Digest). A lever
+// is a value whose fields are its settings; a policy (package policy) is a list of them for
+// each occasion.
 //
 // The cheap ones come first in a policy: [Spill] at birth, then [Supersede], [Collapse] and
-// [Mask], which need no page, then [Snip], [Digest] or [Summarize], which fold turns into
-// one, and [Squeeze] as the last resort. [Aim], [KeepReread] and [Refill] fold nothing by
-// themselves: they say where the others stop, what stays, and what comes back.
+// [Mask], which need no page, then [Snip] or [Digest], which fold turns into one, or
+// [Summarize], which replaces them by a model's text as it came, and [Squeeze] as the last
+// resort. [Aim], [KeepReread] and [Refill] fold nothing by themselves: they say where the
+// others stop, what stays, and what comes back. [Truncate], which drops the first half, is
+// the baseline to compare with, and [Nothing] is for a policy that folds nothing.
 package lever
 
 import (
