@@ -89,10 +89,10 @@ func (l *Ledger) trail() (changed, read []PathState) {
 }
 
 // removal is a deletion of something that may have been a directory: whatever was below
-// it and was not changed since is gone too, also if the directory is made anew.
+// it and was not changed since is gone too, even if the directory is made again.
 type removal struct{ file, at, seq int }
 
-// apply takes one change into the state; existed says that the file was there before.
+// apply adds one change to the state; existed says that the file was there before.
 func (s *PathState) apply(p toolcall.PathChange, seq int, existed bool) {
 	fresh := s.Count == 0
 	s.Count++

@@ -26,12 +26,12 @@ type Ledger struct {
 	base    int              // Seq of the first entry, less 1
 	open    map[string][]int // unanswered calls by id, oldest first, as indexes
 	paths   PathTable
-	files   map[int]*fileHistory // by path
+	files   map[int]*fileHistory // by the number that paths gives a file
 	latest  map[string]int       // newest answered call by signature, as index
 	failing map[string][]int     // failed runs by command, not mended yet, as indexes
 	kept    map[int]bool         // reads that are no longer followed, as indexes
 	rounds  []int                // number of the round of each entry
-	turnAt  int                  // message of the newest call, less 1 if a result came since
+	turnAt  int                  // message of the newest call; -2 once a result came since
 }
 
 // Of makes the ledger of a transcript.

@@ -15,7 +15,7 @@ type Filter struct {
 	Tool     string              `json:"tool,omitempty"`    // the tool's name, in any case
 	Kinds    []toolcall.CallKind `json:"kind,omitempty"`    // any of these
 	Outcomes []toolcall.Outcome  `json:"outcome,omitempty"` // any of these
-	Text     string              `json:"text,omitempty"`    // occurs in the arguments or the error line, in any case
+	Text     string              `json:"text,omitempty"`    // occurs in the arguments, the command or the error line, in any case
 	Effects  bool                `json:"effects,omitempty"` // only calls that may have changed something
 	From     int                 `json:"from,omitempty"`    // number of the first call
 	To       int                 `json:"to,omitempty"`      // number of the last call; 0: up to the newest

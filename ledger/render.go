@@ -16,7 +16,7 @@ type ledgerDetail struct {
 	changes  bool // each change on its own line, not one entry for each file
 	commands int  // most lines for commands and failures
 	width    int  // most bytes of a line's arguments and of its error
-	compact  bool // files with common directories in one line
+	compact  bool // one line for each state of files, common directories taken together
 	paths    int  // most changed files to name
 }
 
@@ -47,8 +47,8 @@ var ledgerDetails = []ledgerDetail{
 
 // RenderOptions say what of the ledger [Ledger.Render] writes, and how.
 type RenderOptions struct {
-	UpTo   int              // only calls in messages before this one
-	Budget int              // tokens
+	UpTo   int              // only calls in messages before this one; 0: none
+	Budget int              // tokens; 0, or too few for anything else: only counts are written
 	Count  func(string) int // counts tokens; nil: a quarter of the bytes
 	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
@@ -395,8 +395,8 @@ func (s PathState) label() int {
 	return 4
 }
 
-// commands writes the newest groups that there is room for. It returns how many calls
-// have no line of their own.
+// commands writes the most important groups that there is room for, in the order of the
+// calls. It returns how many calls have no line of their own.
 func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
 	shown := slices.Sorted(slices.Values(w.order[:min(len(w.order), d.commands)]))
 	for _, i := range shown {

@@ -19,10 +19,11 @@ const maxTokens = 1 << 40
 // A Retry-After in seconds becomes RetryAfter and a date becomes RetryAt, because this
 // function has no clock; where there is no header, a delay named in the body counts.
 //
-// It never returns nil and never fails: what it does not recognise is classified by
-// status. Providers change their wording, so codes and types count before it, and talk of
-// throttling before anything that looks like overflow: "too many tokens, please wait" is
-// not about the prompt's length.
+// It never returns nil and never fails. It looks, by codes and by wording, first for
+// billing, throttling and outages, then for requests that are too long or that a change can
+// repair. What is still not recognised is classified by the provider's type, and at last by
+// status. Throttling comes before anything that looks like overflow, because "too many
+// tokens, please wait" is not about the prompt's length.
 func ClassifyError(status int, retryAfter string, body []byte) *APIError {
 	eb := parseErrorBody(body)
 	e := &APIError{

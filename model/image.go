@@ -11,7 +11,7 @@ import (
 type ImageRule string
 
 // The rules. Where a picture's size is not known, because it is given by reference, it
-// counts as the largest that the rule makes of one.
+// counts as a very large square.
 const (
 	// ImageDefault: one token for 750 pixels, at most 1,600.
 	ImageDefault ImageRule = ""

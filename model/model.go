@@ -36,7 +36,7 @@ type Tool struct {
 type Reply struct {
 	ID       string
 	Model    string
-	Messages []transcript.Message // one on most wires, one an item on the Responses wire
+	Messages []transcript.Message // one; on the Responses wire one for each item
 	Stop     StopReason
 	StopRaw  string // the wire's own word
 	Usage    Usage

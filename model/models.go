@@ -125,7 +125,9 @@ func (m Model) MaxPrompt(output int) int {
 	return left
 }
 
-// DefaultWindow is the window to assume where none is known.
+// DefaultWindow is the window that is assumed where no window is set and no model says
+// one. It is not for models that the table does not know: for them [Models.Lookup] returns
+// the row [UnknownModel], with 128,000 tokens in the default table.
 const DefaultWindow = 200_000
 
 // Rates are the prices of prompt tokens relative to the plain input price.

@@ -57,9 +57,9 @@ func ParseModels(r io.Reader) (*Models, error) { return (&Models{}).With(r) }
 
 // With returns the table with the rows of a file of the same format laid over it. A row
 // for an id that is there changes only the members it names, as a JSON merge patch
-// (RFC 7396) does: null removes, arrays are replaced whole. Other rows are added; with
-// "like" they begin as a copy of the row it names. The file's as_of, if it has one,
-// becomes the table's.
+// (RFC 7396) does: null removes, arrays are replaced whole. Other rows are added. A row
+// with "like", for an old id or a new one, begins as a copy of the row it names, without
+// its aliases. The file's as_of, if it has one, becomes the table's.
 func (ms *Models) With(r io.Reader) (*Models, error) {
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()

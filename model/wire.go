@@ -10,7 +10,7 @@ type Wire struct {
 	Model  Model
 	Format transcript.Format // of the messages that Codec reads
 	Codec  transcript.Codec
-	// Check returns an error if the wire would refuse the view for a reason that the whole
-	// transcript does not already give. The error is a [transcript.ErrIllegal].
+	// Check returns an error that wraps [transcript.ErrIllegal] if the wire would refuse
+	// the view for a reason that the whole transcript does not already give.
 	Check func(v transcript.View, t *transcript.Transcript) error
 }

@@ -24,11 +24,13 @@ const (
 // parseHTTPRequest is found by "http request", and internal/store/blob_test.go by
 // "blob_test.go", "blob_test" or "blob".
 //
-//   - Names of letters, digits, "_", "-" and "." come whole, then by what is between
-//     the dots, then by what is between "_" and "-", then by CamelCase.
+//   - Names of letters, digits, "_", "-" and "." come whole, unless they are too long,
+//     then by what is between the dots, then by what is between "_" and "-", then by
+//     CamelCase.
 //   - Everything else separates: a path gives its elements, file.go:12 a name and a
 //     number.
-//   - Numbers, versions and hexadecimal digests are not taken apart.
+//   - Numbers and versions such as 1.2.3 are not taken apart, and a part that is a
+//     hexadecimal digest is not split by CamelCase.
 //   - Scripts without spaces between words come as single characters and as pairs.
 //   - A long run of base64 is one word, and no word has more than 64 bytes.
 //

@@ -13,8 +13,8 @@ type Format string
 // write into their files are not believed: the shape of the content decides.
 type format struct {
 	name Format
-	// line reports whether an object is a line of the format. If document is nil as well,
-	// the format streams: no line is a session by itself.
+	// line reports whether an object is a line of the format. If document is nil, the lines
+	// of a file make up one session; otherwise each line is one.
 	line func(e object) bool
 	// document reports whether a JSON value is a session, or a list of them.
 	document func(doc value) bool
@@ -25,7 +25,7 @@ type format struct {
 }
 
 // formats are the formats, in the order in which they are tried. The first that fits wins,
-// so those that fit much come last.
+// so the least particular ones come last.
 var formats []*format
 
 func init() { // here and not above, because readers look at the list as well

@@ -11,7 +11,7 @@ import (
 // Options say how a session is read. Nil means the defaults.
 type Options struct {
 	Session    int  // which session of a file that holds several, from 0
-	Strict     bool // damage is an error, not a report
+	Strict     bool // damage is an error, not only a report
 	Sidechains bool // also read sub-agents' messages; Record.Sidechain marks them
 	Abandoned  bool // also read branches that were left by rewinding; Record.Abandoned marks them
 	// OnDamage is called for every line that cannot be read. [Info] keeps the first hundred.

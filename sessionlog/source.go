@@ -18,7 +18,7 @@ type source struct {
 // smallInput is kept in memory when it cannot seek; more goes to a temporary file.
 const smallInput = 4 << 20
 
-// newSource makes r readable at any place. What r has been read of already stays unread.
+// newSource makes r readable at any place. It begins at the current position of r.
 func newSource(r io.Reader) (*source, error) {
 	type seeker interface {
 		io.ReaderAt

@@ -21,9 +21,9 @@ type nodeKind uint8
 
 const (
 	linkNode   nodeKind = iota // only leads from one message to the next
-	userNode                   //
-	answerNode                 //
-	resultNode                 // a user node with tool results
+	userNode                   // a user's message; in pi's logs any message
+	answerNode                 // the model's answer, or a part of it
+	resultNode                 // a message with tool results
 	markNode                   // a compaction
 	queuedNode                 // typed while the agent worked; stands outside the tree
 )

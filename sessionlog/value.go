@@ -213,7 +213,7 @@ func (v value) texts() string {
 	return strings.Join(all, "\n")
 }
 
-// usage returns u if the log says what was used, which it does in an object, else nil.
+// usage returns u if v is an object, which is how logs say what was used, else nil.
 func (v value) usage(u model.Usage) *model.Usage {
 	if !v.isObject() {
 		return nil

@@ -3,7 +3,8 @@ package transcript
 import "slices"
 
 // Unanswered returns the tool calls in a conversation that have no result, in the order
-// in which they were made. Of the messages of a single reply, it returns all calls.
+// in which they were made. Given the messages of a single reply, it returns all calls in
+// them.
 func Unanswered(msgs ...Message) []ToolCall {
 	var calls []ToolCall
 	unanswered(msgs, func(_ int, c ToolCall) { calls = append(calls, c) })

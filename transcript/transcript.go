@@ -23,7 +23,8 @@ type CallState struct {
 }
 
 // Round is an answer of the model that calls tools, with every result that answers it.
-// A round is never cut: a view shows all of Start to End or folds all of it.
+// A view shows a call and its result together or not at all; a stub may stand for the
+// content of the result.
 //
 // On wires where one answer is several elements, the consecutive assistant elements
 // make one round. Start to End covers everything from the first of them to the last

@@ -49,7 +49,8 @@ type BlockEdit struct {
 	Text  string // never empty unless Drop
 }
 
-// Same reports whether two messages of views are shown the same.
+// Same reports whether two messages of views show the same: one message of the transcript
+// with the same edits, or made messages with the same text.
 func (m ViewMessage) Same(o ViewMessage) bool {
 	if m.Source < 0 || o.Source < 0 {
 		return m.Source < 0 && o.Source < 0 && m.Made.Text() == o.Made.Text()
@@ -144,14 +145,15 @@ func editBlock(b Block, text string) (Block, error) {
 type Violation struct {
 	Rule    string // short stable name of the rule, such as "tool-result-missing"
 	Path    string // place in the request, such as "messages.3.content.0"
-	Message string // the provider's own error text for it
+	Message string // what is wrong, in the provider's words where it has an error for it
 }
 
-// String gives the place and the provider's text.
+// String gives the place and the message.
 func (v Violation) String() string { return v.Path + ": " + v.Message }
 
-// NewViolations returns those violations of after whose rule before did not break:
-// what a rewrite added. A client's own illegal request is its provider's to refuse.
+// NewViolations returns what a rewrite added: of each rule, the violations in after that
+// are more than before had of it. A client's own illegal request is its provider's to
+// refuse.
 func NewViolations(before, after []Violation) []Violation {
 	had := make(map[string]int)
 	for _, v := range before {

@@ -76,7 +76,7 @@ func (p *typedPieces) keep(text string) {
 	}
 }
 
-// block takes one text block in. Well-known first words are not looked for where the
+// block takes in one text block. Well-known first words are not looked for where the
 // source knows that a person typed the text.
 func (p *typedPieces) block(text string) {
 	text = strings.TrimSpace(text)
@@ -129,8 +129,8 @@ func (p *typedPieces) block(text string) {
 	p.wrap = false
 }
 
-// ownLine reports whether only spaces are between the last line feed, or another
-// element, and what follows before.
+// ownLine reports whether before, the text since the last element, is empty or ends in a
+// line feed, spaces aside: then what follows it begins a line.
 func ownLine(before string) bool {
 	before = strings.TrimRight(before, " \t\r")
 	return before == "" || before[len(before)-1] == '\n'

@@ -50,7 +50,7 @@ func questionFor(answer, asked, offered string) (short bool, question string) {
 	return short, strings.Join(parts, "\n")
 }
 
-// asksSomething reports whether a text ends in a question.
+// asksSomething reports whether a text has a question mark near its end.
 func asksSomething(text string) bool {
 	return strings.IndexByte(text[max(len(text)-maxQuestionBytes, 0):], '?') >= 0
 }

@@ -26,16 +26,16 @@ type RenderOptions struct {
 }
 
 // Render writes a page of what people said: pins, the rules in force, the rules that were
-// taken back and by what, their messages, the task list. Their words are verbatim
-// and marked with the message it comes from, counted from 1. A message that does not fit
+// taken back and by what, their messages, the task list. Their words are verbatim and
+// marked with the message they come from, counted from 1. A message that does not fit
 // is cut at its end, with a mark and its handle; what is left out altogether is named.
 //
 // When room is short it goes, in this order, to the rules in force (always, all), the
-// newest message of all (always, whole, if it is one of these), the pins, the task list, the
-// rules that were taken back, messages with rules, other messages from the newest to the
-// oldest. So that one long paste does not keep out many short messages, older ones first get
-// a share of the room each; what is left then goes to those that were cut. It returns ""
-// when there is nothing to show.
+// newest message of all (always, whole, if it is one of these), the pins (always, all), the
+// task list, the rules that were taken back, messages with rules, other messages from the
+// newest to the oldest. Only Strict makes exceptions. So that one long paste does not
+// keep out many short messages, older ones first get a share of the room each; what is left
+// then goes to those that were cut. It returns "" when there is nothing to show.
 func (w *Words) Render(o RenderOptions) string { return w.Page(o).String() }
 
 // Page chooses what there is room for; see [Words.Render].
@@ -79,8 +79,8 @@ func (w *Words) Page(o RenderOptions) *Page {
 
 // How the room is shared among older messages.
 const (
-	saidShares = 12    // it is for that many of them, at least
-	lateShares = 3     // the newest of them may take this fraction
+	saidShares = 12    // each may at first take one part in so many
+	lateShares = 3     // the newest of them may take one part in so many
 	fullWords  = 4_000 // room from which on a message may be long
 	leastShare = 80
 )

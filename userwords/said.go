@@ -26,8 +26,9 @@ type Said struct {
 }
 
 // Words collects what people said in a conversation, the standing rules in it, and the
-// agent's task list. It takes each message once and never looks back, so the cost of a
-// message does not depend on the length of the conversation.
+// agent's task list. It takes each message once and looks back at a bounded number
+// of rules and messages, so the cost of a message does not depend on the length of the
+// conversation.
 //
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
@@ -40,7 +41,7 @@ type Words struct {
 	tasks   taskReader
 }
 
-// Add takes message i in. It is called for every message, in order.
+// Add takes in message i. It is called for every message, in order.
 func (w *Words) Add(i int, m transcript.Message) {
 	switch m.Role() {
 	case transcript.RoleAssistant:
@@ -84,8 +85,8 @@ func (w *Words) assistant(i int, m transcript.Message) {
 	}
 }
 
-// wait remembers a call whose result may carry a person's words: any call can be
-// refused, so the newest ones are remembered until they are answered.
+// wait remembers a call until it is answered, because its result may carry a person's
+// words: any call can be refused. Once more than 1,000 calls wait, all are forgotten.
 func (w *Words) wait(b transcript.ToolCall) {
 	if w.waiting == nil || len(w.waiting) > 1000 { // calls that nobody ever answered
 		w.waiting = make(map[string]string)
@@ -132,7 +133,7 @@ func answered(tool string, r transcript.ToolResult) string {
 
 var questionTools = text.WordSet("askuserquestion askuser requestuserinput askfollowupquestion question")
 
-// heard takes a person's words in: what they take back, the rules they lay down, the
+// heard takes in a person's words: what they take back, the rules they lay down, the
 // question they answer.
 func (w *Words) heard(s Said) {
 	s.RevisedBy = -1

@@ -75,7 +75,8 @@ type usageError struct{ msg string }
 func (e usageError) Error() string { return e.msg }
 
 // run executes one command line and returns the exit code: 0 if it was done, 1 if that
-// failed, 2 if the command line was not understood.
+// failed, 2 if the command line was not understood. For wrap, it is the client's own exit
+// code once the client has run.
 func (p *program) run(ctx context.Context, args []string) int {
 	err := p.dispatch(ctx, args)
 	if err == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Every flag of every command can also be set by the environment and by pleat.toml. The first
-// of these that sets it wins:
+// Every flag of every command but config can also be set by the environment and by
+// pleat.toml. The first of these that sets it wins:
 //
 //  1. the flag
 //  2. the environment: --max-turns is PLEAT_MAX_TURNS

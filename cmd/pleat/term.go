@@ -62,7 +62,8 @@ type progress struct {
 	shown bool
 }
 
-// It begins late enough that short work stays silent.
+// Progress is first shown after progressAfter, so that short work stays silent, and then at
+// most once in progressEvery.
 const (
 	progressAfter = 400 * time.Millisecond
 	progressEvery = 100 * time.Millisecond

@@ -143,8 +143,8 @@ func (p *program) client(ctx context.Context, base string, args []string, signal
 	}
 }
 
-// exitCode is the exit code of a program that failed. As in shells, it is 128 and the
-// signal's number for a program that was killed.
+// exitCode is the exit code of a program that failed. As in shells, it is 128 plus the
+// signal's number for a program that a signal killed.
 func exitCode(e *exec.ExitError) int {
 	if s, ok := e.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return 128 + int(s.Signal())

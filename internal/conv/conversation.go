@@ -61,8 +61,8 @@ type Conversation struct {
 	// system prompt, and First.
 	Starts func() []int
 
-	meters  []*stretchMeter // of stretches that begin there
-	metered bool            // there is one for each
+	meters  []*stretchMeter // of stretches that begin where Starts says
+	metered bool            // there is one for each of these places
 }
 
 // New makes an empty conversation whose messages are in contents.
@@ -180,8 +180,8 @@ func (c *Conversation) Prompt() int {
 	return len(c.Facts)
 }
 
-// MessageHandle returns the handle of a message's longest block, which for what a person
-// typed is the message.
+// MessageHandle returns the handle of the longest block of a message that has one, "" if
+// none has. What a person typed is mostly a single block.
 func (c *Conversation) MessageHandle(i int) string {
 	best := -1
 	for b, bf := range c.Facts[i].Blocks {

@@ -88,7 +88,8 @@ func (m *stretchMeter) take(msg transcript.Message) {
 	m.end++
 }
 
-// before returns a meter that has taken as many messages as possible before end.
+// before returns a new meter that goes on from the last mark at or before end, or from the
+// start if there is none.
 func (m *stretchMeter) before(end int) *stretchMeter {
 	part := newStretchMeter(m.start)
 	i, _ := slices.BinarySearchFunc(m.marks, end+1, func(k meterMark, end int) int { return k.end - end })

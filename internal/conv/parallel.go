@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// InParallel calls do for each i < n, in that many goroutines. All calls have returned when
-// Wait of the group returns.
+// InParallel calls do for each i < n, in at most that many goroutines. All calls have
+// returned when Wait of the group returns. If workers or n is less than 2, InParallel makes
+// the calls itself before it returns.
 func InParallel(n, workers int, do func(i int)) *sync.WaitGroup {
 	var working sync.WaitGroup
 	if workers = min(workers, n); workers < 2 {

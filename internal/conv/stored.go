@@ -62,7 +62,8 @@ func (f MessageForm) Message(body []byte, codecs map[transcript.Format]transcrip
 	return m.WithOrigin(f.origin), nil
 }
 
-// BlockShape is what is known of a block whose text cannot be read.
+// BlockShape is what is kept of a block besides its text. It is all that is known of the
+// block if the text cannot be read.
 type BlockShape struct {
 	Kind  string          `json:"kind"`
 	ID    string          `json:"id,omitempty"`    // of a call, or of the call that a result answers

@@ -49,7 +49,7 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 // OwnText reports whether the entry has a text that is not its body.
 func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
 
-// Append implements [store.Store].
+// Append is the Append of the stores; see [store.Store].
 func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, entries []store.Entry) (head uint64, err error) {
 	indexable := false
 	err = b.doWriting(ctx, func() error {
@@ -73,8 +73,8 @@ func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, en
 	return head, nil
 }
 
-// Fork implements [store.Forker]. The copies refer to the bodies of the originals: a tenant
-// has each body once.
+// Fork is the Fork of the stores; see [store.Forker]. The copies refer to the bodies of the
+// originals: a tenant has each body once.
 func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
 	err := b.doWriting(ctx, func() error {
 		if from.Tenant != to.Tenant {

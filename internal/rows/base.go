@@ -15,8 +15,9 @@ import (
 )
 
 // Tables is the part that differs between stores: the SQL, and what the errors of the
-// driver mean. Session and Page are calls of their own, see [Base.Enter]. So are the methods
-// for Verify, unless the store's Verify is one. The others run within a call.
+// driver mean. Session and Page begin and end a call themselves; see [Base.Enter]. So do the
+// methods for Verify, unless the store's Verify does it for them. The others run within a
+// call.
 type Tables interface {
 	// Misfit reports whether Scan failed because a value does not fit its Go type.
 	Misfit(err error) bool

@@ -145,7 +145,7 @@ func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	return err
 }
 
-// Search implements [store.Searcher].
+// Search is the Search of the stores; see [store.Searcher].
 func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
 	err = b.Do(ctx, func() error {
 		words := search.QueryWords(query)
@@ -169,7 +169,7 @@ func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, l
 
 // AddWords runs add for each word of a query. Words that are everywhere say little about
 // any place, so they are added only if the others do not find enough: with common false,
-// add leaves out such a word and reports that it is not whole.
+// add leaves out such a word and returns false.
 func AddWords(words []string, enough func() bool, add func(word string, common bool) (whole bool, err error)) error {
 	var left []string
 	for _, word := range words {

@@ -12,17 +12,18 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The text of a message is what its body says, without the JSON around it. So it is stored
-// as a list of places in the body, which takes next to no time and space. Each is a number
-// n·4 + form, then what the form needs:
+// The text of a message is what its body says, without the JSON around it. So it can be
+// stored as a list of places in the body, which takes next to no time and space. Each begins
+// with the number n·4 + form. For placeRaw and placeQuoted the gap follows: how far the
+// place begins behind the end of the place before it.
 const (
-	placeRaw    = 0 // a gap; n bytes of the body, that many behind the end of the place before
-	placeQuoted = 1 // a gap; n bytes that are a JSON string literal, of which the text is meant
-	placeOwn    = 2 // n bytes that are not in the body
+	placeRaw    = 0 // n bytes of the body as they are
+	placeQuoted = 1 // n bytes of the body that are a JSON string: its text is meant
+	placeOwn    = 2 // not in the body: the n bytes themselves follow
 )
 
-// PackPlaces packs the text of an entry that has a body: as places in the body, if all of
-// it is there in the same order, else by itself.
+// PackPlaces packs the text of an entry that has a body: as places in the body, if the body
+// is JSON and has the whole text in the same order, single line feeds aside; else by itself.
 func PackPlaces(text string, body []byte) Blob {
 	f := finder{body: body, text: text}
 	c := jsonspan.New(body)
@@ -95,7 +96,7 @@ func (f *finder) begins(head []byte) bool {
 	return prefixes(rest, head) || rest != "" && rest[0] == '\n' && prefixes(rest[1:], head)
 }
 
-// prefixes reports whether one of both begins with the other.
+// prefixes reports whether one of the two begins with the other.
 func prefixes(rest string, head []byte) bool {
 	n := min(len(rest), len(head))
 	return rest[:n] == string(head[:n])

@@ -20,7 +20,7 @@ const (
 	PageBytes = 1 << 20 // of data, about
 )
 
-// Scan implements [store.Store].
+// Scan is the Scan of the stores; see [store.Store].
 func (b *Base) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for r, err := range b.Records(ctx, key, from, kinds) {
@@ -96,7 +96,7 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 // findBatch is how many labels one statement asks for.
 const findBatch = 1000
 
-// Find implements [store.Store].
+// Find is the Find of the stores; see [store.Store].
 func (b *Base) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) (found []store.Found, err error) {
 	err = b.Do(ctx, func() error {
 		for batch := range slices.Chunk(Distinct(labels), findBatch) {
@@ -133,7 +133,7 @@ func (b *Base) ReadFound(row Scanner, tenant string, kind store.EntryKind, asked
 	return found, nil
 }
 
-// Sessions implements [store.Keeper].
+// Sessions is the Sessions of the stores; see [store.Keeper].
 func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
 	return func(yield func(store.SessionInfo, error) bool) {
 		var sessions []*Session
@@ -157,12 +157,12 @@ func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[store.Sess
 	}
 }
 
-// Forget implements [store.Keeper].
+// Forget is the Forget of the stores; see [store.Keeper].
 func (b *Base) Forget(ctx context.Context, key store.SessionKey) error {
 	return b.doWriting(ctx, func() error { return b.tables.Forget(ctx, key) }, "forget session %q", key)
 }
 
-// Claim implements [store.Claimer].
+// Claim is the Claim of the stores; see [store.Claimer].
 func (b *Base) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q for %v: the time must be more than zero", what, key, ttl)

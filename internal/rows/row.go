@@ -66,7 +66,7 @@ func (x *Session) sum() []byte {
 }
 
 // Sum is the checksum of an entry row. It covers the session's name, so an entry that
-// turns up in another session does not check.
+// turns up in another session fails its check.
 func (r *Record) Sum(key store.SessionKey) []byte {
 	var s Summer
 	s.Grow(256 + len(r.Data))
@@ -85,10 +85,10 @@ func (r *Record) Sum(key store.SessionKey) []byte {
 	return s.Sum()
 }
 
-// SessionHash finds a session whatever the length of its names.
+// SessionHash is the key by which a session is found, whatever the length of its names.
 func SessionHash(key store.SessionKey) []byte { return KeyOf("key", key.Tenant, key.Session) }
 
-// FindKey finds an entry by its label.
+// FindKey is the key by which the entries of a kind with a label are found.
 func FindKey(tenant string, kind store.EntryKind, label string) []byte {
 	return KeyOf("find", tenant, string(kind), label)[:16]
 }
@@ -109,7 +109,7 @@ func SetHash(h *transcript.Hash, b []byte) bool {
 // Column keeps an empty value from becoming NULL.
 func Column[T ~string | ~[]byte](v T) []byte { return append([]byte{}, v...) }
 
-// Scanner is a row, or the current one of many.
+// Scanner is a single row, or the current row of several.
 type Scanner interface{ Scan(dest ...any) error }
 
 // Cursor is the result of a query, in either driver.

@@ -19,8 +19,8 @@ type Verifier struct {
 	stopped bool
 }
 
-// Verify implements [store.Keeper]. The store's own steps come first. An error that
-// ends only one step is reported as damage: the others may still find more.
+// Verify is the Verify of the stores; see [store.Keeper]. The store's own steps come first.
+// An error that ends only one step is reported as damage: the others may still find more.
 func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {
 		v := &Verifier{b: b, ctx: ctx, yield: yield}
@@ -157,7 +157,7 @@ func (v *Verifier) bodies() error {
 	})
 }
 
-// orphans are entries whose session is gone.
+// orphans reports entries whose session is gone.
 func (v *Verifier) orphans() error {
 	return v.b.tables.EachOrphan(v.ctx, func(session, entries int64) error {
 		return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there", v.b.Name, entries, session)

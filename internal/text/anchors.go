@@ -16,7 +16,7 @@ const (
 	ByteLower = 1 << iota
 	ByteUpper
 	ByteDigit
-	ByteUnder // '_', and all of UTF-8 beyond ASCII
+	ByteUnder // '_', and the bytes of characters beyond ASCII, punctuation aside
 	byteJoin  // '.', '-': inside of names such as go.mod, v1.2.3, well-known
 	ByteWord  = ByteLower | ByteUpper | ByteDigit | ByteUnder
 )

@@ -2,12 +2,12 @@ package text
 
 import "strings"
 
-// Cues are the words by which sentences that matter later are found: those that give a
-// reason, decide, conclude, report an outcome or leave something open. A cue is one word
-// or two. A weight is what the cue adds to a sentence, which is worth 1 without any.
+// cueWeights are the cues, by weight: words by which sentences that matter later are found,
+// because they give a reason, decide, conclude, report an outcome or leave something open.
+// A cue is one word or two, and its weight is what it adds to the worth of a sentence.
 // Reasons and decisions count most, because only a sentence can carry them; the ledger
-// also tells what was done. Announcements ("let me look at …") are worth nothing once
-// they are past.
+// also tells what was done. Announcements ("let me look at …") count against a sentence:
+// they are worth nothing once they are past.
 var cueWeights = map[float32]string{
 	5: `because|root cause|the cause|caused by|due to|reason|rationale|turns out|the problem|the issue|the bug|the fix
 		|decided|decision|chose|chosen|instead of|rather than|recommend|recommended|recommendation|i'd go|went with|trade-off

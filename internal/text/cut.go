@@ -39,7 +39,7 @@ func ClipRunes(s string, n int) string {
 }
 
 // Clip cuts text to one line of at most n bytes, never inside a character. An ellipsis
-// says that something is missing.
+// says that something is missing. If n is less than 8, what does not fit becomes "".
 func Clip(s string, n int) string {
 	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
 		s = s[:i] + "…"
@@ -53,7 +53,7 @@ func Clip(s string, n int) string {
 	return CutText(s, n-len("…")) + "…"
 }
 
-// ClipPath is clip for arguments, which often begin with a path: of a long one the end is
+// ClipPath is Clip for arguments, which often begin with a path: of a long one the end is
 // kept, because that names the file.
 func ClipPath(s string, n int) string {
 	path, rest, _ := strings.Cut(s, " ")
@@ -73,8 +73,9 @@ func ClipPath(s string, n int) string {
 	return Clip(s, n)
 }
 
-// OneLine joins the lines of a text with single spaces and cuts it at limit bytes, never
-// inside a character. An ellipsis says that something is missing.
+// OneLine puts single spaces between the words of a text and cuts it at limit bytes, never
+// inside a character. An ellipsis behind them says that something is missing, so the result
+// can be longer than limit by the ellipsis.
 func OneLine(s string, limit int) string {
 	cut := len(s) > 4*limit
 	if cut {
@@ -114,7 +115,8 @@ func FirstWords(s string, n int) string {
 	return s
 }
 
-// FirstLines cuts a text after about n bytes, at the end of a line.
+// FirstLines returns the lines of a text that end within its first n bytes, without the
+// last line feed.
 func FirstLines(s string, n int) string {
 	s = CutText(s, max(n, 0))
 	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
@@ -123,7 +125,8 @@ func FirstLines(s string, n int) string {
 	return ""
 }
 
-// ClipQuestion cuts a text at a character, with a mark.
+// ClipQuestion cuts a text after at most n bytes, never inside a character. A space and an
+// ellipsis behind them say that something is missing.
 func ClipQuestion(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	maxUnit      = 420 // bytes; what is longer is split into sentences
+	maxUnit      = 420 // bytes; a line longer than a third of it is split into sentences
 	maxCodeLines = 12  // of one fenced block
 	maxQuote     = 3   // lines of a short one
 )

@@ -147,8 +147,8 @@ func SentenceEnd(s string) int {
 	return len(s)
 }
 
-// abbreviated reports whether a full stop after this text belongs to an abbreviation, or of a
-// short number at the very beginning.
+// abbreviated reports whether a full stop after this text belongs to an abbreviation, or to
+// a short number at the very beginning.
 func abbreviated(before string) bool {
 	word := before[strings.LastIndexAny(before, " \n\t(")+1:]
 	switch strings.ToLower(word) {

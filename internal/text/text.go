@@ -1,6 +1,6 @@
 // Package text reads and cuts text without knowing where it comes from: bytes, lines,
 // sentences, Markdown, exact names, and the words by which sentences that matter are
-// found. Everything in it is a pure function of its arguments.
+// found. All its functions are pure; only AnchorCounts.Add changes its receiver.
 package text
 
 import (

@@ -10,7 +10,7 @@ import (
 // its parts: don't, src/legacy, v1.2, foo_bar.
 type Word struct {
 	Text       string
-	Start, End int // where it stands in the text
+	Start, End int // where it stands in the text, with the marks that were cut off its end
 }
 
 // Words splits a text into the words that people would see in it. For what a search finds

@@ -129,8 +129,8 @@ func plainArgs(args []Arg, without ...string) string {
 	return text.OneLine(b.String(), MaxArgs)
 }
 
-// hiddenSecret replaces a secret. Every view shows the ledger, and it is kept beside the
-// transcript: a key on a command line must not spread through it.
+// hiddenSecret replaces a secret. Pages show the ledger: a key on a command line must not
+// spread through them.
 const hiddenSecret = "…"
 
 func hideSecrets(s string) string { return secrets.HideWords(s, hiddenSecret) }

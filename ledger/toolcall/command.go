@@ -257,7 +257,8 @@ func commandEffect(c *shell.Command, depth int) shellEffect {
 	return e
 }
 
-// isFiltered reports whether the exit code of the script is that of a mere filter.
+// isFiltered reports whether the exit code of the script may not be the command's own,
+// because a pipe, echo or the like had the last word.
 func isFiltered(top []shell.Command) bool {
 	if len(top) < 2 {
 		return false
@@ -305,5 +306,5 @@ func commandText(top []shell.Command) string {
 	return b.String()
 }
 
-// filters are the programs that trim what other commands print.
+// filters are the programs that only filter, or pass on, what other commands print.
 var filters = text.WordSet("head tail grep egrep rg sed awk cut sort uniq wc cat tr less column jq tee nl")

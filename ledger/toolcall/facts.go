@@ -171,6 +171,6 @@ type ResultFacts struct {
 	Unchanged bool `json:"unchanged,omitempty"`
 
 	// Touched holds paths of which the result says more than the call, such as that a file
-	// was created and not overwritten.
+	// was overwritten and not created.
 	Touched []PathChange `json:"touched,omitempty"`
 }

@@ -19,7 +19,8 @@ type program struct {
 }
 
 // programs has the commands that only look, and those that change just the files they
-// name. PowerShell's and cmd's are in lower case. All other commands are runs.
+// name. PowerShell's and cmd's are in lower case. All other commands are runs, unless
+// wrapped or specialEffect knows them or they only ask for help or a version.
 var programs = byName(map[program]string{
 	{change: CallRead}: `cat less more zcat tac get-content gc type`,
 	{change: CallRead, some: true}: `strings wc file ls find cmp comm md5sum sha256sum readlink realpath column

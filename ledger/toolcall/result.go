@@ -174,7 +174,7 @@ func saysFailed(call CallFacts, head string) bool {
 
 // failureMarks begin lines that test runners, compilers and shells write only when
 // something failed. They count at the end of the output of a command whose exit code is
-// not known.
+// not known, or may not be the command's own.
 var failureMarks = []string{
 	"FAIL\t", "--- FAIL: ", "FAIL: ", "FAILED ", "FAILED (", "npm ERR!", "npm error ", "error: could not compile", "error[E", "panic: ", "fatal: ",
 	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):", "FATAL ERROR",

@@ -21,7 +21,7 @@ type appending struct {
 	last      uint64
 	drafts    []rows.Draft
 	source    *rows.Session                   // what the drafts are copies of, if they are
-	bodies    map[transcript.Hash]*rows.Draft // one for each body that is new
+	bodies    map[transcript.Hash]*rows.Draft // one for each body; some may be stored already
 	uncertain []string                        // transactions of which it is not known whether they were committed
 	head      uint64
 }
@@ -64,7 +64,8 @@ func (s *Store) appendTo(ctx context.Context, a *appending) error {
 }
 
 // tryAppend is one attempt: one round trip locks and reads the session, another writes the
-// entries and commits.
+// entries and commits. A new session takes one more. If it is not known whether an
+// earlier attempt was committed, more are needed to find out.
 func (s *Store) tryAppend(ctx context.Context, conn *pgxpool.Conn, a *appending) (err error) {
 	finish, cancel := s.finish(ctx)
 	defer cancel()

@@ -16,9 +16,9 @@
 // have the same checksums as in package sqlite, and bodies are checked against their
 // SHA-256 on every read.
 //
-// Every statement names the tenant and the session that it is about, and the checksum
-// of an entry covers both names: an entry that turned up in another session would be
-// [store.ErrCorrupt] there.
+// A session is found by the names of the tenant and the session, its entries by its id,
+// and bodies by their tenant. The checksum of an entry covers both names: an entry that
+// turned up in another session would be [store.ErrCorrupt] there.
 //
 // The database must use UTF8 and be PostgreSQL 13 or newer. The tables are in a schema
 // of their own named pleat; Open creates and migrates it. Damage to an index is for the

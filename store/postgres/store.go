@@ -51,7 +51,7 @@ type Options struct {
 	ReadOnly bool
 }
 
-// withDefaults returns a copy in which nothing is zero.
+// withDefaults returns a copy in which the logger and the timeouts are set.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {

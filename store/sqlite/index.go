@@ -35,7 +35,7 @@ func placeRange(session int64) (from, to int64) {
 	return session << (placeBits + lengthBits), (session + 1) << (placeBits + lengthBits)
 }
 
-// IndexSome takes the indexer's turn: only one goroutine of this process indexes.
+// IndexSome waits for its turn: only one goroutine at a time indexes for a store.
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
 	if err := take(ctx, t.indexTurn); err != nil {
 		return false, err

@@ -28,7 +28,8 @@ const BindingBeta = "thinking-binding-controls-2026-08-01"
 // [Encode] writes the request, so that answers of this wire go back byte for byte. The
 // request follows the model's row in the table: no temperature where the model refuses it,
 // and no longer answer than it can give. With a SessionKey in the request the prompt is
-// cached. The answer is always streamed, because that shows that the server is alive.
+// cached. The answer is streamed, because that shows that the server is alive, unless Whole
+// is set.
 //
 // Failures that may pass are tried again after the time that the server asks for, else after
 // one second, two, four and so on. An answer that breaks off is tried again only if the sink

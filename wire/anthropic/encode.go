@@ -25,8 +25,8 @@ const noResult = "No result: the call was interrupted before it finished."
 //
 //   - a message that came off this wire goes in as it came; others are mapped as
 //     [EncodeMessage] does, neighbours of one role together;
-//   - system messages before the first user message become part of the system prompt;
-//     later ones stay in their places;
+//   - system messages at the beginning become part of the system prompt; later ones
+//     stay, but move behind user messages that follow them;
 //   - a call without a result gets an error result that says so;
 //   - results that answer no call are an error.
 //

@@ -22,7 +22,8 @@ type ClientOptions struct {
 	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
 
 	// Model is the model that is asked if a request names none, and what it accepts. If it is
-	// zero or only an ID, the table says what the model accepts. Package localserver finds those of a local model.
+	// zero or only an ID, the table says what the model accepts. For a local model, package
+	// localserver asks its server.
 	Model model.Model
 
 	Header http.Header     // sent along with every request
@@ -43,7 +44,7 @@ type ClientOptions struct {
 // request follows the model's row in the table: no temperature where the model refuses it,
 // and no longer answer than it can give. Models that are not the provider's get max_tokens
 // instead of max_completion_tokens, and no prompt_cache_key, which some servers refuse. The
-// answer is always streamed, because that shows that the server is alive.
+// answer is streamed, because that shows that the server is alive, unless Whole is set.
 //
 // Failures that may pass are tried again after the time that the server asks for, else after
 // one second, two, four and so on. An answer that breaks off is tried again only if the sink

@@ -12,7 +12,7 @@ import (
 const (
 	listContent uint8 = iota + 1
 	listCalls
-	listMembers // not blocks: the members of an item, see identify
+	listMembers // not blocks: the members of an item, see anonymous
 )
 
 // builder collects the blocks of one message and their places. It cuts the finished lists

@@ -42,7 +42,8 @@ func (s *scanner) value() value {
 	return value{s.c.Skip(), kind}
 }
 
-// note passes over the member at the cursor, and keeps its value if its key is among names.
+// note keeps the value of the member at the cursor if its key is among names. It leaves other
+// members to the cursor, which passes over them.
 func (s *scanner) note(key string, names []string, into ...*value) {
 	if i := slices.Index(names, key); i >= 0 {
 		*into[i] = s.value()

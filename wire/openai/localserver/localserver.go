@@ -1,7 +1,7 @@
-// Package localserver finds the model servers that run on this machine, or asks the one at
-// an address, which models it serves and how large their context windows really are. It
-// knows Ollama, llama.cpp, vLLM and LM Studio; all of them speak Chat Completions, so
-// [openai.ChatClient] can talk to what it finds.
+// Package localserver finds the model servers that run on this machine and asks them, or
+// one at a given address, which models they serve and how large the context windows really
+// are. It knows Ollama, llama.cpp, vLLM and LM Studio; all of them speak Chat Completions,
+// so [openai.ChatClient] can talk to what it finds.
 //
 // [openai.ChatClient]: https://pkg.go.dev/github.com/pleat-dev/pleat/wire/openai#ChatClient
 package localserver
