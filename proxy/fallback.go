@@ -90,7 +90,7 @@ func (rw *rewriter) count(req *request, from int, texts ...string) (total int) {
 func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	log := x.rw.o.Logger
 	var big *pleat.CannotFitError
-	if errors.As(err, &big) {
+	if errors.As(err, &big) && !x.rw.o.ObserveOnly {
 		log.Warn("a request cannot fit", "err", err)
 		return x.refuse(http.StatusBadRequest, x.req.on.tooLong(big.Parts.Total(), big.Max)), nil
 	}

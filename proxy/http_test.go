@@ -181,6 +181,23 @@ func TestNoDecoder(t *testing.T) {
 	}
 }
 
+// A proxy that only observes passes on what it would refuse because it cannot fit.
+func TestObserveTooLong(t *testing.T) {
+	body := `{"model":"m","max_tokens":1,"tools":[{"name":"ls","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"` +
+		strings.Repeat("too many words ", 4_000) + `"}]}`
+	for _, observe := range []bool{false, true} {
+		up := &capture{to: upstream.New(upstream.Options{})}
+		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if passed := len(up.all()) == 1 && string(up.all()[0]) == body; passed != observe {
+			t.Errorf("observing %v: status %d, %d requests went out", observe, resp.StatusCode, len(up.all()))
+		}
+	}
+}
+
 // A small body that unpacks to a large one is refused before it fills the memory.
 func TestBomb(t *testing.T) {
 	var bomb bytes.Buffer
