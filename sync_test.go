@@ -89,6 +89,11 @@ func TestSync(t *testing.T) {
 	if fork = sync(fork, append(edited, pleat.User("And now?"))); fork.Len() != 4 {
 		t.Errorf("the fork has %d messages", fork.Len())
 	}
+	other := append([]pleat.Message{}, history...)
+	other[1] = pleat.Assistant(pleat.Say("Hi."), pleat.Call("a", "rm", `{}`))
+	if fork := sync(s, other); fork == s {
+		t.Error("a call of another tool with the same input is taken for the same message")
+	}
 	if back := sync(s, history[:1]); back == s || back.Len() != 1 {
 		t.Errorf("a shorter history: %s has %d messages", back.Key(), back.Len())
 	}

@@ -2,51 +2,57 @@ package conv
 
 import (
 	"crypto/sha256"
+	"slices"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Fingerprint stands for what a message says: its role and the content of its blocks.
-// Thinking does not count, and neither does the content of images and of blocks that pleat
-// does not know.
+// spoken is a block as far as it tells two messages apart.
+type spoken struct {
+	kind transcript.Kind
+	tool string // of a call
+	hash transcript.Hash
+}
+
+// spokenIn lists the blocks of a message. Thinking does not count, and neither does the
+// content of images and of blocks that pleat does not know.
+func spokenIn(m transcript.Message) []spoken {
+	var out []spoken
+	for i, s := range ShapesOf(m) {
+		if k := m.Blocks().At(i).Kind(); k != transcript.KindThinking {
+			out = append(out, spoken{k, text.OneLine(s.Name, 80), s.Hash}) // as the ledger names the tool
+		}
+	}
+	return out
+}
+
+// Fingerprint stands for what a message says: its role and its blocks, as [Conversation.Same]
+// compares them.
 func Fingerprint(m transcript.Message) transcript.Hash {
 	h := sha256.New()
 	h.Write([]byte(m.Role()))
-	for _, s := range ShapesOf(m) {
-		if s.Kind != transcript.KindThinking.String() {
-			h.Write([]byte{0})
-			h.Write([]byte(s.Kind))
-			h.Write(s.Hash[:])
-		}
+	for _, s := range spokenIn(m) {
+		h.Write([]byte{0, byte(s.kind)})
+		h.Write([]byte(s.tool))
+		h.Write(s.hash[:])
 	}
 	return transcript.Hash(h.Sum(nil))
 }
 
-// Same reports whether message i says what m says, as [Fingerprint] sees it. It reads
-// nothing from the store.
+// Same reports whether message i says what m says: the same role and blocks, thinking and
+// the content of images apart. It reads nothing from the store.
 func (c *Conversation) Same(i int, m transcript.Message) bool {
-	f := &c.Facts[i]
-	if f.Role != m.Role() {
-		return false
-	}
-	b := 0
-	next := func() *BlockFacts {
-		for b < len(f.Blocks) && f.Blocks[b].Kind == transcript.KindThinking {
-			b++
-		}
-		if b == len(f.Blocks) {
-			return nil
-		}
-		b++
-		return &f.Blocks[b-1]
-	}
-	for _, s := range ShapesOf(m) {
-		if s.Kind == transcript.KindThinking.String() {
+	var known []spoken
+	for _, bf := range c.Facts[i].Blocks {
+		if bf.Kind == transcript.KindThinking {
 			continue
 		}
-		if bf := next(); bf == nil || bf.Kind.String() != s.Kind || bf.Hash != s.Hash {
-			return false
+		s := spoken{kind: bf.Kind, hash: bf.Hash}
+		if bf.Kind == transcript.KindToolCall {
+			s.tool = c.Ledger.Entry(int(bf.Call)).Tool
 		}
+		known = append(known, s)
 	}
-	return next() == nil
+	return c.Facts[i].Role == m.Role() && slices.Equal(known, spokenIn(m))
 }
