@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Spill folds results that are too large to be worth showing whole, before a model sees
@@ -64,8 +65,10 @@ func (s Spill) MayFold(bytes []int, lim fold.Limits) bool {
 // Born folds what is too large.
 func (s Spill) Born(b *fold.Birth) {
 	type big struct {
-		block, chars int
-		why          string
+		block  int
+		result transcript.ToolResult
+		chars  int
+		why    string
 	}
 	var results []big
 	total := 0
@@ -74,7 +77,7 @@ func (s Spill) Born(b *fold.Birth) {
 		if slices.Contains(s.Exempt, tool) {
 			continue
 		}
-		c := big{block, utf8.RuneCountInString(r.Text()), ""}
+		c := big{block, r, utf8.RuneCountInString(r.Text()), ""}
 		limit := s.Chars
 		if n, ok := s.Tools[tool]; ok {
 			limit = n
@@ -107,31 +110,26 @@ func (s Spill) Born(b *fold.Birth) {
 	}
 	for _, c := range results {
 		if c.why != "" {
-			s.spill(b, c.block, c.why)
+			s.spill(b, c.block, c.result, c.why)
 		}
 	}
 }
 
 // spill folds one result.
-func (s Spill) spill(b *fold.Birth, block int, why string) {
-	for i, r := range b.Results() {
-		if i != block {
-			continue
-		}
-		whole, file := r.Text(), ""
-		if s.Dir != "" {
-			file = spillFile(s.Dir, r.CallID)
-		}
-		b.Fold(block, why, file, func(handle string) string {
-			if s.Stub != "" {
-				return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", spillFile(s.Dir, r.CallID),
-					"{preview}", text.ClipRunes(whole, s.Preview), "{handle}", handle)
-			}
-			// The end of an output says how it went, so it gets a quarter of the preview.
-			head, tail := text.ClipRunes(whole, s.Preview*3/4), text.CutEnd(whole, s.Preview/4)
-			return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s", b.Stub(r, handle), head, tail)
-		})
+func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) {
+	whole, file := r.Text(), ""
+	if s.Dir != "" {
+		file = spillFile(s.Dir, r.CallID)
 	}
+	b.Fold(block, why, file, func(handle string) string {
+		if s.Stub != "" {
+			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", spillFile(s.Dir, r.CallID),
+				"{preview}", text.ClipRunes(whole, s.Preview), "{handle}", handle)
+		}
+		// The end of an output says how it went, so it gets a quarter of the preview.
+		head, tail := text.ClipRunes(whole, s.Preview*3/4), text.CutEnd(whole, s.Preview/4)
+		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s", b.Stub(r, handle), head, tail)
+	})
 }
 
 // spillFile names the file for a spilled result. Ids come from outside, so characters that
