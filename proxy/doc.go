@@ -9,5 +9,6 @@
 // on the same store, sends the same bytes.
 //
 // The wires are Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, one file
-// each (wire_*.go). Requests to other paths pass through unchanged.
+// each (wire_*.go). Requests to other paths pass through unchanged,
+// to the provider that their key belongs to.
 package proxy

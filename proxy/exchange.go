@@ -39,7 +39,7 @@ type exchange struct {
 func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	on, counts := route(r)
 	if on == nil || r.Body == nil {
-		return rw.o.Transport.RoundTrip(r)
+		return rw.unknown(r)
 	}
 	began := rw.o.Now()
 	raw, err := readAll(r.Body, r.ContentLength, rw.o.MaxBody)
@@ -62,6 +62,46 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// unknown passes on a request to a path that is none of a wire's. One that may be a
+// conversation is reported.
+func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
+	began := rw.o.Now()
+	resp, err := rw.o.Transport.RoundTrip(r)
+	if r.Method != http.MethodPost {
+		return resp, err
+	}
+	rw.once("requests to this path are passed on, not compacted", r.URL.Path)
+	if rw.o.Report != nil {
+		report := Report{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
+		if err == nil {
+			report.Status = resp.StatusCode
+		}
+		rw.o.Report(report)
+	}
+	return resp, err
+}
+
+// once logs something about a path the first time that it happens.
+func (rw *rewriter) once(what, path string) {
+	const most = 1000 // anybody can make up paths
+	rw.mu.Lock()
+	known := rw.logged[what+path] || len(rw.logged) >= most
+	if !known {
+		rw.logged[what+path] = true
+	}
+	rw.mu.Unlock()
+	if !known {
+		rw.o.Logger.Warn(what, "path", path)
+	}
+}
+
+// notRead passes on a request that the proxy does not understand.
+func (x *exchange) notRead(why string) (*http.Response, error) {
+	x.report.Passed = true
+	x.rw.once("requests are passed on, not compacted: "+why, x.in.URL.Path)
+	return x.pass()
+}
+
 // cause returns errIdle for an error that came from the upstream's silence.
 func (x *exchange) cause(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
@@ -82,15 +122,15 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 		resp.Header["Accept-Encoding"] = slices.Sorted(maps.Keys(o.Decoders))
 		return resp, nil
 	case err != nil:
-		return x.pass() // the provider says what is wrong with it
+		return x.notRead("they cannot be decompressed") // the provider says what is wrong with it
 	}
 	x.report.BytesIn = len(body)
 	if x.req, err = on.read(body); err != nil {
-		return x.pass()
+		return x.notRead("they cannot be read")
 	}
 	x.report.Model, x.report.Messages = x.req.model, len(x.req.messages)
 	if x.req.partial || len(x.req.messages) == 0 {
-		return x.pass()
+		return x.notRead("the provider holds their conversation")
 	}
 	from, begin := x.rw.caller(x.in, x.req), true
 	if counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools

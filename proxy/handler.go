@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -102,7 +103,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "pleat takes requests over HTTP, not over a websocket", http.StatusUpgradeRequired)
 		return
 	case h.upstream(r) == nil:
-		http.Error(w, "no upstream is set up for this request", http.StatusNotFound)
+		h.rw.once("a request was refused: no upstream is set up for it", r.URL.Path)
+		http.Error(w, "pleat has no upstream for this request: none is set up for its wire, or its path and its key do not say whose it is", http.StatusNotFound)
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {
@@ -145,16 +147,28 @@ func (h *Handler) Knows(host string) bool {
 	return slices.ContainsFunc(h.rw.o.Hosts, func(n string) bool { return n == "*" || strings.EqualFold(n, name) })
 }
 
-// upstream says where a request goes: by its wire, else by the headers of its client.
+// upstream says where a request goes: by its wire, else by the provider whose headers and
+// key it has; nil: nowhere. A key never goes to a provider that it may not belong to.
 func (h *Handler) upstream(r *http.Request) *url.URL {
-	o := &h.rw.o
-	switch path := r.URL.Path; {
-	case strings.Contains(path, "/messages"), r.Header.Get("Anthropic-Version") != "", r.Header.Get("X-Api-Key") != "":
+	o, path := &h.rw.o, r.URL.Path+"/"
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case r.Header.Get("X-Goog-Api-Key") != "", r.URL.Query().Has("key"):
+		return nil // Google's
+	case strings.Contains(path, "/v1/messages/"), first(r.Header, "Anthropic-Version", "X-Api-Key") != "":
 		return o.Anthropic
-	case o.OpenAI == nil && !strings.Contains(path, "/chat/completions") && !strings.Contains(path, "/responses"):
+	case strings.Contains(path, "/chat/completions/"), strings.Contains(path, "/responses/"):
+		return o.OpenAI
+	case strings.HasPrefix(bearer, "sk-ant-"):
 		return o.Anthropic
+	case bearer == "" && first(r.Header, "Api-Key", "Cookie") == "":
+		return cmp.Or(o.OpenAI, o.Anthropic) // there is no key
+	case strings.HasPrefix(bearer, "AIza"), strings.HasPrefix(bearer, "ya29."), strings.Contains(path, "/v1beta/"):
+		return nil // Google's too
+	case strings.HasPrefix(bearer, "sk-"), strings.Contains(path, "/v1/"), r.Header.Get("Chatgpt-Account-Id") != "":
+		return o.OpenAI // servers that speak its format take any key
 	}
-	return o.OpenAI
+	return nil
 }
 
 // direct points a request to its upstream and leaves the rest unchanged.

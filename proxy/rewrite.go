@@ -41,6 +41,7 @@ type rewriter struct {
 	sessions map[store.SessionKey]*list.Element // of *conversation
 	recent   *list.List                         // most recently used first
 	index    map[indexKey]store.SessionKey      // newest prefixes of the conversations in memory
+	logged   map[string]bool                    // what is logged only once
 }
 
 type indexKey struct {
@@ -49,7 +50,7 @@ type indexKey struct {
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey)}
+	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
 	if o != nil {
 		rw.o = *o
 	}

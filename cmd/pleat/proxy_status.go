@@ -79,6 +79,9 @@ func (s proxyStatus) print(p *page) {
 	if len(s.Sessions) == 0 {
 		p.line("no conversation has come through yet")
 	}
+	if s.Passed > 0 {
+		p.line("%s passed on, not compacted: the proxy did not understand them; its log names the paths", plural(s.Passed, "request"))
+	}
 	p.line("SENT is what clients sent, GOT what providers got of it. WITHOUT is what it would have cost at least without folding, if the cache were always warm.")
 }
 

@@ -21,6 +21,7 @@ type tally struct {
 	mu       sync.Mutex
 	sessions map[store.SessionKey]*sessionTally // those used last
 	all      sessionTally
+	passed   int
 
 	requests *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
@@ -85,11 +86,14 @@ func newTally() *tally {
 func (t *tally) add(r proxy.Report) {
 	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
 	t.added.Observe(r.Added.Seconds())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Passed {
+		t.passed++
+	}
 	if r.Session.Session == "" {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	s := t.session(r)
 	m, _ := model.DefaultModels().Lookup(r.Model)
 	usd, _ := m.Cost(r.Usage)
@@ -163,6 +167,7 @@ func (s *sessionTally) take(r proxy.Report, usd, without float64) {
 type proxyStatus struct {
 	Format   string             `json:"format"`
 	Draining bool               `json:"draining"`
+	Passed   int                `json:"passed_on"` // requests that were not understood, since the proxy started
 	All      sessionTally       `json:"all"`
 	Sessions []proxySessionJSON `json:"sessions"` // in memory, the one used last first
 }
@@ -181,7 +186,7 @@ func (t *tally) status(h *proxy.Handler) proxyStatus {
 	list := h.Sessions()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := proxyStatus{Format: "pleat/proxy-status/1", Draining: h.Draining(), All: t.all, Sessions: []proxySessionJSON{}}
+	out := proxyStatus{Format: "pleat/proxy-status/1", Draining: h.Draining(), Passed: t.passed, All: t.all, Sessions: []proxySessionJSON{}}
 	for _, s := range list {
 		j := proxySessionJSON{Session: s.Key.Session, Tenant: s.Key.Tenant, Model: s.Model, Messages: s.Messages, Folds: s.Folds, Snapshot: s.Snapshot}
 		if k := t.sessions[s.Key]; k != nil {
