@@ -12,6 +12,10 @@ import (
 // ClaudeCode is the format of Claude Code sessions.
 const ClaudeCode Format = "claude-code"
 
+// ClaudeWindow is the window in tokens that Claude Code uses unless it is told to use a
+// larger one that the model has, which its log does not say.
+const ClaudeWindow = 200_000
+
 var claudeFormat = format{
 	name: ClaudeCode,
 	line: func(e object) bool {
@@ -170,7 +174,11 @@ func (r *claudeReader) mark(n node) error {
 	if partial {
 		meta = v.get("microcompactMetadata")
 	}
-	r.sink.compaction(Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), PreTokens: meta.get("preTokens").num(), Partial: partial})
+	c := Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), PreTokens: meta.get("preTokens").num(), Partial: partial}
+	if c.Trigger == "auto" && !partial && c.PreTokens > 0 && c.PreTokens <= ClaudeWindow {
+		r.log.info.Window = ClaudeWindow // it was full
+	}
+	r.sink.compaction(c)
 	return nil
 }
 

@@ -36,8 +36,9 @@ var codexItems = []string{
 type codexReader struct {
 	log    *Log
 	sink   *sink
-	held   Record          // the newest record, to which later events may add
+	held   []Record        // the newest record and the results after it, to which later events may add
 	failed map[string]bool // calls whose end was reported, until their output comes
+	total  int             // tokens of the session at the newest report
 	model  string
 }
 
@@ -148,25 +149,41 @@ func failedOutput(text string) bool {
 func (r *codexReader) event(ln line, payload value) {
 	switch v := payload.object(); v.get("type").str() {
 	case "user_message":
-		if r.held.Message.Role() == transcript.RoleUser {
-			r.held.Message = r.held.Message.WithOrigin(transcript.OriginTyped)
+		if rec := r.newest(); rec.Message.Role() == transcript.RoleUser {
+			rec.Message = rec.Message.WithOrigin(transcript.OriginTyped)
 		}
 	case "token_count":
-		if r.held.Message.Role() == transcript.RoleAssistant {
-			u := v.get("info", "last_token_usage").object()
-			cached := u.get("cached_input_tokens").num()
-			r.held.Usage = u.usage(model.Usage{
-				Input: max(u.get("input_tokens").num()-cached, 0), CacheRead: cached,
-				Output: u.get("output_tokens").num(), Reasoning: u.get("reasoning_output_tokens").num(),
-			})
-		}
+		r.used(v.get("info").object())
 	case "exec_command_end":
 		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
 	case "patch_apply_end":
 		r.patched(ln, v)
 	case "turn_aborted":
-		r.held.Aborted = true
+		r.newest().Aborted = true
 	}
+}
+
+// used takes a report of usage. It comes after the answer or, in newer versions, after the
+// results of its calls. A report with the total of the one before it is that one again.
+func (r *codexReader) used(info object) {
+	r.log.info.Window = cmp.Or(info.get("model_context_window").num(), r.log.info.Window)
+	total, u := info.get("total_token_usage", "total_tokens").num(), info.get("last_token_usage").object()
+	if len(r.held) == 0 || r.held[0].Message.Role() != transcript.RoleAssistant || total == r.total && total > 0 {
+		return
+	}
+	cached := u.get("cached_input_tokens").num()
+	r.total, r.held[0].Usage = total, u.usage(model.Usage{
+		Input: max(u.get("input_tokens").num()-cached, 0), CacheRead: cached,
+		Output: u.get("output_tokens").num(), Reasoning: u.get("reasoning_output_tokens").num(),
+	})
+}
+
+// newest is the newest record, which may be none.
+func (r *codexReader) newest() *Record {
+	if len(r.held) == 0 {
+		return &Record{}
+	}
+	return &r.held[len(r.held)-1]
 }
 
 func (r *codexReader) patched(ln line, v object) {
@@ -218,7 +235,7 @@ func diffCount(diff string) (added, removed int) {
 // compacted notes a compaction. Its replacement history repeats what the file has, so it is
 // read only if the file has nothing else.
 func (r *codexReader) compacted(ln line, v, stamp value) error {
-	first := r.held.Message.Role() == "" && r.sink.n == 0
+	first := len(r.held) == 0 && r.sink.n == 0
 	if err := r.release(); err != nil {
 		return err
 	}
@@ -236,13 +253,20 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 }
 
 func (r *codexReader) hold(rec Record) error {
-	err := r.release()
-	r.held = rec
+	var err error
+	if rec.Message.Role() != transcript.RoleTool {
+		err = r.release()
+	}
+	r.held = append(r.held, rec)
 	return err
 }
 
 func (r *codexReader) release() error {
-	rec := r.held
-	r.held = Record{}
-	return r.sink.add(rec)
+	var err error
+	for _, rec := range r.held {
+		err = r.sink.add(rec)
+	}
+	clear(r.held)
+	r.held = r.held[:0]
+	return err
 }

@@ -84,32 +84,50 @@ func countClaude(data []byte) (c counts, err error) {
 	}
 	c.Messages += len(resultGroups)
 	c.Unanswered = c.Calls - len(answered)
-	n := delivered(lines)
-	c.Messages += n
-	c.Human += n
+	for _, text := range delivered(lines) {
+		c.Messages++
+		if !injected.MatchString(text) {
+			c.Human++
+		}
+	}
 	return c, nil
 }
 
-// delivered counts the texts that were queued and then taken out in the middle of a turn.
-func delivered(lines []object) (n int) {
-	waiting := 0
+// delivered are the texts that were queued and then shown to the model in the middle of a turn:
+// newer versions write them as attachments, older ones only that they left the queue.
+func delivered(lines []object) (texts []string) {
+	attached := map[string]bool{}
+	for _, o := range lines {
+		if a := o["attachment"]; typeOf(a) == "queued_command" {
+			text := str(dig(a, "prompt"))
+			for _, part := range list(dig(a, "prompt")) {
+				text += str(dig(part, "text"))
+			}
+			attached[text] = true
+			texts = append(texts, text)
+		}
+	}
+	var waiting []string
 	for _, o := range lines {
 		if typeOf(o) != "queue-operation" {
 			continue
 		}
 		switch str(o["operation"]) {
 		case "enqueue":
-			waiting++
+			waiting = append(waiting, str(o["content"]))
 		case "popAll":
-			waiting = 0
-		case "dequeue":
-			waiting--
-		case "remove":
-			waiting--
-			n++
+			waiting = nil
+		case "dequeue", "remove":
+			if len(waiting) == 0 {
+				continue
+			}
+			if str(o["operation"]) == "remove" && !attached[waiting[0]] {
+				texts = append(texts, waiting[0])
+			}
+			waiting = waiting[1:]
 		}
 	}
-	return n
+	return texts
 }
 
 func countCodex(data []byte) (c counts, err error) {
@@ -142,7 +160,7 @@ func countCodex(data []byte) (c counts, err error) {
 		case kind == "function_call" || kind == "custom_tool_call":
 			c.Calls++
 			run++
-		case strings.HasSuffix(kind, "_output"):
+		case kind == "function_call_output" || kind == "custom_tool_call_output":
 			c.Results++
 			c.Bytes += size(dig(p, "output"))
 			m := exit.FindStringSubmatch(str(dig(p, "output")))

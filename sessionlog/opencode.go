@@ -151,16 +151,20 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 				r.sink.change(FileChange{Path: f.str(), Op: Edited, Line: rec.Line})
 			}
 		case "step-finish":
-			u := p.get("tokens").object()
-			thought := u.get("reasoning").num()
-			rec.Usage = u.usage(model.Usage{
-				Input: u.get("input").num(), CacheRead: u.get("cache", "read").num(), CacheWrite: u.get("cache", "write").num(),
-				Output: u.get("output").num() + thought, Reasoning: thought,
-			})
+			rec.Usage = openCodeUsage(p.get("tokens"))
 		}
 	}
 	step()
 	return r.sink.err
+}
+
+func openCodeUsage(v value) *model.Usage {
+	u := v.object()
+	thought := u.get("reasoning").num()
+	return u.usage(model.Usage{
+		Input: u.get("input").num(), CacheRead: u.get("cache", "read").num(), CacheWrite: u.get("cache", "write").num(),
+		Output: u.get("output").num() + thought, Reasoning: thought,
+	})
 }
 
 func openCodeReasoning(p object) (transcript.Thinking, bool) {
@@ -197,8 +201,11 @@ func openCodeResult(id string, state object) (transcript.ToolResult, bool) {
 func (r openCodeReader) summary(rec Record, parts value) error {
 	var text []string
 	for p := range parts.elems() {
-		if p.get("type").is("text") {
+		switch typ := p.get("type"); {
+		case typ.is("text"):
 			text = append(text, p.get("text").str())
+		case typ.is("step-finish"):
+			rec.Usage = openCodeUsage(p.get("tokens"))
 		}
 	}
 	words := strings.Join(text, "\n")

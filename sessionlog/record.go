@@ -14,8 +14,8 @@ type Record struct {
 	Time    time.Time // zero if the log does not say
 	Line    int       // first line of the file that the message comes from, from 1
 	Model   string    // which model answered, for assistant messages
-	// Usage is what the provider billed for the request that this message answers. An
-	// answer of several records carries it once.
+	// Usage is what the provider billed for the request that this message answers, also for
+	// one that asked for a summary. An answer of several records carries it once.
 	Usage     *model.Usage
 	Sidechain bool // a sub-agent's, not the conversation itself
 	Abandoned bool // on a branch that was left by rewinding
@@ -32,6 +32,7 @@ type Info struct {
 	Title     string
 	Dir       string // working directory
 	Model     string // the newest
+	Window    int    // tokens of the context window, where the log says or shows it
 	// System is the system prompt where the log holds it apart from the messages.
 	System string
 	Tools  []model.Tool

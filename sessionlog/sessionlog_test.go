@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +178,40 @@ func TestRawIsTheElement(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Newer versions of Codex report usage after the results of an answer's calls, and repeat the
+// newest report when something else changes.
+func TestCodexUsage(t *testing.T) {
+	report := func(total, last int) string {
+		return fmt.Sprintf(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":{"input_tokens":%d,"cached_input_tokens":10,"output_tokens":5},"model_context_window":258400}}}`, total, last)
+	}
+	text := strings.Join([]string{
+		`{"type":"session_meta","payload":{"id":"s","cwd":"/w"}}`,
+		`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}`,
+		`{"type":"response_item","payload":{"type":"function_call","call_id":"a","name":"shell","arguments":"{}"}}`,
+		`{"type":"response_item","payload":{"type":"function_call","call_id":"b","name":"shell","arguments":"{}"}}`,
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"a","output":"x"}}`,
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"b","output":"y"}}`,
+		report(100, 100), report(100, 100),
+		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}}`,
+		report(100, 100), report(300, 200),
+	}, "\n")
+	log, err := sessionlog.Open(strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for rec, err := range log.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := rec.Usage; u != nil {
+			got = append(got, rec.Line, u.Prompt())
+		}
+	}
+	if want := []int{4, 100, 9, 200}; !slices.Equal(got, want) || log.Info().Window != 258400 {
+		t.Errorf("lines and prompts %v, want %v; window %d", got, want, log.Info().Window)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -22,6 +23,7 @@ func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 		kinds:  make(map[string]*namedShare),
 		tools:  make(map[string]*toolShare),
 		calls:  make(map[string]int),
+		models: make(map[string]model.Model),
 		f:      f,
 		most:   most,
 		ledger: &ledger.Ledger{},
@@ -62,6 +64,9 @@ type overviewBuilder struct {
 	next     int   // compaction of the log
 	estimate []int // of the tokens of every prompt
 	reported []int // by the provider
+	thought  int   // tokens of thinking since the last report
+	answered int   // tokens of the model's answers since the last report
+	models   map[string]model.Model
 }
 
 // named returns what a map has under a name, and adds it if there is nothing.
@@ -108,19 +113,62 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	if answer {
 		b.estimate = append(b.estimate, b.running)
 	}
-	if u := rec.Usage; u != nil && u.Prompt() > 0 {
-		b.reported = append(b.reported, u.Prompt())
-		if usd, known := b.f.model.Cost(*u); known {
-			b.o.USD += usd
-		}
-	}
 	before := b.o.Tokens.All
 	for j, blk := range m.Blocks().All() {
 		b.block(transcript.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
 	}
+	if answer {
+		b.answered += b.o.Tokens.All - before
+	}
+	b.usage(rec)
 	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
 		b.kind("around messages", around)
 	}
+}
+
+// usage takes what a provider reported for the request that a record answers. Reasoning that
+// the log does not hold is known only from there. Versions of Claude Code log the usage before
+// the answer is complete; then the answer itself says more.
+func (b *overviewBuilder) usage(rec sessionlog.Record) {
+	if rec.Usage == nil || rec.Usage.Prompt() == 0 {
+		return
+	}
+	u := *rec.Usage
+	if hidden := u.Reasoning - b.thought; hidden > 0 {
+		b.kind("thinking", hidden)
+		b.kinds["thinking"].Blocks--
+	}
+	if b.f.info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
+		u.Output = b.answered
+	}
+	b.reported = append(b.reported, u.Prompt())
+	if usd, known := b.modelOf(rec.Model).Cost(u); known {
+		b.o.USD += usd
+	}
+	b.thought, b.answered = 0, 0
+}
+
+// modelOf is the model that answered, if the log says.
+func (b *overviewBuilder) modelOf(name string) model.Model {
+	if name == "" || name == b.f.info.Model {
+		return b.f.model
+	}
+	if _, ok := b.models[name]; !ok {
+		b.models[name], _ = model.DefaultModels().Lookup(name)
+	}
+	return b.models[name]
+}
+
+// windowSize is the window that the session ran in, 0 if nobody can tell.
+func (b *overviewBuilder) windowSize() int {
+	i := b.f.info
+	switch {
+	case i.Window > 0:
+		return i.Window
+	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.model.Window > sessionlog.ClaudeWindow && b.o.Window.Largest <= sessionlog.ClaudeWindow:
+		return 0
+	}
+	return b.f.model.Window
 }
 
 func holds(m transcript.Message, kind transcript.Kind) bool {
@@ -185,6 +233,9 @@ func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, b
 				t.Failed++
 			}
 		}
+	case transcript.Thinking:
+		b.thought += tokens
+		what = describeBlock(blk).Text
 	default:
 		d := describeBlock(blk)
 		what = d.Text + d.Type
@@ -274,8 +325,6 @@ func (b *overviewBuilder) finish() {
 	if len(b.reported) > 0 {
 		w.Reported, w.Prompts = true, b.reported
 	}
-	if b.f.known {
-		w.Size = b.f.model.Window
-	}
 	w.Largest = slices.Max(append(w.Prompts, 0))
+	w.Size = b.windowSize()
 }

@@ -17,11 +17,16 @@ import (
 // the project.
 func corpusFiles(t *testing.T, pattern string) []string {
 	t.Helper()
-	// Other folders may have sessions with tool_search_call items, which Chat has no form for.
-	dir := corpus.Folders(t)[0]
-	files, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no files %s in PLEAT_CORPUS: %v", pattern, err)
+	var files []string
+	for _, dir := range corpus.Folders(t) {
+		list, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, list...)
+	}
+	if len(files) == 0 {
+		t.Skipf("no files %s in PLEAT_CORPUS", pattern)
 	}
 	return files
 }
@@ -80,7 +85,9 @@ func TestCorpusEncodeChat(t *testing.T) {
 		}
 		var msgs []transcript.Message
 		for i, m := range r.Messages {
-			if r.items[i].typ != "web_search_call" { // has no form on the Chat wire
+			switch r.items[i].typ {
+			case "web_search_call", "tool_search_call", "tool_search_output": // have no form on the Chat wire
+			default:
 				msgs = append(msgs, m)
 			}
 		}
@@ -162,7 +169,7 @@ func foldRounds(g gen, msgs []transcript.Message) transcript.View {
 		case gone[i]:
 		default:
 			vm := transcript.ViewMessage{Source: i}
-			if m.Role() == transcript.RoleTool && g.chance(0.5) {
+			if m.Role() == transcript.RoleTool && m.Blocks().At(0).Kind() == transcript.KindToolResult && g.chance(0.5) {
 				vm.Edits = []transcript.BlockEdit{{Block: 0, Text: "[folded]"}}
 			}
 			v.Messages = append(v.Messages, vm)
