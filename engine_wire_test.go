@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -46,6 +47,10 @@ func wireFormats() []wireFormat {
 			transcript.FormatResponses, openai.EncodeResponses,
 			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem, openai.ResponsesChecker(model.Model{}),
 		},
+		{
+			transcript.FormatGemini, gemini.Encode,
+			func(b []byte) (wireRequest, error) { return gemini.Decode(b) }, gemini.DecodeMessage, gemini.Checker(model.Model{}),
+		},
 	}
 }
 
@@ -56,6 +61,8 @@ func messagesOf(r wireRequest) []transcript.Message {
 	case *openai.ChatRequest:
 		return r.Messages
 	case *openai.ResponsesRequest:
+		return r.Messages
+	case *gemini.Request:
 		return r.Messages
 	}
 	return nil

@@ -61,6 +61,7 @@ var imports = map[string][]string{
 	"internal/call":  {"internal/wire", "model", "transcript"},
 	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
 	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
+	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
 
 	"wire/openai/localserver": {"model"},
 

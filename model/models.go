@@ -79,6 +79,9 @@ type ThinkingRule struct {
 	// Bound: a thinking block is valid only behind exactly the bytes it was made behind;
 	// any change before it makes it and all later ones invalid.
 	Bound bool `json:"bound"`
+	// Signed: in the current turn, the first call of each answer must come back with the
+	// signature that the provider gave it.
+	Signed bool `json:"signed"`
 	// AccountBound: thinking made under one account is dropped under another.
 	AccountBound bool `json:"account_bound"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.

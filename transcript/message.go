@@ -7,7 +7,7 @@ package transcript
 type Role string
 
 // The roles of the wire formats. A tool's results are in messages of role [RoleUser] on
-// the Anthropic wire and of role [RoleTool] on the OpenAI ones.
+// the Anthropic and Gemini wires and of role [RoleTool] on the OpenAI ones.
 const (
 	RoleSystem    Role = "system"
 	RoleDeveloper Role = "developer"
@@ -25,6 +25,7 @@ const (
 	FormatAnthropic Format = "anthropic" // Anthropic Messages
 	FormatChat      Format = "chat"      // OpenAI Chat Completions
 	FormatResponses Format = "responses" // OpenAI Responses
+	FormatGemini    Format = "gemini"    // Gemini generateContent
 )
 
 // Origin says who wrote a message, as far as the reader of the wire or log knew. The role

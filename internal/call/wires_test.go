@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -88,6 +89,21 @@ var wires = []wire{
 		tooLong: `{"error":{"message":"Input tokens exceed the configured limit of 200000 tokens. Your messages resulted in 213462 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
 		failed:  "data: " + `{"type":"error","code":"overloaded_error","message":"Overloaded"}` + "\n\n",
 		badJSON: `{"id":"resp_1","output":[{"type":"mess`,
+	},
+	{
+		name: "gemini", model: "gemini-2.5-pro",
+		client: func(base string, hc *http.Client, o tuning) model.Generator {
+			return &gemini.Client{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
+		},
+		whole: `{"candidates":[{"content":{"parts":[{"text":"Hello"}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}`,
+		stream: []string{
+			"data: " + `{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"}}],"usageMetadata":{"promptTokenCount":3}}` + "\n\n",
+			"data: " + `{"candidates":[{"content":{"parts":[{"text":"Hello"}],"role":"model"}}]}` + "\n\n",
+			"data: " + `{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}` + "\n\n",
+		},
+		tooLong: `{"error":{"code":400,"message":"The input token count (213462) exceeds the maximum number of tokens allowed (200000).","status":"INVALID_ARGUMENT"}}`,
+		failed:  "data: " + `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}` + "\n\n",
+		badJSON: `{"candidates":[{"content":{"parts":[{"te`,
 	},
 }
 

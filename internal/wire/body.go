@@ -33,6 +33,9 @@ type Place struct {
 	Content jsonspan.Span
 	// JSON says that Content is JSON itself rather than text in a JSON string.
 	JSON bool
+	// Before and After stand around the string that an edit writes, where a format has it
+	// inside of an object.
+	Before, After string
 }
 
 // Splice applies a view to the body. Everything that the view does not change stays byte for
@@ -139,7 +142,8 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 			return nil, fmt.Errorf("replace block %d: the text is not JSON: %w", c.Block, transcript.ErrBadView)
 		}
 		if !p.JSON {
-			with = jsonspan.AppendQuote(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), c.Text)
+			with = append(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), p.Before...)
+			with = append(jsonspan.AppendQuote(with, c.Text), p.After...)
 		}
 		edits = append(edits, jsonspan.Edit{Span: p.Content, With: with})
 	}

@@ -1,4 +1,4 @@
-// Package wire holds what the three wire formats have in common: where the elements of a
+// Package wire holds what the wire formats have in common: where the elements of a
 // request's message array lie in its bytes, how a view is spliced into them, the normal form
 // in which a message is recognized in the next request, and the stream of an answer.
 //

@@ -1,0 +1,175 @@
+package gemini
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// noResult answers a call that nothing else answers: the wire demands an answer to every
+// call, and the model should know that the tool did not run to its end.
+const noResult = "No result: the call was interrupted before it finished."
+
+// unsigned is what the provider takes for the signature of a call that it did not make
+// itself, such as one of another model.
+const unsigned = "skip_thought_signature_validator"
+
+var errNothing = errors.New("nothing to send")
+
+// Encode writes a request from scratch, for programs that have no original bytes. The
+// request's model and whether it streams are not in it: they belong into the URL. The same
+// request always gives the same bytes, and the result is legal as far as the request allows:
+//
+//   - a message that came off this wire goes in as it came; others are mapped as
+//     [EncodeMessage] does, neighbours of one role together;
+//   - system messages at the beginning become part of the system instruction, later ones are
+//     the user's;
+//   - the results of an answer stand in one content; a call without one gets an error result
+//     that says so, and results that answer no call are an error;
+//   - where the model wants signatures, a call that has none gets the word for that.
+func Encode(req *model.Request) ([]byte, error) {
+	facts, _ := model.DefaultModels().Lookup(req.Model)
+	return encode(req, facts.Thinking.Signed)
+}
+
+func encode(req *model.Request, signed bool) ([]byte, error) {
+	system, msgs := splitSystem(req)
+	turns, err := pair(merge(collect(msgs)))
+	if err != nil {
+		return nil, fmt.Errorf("encode gemini request: %w", err)
+	}
+	return write(req, system, turns, signed)
+}
+
+// encodeAsIs writes the messages one by one in their order and repairs nothing but what
+// [Request.SpliceWith] does too, so that Check can find what is wrong with them.
+func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
+	body, err := write(req, "", collect(req.Messages), signed)
+	if err != nil {
+		return nil, err
+	}
+	return joinResponses(body)
+}
+
+func write(req *model.Request, system string, turns []turn, signed bool) ([]byte, error) {
+	e := encoder{names: make(map[string]string), signed: signed}
+	var list [][]byte
+	for i, t := range turns {
+		raw, err := e.turn(t)
+		if err != nil {
+			return nil, fmt.Errorf("encode gemini request: message %d: %w", i, err)
+		}
+		if len(raw) > 0 {
+			list = append(list, raw)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("encode gemini request: %w", errNothing)
+	}
+	out := append(append([]byte(`{"contents":[`), bytes.Join(list, []byte{','})...), ']')
+	if system != "" {
+		out = append(jsonspan.AppendQuote(append(out, `,"systemInstruction":{"parts":[{"text":`...), system), "}]}"...)
+	}
+	return appendOptions(out, req)
+}
+
+// appendOptions writes what comes after the contents.
+func appendOptions(out []byte, req *model.Request) ([]byte, error) {
+	if len(req.Tools) > 0 {
+		list, err := declare(req.Tools)
+		if err != nil {
+			return nil, fmt.Errorf("encode gemini request: %w", err)
+		}
+		out = append(append(append(out, `,"tools":[{"functionDeclarations":[`...), list...), "]}]"...)
+		if req.NoTools {
+			out = append(out, `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`...)
+		}
+	}
+	var config []byte
+	if req.MaxTokens > 0 {
+		config = strconv.AppendInt(append(config, `,"maxOutputTokens":`...), int64(req.MaxTokens), 10)
+	}
+	if req.Temperature != nil {
+		config = strconv.AppendFloat(append(config, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
+	}
+	if len(config) > 0 {
+		out = append(append(append(out, `,"generationConfig":{`...), config[1:]...), '}')
+	}
+	return append(out, '}'), nil
+}
+
+// declare writes function declarations. One that came off this wire goes in as it came.
+func declare(tools []model.Tool) ([]byte, error) {
+	var out []byte
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if own := jsonspan.Value(t.Raw); own.Valid(jsonspan.Object) == nil && own.Get("name") != nil &&
+			(own.Get("parameters") != nil || own.Get("parametersJsonSchema") != nil) && own.Get("type") == nil {
+			out = append(out, t.Raw...)
+			continue
+		}
+		if t.Name == "" {
+			return nil, fmt.Errorf("tool %d: it has no name", i)
+		}
+		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
+		if t.Description != "" {
+			out = jsonspan.AppendQuote(append(out, `,"description":`...), t.Description)
+		}
+		if strings.TrimSpace(t.Schema) != "" {
+			if jsonspan.Value(t.Schema).Valid(jsonspan.Object) != nil {
+				return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
+			}
+			out = append(append(out, `,"parametersJsonSchema":`...), t.Schema...)
+		}
+		out = append(out, '}')
+	}
+	return out, nil
+}
+
+// splitSystem takes the system messages at the beginning out of the messages.
+func splitSystem(req *model.Request) (string, []transcript.Message) {
+	parts, msgs := []string{}, req.Messages
+	if strings.TrimSpace(req.System) != "" {
+		parts = append(parts, req.System)
+	}
+	for len(msgs) > 0 && (msgs[0].Role() == transcript.RoleSystem || msgs[0].Role() == transcript.RoleDeveloper) {
+		if t := msgs[0].Text(); strings.TrimSpace(t) != "" {
+			parts = append(parts, t)
+		}
+		msgs = msgs[1:]
+	}
+	return strings.Join(parts, "\n\n"), msgs
+}
+
+// EncodeMessage returns a message as an element of the contents array. A message that came
+// off this wire is returned as it came. Reasoning of other providers is left out, and blocks
+// that have no form here become a short note. A result without bytes of its own is taken for
+// that of a function with the name of its call's id: only [Encode] sees the call.
+func EncodeMessage(m transcript.Message) ([]byte, error) {
+	e := encoder{}
+	raw, err := e.turn(collect([]transcript.Message{m})[0])
+	if err == nil && len(raw) == 0 {
+		err = errNothing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	return raw, nil
+}
+
+// EncodeResults returns the content that answers calls of one answer.
+func EncodeResults(calls []transcript.ToolCall, results []transcript.ToolResult) ([]byte, error) {
+	e := encoder{names: make(map[string]string)}
+	for _, c := range calls {
+		e.names[c.ID] = c.Name
+	}
+	return e.turn(collect([]transcript.Message{transcript.Results(results...)})[0])
+}

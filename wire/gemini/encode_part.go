@@ -1,0 +1,186 @@
+package gemini
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// encoder writes contents. It knows the names of the calls so far, because responses need
+// them.
+type encoder struct {
+	names  map[string]string // by id
+	signed bool              // the first call of a content must have a signature
+}
+
+// turn writes a content; it is empty if nothing is left of it.
+func (e *encoder) turn(t turn) ([]byte, error) {
+	for _, b := range t.blocks {
+		if c, ok := b.(transcript.ToolCall); ok && e.names != nil {
+			e.names[c.ID] = c.Name
+		}
+	}
+	if t.raw != "" {
+		return []byte(t.raw), nil
+	}
+	var parts [][]byte
+	called := false
+	for _, b := range t.blocks {
+		raw, err := e.part(b, !called)
+		if err != nil {
+			return nil, err
+		}
+		called = called || b.Kind() == transcript.KindToolCall
+		if len(raw) > 0 {
+			parts = append(parts, raw)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	return content(t.role, parts), nil
+}
+
+func content(role string, parts [][]byte) []byte {
+	out := append([]byte(`{"role":"`+role+`","parts":[`), bytes.Join(parts, []byte{','})...)
+	return append(out, "]}"...)
+}
+
+// part writes a block, in its own bytes where they are of this format. It writes nothing for
+// empty text and for reasoning that only another provider can read.
+func (e *encoder) part(b transcript.Block, firstCall bool) ([]byte, error) {
+	if raw := ownRaw(b); raw != "" {
+		return []byte(raw), nil
+	}
+	switch b := b.(type) {
+	case transcript.Text:
+		if b.Text.IsEmpty() {
+			return nil, nil
+		}
+		return []byte(`{"text":` + b.Text.Literal() + `}`), nil
+	case transcript.Thinking:
+		return nil, nil
+	case transcript.ToolCall:
+		return e.call(b, firstCall && e.signed)
+	case transcript.ToolResult:
+		return e.result(b), nil
+	case transcript.Image:
+		return image(b), nil
+	case transcript.Opaque:
+		return note(cmp.Or(b.Type, "item")), nil
+	}
+	return nil, fmt.Errorf("block of kind %s has no form on this wire", b.Kind())
+}
+
+func note(what string) []byte {
+	return append(jsonspan.AppendQuote([]byte(`{"text":`), "["+what+" left out: it has no form here]"), '}')
+}
+
+func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
+	if b.Name == "" {
+		return nil, fmt.Errorf("tool call %q: it has no name", b.ID)
+	}
+	out := jsonspan.AppendQuote(append(function("functionCall", b.ID, b.Name), `"name":`...), b.Name)
+	switch input := jsonspan.Value(b.Input.String()); {
+	case input.Valid(jsonspan.Object) == nil:
+		out = append(append(out, `,"args":`...), input...)
+	case len(strings.TrimSpace(string(input))) > 0: // the free text of a custom tool
+		out = append(append(append(out, `,"args":{"input":`...), b.Input.Literal()...), '}')
+	}
+	out = append(out, '}')
+	if sign {
+		out = append(out, `,"thoughtSignature":"`+unsigned+`"`...)
+	}
+	return append(out, '}'), nil
+}
+
+// function opens a call or a response. A name for an id means that the wire had none.
+func function(member, id, name string) []byte {
+	out := []byte(`{"` + member + `":{`)
+	if id != "" && id != name {
+		out = append(jsonspan.AppendQuote(append(out, `"id":`...), id), ',')
+	}
+	return out
+}
+
+func (e *encoder) result(b transcript.ToolResult) []byte {
+	name := cmp.Or(e.names[b.CallID], b.CallID)
+	out := jsonspan.AppendQuote(append(function("functionResponse", b.CallID, name), `"name":`...), name)
+	member := "output"
+	if b.Error {
+		member = "error"
+	}
+	out = jsonspan.AppendQuote(append(out, `,"response":{"`+member+`":`...), b.Text())
+	out = append(out, '}')
+	var parts [][]byte
+	for _, p := range b.Parts.All() {
+		if img, ok := p.(transcript.Image); ok {
+			parts = append(parts, image(img))
+		}
+	}
+	if len(parts) > 0 {
+		out = append(append(append(out, `,"parts":[`...), bytes.Join(parts, []byte{','})...), ']')
+	}
+	return append(out, "}}"...)
+}
+
+func image(b transcript.Image) []byte {
+	if own := ownRaw(b); own != "" {
+		return []byte(own)
+	}
+	media, data, url := b.MediaType, b.Data, b.URL
+	if rest, ok := strings.CutPrefix(url, "data:"); ok && data.IsEmpty() {
+		if m, base64, ok := strings.Cut(rest, ";base64,"); ok {
+			media, data = m, transcript.Plain(base64)
+		}
+	}
+	var out []byte
+	switch {
+	case !data.IsEmpty():
+		out = jsonspan.AppendQuote([]byte(`{"inlineData":{"mimeType":`), cmp.Or(media, "image/png"))
+		out = append(append(out, `,"data":`...), data.Literal()...)
+	case url != "":
+		out = jsonspan.AppendQuote([]byte(`{"fileData":{"mimeType":`), cmp.Or(media, "image/png"))
+		out = jsonspan.AppendQuote(append(out, `,"fileUri":`...), url)
+	default:
+		return note("image")
+	}
+	return append(out, "}}"...)
+}
+
+// ownRaw returns a block's bytes if they are a part of this format, else "". An edited
+// message no longer says where its blocks came from, so the bytes decide.
+func ownRaw(b transcript.Block) string {
+	var raw string
+	switch b := b.(type) {
+	case transcript.Text:
+		raw = b.Raw
+	case transcript.Thinking:
+		raw = b.Raw
+	case transcript.ToolCall:
+		raw = b.Raw
+	case transcript.ToolResult:
+		raw = b.Raw
+	case transcript.Image:
+		raw = b.Raw
+	case transcript.Opaque:
+		raw = b.Raw
+	}
+	if raw == "" {
+		return ""
+	}
+	d := decoder{data: []byte(raw)}
+	d.c.Reset(d.data, jsonspan.Limits{})
+	if jsonspan.Value(raw).Get("type") != nil { // parts of all other formats have one
+		return ""
+	}
+	again, _ := d.part()
+	if o, ok := again.(transcript.Opaque); d.c.End() != nil || again.Kind() != b.Kind() || ok && o.Type == "" {
+		return ""
+	}
+	return raw
+}

@@ -1,0 +1,105 @@
+package gemini
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// FuzzDecode: nothing panics, and what is accepted goes back byte for byte.
+func FuzzDecode(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(newGen(seed).body())
+	}
+	for _, tt := range rules {
+		f.Add([]byte(tt.bad))
+		f.Add([]byte(tt.good))
+	}
+	signed, _ := model.DefaultModels().Lookup("gemini-3.1-pro-preview")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		DecodeReply(body)
+		original := bytes.Clone(body)
+		r, err := Decode(body)
+		if err != nil {
+			return
+		}
+		out, err := r.Splice(transcript.Whole(len(r.Messages)))
+		if err != nil || !bytes.Equal(out, original) {
+			t.Fatalf("whole view is not the body: %v", err)
+		}
+		if len(r.Hashes()) != len(r.Messages) {
+			t.Fatalf("%d messages, %d hashes", len(r.Messages), len(r.Hashes()))
+		}
+		for i, m := range r.Messages {
+			if got, want := len(r.body.Elements[i].Places), m.Blocks().Len(); got != want {
+				t.Fatalf("message %d has %d places for %d blocks", i, got, want)
+			}
+		}
+		r.HeadHash()
+		r.Check(model.Model{})
+		r.Check(signed)
+		if out, err := Encode(&model.Request{Model: signed.ID, Messages: r.Messages}); err == nil {
+			if _, err := Decode(out); err != nil {
+				t.Fatalf("encoded from scratch: %v\n%s", err, out)
+			}
+		}
+		if out, err := joinResponses(body); err == nil {
+			if _, err := Decode(out); err != nil {
+				t.Fatalf("joined: %v\n%s", err, out)
+			}
+		}
+	})
+}
+
+// FuzzSplice: random edits of any body change only what they name.
+func FuzzSplice(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(newGen(seed).body(), seed)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
+		if _, err := Decode(body); err != nil {
+			return
+		}
+		if err := checkLossless(body, rand.New(rand.NewPCG(seed, 1))); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzRecorder: any bytes in any chunks give the same answer, which can be sent back.
+func FuzzRecorder(f *testing.F) {
+	for i, tt := range replies {
+		f.Add([]byte(events(tt.chunks...)), uint64(i))
+	}
+	f.Add([]byte("data: {\"candidates\":[{}]}\r\n\r\ndata: {\"error\":{}}"), uint64(3))
+	f.Fuzz(func(t *testing.T, wire []byte, seed uint64) {
+		whole, chunked := &Recorder{OnDelta: func(model.Delta) {}}, &Recorder{}
+		whole.Write(wire)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		for rest := wire; len(rest) > 0; {
+			n := 1 + rng.IntN(len(rest))
+			chunked.Write(rest[:n])
+			rest = rest[n:]
+		}
+		a, errA := whole.Reply()
+		b, errB := chunked.Reply()
+		if (errA == nil) != (errB == nil) || errA != nil && errA.Error() != errB.Error() {
+			t.Fatalf("chunks matter: %v and %v", errA, errB)
+		}
+		if len(a.Messages) != len(b.Messages) || a.Usage != b.Usage || a.StopRaw != b.StopRaw || a.ID != b.ID {
+			t.Fatalf("chunks matter: %s", diff.Values(a.Usage, b.Usage))
+		}
+		for i, m := range a.Messages {
+			if m.Raw() != b.Messages[i].Raw() {
+				t.Fatalf("chunks matter:\n%s\n%s", m.Raw(), b.Messages[i].Raw())
+			}
+			if _, err := Decode([]byte(`{"contents":[` + m.Raw() + `]}`)); err != nil {
+				t.Fatalf("answer cannot be sent back: %v\n%s", err, m.Raw())
+			}
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package gemini
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// part is what is noted of a part while it is walked: its members come in any order.
+type part struct {
+	kind      string // the member that holds the data, such as functionCall
+	text      jsonspan.Span
+	signature jsonspan.Span
+	thought   bool
+
+	value          jsonspan.Span // of functionCall or functionResponse
+	id, name, args jsonspan.Span
+	response       response
+
+	mime, data, uri jsonspan.Span // of inlineData or fileData
+}
+
+// response is what a function gave back.
+type response struct {
+	whole   jsonspan.Span
+	members int
+	only    jsonspan.Span // the last member that is a string
+	failed  bool          // it has an error
+	parts   []transcript.Block
+}
+
+// dataNames are the members that hold a part's data. A part has one of them.
+var dataNames = []string{
+	"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse",
+}
+
+// part consumes one element of parts.
+func (d *decoder) part() (transcript.Block, wire.Place) {
+	start := d.c.Pos()
+	if d.c.Kind() != jsonspan.Object {
+		whole := d.c.Skip()
+		return transcript.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole, List: 1}
+	}
+	var p part
+	for name := range d.c.Fields {
+		name = camel(name)
+		if slices.Contains(dataNames, name) {
+			p.kind = strings.Clone(name)
+		}
+		d.partMember(&p, name)
+	}
+	return d.build(&p, jsonspan.Span{Start: start, End: d.c.Pos()})
+}
+
+func (d *decoder) partMember(p *part, name string) {
+	start := d.c.Pos()
+	switch name {
+	case "text":
+		p.text = d.str()
+	case "thought":
+		p.thought = d.c.Kind() == jsonspan.True
+	case "thoughtSignature":
+		p.signature = d.str()
+	case "functionCall", "functionResponse":
+		p.id, p.name, p.args, p.response = jsonspan.Span{}, jsonspan.Span{}, jsonspan.Span{}, response{}
+		for name := range d.c.Fields {
+			d.functionMember(p, camel(name))
+		}
+		p.value = jsonspan.Span{Start: start, End: d.c.Pos()}
+	case "inlineData", "fileData":
+		for name := range d.c.Fields {
+			switch camel(name) {
+			case "mimeType":
+				p.mime = d.str()
+			case "data":
+				p.data = d.str()
+			case "fileUri":
+				p.uri = d.str()
+			}
+		}
+	}
+}
+
+func (d *decoder) functionMember(p *part, name string) {
+	switch name {
+	case "id":
+		p.id = d.str()
+	case "name":
+		p.name = d.str()
+	case "args":
+		if kind := d.c.Kind(); kind != jsonspan.Null {
+			p.args = d.c.Skip()
+		}
+	case "response":
+		r, start := &p.response, d.c.Pos()
+		r.members, r.only, r.failed, r.whole = 0, jsonspan.Span{}, false, jsonspan.Span{}
+		if d.c.Kind() == jsonspan.Null {
+			return
+		}
+		for name := range d.c.Fields {
+			r.members++
+			r.failed = r.failed || name == "error" && d.c.Kind() != jsonspan.Null
+			if d.c.Kind() == jsonspan.String {
+				r.only = d.c.Str()
+			}
+		}
+		r.whole = jsonspan.Span{Start: start, End: d.c.Pos()}
+	case "parts":
+		p.response.parts = nil
+		for range d.c.Items {
+			b, _ := d.part()
+			p.response.parts = append(p.response.parts, b)
+		}
+	}
+}
+
+// build makes the block that the part describes. A part without a member that its kind must
+// have is opaque.
+func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Place) {
+	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole, List: 1}
+	signature := jsonspan.Text(d.data, p.signature)
+	switch {
+	case p.kind == "text" && p.text.Len() <= len(`""`) && signature != "":
+		// The end of a stream: a signature that belongs to no words.
+		return transcript.Thinking{Signature: signature, Redacted: true, Raw: raw}, place
+	case p.kind == "text" && !p.text.IsZero() && p.thought:
+		return transcript.Thinking{Text: d.literal(p.text), Signature: signature, Raw: raw}, place
+	case p.kind == "text" && !p.text.IsZero():
+		place.Content = p.text
+		return transcript.Text{Text: d.literal(p.text), Raw: raw}, place
+	case p.kind == "functionCall" && !p.name.IsZero():
+		place.Content, place.JSON = p.args, true
+		return transcript.ToolCall{
+			ID: d.callID(p), Name: jsonspan.Text(d.data, p.name), Input: transcript.Plain(jsonspan.View(d.data, p.args)), Raw: raw,
+		}, place
+	case p.kind == "functionResponse" && !p.name.IsZero():
+		return d.result(p, raw, place)
+	case (p.kind == "inlineData" && !p.data.IsZero() || p.kind == "fileData" && !p.uri.IsZero()) &&
+		strings.HasPrefix(jsonspan.Text(d.data, p.mime), "image/"):
+		return transcript.Image{
+			MediaType: jsonspan.Text(d.data, p.mime), Data: d.literal(p.data), URL: jsonspan.Text(d.data, p.uri), Raw: raw,
+		}, place
+	}
+	return transcript.Opaque{Type: p.kind, Raw: raw}, place
+}
+
+// callID is the call's id, or the function's name: without ids, the responses of an answer
+// belong to its calls by name and order.
+func (d *decoder) callID(p *part) string {
+	if id := jsonspan.Text(d.data, p.id); id != "" {
+		return id
+	}
+	return jsonspan.Text(d.data, p.name)
+}
+
+// result decodes a response. Its text is its only member, if that is a string, as almost all
+// clients have it, else its JSON.
+func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Block, wire.Place) {
+	r := &p.response
+	list := make([]transcript.Block, 0, 1+len(r.parts))
+	name := "output"
+	if r.failed {
+		name = "error"
+	}
+	switch {
+	case r.members == 1 && !r.only.IsZero():
+		list = append(list, transcript.Text{Text: d.literal(r.only)})
+		place.Content = r.only
+	case !r.whole.IsZero():
+		list = append(list, transcript.Text{Text: transcript.Plain(jsonspan.View(d.data, r.whole))})
+		place.Content, place.Before, place.After = r.whole, `{"`+name+`":`, "}"
+	}
+	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
+		place.Content, place.Before, place.After = p.value, d.others(p.value)+`"response":{"`+name+`":`, "}}"
+	}
+	return transcript.ToolResult{
+		CallID: d.callID(p), Error: r.failed, Parts: transcript.BlocksOf(append(list, r.parts...)...), Raw: raw,
+	}, place
+}
+
+// others opens an object with what a response says besides its content.
+func (d *decoder) others(at jsonspan.Span) string {
+	var out strings.Builder
+	out.WriteByte('{')
+	value := jsonspan.Value(at.Of(d.data))
+	for key, v := range value.Members() {
+		if name := jsonspan.Text(value, key); name != "response" && name != "parts" {
+			out.Write(value[key.Start:v.End])
+			out.WriteByte(',')
+		}
+	}
+	return out.String()
+}
+
+func (d *decoder) literal(s jsonspan.Span) transcript.Content {
+	if s.IsZero() {
+		return transcript.Content{}
+	}
+	return transcript.Literal(jsonspan.View(d.data, s))
+}

@@ -1,0 +1,247 @@
+package gemini
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var errNoCandidates = errors.New("neither an answer nor an error")
+
+// DecodeReply reads an answer that was not streamed as events: one response, or the array of
+// them that streamGenerateContent sends without alt=sse. Reply.Messages has one message,
+// whose Raw is the element to send back in the next request, or none if the answer has no
+// parts. An answer that is an error becomes the reply's Err.
+func DecodeReply(body []byte) (model.Reply, error) {
+	var r Recorder
+	r.stream.Write(nil, max(len(body), 1), r.event)
+	whole := jsonspan.Value(body)
+	switch whole.Kind() {
+	case jsonspan.Array:
+		for e := range whole.Elements() {
+			r.chunk(e.Of(body))
+		}
+	default:
+		r.chunk(body)
+	}
+	if err := whole.Valid(jsonspan.Invalid); err != nil {
+		return model.Reply{}, fmt.Errorf("decode gemini reply: %w", err)
+	}
+	if r.reply.Err == nil && !r.started {
+		return model.Reply{}, fmt.Errorf("decode gemini reply: %w", errNoCandidates)
+	}
+	r.done = true
+	return r.Reply()
+}
+
+// Recorder puts an answer together from its stream of events while they pass by on their way
+// to somebody else. Write always succeeds, and Reply says what went wrong. Pieces of text
+// that follow each other become one part; a part with a signature is never joined with
+// another, and every part that is not plain text is kept byte for byte. The zero value is
+// ready to use. A Recorder serves one stream and is not safe for concurrent use.
+type Recorder struct {
+	OnDelta func(model.Delta) // if set, called from Write with each piece of the answer
+	Limit   int               // bounds the memory for one answer in bytes; 0: 64 MiB
+
+	stream  wire.Stream
+	reply   model.Reply
+	pieces  []piece
+	started bool // a candidate or a refusal of the prompt was seen
+	done    bool
+}
+
+// piece is a part of the answer: plain text so far, or a part as it came.
+type piece struct {
+	thought bool
+	lit     []byte // the inside of the text's literal
+	raw     []byte
+}
+
+// Write takes the next bytes of the stream. It always reports success.
+func (r *Recorder) Write(b []byte) (int, error) {
+	r.stream.Write(b, r.Limit, r.event)
+	return len(b), nil
+}
+
+// Reply returns the answer after the end of the stream. Its message can be sent back as it
+// is. An error that the provider sent inside the stream is the reply's Err. If the stream
+// broke off or is malformed, Reply returns what there is, and an error.
+func (r *Recorder) Reply() (model.Reply, error) {
+	r.stream.End(r.event)
+	reply := r.reply
+	if m, ok := r.message(); ok {
+		reply.Messages = []transcript.Message{m}
+		reply.Stop = stopReason(reply.StopRaw, has(m, transcript.KindToolCall))
+	} else {
+		reply.Stop = stopReason(reply.StopRaw, false)
+	}
+	switch {
+	case r.stream.Err != nil:
+		return reply, fmt.Errorf("record answer: %w", r.stream.Err)
+	case !r.done && reply.Err == nil:
+		return reply, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
+	}
+	return reply, nil
+}
+
+// Done reports whether the answer is over: the provider has given its reason or an error.
+func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
+
+func (r *Recorder) event(e sse.Event) {
+	if r.stream.Err == nil && len(e.Data) > 0 {
+		r.chunk(e.Data)
+	}
+}
+
+// chunk takes one response of a stream. Each is complete in itself.
+func (r *Recorder) chunk(data jsonspan.Value) {
+	if err := data.Valid(jsonspan.Object); err != nil {
+		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
+		return
+	}
+	for name, v := range data.Fields() {
+		switch camel(name) {
+		case "error":
+			if v.Kind() == jsonspan.Object {
+				r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
+			}
+		case "responseId":
+			r.reply.ID = cmp.Or(r.reply.ID, strings.Clone(v.Text()))
+		case "modelVersion":
+			r.reply.Model = cmp.Or(r.reply.Model, strings.Clone(v.Text()))
+		case "usageMetadata":
+			r.reply.Usage = usage(v)
+		case "promptFeedback":
+			if reason := v.Get("blockReason").Text(); reason != "" {
+				r.started, r.done, r.reply.StopRaw = true, true, strings.Clone(reason)
+			}
+		case "candidates":
+			r.candidate(v)
+		}
+	}
+}
+
+// candidate takes the first candidate: a conversation can only go on with one of them.
+func (r *Recorder) candidate(list jsonspan.Value) {
+	for e := range list.Elements() {
+		c := jsonspan.Value(e.Of(list))
+		if c.Get("index").Int() != 0 || c.Kind() != jsonspan.Object {
+			continue
+		}
+		r.started = true
+		parts := c.Get("content", "parts")
+		for p := range parts.Elements() {
+			r.part(p.Of(parts))
+		}
+		if reason := cmp.Or(c.Get("finishReason").Text(), c.Get("finish_reason").Text()); reason != "" {
+			r.done, r.reply.StopRaw = true, strings.Clone(reason)
+		}
+		return
+	}
+}
+
+// part adds a part, or a piece of the text before it.
+func (r *Recorder) part(raw jsonspan.Value) {
+	var text jsonspan.Value
+	thought, plain := false, raw.Kind() == jsonspan.Object
+	for name, v := range raw.Fields() {
+		switch {
+		case name == "text" && v.Kind() == jsonspan.String:
+			text = v
+		case name == "thought" && (v.Kind() == jsonspan.True || v.Kind() == jsonspan.False):
+			thought = v.Kind() == jsonspan.True
+		default:
+			plain = false
+		}
+	}
+	if plain = plain && text != nil; plain && len(text) == len(`""`) || !r.stream.Room(len(raw)) {
+		return
+	}
+	n := len(r.pieces)
+	switch {
+	case !plain:
+		r.pieces = append(r.pieces, piece{raw: bytes.Clone(raw)})
+	case n > 0 && r.pieces[n-1].raw == nil && r.pieces[n-1].thought == thought:
+		r.pieces[n-1].lit = append(r.pieces[n-1].lit, text[1:len(text)-1]...)
+	default:
+		r.pieces = append(r.pieces, piece{thought: thought, lit: bytes.Clone(text[1 : len(text)-1])})
+	}
+	if r.OnDelta != nil {
+		r.show(raw)
+	}
+}
+
+// show hands a part to OnDelta.
+func (r *Recorder) show(raw []byte) {
+	d := decoder{data: bytes.Clone(raw)}
+	d.c.Reset(d.data, jsonspan.Limits{})
+	block, _ := d.part()
+	delta := model.Delta{Kind: block.Kind(), Index: len(r.pieces) - 1}
+	switch b := block.(type) {
+	case transcript.Text:
+		delta.Text = b.Text.String()
+	case transcript.Thinking:
+		delta.Text = b.Text.String()
+	case transcript.ToolCall:
+		delta.Text, delta.CallID, delta.Name = b.Input.String(), b.ID, b.Name
+	default:
+		return
+	}
+	if delta.Text != "" || delta.Name != "" {
+		r.OnDelta(delta)
+	}
+}
+
+// message makes the answer an element of a contents array.
+func (r *Recorder) message() (transcript.Message, bool) {
+	var parts [][]byte
+	for _, p := range r.pieces {
+		if p.raw == nil {
+			head := `{"text":"`
+			if p.thought {
+				head = `{"thought":true,"text":"`
+			}
+			p.raw = append(append([]byte(head), p.lit...), `"}`...)
+		}
+		parts = append(parts, p.raw)
+	}
+	if len(parts) == 0 {
+		return transcript.Message{}, false
+	}
+	m, err := DecodeMessage(content("model", parts))
+	return m, err == nil
+}
+
+func stopReason(word string, called bool) model.StopReason {
+	switch word {
+	case "STOP":
+		if called {
+			return model.StopToolUse
+		}
+		return model.StopEnd
+	case "MAX_TOKENS":
+		return model.StopMaxTokens
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
+		return model.StopRefusal
+	}
+	return model.StopUnknown
+}
+
+// usage reads what a request cost. The provider counts cached tokens as part of the prompt,
+// and thoughts apart from the answer.
+func usage(v jsonspan.Value) model.Usage {
+	prompt, cached := v.Get("promptTokenCount").Int()+v.Get("toolUsePromptTokenCount").Int(), v.Get("cachedContentTokenCount").Int()
+	thoughts := v.Get("thoughtsTokenCount").Int()
+	return model.Usage{
+		Input: max(prompt-cached, 0), CacheRead: cached, Output: v.Get("candidatesTokenCount").Int() + thoughts, Reasoning: thoughts,
+	}
+}
