@@ -96,6 +96,8 @@ type Session struct {
 	sent int // tokens of the last view that was given out, by our count; 0: none yet
 	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
 
+	answered time.Time // when the newest answer of the model was stored
+
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
@@ -236,6 +238,13 @@ func (s *Session) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.Transcript.Len()
+}
+
+// LastAnswer is when the newest answer of the model was stored; zero: there is none.
+func (s *Session) LastAnswer() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answered
 }
 
 // Tokens counts messages start ≤ i < end as they came, whatever is folded of them.

@@ -104,7 +104,9 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	var err error
 	switch e.Kind {
 	case store.EntryMessage:
-		err = s.applyMessage(ctx, e)
+		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
+			s.answered = e.Time
+		}
 	case store.EntryFold:
 		var d foldData
 		if err = json.Unmarshal(e.Data, &d); err == nil {

@@ -132,6 +132,7 @@ func (a *Agent) open(ctx context.Context) error {
 		s := a.o.Session
 		s.System, s.Tools = a.o.Request.System, a.defs
 		a.inner, s.Observe = s.Observe, a.fromSession
+		a.meterDigests(&s)
 		if s.Logger == nil {
 			s.Logger = a.o.Logger
 		}

@@ -15,8 +15,11 @@ import (
 // ask sends the view to the model and records its answer.
 func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	now, idle := r.o.Now(), time.Duration(0)
+	if r.last.IsZero() { // another program may have asked before
+		r.last = r.session.LastAnswer()
+	}
 	if !r.last.IsZero() {
-		idle = now.Sub(r.last)
+		idle = max(now.Sub(r.last), 0)
 	}
 	r.last = now
 	view, err := r.session.View(ctx, pleat.Turn{Idle: idle})
@@ -39,7 +42,7 @@ func (r *run) ask(ctx context.Context) (model.Reply, error) {
 }
 
 // generate asks until there is an answer: again after a pause when the error may pass,
-// and once, folded harder, when the request was too long.
+// and folded harder, as often as the policy says, when the request was too long.
 func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, error) {
 	refused, empty, tries := 0, 0, 0
 	for {
@@ -64,7 +67,7 @@ func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, 
 		switch {
 		case ctx.Err() != nil:
 			return model.Reply{}, fmt.Errorf("ask the model: %w", context.Cause(ctx))
-		case isAPI && api.Overflow() && refused == 0:
+		case isAPI && api.Overflow() && refused < max(r.o.Session.Policy.Retries, 1):
 			refused++
 			r.tellError(err)
 			if view, err = r.session.Refused(ctx, api); err != nil {
@@ -136,6 +139,27 @@ func (r *run) wait(ctx context.Context, api *model.APIError, tries int) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait before asking again: %w", context.Cause(ctx))
 	}
+}
+
+// meterDigests counts what digests cost into what the run has spent.
+func (a *Agent) meterDigests(o *pleat.Options) {
+	writer, m := o.Digest.Generator, o.Digest.Model
+	if writer == nil {
+		return
+	}
+	if m.ID == "" && m.Window == 0 {
+		m = o.Model
+	}
+	o.Digest.Generator = model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
+		reply, err := writer.Generate(ctx, req, sink)
+		if u := reply.Usage; u != (model.Usage{}) {
+			usd, _ := m.Cost(u)
+			s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, usd}
+			a.spend(s)
+			a.tell(Event{Kind: EventUsage, Usage: &s, Digest: true})
+		}
+		return reply, err
+	})
 }
 
 // used records what the request cost by the provider's report.

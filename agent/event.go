@@ -22,7 +22,7 @@ const (
 	EventEpoch      EventKind = "epoch"       // an epoch opened
 	EventDigest     EventKind = "digest"      // a digest was written
 	EventRecall     EventKind = "recall"      // something folded was asked for
-	EventUsage      EventKind = "usage"       // what a request cost
+	EventUsage      EventKind = "usage"       // what a request cost, also one for a digest
 	EventError      EventKind = "error"       // something went wrong; a run that cannot go on returns it too
 	EventDone       EventKind = "done"        // the run is over
 )
@@ -45,6 +45,7 @@ type Event struct {
 	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch
 	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
 	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage
+	Digest   bool           `json:"digest,omitempty"`   // EventUsage: the request was for a digest
 	Error    string         `json:"error,omitempty"`    // EventError
 	Err      error          `json:"-"`                  // EventError: the same as a value
 	Done     *Result        `json:"done,omitempty"`     // EventDone

@@ -62,6 +62,14 @@ func (s *Folding) Record(m transcript.Message, shapes []conv.BlockShape, at conv
 	s.show(i)
 }
 
+// LastRole is the role of the newest message; empty: there is none.
+func (s *Folding) LastRole() transcript.Role {
+	if n := len(s.Facts); n > 0 {
+		return s.Facts[n-1].Role
+	}
+	return ""
+}
+
 // Pin adds a text that every view must hold, or removes it.
 func (s *Folding) Pin(text string, remove bool) {
 	s.Pinned = slices.DeleteFunc(s.Pinned, func(p string) bool { return p == text })

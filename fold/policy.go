@@ -33,6 +33,9 @@ type Policy struct {
 	WhenItPays Steps `json:"when_it_pays,omitempty"` // when folding saves money; one lever is a [Saver]
 
 	IdleAfter time.Duration `json:"-"` // written as "1h0m0s" under idle_after
+	// Retries is how often a request that was refused as too long is folded by OnRefusal
+	// and sent again; 0: once.
+	Retries int `json:"retries,omitempty"`
 }
 
 // MarshalJSON writes the policy as a policy file; package policy reads it back.
@@ -122,6 +125,9 @@ func (p *Policy) Check() error {
 	}
 	if p.CharsPerToken < 0 {
 		return wrong("%d characters per token", p.CharsPerToken)
+	}
+	if p.Retries < 0 {
+		return wrong("%d retries", p.Retries)
 	}
 	if p.IdleAfter < 0 {
 		return wrong("idle_after is %s", p.IdleAfter)

@@ -41,6 +41,7 @@ type policyFile struct {
 	WhenIdle      []json.RawMessage `json:"when_idle"`
 	WhenItPays    []json.RawMessage `json:"when_it_pays"`
 	IdleAfter     string            `json:"idle_after"` // as time.ParseDuration reads it
+	Retries       int               `json:"retries"`
 }
 
 // Parse reads a policy file: one that [Format] wrote, or one of the older form, which lists
@@ -72,7 +73,7 @@ func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 		return fold.Policy{}, err
 	}
 	p := fold.Policy{
-		Name: f.Name, Doc: f.Doc, Budget: f.Budget, CharsPerToken: f.CharsPerToken, FoldHead: f.FoldHead, Transcripts: f.Transcripts,
+		Name: f.Name, Doc: f.Doc, Budget: f.Budget, CharsPerToken: f.CharsPerToken, FoldHead: f.FoldHead, Transcripts: f.Transcripts, Retries: f.Retries,
 	}
 	var err error
 	if f.IdleAfter != "" {

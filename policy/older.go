@@ -86,6 +86,9 @@ func parseOlder(data []byte) (fold.Policy, error) {
 			r.Digest.Format = f.Reactive.Format
 		}
 		p.OnRefusal = r.program()
+		if f.Reactive.Retries > 1 { // else as every policy does
+			p.Retries = f.Reactive.Retries
+		}
 	}
 	if f.Mask.Idle > 0 {
 		p.IdleAfter = f.Mask.Idle

@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -66,13 +68,16 @@ type runFlags struct {
 	noRecall             bool
 	session, resume      string
 	limits               agent.Limits
+	usd                  usdLimit
+	rules                string
 	tokens               tokenCount
 	otel                 string
 }
 
 func (f *runFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
-	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests; none: code writes them")
+	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
+	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
@@ -87,12 +92,38 @@ func (f *runFlags) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
 	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
-	fs.IntVar(&f.limits.Turns, "max-turns", 0, "stop after `N` requests")
+	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
-	fs.Float64Var(&f.limits.USD, "max-usd", 0, "stop after `N` dollars")
-	fs.DurationVar(&f.limits.Time, "max-time", 0, "stop after `TIME`, such as 10m")
+	fs.Var(&f.usd, "max-usd", "stop after `N` dollars; 0: no limit; else 10, where the model's prices are known")
+	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
 	fs.StringVar(&f.otel, "otel", "", otelUsage)
 	f.hooks.declare(fs)
+}
+
+// usdLimit is the limit in dollars. It can only be kept where the prices are known.
+type usdLimit struct {
+	usd   float64
+	given bool
+}
+
+const defaultUSD = 10
+
+func (d *usdLimit) String() string { return "" }
+
+func (d *usdLimit) Set(s string) (err error) {
+	d.usd, err = strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
+	d.given = true
+	return err
+}
+
+func (d *usdLimit) limit(m model.Model) (float64, error) {
+	switch known := len(m.Prices) > 0; {
+	case d.usd > 0 && !known:
+		return 0, usageError{"--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead"}
+	case !d.given && known:
+		return defaultUSD, nil
+	}
+	return d.usd, nil
 }
 
 // running is a run in progress, or being set up.
@@ -181,13 +212,16 @@ func (r *running) choose(ctx context.Context) error {
 	s := &r.o.Session
 	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
 	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, codecs(), found.Check, int(r.f.window)
-	if r.f.digest != "" {
-		writer, err := openProvider(ctx, r.f.digest, r.p.getenv)
-		if err != nil {
+	switch r.f.digest {
+	case "none":
+		return nil
+	case "":
+	default:
+		if found, err = openProvider(ctx, r.f.digest, r.p.getenv); err != nil {
 			return err
 		}
-		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
 	}
+	s.Digest.Generator, s.Digest.Model = found.Generator, found.Model
 	return nil
 }
 
@@ -214,11 +248,17 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Spill: r.outputs(key)}})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
+	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {
+		return err
+	}
 	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { fmt.Fprintln(r.p.stderr, "pleat:", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
 	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
+	if d := &r.o.Session.Digest; d.Generator != nil {
+		d.Generator, d.Rules = r.tel.generator(d.Generator, d.Model.Provider, key.Session), f.rules
+	}
 	if f.secrets {
 		r.o.Redact = agent.KeepSecrets
 	}
@@ -227,9 +267,6 @@ func (r *running) make(ctx context.Context) error {
 		r.o.Observe = jsonObserver(r.p.stdout)
 	}
 	r.lines = r.p.lineReader()
-	if f.limits.USD > 0 && len(r.o.Session.Model.Prices) == 0 {
-		return usageError{"--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead"}
-	}
 	r.agent, err = agent.New(ctx, r.o)
 	if err != nil {
 		return err
@@ -305,7 +342,7 @@ func stopped(s agent.Stop) string {
 	case agent.StopCancelled:
 		return "it was stopped"
 	case agent.StopTurns, agent.StopTokens, agent.StopUSD, agent.StopTime:
-		return "the limit of " + string(s) + " is reached"
+		return "the limit of " + string(s) + " is reached; --max-" + string(s) + " changes it"
 	}
 	return string(s)
 }
@@ -316,6 +353,16 @@ func (r *running) closing(res agent.Result) {
 	line := fmt.Sprintf("%s, %s, %s tokens", plural(res.Turns, "request"), plural(res.Calls, "tool call"), thousands(res.Spent.Tokens()))
 	if res.Spent.USD > 0 {
 		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
+	}
+	calls, usd := 0, 0.0
+	for _, d := range rep.Digests {
+		calls, usd = calls+d.Calls, usd+d.USD
+	}
+	if calls > 0 {
+		line += fmt.Sprintf("; the session's digests took %s", plural(calls, "request"))
+		if usd > 0 {
+			line += fmt.Sprintf(" and $%.4f", usd)
+		}
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
 		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))

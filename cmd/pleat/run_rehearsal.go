@@ -39,6 +39,9 @@ func (r *running) rehearse(ctx context.Context) error {
 	policy, model := s.Policy, &rehearsal.Model{}
 	r.o = rehearsal.Options(r.work)
 	s.Policy, s.Digest.Generator, s.Digest.Model = policy, model, rehearsal.Row()
+	if r.f.digest == "none" {
+		s.Digest.Generator = nil
+	}
 	if r.screen.live {
 		model.Pace = pace
 	}

@@ -28,15 +28,16 @@ type runScreen struct {
 	known    bool
 	usd      float64
 	tokens   int
-	column   bool // the last line of text has not ended
-	drawn    bool // the meter is in the last line now
+	column   bool                // the last line of text has not ended
+	drawn    bool                // the meter is in the last line now
+	folds    map[string][]string // of the epochs that are being told, by session
 	told     fold.State
 	toldOnce bool
 }
 
 func (p *program) runScreen() *runScreen {
 	_, terminal := terminalFile(p.stdout)
-	return &runScreen{w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
+	return &runScreen{folds: make(map[string][]string), w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
 }
 
 // observe is the agent's observer.
@@ -60,11 +61,22 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(indent + r.result(e.Call, e.Result))
 		}
 	case agent.EventFold, agent.EventDigest:
-		r.line(indent + r.s.dim(r.fold(e.Fold)))
+		if e.Fold != nil {
+			r.folds[e.Session] = append(r.folds[e.Session], indent+r.s.dim(r.fold(e.Fold)))
+		}
 	case agent.EventEpoch:
-		p := e.Plan
+		p, folds := e.Plan, r.folds[e.Session]
+		if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
+			return // what a policy does before every request it does silently
+		}
+		for _, l := range folds {
+			r.line(l)
+		}
 		why := cmp.Or(triggers[p.Trigger], string(p.Trigger))
 		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), why, thousands(p.Before), thousands(p.After), p.Epoch)))
+		if p.Warning != "" {
+			r.line(indent + r.s.style("31", "  ! "+p.Warning))
+		}
 	case agent.EventRecall:
 		r.line(indent + r.s.style("36", "  ⤒ recalled "+clip(oneLine(e.Recall), 60)))
 	case agent.EventUsage:

@@ -88,19 +88,25 @@ func (t *telemetry) call(ctx context.Context, provider, mdl, session string) (co
 	}
 }
 
-// session observes a session: every epoch becomes a span with its sizes, everything else
-// an event of the span that ctx carries.
+// session observes a session: every epoch becomes a span with its sizes, every recall and
+// error a span of its own.
 func (t *telemetry) session(ctx context.Context, session string) func(pleat.Event) {
 	return func(e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventEpoch:
 			t.epoch(ctx, session, e.Plan)
 		case pleat.EventRecall:
-			trace.SpanFromContext(ctx).AddEvent("pleat.recall")
+			t.mark(ctx, session, "pleat.recall")
 		case pleat.EventError:
-			trace.SpanFromContext(ctx).AddEvent("pleat.error", trace.WithAttributes(attribute.String("error.type", errorType(e.Err))))
+			t.mark(ctx, session, "pleat.error", attribute.String("error.type", errorType(e.Err)))
 		}
 	}
+}
+
+// mark sends a span without length: there need not be one that it is an event of.
+func (t *telemetry) mark(ctx context.Context, session, name string, about ...attribute.KeyValue) {
+	_, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(about, attribute.String("gen_ai.conversation.id", session))...))
+	span.End()
 }
 
 func (t *telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
