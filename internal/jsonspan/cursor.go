@@ -210,6 +210,18 @@ func (c *Cursor) Skip() Span {
 	return Span{start, c.pos}
 }
 
+// SkipKnown consumes the object at the cursor if its bytes are those of known, an object that
+// was walked before, and reports whether they are. It compares bytes instead of walking
+// them, which is several times faster.
+func (c *Cursor) SkipKnown(known string) bool {
+	if c.Kind() != Object || known == "" || known[0] != '{' || len(c.data)-c.pos < len(known) || string(c.data[c.pos:c.pos+len(known)]) != known {
+		return false
+	}
+	c.pos += len(known)
+	c.closeValue()
+	return true
+}
+
 // A Kind is the kind of a JSON value, told by its first byte.
 type Kind byte
 

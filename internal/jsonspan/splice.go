@@ -17,6 +17,14 @@ func (s Span) Len() int { return s.End - s.Start }
 // every value has at least one byte, so it serves for "not found".
 func (s Span) IsZero() bool { return s == Span{} }
 
+// Move returns the span n bytes further on. The zero Span stays what it is.
+func (s Span) Move(n int) Span {
+	if s.IsZero() {
+		return s
+	}
+	return Span{s.Start + n, s.End + n}
+}
+
 // Of returns the span's bytes of data, without copying. The capacity ends with
 // the span, so that appending to the result cannot overwrite data.
 func (s Span) Of(data []byte) []byte { return data[s.Start:s.End:s.End] }

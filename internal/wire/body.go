@@ -20,7 +20,17 @@ type Element struct {
 	Places []Place // one for each block of the decoded message, in its order
 }
 
-// Place is where a block lies.
+// NewElement makes an element of places whose spans count from the beginning of the body.
+func NewElement(span jsonspan.Span, places []Place) Element {
+	for i := range places {
+		p := &places[i]
+		p.Whole, p.Content = p.Whole.Move(-span.Start), p.Content.Move(-span.Start)
+	}
+	return Element{span, places}
+}
+
+// Place is where a block lies. Its spans count from the beginning of the message, so that
+// they stay true when a client sends the message again, somewhere else.
 type Place struct {
 	// Whole is the block as an element of a list inside the message. It is zero when
 	// the block is not in a list, such as content that is a plain string; such a block
@@ -145,7 +155,7 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 			with = append(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), p.Before...)
 			with = append(jsonspan.AppendQuote(with, c.Text), p.After...)
 		}
-		edits = append(edits, jsonspan.Edit{Span: p.Content, With: with})
+		edits = append(edits, jsonspan.Edit{Span: p.Content.Move(e.Span.Start), With: with})
 	}
 	if dropped {
 		return e.drops(edits, changes)
@@ -165,6 +175,7 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 		if p.Whole.IsZero() {
 			continue
 		}
+		p.Whole = p.Whole.Move(e.Span.Start)
 		if _, seen := first[p.List]; !seen {
 			first[p.List] = p.Whole.Start
 		}

@@ -57,7 +57,7 @@ func build(rng *rand.Rand, sizes []uint8) *Body {
 		}
 		data.WriteByte('}')
 		e.Span.End = data.Len()
-		b.Elements = append(b.Elements, e)
+		b.Elements = append(b.Elements, NewElement(e.Span, e.Places))
 	}
 	space()
 	data.WriteByte(']')
@@ -114,7 +114,7 @@ func chooseEdits(rng *rand.Rand, b *Body, i int) (transcript.ViewMessage, string
 	for j, p := range e.Places {
 		says := ""
 		if !p.Whole.IsZero() {
-			says = string(p.Whole.Of(b.Data))
+			says = string(p.Whole.Of(e.Span.Of(b.Data)))
 		}
 		switch n := rng.IntN(4); {
 		case n == 0 && !p.Whole.IsZero() && left[p.List] > 1:

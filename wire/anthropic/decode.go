@@ -212,7 +212,7 @@ func (d *decoder) walkMessage() (transcript.Message, bool) {
 	}
 	span := jsonspan.Span{Start: start, End: d.c.Pos()}
 	d.req.shapes = append(d.req.shapes, m.shape)
-	d.req.body.Elements = append(d.req.body.Elements, wire.Element{Span: span, Places: d.placeSlab.Clone(d.places)})
+	d.req.body.Elements = append(d.req.body.Elements, wire.NewElement(span, d.placeSlab.Clone(d.places)))
 	return transcript.WireMessage(roleOf(m.role), transcript.FormatAnthropic, jsonspan.View(d.data, span), d.blockSlab.Clone(d.blocks)...), true
 }
 

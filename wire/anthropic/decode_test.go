@@ -79,7 +79,7 @@ func TestDecodeBlocks(t *testing.T) {
 			if got := !place.Content.IsZero(); got != tt.editable {
 				t.Errorf("editable: %v, want %v", got, tt.editable)
 			}
-			if got := string(place.Whole.Of(r.Body())); got != tt.block {
+			if got := string(place.Whole.Of([]byte(r.Messages[0].Raw()))); got != tt.block {
 				t.Errorf("its bytes are %s, want %s", got, tt.block)
 			}
 		})

@@ -137,11 +137,11 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		if next >= len(got.body.Elements[at].Places) {
 			return fmt.Errorf("block %d is gone", j)
 		}
-		q := got.body.Elements[at].Places[next]
+		q, from, to := got.body.Elements[at].Places[next], r.body.Elements[vm.Source].Span, got.body.Elements[at].Span
 		next++
-		oldWhole, newWhole := p.Whole, q.Whole
+		oldWhole, newWhole, content := p.Whole.Move(from.Start), q.Whole.Move(to.Start), p.Content.Move(from.Start)
 		if oldWhole.IsZero() {
-			oldWhole, newWhole = r.body.Elements[vm.Source].Span, got.body.Elements[at].Span
+			oldWhole, newWhole = from, to
 		}
 		if !edited {
 			if !bytes.Equal(oldWhole.Of(r.Body()), newWhole.Of(got.Body())) {
@@ -149,8 +149,8 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 			}
 			continue
 		}
-		before := jsonspan.Span{Start: oldWhole.Start, End: p.Content.Start}
-		after := jsonspan.Span{Start: p.Content.End, End: oldWhole.End}
+		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
+		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
 		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) || !bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
 			return fmt.Errorf("block %d changed outside of its content", j)
 		}

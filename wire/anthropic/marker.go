@@ -140,7 +140,7 @@ func markMade(v transcript.View, at int, with string) func(transcript.Message) (
 func (r *Request) markPlace(m transcript.ViewMessage) int {
 	for b, place := range slices.Backward(r.body.Elements[m.Source].Places) {
 		if !place.Whole.IsZero() && !drops(m.Edits, b) && markable(r.Messages[m.Source].Blocks().At(b)) {
-			return place.Whole.End - 1
+			return r.body.Elements[m.Source].Span.Start + place.Whole.End - 1
 		}
 	}
 	return -1

@@ -36,7 +36,7 @@ func (b *builder) add(block transcript.Block, place wire.Place) {
 // message finishes the message that lies at whole.
 func (b *builder) message(role transcript.Role, format transcript.Format, whole value) (transcript.Message, wire.Element) {
 	return transcript.WireMessage(role, format, b.raw(whole), b.blockSlab.Clone(b.blocks)...),
-		wire.Element{Span: whole.Span, Places: b.placeSlab.Clone(b.places)}
+		wire.NewElement(whole.Span, b.placeSlab.Clone(b.places))
 }
 
 // content adds the blocks of a message's content: a string or a list of parts.

@@ -195,7 +195,7 @@ func anonymous(body *wire.Body, i int, edits []transcript.BlockEdit) []transcrip
 		if jsonspan.KeyIs(item, key, "id") {
 			edits = append(edits, transcript.BlockEdit{Block: len(e.Places), Drop: true})
 		}
-		member := jsonspan.Span{Start: e.Span.Start + key.Start, End: e.Span.Start + v.End}
+		member := jsonspan.Span{Start: key.Start, End: v.End}
 		e.Places = append(e.Places, wire.Place{Whole: member, List: listMembers})
 	}
 	return edits
