@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -19,8 +20,14 @@ var errNoMessages = errors.New("no messages array")
 // than any request could be. Everything else is kept for the provider to judge: blocks of
 // unknown or wrong shape become [transcript.Opaque], and of duplicate members the last one
 // counts. [Request.Check] says what the provider would refuse.
-func Decode(body []byte) (*Request, error) {
-	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, section: sectionTop}
+func Decode(body []byte) (*Request, error) { return DecodeAfter(nil, body) }
+
+// DecodeAfter is [Decode] for a body that probably begins with the messages of an earlier one:
+// those that have the same bytes in the same place of the array are not decoded again. The
+// earlier request may be nil; else the messages of the result share memory with it, and
+// no longer with the body.
+func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
+	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, section: sectionTop, earlier: earlier}
 	d.c.Reset(body, jsonspan.Limits{})
 	found := d.request()
 	if err := d.c.End(); err != nil {
@@ -48,6 +55,9 @@ type decoder struct {
 
 	blockSlab wire.Slab[transcript.Block]
 	placeSlab wire.Slab[wire.Place]
+
+	earlier *Request // see DecodeAfter
+	marks   int      // markers of its messages before the current one
 }
 
 func (d *decoder) place() string {
@@ -185,13 +195,65 @@ func (d *decoder) messages() {
 	d.req.Messages = make([]transcript.Message, 0, n)
 	d.req.body.Elements, d.req.shapes = make([]wire.Element, 0, n), make([]shape, 0, n)
 	d.block = -1
+	d.marks = 0
 	for range d.c.Items {
-		if m, ok := d.walkMessage(); ok {
+		if d.again() {
+			d.message++
+			continue
+		}
+		if m, ok := d.ownMessage(); ok {
 			d.req.Messages = append(d.req.Messages, m)
 		}
 		d.next(&d.message)
 	}
 	d.req.body.Array = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+// again takes the message at the cursor from the earlier request, if it is the same there.
+func (d *decoder) again() bool {
+	i, e, start := d.message, d.earlier, d.c.Pos()
+	if e == nil || i >= len(e.Messages) {
+		return false
+	}
+	same := d.c.SkipKnown(e.Messages[i].Raw())
+	for list := e.marks[sectionMessages]; d.marks < len(list) && list[d.marks].message <= i; d.marks++ {
+		if same {
+			d.req.marks[sectionMessages] = append(d.req.marks[sectionMessages], list[d.marks])
+		}
+	}
+	if !same {
+		return false
+	}
+	r := d.req
+	r.Messages, r.shapes = append(r.Messages, e.Messages[i]), append(r.shapes, e.shapes[i])
+	r.body.Elements = append(r.body.Elements, wire.Element{Span: jsonspan.Span{Start: start, End: d.c.Pos()}, Places: e.body.Elements[i].Places})
+	for b := 0; len(e.references) > 0 && b < e.Messages[i].Blocks().Len(); b++ {
+		if e.references[transcript.BlockRef{Message: i, Block: b}] {
+			d.block = b
+			d.refer()
+		}
+	}
+	d.block = -1
+	return true
+}
+
+// ownMessage is walkMessage. After an earlier request it walks a copy of the message, which
+// does not keep the body in memory.
+func (d *decoder) ownMessage() (transcript.Message, bool) {
+	if d.earlier == nil {
+		return d.walkMessage()
+	}
+	span := d.c.Skip()
+	if d.c.Err() != nil {
+		return transcript.Message{}, false
+	}
+	data, after := d.data, d.c
+	d.data = bytes.Clone(span.Of(data))
+	d.c.Reset(d.data, jsonspan.Limits{})
+	m, ok := d.walkMessage()
+	d.data, d.c = data, after
+	d.req.body.Elements[d.message].Span = span
+	return m, ok
 }
 
 // walkMessage consumes one element of the array. It reports false when the walk failed.

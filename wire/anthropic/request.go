@@ -39,6 +39,14 @@ type shape struct {
 	outputConfig bool          // a message-level output_config: an effort change
 }
 
+// Earlier returns what [DecodeAfter] needs of the request, without its body.
+func (r *Request) Earlier() *Request {
+	return &Request{
+		Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}, shapes: r.shapes, references: r.references,
+		marks: [sections][]mark{sectionMessages: r.marks[sectionMessages]},
+	}
+}
+
 // Body returns the bytes that the request was decoded from.
 func (r *Request) Body() []byte { return r.body.Data }
 

@@ -23,10 +23,19 @@ var errNoMessages = errors.New("no messages array")
 //
 // It refuses what is not JSON and what has no messages array. Requests that the provider
 // would refuse for other reasons are decoded: see [ChatRequest.Check].
-func DecodeChat(body []byte) (*ChatRequest, error) {
+func DecodeChat(body []byte) (*ChatRequest, error) { return DecodeChatAfter(nil, body) }
+
+// DecodeChatAfter is [DecodeChat] for a body that probably begins with the messages of an
+// earlier one: those that have the same bytes in the same place of the array are not decoded
+// again. The earlier request may be nil; else the messages of the result share memory
+// with it, and no longer with the body.
+func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	var s scanner
 	s.reset(body)
 	r := &ChatRequest{}
+	if earlier != nil {
+		r.earlier = &earlier.Request
+	}
 	r.body.Data = body
 	for key := range s.c.Fields {
 		r.at = key
@@ -42,6 +51,7 @@ func DecodeChat(body []byte) (*ChatRequest, error) {
 	if r.at = ""; r.body.Array.IsZero() {
 		return nil, r.broken("chat", errNoMessages)
 	}
+	r.earlier = nil
 	r.MaxTokens = s.number(r.p.maxTokens)
 	if r.p.maxCompletion.given() {
 		r.MaxTokens = s.number(r.p.maxCompletion)
@@ -59,13 +69,17 @@ func (r *ChatRequest) messages(s *scanner) {
 	b := builder{scanner: s}
 	var m chatMessage
 	for range s.c.Items {
-		s.chatMessage(&m)
+		if r.again(s) {
+			continue
+		}
+		r.read(s, func() {
+			if s.chatMessage(&m); s.c.Err() == nil {
+				r.add(b.chatMessage(&m))
+			}
+		})
 		if s.c.Err() != nil {
 			return
 		}
-		msg, element := b.chatMessage(&m)
-		r.Messages = append(r.Messages, msg)
-		r.body.Elements = append(r.body.Elements, element)
 	}
 	r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
 }
@@ -86,6 +100,9 @@ func (r *ChatRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte,
 	}
 	return out, nil
 }
+
+// Earlier returns what [DecodeChatAfter] needs of the request, without its body.
+func (r *ChatRequest) Earlier() *ChatRequest { return &ChatRequest{r.after()} }
 
 // Hashes returns a hash of each message that stays the same when the client sends the
 // message again: cache markers and space do not count, and content that is a string counts

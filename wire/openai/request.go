@@ -23,6 +23,41 @@ type Request struct {
 	body wire.Body
 	p    params
 	at   string // the top-level member that is being read
+
+	earlier *Request // while it is decoded: see DecodeChatAfter
+}
+
+// again takes the message at the cursor from the earlier request, if it is the same there.
+func (r *Request) again(s *scanner) bool {
+	i, e, start := len(r.Messages), r.earlier, s.c.Pos()
+	if e == nil || i >= len(e.Messages) || !s.c.SkipKnown(e.Messages[i].Raw()) {
+		return false
+	}
+	r.add(e.Messages[i], wire.Element{Span: jsonspan.Span{Start: start, End: s.c.Pos()}, Places: e.body.Elements[i].Places})
+	return true
+}
+
+// read runs scan on the message at the cursor, which makes a message of it and adds it. After
+// an earlier request it runs on a copy, which does not keep the body in memory.
+func (r *Request) read(s *scanner, scan func()) {
+	if r.earlier == nil {
+		scan()
+		return
+	}
+	n := len(r.body.Elements)
+	if whole, ok := s.own(scan); ok && len(r.body.Elements) > n {
+		r.body.Elements[n].Span = whole
+	}
+}
+
+func (r *Request) add(m transcript.Message, e wire.Element) {
+	r.Messages = append(r.Messages, m)
+	r.body.Elements = append(r.body.Elements, e)
+}
+
+// after is what decoding a later request needs of this one.
+func (r *Request) after() Request {
+	return Request{Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}}
 }
 
 // Body returns the bytes that were decoded.

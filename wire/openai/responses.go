@@ -43,16 +43,25 @@ var errNoInput = errors.New("no input")
 // Input that is a string is one user message; a view can only show it whole or with its text
 // replaced. A request without input is refused unless it refers to history that the provider
 // holds.
-func DecodeResponses(body []byte) (*ResponsesRequest, error) {
+func DecodeResponses(body []byte) (*ResponsesRequest, error) { return DecodeResponsesAfter(nil, body) }
+
+// DecodeResponsesAfter is [DecodeResponses] for a body that probably begins with the items of
+// an earlier one: those that have the same bytes in the same place of the input are not
+// decoded again. The earlier request may be nil; else the messages of the result share
+// memory with it, and no longer with the body.
+func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesRequest, error) {
 	var s scanner
 	s.reset(body)
 	r := &ResponsesRequest{Store: true}
+	if earlier != nil {
+		r.earlier = &earlier.Request
+	}
 	r.body.Data = body
 	for key := range s.c.Fields {
 		r.at = key
 		switch key {
 		case "input":
-			r.input(&s)
+			r.input(&s, earlier)
 		case "instructions":
 			r.instructions(&s)
 		default:
@@ -62,7 +71,7 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) {
 	if err := s.c.End(); err != nil {
 		return nil, r.broken("responses", err)
 	}
-	r.at = ""
+	r.at, r.earlier = "", nil
 	r.MaxTokens = s.number(r.p.maxOutput)
 	r.Store = r.p.store.kind != jsonspan.False
 	r.PreviousResponseID = s.text(r.p.previous)
@@ -119,7 +128,7 @@ func (r *ResponsesRequest) instructions(s *scanner) {
 	}
 }
 
-func (r *ResponsesRequest) input(s *scanner) {
+func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 	start, kind := s.c.Pos(), s.c.Kind()
 	r.Messages, r.body.Elements, r.items = r.Messages[:0], r.body.Elements[:0], r.items[:0]
 	r.body.Array, r.isString, r.hasInput = jsonspan.Span{}, false, true
@@ -135,13 +144,20 @@ func (r *ResponsesRequest) input(s *scanner) {
 		r.Messages, r.body.Elements = r.sized(s)
 		var it item
 		for range s.c.Items {
-			s.item(&it)
+			if i := len(r.items); r.again(s) {
+				r.items = append(r.items, earlier.items[i])
+				continue
+			}
+			r.read(s, func() {
+				if s.item(&it); s.c.Err() == nil {
+					msg, element, note := b.item(&it)
+					r.add(msg, element)
+					r.items = append(r.items, note)
+				}
+			})
 			if s.c.Err() != nil {
 				return
 			}
-			msg, element, note := b.item(&it)
-			r.add(msg, element)
-			r.items = append(r.items, note)
 		}
 		r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
 	default:
@@ -150,9 +166,9 @@ func (r *ResponsesRequest) input(s *scanner) {
 	}
 }
 
-func (r *ResponsesRequest) add(m transcript.Message, e wire.Element) {
-	r.Messages = append(r.Messages, m)
-	r.body.Elements = append(r.body.Elements, e)
+// Earlier returns what [DecodeResponsesAfter] needs of the request, without its body.
+func (r *ResponsesRequest) Earlier() *ResponsesRequest {
+	return &ResponsesRequest{Request: r.after(), items: r.items}
 }
 
 // Hashes returns a hash of each item that stays the same when the client sends the item

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -34,6 +35,18 @@ type scanner struct {
 func (s *scanner) reset(data []byte) {
 	s.data = data
 	s.c.Reset(data, jsonspan.Limits{})
+}
+
+// own runs scan on a copy of the value at the cursor, and moves on behind the value.
+func (s *scanner) own(scan func()) (whole jsonspan.Span, ok bool) {
+	if whole = s.c.Skip(); s.c.Err() != nil {
+		return whole, false
+	}
+	data, after := s.data, s.c
+	s.reset(bytes.Clone(whole.Of(data)))
+	scan()
+	s.data, s.c = data, after
+	return whole, true
 }
 
 // value passes over the value at the cursor.
