@@ -125,7 +125,8 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 		return x.notRead("they cannot be decompressed") // the provider says what is wrong with it
 	}
 	x.report.BytesIn = len(body)
-	if x.req, err = on.read(body); err != nil {
+	id, _ := hint(x.in.Header)
+	if x.req, err = x.rw.read(on, id, body); err != nil {
 		return x.notRead("they cannot be read")
 	}
 	x.report.Model, x.report.Messages = x.req.model, len(x.req.messages)

@@ -20,7 +20,7 @@ import (
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
 func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, begin bool, err error) {
-	prefixes := rw.memo.prefixes(req)
+	prefixes := req.prefixes
 	key, known, err := rw.locate(ctx, from, prefixes)
 	if err != nil || !known {
 		return nil, answered(req), err
@@ -127,7 +127,7 @@ func reason(err error) string {
 
 // remembered makes a request from what is in memory alone, for when the store fails.
 func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
-	prefixes := rw.memo.prefixes(req)
+	prefixes := req.prefixes
 	key, _ := rw.lookup(from.scope, prefixes)
 	c := rw.inMemory(key)
 	if c == nil {

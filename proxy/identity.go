@@ -80,18 +80,26 @@ func (s scope) label(prefix transcript.Hash) string {
 }
 
 // prefixes returns the hash chain of a conversation. Leading system messages count by
-// their role alone: their text changes with the date and the client's version.
-func (m *memo) prefixes(req *request) []transcript.Hash {
-	hashes := make([]transcript.Hash, len(req.messages))
-	leading := req.leading()
-	for i, msg := range req.messages {
-		if i < leading {
+// their role alone: their text changes with the date and the client's version. What the
+// conversation shares with one that is known already, nil if there is none, is not hashed
+// again.
+func (m *memo) prefixes(req *request, before *decoded) []transcript.Hash {
+	leading, n := req.leading(), before.shared(req.messages)
+	if n <= leading {
+		n = 0
+	}
+	hashes := make([]transcript.Hash, len(req.messages)-n)
+	for i, msg := range req.messages[n:] {
+		if n+i < leading {
 			hashes[i] = transcript.HashOf("leading " + msg.Role())
 		} else {
 			hashes[i] = m.hash(req.on, msg.Raw())
 		}
 	}
-	return transcript.Chain(hashes)
+	if n == 0 {
+		return transcript.Chain(hashes)
+	}
+	return append(before.prefixes[:n:n], transcript.ChainAfter(before.prefixes[n-1], hashes)...)
 }
 
 // leading returns how many system messages a request begins with.

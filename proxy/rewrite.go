@@ -34,6 +34,7 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 type rewriter struct {
 	o        Options
 	memo     *memo
+	known    *known
 	draining atomic.Bool
 	closing  sync.WaitGroup // sessions that are being closed
 
@@ -50,7 +51,7 @@ type indexKey struct {
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
+	rw := &rewriter{memo: newMemo(), known: newKnown(128 << 20), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
 	if o != nil {
 		rw.o = *o
 	}
@@ -89,7 +90,7 @@ var errMoved = errors.New("the session went another way")
 // begin brings a request's session up to date and makes the request that goes out. The
 // turn is nil, without an error, for a new conversation while the proxy is draining.
 func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
-	prefixes := rw.memo.prefixes(req)
+	prefixes := req.prefixes
 	key, known, err := rw.locate(ctx, from, prefixes)
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err

@@ -13,9 +13,9 @@ import (
 // protocol is one of the wires that requests are rewritten on.
 type protocol struct {
 	format  transcript.Format
-	path    string // how the path of its requests ends
-	array   string // the member that holds the messages
-	decode  func(body []byte) (*request, error)
+	path    string                                             // how the path of its requests ends
+	array   string                                             // the member that holds the messages
+	decode  func(after earlier, body []byte) (*request, error) // after may be nil
 	codec   transcript.Codec
 	hash    func(raw []byte) transcript.Hash
 	check   func(model.Model) func(transcript.View, *transcript.Transcript) error
@@ -58,6 +58,8 @@ type request struct {
 	tools    []model.Tool
 	inInput  []model.Tool // tools that are defined among the messages
 	messages []transcript.Message
+	earlier  func() earlier    // makes what the next request is decoded after; nil: that is not known
+	prefixes []transcript.Hash // the hash chain of the messages
 }
 
 // route returns the wire of a request by the end of its path, and whether the request only
@@ -79,8 +81,11 @@ func route(r *http.Request) (on *protocol, counts bool) {
 }
 
 // read decodes a request.
-func (p *protocol) read(body []byte) (*request, error) {
-	r, err := p.decode(body)
+func (p *protocol) read(body []byte) (*request, error) { return p.readAfter(nil, body) }
+
+// readAfter decodes a request that may continue an earlier one.
+func (p *protocol) readAfter(e earlier, body []byte) (*request, error) {
+	r, err := p.decode(e, body)
 	if err != nil {
 		return nil, err
 	}

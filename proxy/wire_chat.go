@@ -24,12 +24,13 @@ var chat = &protocol{
 	ping:    ": keep-alive\n\n",
 }
 
-func decodeChat(body []byte) (*request, error) {
-	r, err := openai.DecodeChat(body)
+func decodeChat(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*openai.ChatRequest)
+	r, err := openai.DecodeChatAfter(e, body)
 	if err != nil {
 		return nil, err
 	}
-	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages}, nil
+	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() }}, nil
 }
 
 // eachResult makes one message for each result, as the OpenAI wires have it.

@@ -24,12 +24,16 @@ var messages = &protocol{
 	ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",
 }
 
-func decodeMessages(body []byte) (*request, error) {
-	r, err := anthropic.Decode(body)
+func decodeMessages(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*anthropic.Request)
+	r, err := anthropic.DecodeAfter(e, body)
 	if err != nil {
 		return nil, err
 	}
-	return &request{wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages}, nil
+	return &request{
+		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages,
+		earlier: func() earlier { return r.Earlier() },
+	}, nil
 }
 
 // messageResults makes the message that answers our calls: all results are in one.

@@ -32,13 +32,15 @@ var responses = &protocol{
 	ping: ": keep-alive\n\n",
 }
 
-func decodeResponses(body []byte) (*request, error) {
-	r, err := openai.DecodeResponses(body)
+func decodeResponses(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*openai.ResponsesRequest)
+	r, err := openai.DecodeResponsesAfter(e, body)
 	if err != nil {
 		return nil, err
 	}
 	return &request{
 		wireRequest: r, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
+		earlier: func() earlier { return r.Earlier() },
 	}, nil
 }
 

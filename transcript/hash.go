@@ -54,9 +54,14 @@ func ParseHash(s string) (Hash, error) {
 // Chain turns the hashes of a conversation's messages into the hashes of its prefixes:
 // element i stands for messages 0 to i, in that order. Two conversations that share
 // element i are the same up to there.
-func Chain(messages []Hash) []Hash {
+func Chain(messages []Hash) []Hash { return ChainAfter(Hash{}, messages) }
+
+// ChainAfter continues the hashes of a conversation's prefixes with those of further
+// messages. Before is the hash of the prefix that they follow.
+func ChainAfter(before Hash, messages []Hash) []Hash {
 	out := make([]Hash, len(messages))
 	var link [2 * sha256.Size]byte
+	copy(link[:], before[:])
 	for i, h := range messages {
 		copy(link[sha256.Size:], h[:])
 		out[i] = sha256.Sum256(link[:])

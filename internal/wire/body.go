@@ -48,6 +48,17 @@ type Place struct {
 	Before, After string
 }
 
+// Matches returns how many of the messages that the body had another one begins with, at the
+// same places.
+func (b *Body) Matches(messages []transcript.Message, data []byte) int {
+	for i, e := range b.Elements {
+		if e.Span.End > len(data) || string(e.Span.Of(data)) != messages[i].Raw() {
+			return i
+		}
+	}
+	return len(b.Elements)
+}
+
 // Splice applies a view to the body. Everything that the view does not change stays byte for
 // byte. The function made encodes messages that the view adds; more are edits outside of the
 // message array.

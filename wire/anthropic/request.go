@@ -47,6 +47,9 @@ func (r *Request) Earlier() *Request {
 	}
 }
 
+// Matches returns how many of the request's messages a body begins with, at the same places.
+func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
+
 // Body returns the bytes that the request was decoded from.
 func (r *Request) Body() []byte { return r.body.Data }
 

@@ -12,7 +12,9 @@ import (
 // and what both hold is taken from the other.
 func TestDecodeAfter(t *testing.T) {
 	after := map[string]func(earlier request, body []byte) (request, error){
-		"chat": func(e request, body []byte) (request, error) { return DecodeChatAfter(e.(*ChatRequest).Earlier(), body) },
+		"chat": func(e request, body []byte) (request, error) {
+			return DecodeChatAfter(e.(*ChatRequest).Earlier(), body)
+		},
 		"responses": func(e request, body []byte) (request, error) {
 			return DecodeResponsesAfter(e.(*ResponsesRequest).Earlier(), body)
 		},

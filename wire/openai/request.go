@@ -60,6 +60,9 @@ func (r *Request) after() Request {
 	return Request{Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}}
 }
 
+// Matches returns how many of the request's messages a body begins with, at the same places.
+func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
+
 // Body returns the bytes that were decoded.
 func (r *Request) Body() []byte { return r.body.Data }
 

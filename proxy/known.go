@@ -1,0 +1,137 @@
+package proxy
+
+import (
+	"container/list"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// known keeps what was decoded of the newest requests: a client sends its whole conversation
+// with every request, and what it sent before need not be decoded and hashed again. It is
+// only a shortcut. A message is taken from it if its bytes are the same, so it does not
+// matter whose they were.
+type known struct {
+	limit int64 // of the bodies' sizes
+	seed  maphash.Seed
+
+	mu     sync.Mutex
+	size   int64
+	recent *list.List // of *decoded, most recently used first
+	by     map[uint64][]*list.Element
+}
+
+// decoded is a request without its body.
+type decoded struct {
+	earlier  earlier
+	messages []transcript.Message
+	prefixes []transcript.Hash
+	key      uint64
+	size     int64
+}
+
+// earlier is a request that its wire package can decode another one after.
+type earlier interface {
+	// Matches returns how many of its messages a body begins with, at the same places.
+	Matches(body []byte) int
+}
+
+func newKnown(limit int64) *known {
+	return &known{limit: limit, seed: maphash.MakeSeed(), recent: list.New(), by: make(map[uint64][]*list.Element)}
+}
+
+// likeliest is how many requests that begin alike are kept.
+const likeliest = 8
+
+// likely returns what is known of a request that a body continues, nil if nothing is.
+func (k *known) likely(key uint64, body []byte) *decoded {
+	k.mu.Lock()
+	list := slices.Clone(k.by[key])
+	k.mu.Unlock()
+	if len(list) == 1 { // decoding compares them anyway
+		return list[0].Value.(*decoded)
+	}
+	var best *decoded
+	most := 0
+	for _, e := range list {
+		d := e.Value.(*decoded)
+		if n := d.earlier.Matches(body); n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// key is the same for requests that may continue one another: those of one conversation by
+// its client's name for it, or those whose bodies begin alike.
+func (k *known) key(on *protocol, hint string, body []byte) uint64 {
+	if hint == "" {
+		hint = string(body[:min(len(body), 256)])
+	}
+	return maphash.String(k.seed, string(on.format)+"\x00"+hint)
+}
+
+// keep remembers a request, in place of the one that it continues.
+func (k *known) keep(d, continues *decoded) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d.size > k.limit/4 {
+		return
+	}
+	for _, e := range k.by[d.key] {
+		if e.Value == any(continues) {
+			k.drop(e)
+			break
+		}
+	}
+	if same := k.by[d.key]; len(same) == likeliest {
+		k.drop(same[0])
+	}
+	k.by[d.key] = append(k.by[d.key], k.recent.PushFront(d))
+	for k.size += d.size; k.size > k.limit; {
+		k.drop(k.recent.Back())
+	}
+}
+
+// drop forgets a request. The caller holds the lock.
+func (k *known) drop(e *list.Element) {
+	d := k.recent.Remove(e).(*decoded)
+	k.size -= d.size
+	rest := slices.DeleteFunc(k.by[d.key], func(o *list.Element) bool { return o == e })
+	if k.by[d.key] = rest; len(rest) == 0 {
+		delete(k.by, d.key)
+	}
+}
+
+// read decodes a request, and remembers it for the next one of its conversation.
+func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, error) {
+	key := rw.known.key(on, hint, body)
+	before := rw.known.likely(key, body)
+	var from earlier
+	if before != nil {
+		from = before.earlier
+	}
+	r, err := on.readAfter(from, body)
+	if err != nil {
+		return nil, err
+	}
+	r.prefixes = rw.memo.prefixes(r, before)
+	if r.earlier != nil && len(r.messages) > 0 {
+		rw.known.keep(&decoded{r.earlier(), r.messages, r.prefixes, key, int64(len(body))}, before)
+	}
+	return r, nil
+}
+
+// shared returns how many messages two requests begin with in common.
+func (d *decoded) shared(messages []transcript.Message) int {
+	if d == nil {
+		return 0
+	}
+	n := 0
+	for n < min(len(d.messages), len(messages)) && d.messages[n].Raw() == messages[n].Raw() { // the same memory, where it was not decoded again
+		n++
+	}
+	return n
+}

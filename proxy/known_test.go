@@ -1,0 +1,62 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/store"
+)
+
+// What a client sends again is neither decoded nor hashed again, and gives the same hash
+// chain; what is kept for that is bounded.
+func TestKnown(t *testing.T) {
+	rw, err := newRewriter(&Options{Store: store.NewMemory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := func(talk, messages int) []byte {
+		list := []string{fmt.Sprintf(`{"role":"user","content":"talk %d"}`, talk)}
+		for i := range messages {
+			list = append(list, fmt.Sprintf(`{"role":"user","content":"message %d %s"}`, i, strings.Repeat("x", 1000)))
+		}
+		return []byte(`{"model":"m","messages":[` + strings.Join(list, ",") + `]}`)
+	}
+	for n := 1; n < 20; n++ {
+		for talk := range likeliest {
+			r, err := rw.read(messages, "", body(talk, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone, err := messages.read(body(talk, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := newMemo().prefixes(alone, nil)
+			if len(r.prefixes) != n+1 || r.prefixes[n] != want[n] {
+				t.Fatalf("talk %d with %d messages: another hash chain", talk, n)
+			}
+		}
+	}
+	if n := rw.known.recent.Len(); n != likeliest {
+		t.Errorf("%d requests are known of %d conversations", n, likeliest)
+	}
+	before := rw.known.likely(rw.known.key(messages, "", body(3, 30)), body(3, 30))
+	if n := before.shared(must(rw.read(messages, "", body(3, 30))).messages); n != 20 {
+		t.Errorf("%d messages are known, want 20", n)
+	}
+	rw.known.limit = 100_000
+	for talk := range 50 {
+		must(rw.read(messages, fmt.Sprint("talk ", talk), body(talk, 20)))
+	}
+	if k := rw.known; k.size > k.limit || k.recent.Len() != 4 || len(k.by) != 4 {
+		t.Errorf("%d bytes of %d requests are kept, limit %d", k.size, k.recent.Len(), k.limit)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
