@@ -19,16 +19,17 @@ import (
 // client's conversation it has seen, and where they are in the transcript.
 type conversation struct {
 	key     store.SessionKey
-	mode    mode
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
 
-	mu    sync.Mutex
-	sess  *pleat.Session
-	setup setup
-	seen  uint64 // entries up to this one were looked at for marks
-	marks map[transcript.Hash]mark
+	mu      sync.Mutex
+	sess    *pleat.Session
+	setup   setup
+	mode    mode
+	renamed bool   // stubs of the session may have other names for our tools than those in use
+	seen    uint64 // entries up to this one were looked at for marks
+	marks   map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
 	// client is the client's message for each message of the transcript that a mark
@@ -46,9 +47,11 @@ type conversation struct {
 type setup struct {
 	model string
 	head  transcript.Hash
+	mode  mode
 }
 
-// mode is how a session gets folded content back, fixed with its first request.
+// mode is how a session gets folded content back. Only the prefix may change after its
+// first request.
 type mode struct {
 	Recall RecallMode `json:"recall"`
 	Prefix string     `json:"prefix,omitempty"` // before the names of our tools, where the client has tools of the same names
@@ -162,7 +165,7 @@ func (c *conversation) record(ctx context.Context, label string, m *mark, at tim
 // take adds a mark.
 func (c *conversation) take(m mark, at time.Time) {
 	if m.Recall != "" {
-		c.mode = m.mode
+		c.rename(m.mode)
 	}
 	if m.Reply != nil {
 		c.replies[m.Reply.From] = *m.Reply
@@ -175,6 +178,14 @@ func (c *conversation) take(m mark, at time.Time) {
 	c.last, c.tools = at, c.tools || m.Tools
 	c.marks[h] = m
 	c.client, c.covered = extend(c.client, c.covered, m.Aliases, m.At)
+}
+
+// rename changes the mode. Of two prefixes the longer is the newer one.
+func (c *conversation) rename(m mode) {
+	if len(m.Prefix) >= len(c.mode.Prefix) {
+		c.renamed = c.renamed || c.mode.Recall != "" && c.mode != m
+		c.mode = m
+	}
 }
 
 // extend continues the map from transcript to client up to message at.
@@ -291,6 +302,9 @@ func (c *conversation) view(ctx context.Context, v transcript.View, req *request
 	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
 	hidden := make(map[int]transcript.Message)
 	for i, vm := range v.Messages {
+		if c.renamed {
+			vm = c.renameIn(vm)
+		}
 		out.Messages[i] = vm
 		switch {
 		case vm.Source < 0:
@@ -314,4 +328,16 @@ func (c *conversation) view(ctx context.Context, v transcript.View, req *request
 	}
 	c.hidden = hidden
 	return out, nil
+}
+
+// renameIn writes the stubs and pages of a view's message with the names in use.
+func (c *conversation) renameIn(vm transcript.ViewMessage) transcript.ViewMessage {
+	if m := vm.Made; vm.Source < 0 && m.Role() == transcript.RoleUser {
+		vm.Made = transcript.User(c.mode.renamed(m.Text())).WithOrigin(m.Origin())
+	}
+	vm.Edits = slices.Clone(vm.Edits)
+	for i := range vm.Edits {
+		vm.Edits[i].Text = c.mode.renamed(vm.Edits[i].Text)
+	}
+	return vm
 }

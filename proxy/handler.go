@@ -97,6 +97,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !h.Knows(r.Host):
 		http.Error(w, "pleat does not know the host name "+strconv.Quote(r.Host)+": call it by its address, or tell it the name (pleat proxy --host NAME)", http.StatusForbidden)
 		return
+	case !slices.Contains(h.rw.o.Hosts, "*") && new(http.CrossOriginProtection).Check(r) != nil:
+		http.Error(w, "pleat takes no requests of web pages from elsewhere", http.StatusForbidden)
+		return
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		// Clients of the Responses wire then use HTTP at once.
 		w.Header().Set("Connection", "close")

@@ -46,7 +46,7 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 			results[i] = transcript.ErrorResult(c.ID, "No more of this in this turn: go on with what you have.")
 			continue
 		}
-		name := strings.TrimPrefix(c.Name, t.conv.mode.Prefix)
+		name := strings.TrimPrefix(c.Name, t.mode.Prefix)
 		text, failed, _ := t.conv.sess.Recall(ctx, name, c.Input.String())
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
@@ -130,7 +130,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 	c := t.conv
 	from := t.mark.At
 	if x.hidden > 0 {
-		if ours, _ := ownCalls(last, c.mode.own); len(ours) == 0 && len(last.Messages) > 0 {
+		if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 && len(last.Messages) > 0 {
 			if err := x.rw.appendHidden(ctx, t, x.req, last.Messages); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 			said = append(said, r.Messages...)
 		}
 		said = append(said, last.Messages...)
-		if err := c.record(ctx, "", &mark{mode: c.mode, Reply: &reply{from, t.at, saidHash(said, c.mode.own)}}, time.Time{}); err != nil {
+		if err := c.record(ctx, "", &mark{mode: t.mode, Reply: &reply{from, t.at, saidHash(said, t.mode.own)}}, time.Time{}); err != nil {
 			return err
 		}
 	}

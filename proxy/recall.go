@@ -16,7 +16,7 @@ import (
 )
 
 // ToolPrefix comes before the names of the recall tools in sessions whose client has a
-// tool of one of those names itself.
+// tool of one of those names itself; twice, if it has one of these names too.
 const ToolPrefix = "pleat_"
 
 // newMode decides how a new session gets folded content back. Tools are only added to a
@@ -33,11 +33,23 @@ func (o *Options) newMode(req *request, before *mode) mode {
 	case answered(req):
 		return mode{Recall: RecallOff}
 	}
-	m := mode{Recall: RecallTools}
-	if slices.ContainsFunc(slices.Concat(req.tools, req.inInput), func(t model.Tool) bool { return m.own(t.Name) }) {
-		m.Prefix = ToolPrefix
+	return mode{Recall: RecallTools}
+}
+
+// free returns the mode with names for our tools that none of the client's has. Clients
+// add tools in the middle of a conversation.
+func (m mode) free(req *request) mode {
+	taken := func(t model.Tool) bool { return m.own(t.Name) }
+	for slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
+		m.Prefix += ToolPrefix
 	}
 	return m
+}
+
+// renamed returns what we wrote into a view, with the name that unfold has now.
+func (m mode) renamed(text string) string {
+	const call = recall.ToolUnfold + `("`
+	return strings.ReplaceAll(strings.ReplaceAll(text, ToolPrefix+call, call), call, m.Prefix+call)
 }
 
 // own reports whether a tool is ours.

@@ -71,6 +71,7 @@ type turn struct {
 	req    *request
 	from   caller
 	conv   *conversation
+	mode   mode // of the conversation, which others may rename meanwhile
 	out    []byte
 	at     int // length of the transcript
 	client []int
@@ -144,7 +145,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if old := c.sess; old != nil { // the client has changed the model
 		rw.closing.Go(func() { _ = old.Close() })
 	}
-	c.sess, c.setup = sess, setup{req.model, req.HeadHash()}
+	c.sess, c.setup = sess, setup{req.model, req.HeadHash(), c.mode}
 	return nil
 }
 
@@ -164,7 +165,8 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if !c.last.IsZero() {
 		idle = max(rw.o.Now().Sub(c.last), 0)
 	}
-	t := &turn{req: req, from: from, conv: c, prefixes: prefixes, mark: p.mark}
+	t := &turn{req: req, from: from, conv: c, mode: c.mode, prefixes: prefixes, mark: p.mark}
+	t.mark.mode = c.mode
 	if p.mark.Client < len(req.messages) {
 		news := req.messages[p.client:]
 		t.mark = mark{
@@ -210,13 +212,16 @@ func (t *turn) view(make func(*pleat.Session) (transcript.View, error)) (transcr
 // catchUp takes in what other replicas wrote, and what the request changed beside its
 // messages.
 func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, from caller) error {
-	if c.setup.model != req.model {
+	for {
+		if err := c.refresh(ctx, rw.o.Store); err != nil {
+			return err
+		}
+		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.mode == c.mode {
+			break
+		}
 		if err := rw.start(ctx, c, req, from); err != nil {
 			return err
 		}
-	}
-	if err := c.refresh(ctx, rw.o.Store); err != nil {
-		return err
 	}
 	if head := req.HeadHash(); c.setup.head != head {
 		c.sess.SetHead(req.system, slices.Concat(req.tools, c.mode.tools(req)))
@@ -268,7 +273,7 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 			own.Marker = marker
 		}
 	}
-	t.out, err = t.req.SpliceWith(own, t.conv.mode.tools(t.req))
+	t.out, err = t.req.SpliceWith(own, t.mode.tools(t.req))
 	return err
 }
 

@@ -86,7 +86,7 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		if err != nil {
 			return nil, err
 		}
-		c.mode = rw.o.newMode(req, before)
+		c.mode = rw.o.newMode(req, before).free(req)
 	}
 	if err := rw.start(ctx, c, req, from); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (x *exchange) own() func(name string) bool {
 	if x.turn == nil || x.turn.conv == nil || !x.req.hasTools() || x.rw.o.ObserveOnly {
 		return func(string) bool { return false }
 	}
-	return x.turn.conv.mode.own
+	return x.turn.mode.own
 }
 
 // Read returns what there is for the client, and waits if there is nothing.

@@ -86,7 +86,7 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 // split finds the blocks that a window covers.
 func (x *searcher) split(h store.Hit) []candidate {
 	i, ok := x.s.Contents.Find(h.Seq)
-	if !ok {
+	if !ok || x.s.isHead(i) {
 		return nil
 	}
 	var out []candidate

@@ -46,7 +46,7 @@ client. Keys are passed on, and neither stored nor logged.
 drain" makes it fold no new conversations, so that it can be stopped later without leaving
 one behind that no longer fits its window. To listen to other machines it needs a token:
 clients then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header
-X-Pleat-Token.`,
+X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
 	examples: `# for everything on this machine
 pleat proxy
 # change nothing, but report what it would do
@@ -58,6 +58,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 		f.declare(fs)
 		fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 		fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
+		fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
 		fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 		fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 		fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
@@ -87,7 +88,9 @@ type proxyFlags struct {
 	observe           bool
 	otel              string
 
-	listen, tokenFile   string
+	listen              string
+	tokenFile           string
+	drainFile           string
 	hosts               texts
 	open, quiet, asJSON bool
 }
@@ -252,10 +255,14 @@ func logExchange(log *slog.Logger, r proxy.Report) {
 
 // serve runs the proxy until it is told to stop, then waits for streams to end.
 func (f *proxyFlags) serve(ctx context.Context, p *program) error {
-	token, err := f.token()
+	token, err := readToken(f.tokenFile)
 	if err == nil {
 		err = f.mayListen(token)
 	}
+	if err != nil {
+		return err
+	}
+	drain, err := readToken(f.drainFile)
 	if err != nil {
 		return err
 	}
@@ -264,6 +271,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	front.drain = drain
 	fmt.Fprintf(p.stderr, "pleat: listening on http://%s\n", l.Addr())
 	return errors.Join(serveUntilDone(ctx, l, front, log), end())
 }
@@ -308,17 +316,17 @@ func (f *proxyFlags) logger(p *program) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.stderr, o))
 }
 
-func (f *proxyFlags) token() (string, error) {
-	if f.tokenFile == "" {
+func readToken(file string) (string, error) {
+	if file == "" {
 		return "", nil
 	}
-	data, err := os.ReadFile(f.tokenFile)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 {
-		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)", f.tokenFile)
+		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)", file)
 	}
 	return token, nil
 }

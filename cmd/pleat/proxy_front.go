@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type front struct {
 	proxy *proxy.Handler
 	tally *tally
 	token string // empty: none is required
+	drain string // the token that draining requires; empty: only clients on this machine may drain, if no token is required
 	store store.Store
 }
 
@@ -31,15 +33,16 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 		return
 	}
-	r, ok := f.admit(r)
+	r, given := f.admit(r)
+	ok := f.token == "" || sameToken(given, f.token) || f.drain != "" && sameToken(given, f.drain)
 	if !ok {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`)
 		return
 	}
-	if !f.proxy.Knows(r.Host) || r.Header.Get("Origin") != "" && strings.HasPrefix(r.URL.Path, "/pleat/") {
-		f.proxy.ServeHTTP(w, r) // perhaps a web page in a browser: the proxy refuses it, or has no such path
+	if !f.proxy.Knows(r.Host) {
+		f.proxy.ServeHTTP(w, r) // perhaps a web page in a browser: the proxy refuses it
 		return
 	}
 	switch r.URL.Path {
@@ -51,22 +54,33 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(f.tally.status(f.proxy))
 	case "/pleat/drain":
-		if r.Method != http.MethodPost {
-			http.Error(w, "use POST to drain", http.StatusMethodNotAllowed)
-			return
-		}
-		f.proxy.Drain()
-		_, _ = w.Write([]byte("draining\n"))
+		f.drained(w, r, given)
 	default:
 		f.proxy.ServeHTTP(w, r)
 	}
 }
 
-// admit checks the token and removes it from the request, so that no provider sees it.
-func (f *front) admit(r *http.Request) (*http.Request, bool) {
-	if f.token == "" {
-		return r, true
+// drained begins to drain, for those who may: with the token for it, or without any on this
+// machine. A token that clients share is none of an operator.
+func (f *front) drained(w http.ResponseWriter, r *http.Request, given string) {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	switch {
+	case r.Method != http.MethodPost:
+		http.Error(w, "use POST to drain", http.StatusMethodNotAllowed)
+	case new(http.CrossOriginProtection).Check(r) != nil,
+		f.drain == "" && (f.token != "" || !from.Addr().IsLoopback()),
+		f.drain != "" && !sameToken(given, f.drain):
+		http.Error(w, "draining needs a token of its own: start the proxy with --drain-token-file, and name the file with drain", http.StatusForbidden)
+	default:
+		f.proxy.Drain()
+		_, _ = w.Write([]byte("draining\n"))
 	}
+}
+
+func sameToken(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// admit removes the token from the request, so that no provider sees it, and returns it.
+func (f *front) admit(r *http.Request) (*http.Request, string) {
 	given := r.Header.Get(tokenHeader)
 	r = r.Clone(r.Context())
 	r.Header.Del(tokenHeader)
@@ -75,7 +89,7 @@ func (f *front) admit(r *http.Request) (*http.Request, bool) {
 		given, r.URL.Path, r.URL.RawPath = token, "/"+path, ""
 		r.RequestURI = r.URL.RequestURI()
 	}
-	return r, subtle.ConstantTimeCompare([]byte(given), []byte(f.token)) == 1
+	return r, given
 }
 
 // ready reports whether new requests should come here: not while draining, and not while

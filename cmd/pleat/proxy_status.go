@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,9 +10,10 @@ import (
 	"time"
 )
 
-// ask sends a request to the running proxy that the flags describe.
-func (f *proxyFlags) ask(ctx context.Context, method, path string) ([]byte, error) {
-	token, err := f.token()
+// ask sends a request to the running proxy that the flags describe, with the token in a
+// file.
+func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([]byte, error) {
+	token, err := readToken(tokenFile)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func (f *proxyFlags) ask(ctx context.Context, method, path string) ([]byte, erro
 }
 
 func (f *proxyFlags) drain(ctx context.Context, p *program) error {
-	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain"); err != nil {
+	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.stdout, "the proxy folds no new conversations; stop it when \"pleat proxy status\" shows that none is active")
@@ -45,7 +47,7 @@ func (f *proxyFlags) drain(ctx context.Context, p *program) error {
 }
 
 func (f *proxyFlags) status(ctx context.Context, p *program) error {
-	body, err := f.ask(ctx, http.MethodGet, "/pleat/status")
+	body, err := f.ask(ctx, http.MethodGet, "/pleat/status", f.tokenFile)
 	if err != nil {
 		return err
 	}
