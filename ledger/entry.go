@@ -23,6 +23,14 @@ type Entry struct {
 	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result stale
 }
 
+// DirOf is the directory from which the call spells a path of it.
+func (e *Entry) DirOf(p toolcall.PathChange) string {
+	if p.Dir == "" {
+		return e.Dir
+	}
+	return toolcall.Join(e.Dir, p.Dir)
+}
+
 // Effective reports whether the call changed what it set out to change, as far as can be
 // told: it did not fail, or only some of its steps did.
 func (e *Entry) Effective() bool {

@@ -4,7 +4,7 @@ import "github.com/pleat-dev/pleat/ledger/toolcall"
 
 // PathState is what became of a file over the session.
 type PathState struct {
-	Path  string            `json:"path"`  // as it was spelled first
+	Path  string            `json:"path"`  // as it was spelled first from the root, or else first at all
 	State toolcall.CallKind `json:"state"` // create, edit or delete; read if only looked at; other if unknown
 
 	// Created: the file did not exist before the session, as far as the calls show.
@@ -41,13 +41,15 @@ func (l *Ledger) trail() (changed, read []PathState) {
 	for i := range l.Entries {
 		e := &l.Entries[i]
 		for _, p := range e.Paths {
-			id := table.File(e.Dir, p.Path)
+			id := table.File(e.DirOf(p), p.Path)
 			for len(all) <= id {
 				all, last = append(all, PathState{}), append(last, 0)
 			}
 			s := &all[id]
 			if s.Path == "" {
 				*s = PathState{Path: p.Path, State: toolcall.CallRead, First: e.Seq}
+			} else if !isAbs(s.Path) && isAbs(p.Path) {
+				s.Path = p.Path
 			}
 			switch {
 			case !p.Changes():
@@ -87,6 +89,8 @@ func (l *Ledger) trail() (changed, read []PathState) {
 	}
 	return changed, read
 }
+
+func isAbs(p string) bool { return toolcall.IsAbs(toolcall.CleanPath(p)) }
 
 // removal is a deletion of something that may have been a directory: whatever was below
 // it and was not changed since is gone too, even if the directory is made again.

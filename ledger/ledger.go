@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -26,6 +27,7 @@ type Ledger struct {
 	base    int              // Seq of the first entry, less 1
 	open    map[string][]int // unanswered calls by id, oldest first, as indexes
 	paths   PathTable
+	dirs    []string             // where the shell was, newest last
 	files   map[int]*fileHistory // by the number that paths gives a file
 	latest  map[string]int       // newest answered call by signature, as index
 	failing map[string][]int     // failed runs by command, not mended yet, as indexes
@@ -87,6 +89,7 @@ func (l *Ledger) Call(ref transcript.BlockRef, id string, f toolcall.CallFacts) 
 		l.kept = make(map[int]bool)
 	}
 	i := len(l.Entries)
+	f.Dir = l.dirOf(&f)
 	round := 0
 	if i > 0 {
 		round = l.rounds[i-1]
@@ -116,10 +119,60 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 		delete(l.open, id)
 	}
 	e := &l.Entries[i]
-	e.Result, e.ResultFacts = ref, f
+	if e.Result, e.ResultFacts = ref, f; f.Cwd != "" {
+		l.moved(f.Cwd)
+	} else if e.Left != "" && !strings.Contains(f.ErrorLine, "cd: ") {
+		l.moved(l.from(e.Left))
+	}
 	e.Paths = mergeTouched(e.Paths, f.Touched)
 	e.Touched = nil
 	l.supersede(i)
+}
+
+// dirOf is the directory in which a call runs: the one that it says, else the one in which
+// the shell was left, unless only one where it was before has the files that the call names.
+func (l *Ledger) dirOf(f *toolcall.CallFacts) string {
+	switch {
+	case f.Left != "":
+		return l.from(f.Dir)
+	case f.Dir != "", len(l.dirs) == 0, !f.KeepsDir():
+		return f.Dir
+	}
+	for i := len(l.dirs) - 1; i >= -1; i-- {
+		dir := ""
+		if i >= 0 {
+			dir = l.dirs[i]
+		}
+		if slices.ContainsFunc(f.Paths, func(p toolcall.PathChange) bool { return l.paths.knows(dir, p.Path) }) {
+			return dir
+		}
+	}
+	return l.cwd()
+}
+
+// cwd is where the shell was left, empty if it was not moved.
+func (l *Ledger) cwd() string {
+	if len(l.dirs) == 0 {
+		return ""
+	}
+	return l.dirs[len(l.dirs)-1]
+}
+
+// maxDirs bounds the directories that are remembered.
+const maxDirs = 16
+
+func (l *Ledger) moved(dir string) {
+	l.dirs = slices.DeleteFunc(l.dirs, func(d string) bool { return d == dir })
+	l.dirs = append(l.dirs[max(0, len(l.dirs)-maxDirs+1):], dir)
+}
+
+// from is the directory that a shell goes to by a path. Where it seems to be there already,
+// every call begins anew.
+func (l *Ledger) from(dir string) string {
+	if cwd := l.cwd(); cwd != "" && !toolcall.EndsPath(cwd, toolcall.CleanPath(dir)) {
+		return toolcall.Join(cwd, dir)
+	}
+	return cmp.Or(l.cwd(), dir)
 }
 
 // Waiting returns the number of the call that a result with the id answers, 0 if none.

@@ -180,3 +180,37 @@ func TestLedgerEntryJSON(t *testing.T) {
 		t.Errorf("read back %+v, %v", back, err)
 	}
 }
+
+// One file is one entry, however it is written and wherever the shell stands.
+func TestLedgerOneFile(t *testing.T) {
+	tests := []struct {
+		name  string
+		steps []callStep
+		want  string // changed files
+	}{
+		{"a shell that stays", []callStep{bashCall("cd /w/app/src && ls", ""), bashCall("sed -i s/a/b/ x.go", ""), editCall("/w/app/src/x.go")}, "/w/app/src/x.go"},
+		{"a failure behind cd", []callStep{bashCall("cd /w/app/src && go test", "!Exit code 1\nFAIL"), bashCall("touch x.go", ""), editCall("/w/app/src/x.go")}, "/w/app/src/x.go"},
+		{"a cd that failed", []callStep{editCall("/w/x.go"), editCall("/w/sub/x.go"), bashCall("cd /w && ls", ""), bashCall("cd no", "!Exit code 1\nbash: cd: no: No such file or directory"), bashCall("rm x.go", "")}, "/w/x.go /w/sub/x.go"},
+		{"there and back", []callStep{bashCall("cd /w && touch a.go && cd sub && touch b.go && cd .. && touch c.go", ""), editCall("/w/a.go"), editCall("/w/sub/b.go"), editCall("/w/c.go")}, "/w/a.go /w/sub/b.go /w/c.go"},
+		{"a subshell", []callStep{bashCall("cd /w && (cd sub && touch b.go) && touch c.go", ""), editCall("/w/sub/b.go"), editCall("/w/c.go")}, "/w/sub/b.go /w/c.go"},
+		{"a shell that begins anew", []callStep{bashCall("cd src && touch x.go", ""), bashCall("cd src && rm x.go", "")}, "x.go"},
+		{"put back", []callStep{editCall("/w/x.go"), bashCall("cd /elsewhere && ls", "a\nShell cwd was reset to /w\n"), bashCall("rm x.go y.go", "")}, "/w/x.go y.go"},
+		{"a directory of the call", []callStep{{"exec_command", `{"cmd":"cd sub && touch x.go","workdir":"/w"}`, "ok"}, editCall("/w/sub/x.go")}, "/w/sub/x.go"},
+		{"Windows", []callStep{
+			{"Edit", `{"file_path":"C:\\Work\\x.go"}`, "ok"},
+			bashCall("cd /c/work && rm ./X.go", ""), bashCall("touch /mnt/c/Work/x.go", ""),
+			{"PowerShell", `{"command":"Set-Location c:\\work; Remove-Item .\\x.go -ErrorAction SilentlyContinue"}`, "ok"},
+		}, `C:\Work\x.go`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, s := range ledgerOf(tt.steps...).Changed() {
+				got = append(got, s.Path)
+			}
+			if g := strings.Join(got, " "); g != tt.want {
+				t.Errorf("changed %s, want %s", g, tt.want)
+			}
+		})
+	}
+}

@@ -17,7 +17,7 @@ type PathTable struct {
 	ids   map[string]int   // cleaned spelling to file
 	bases map[string][]int // last element to files
 	clean []string         // the longest cleaned spelling of each file
-	root  string
+	root  string           // cleaned
 }
 
 // maxNamesakes bounds the search among files with equal last elements.
@@ -25,33 +25,50 @@ const maxNamesakes = 128
 
 // File returns the number of the file that a call in dir means by a spelling.
 func (t *PathTable) File(dir, spelling string) int {
-	p := toolcall.CleanPath(spelling)
-	if !toolcall.IsAbs(p) {
-		if dir = toolcall.CleanPath(dir); dir != "." && toolcall.IsAbs(dir) {
-			p, t.root = path.Join(dir, p), dir
-		} else if p = path.Join(dir, p); t.root != "" {
-			p = path.Join(t.root, p)
-		}
-	}
+	p := t.resolve(dir, spelling)
 	if id, ok := t.ids[p]; ok {
 		return id
 	}
 	if t.ids == nil {
 		t.ids, t.bases = make(map[string]int), make(map[string][]int)
 	}
+	if dir = toolcall.CleanPath(dir); t.root == "" && toolcall.IsAbs(dir) && dir != p && !toolcall.IsAbs(toolcall.CleanPath(spelling)) {
+		t.root = dir
+	}
 	id, ok := t.namesake(p)
 	if !ok {
 		id = len(t.clean)
 		t.clean = append(t.clean, p)
-		t.bases[path.Base(p)] = append(t.bases[path.Base(p)], id)
+		t.bases[baseKey(p)] = append(t.bases[baseKey(p)], id)
 	}
 	t.ids[p] = id
 	return id
 }
 
+// resolve is the cleaned path that a call in dir means by a spelling, as far as it is known.
+func (t *PathTable) resolve(dir, spelling string) string {
+	p := toolcall.Join(dir, spelling)
+	switch {
+	case t.root == "" || toolcall.IsAbs(p):
+		return p
+	case dir != "" && toolcall.EndsPath(t.root, toolcall.CleanPath(dir)):
+		return toolcall.Join(t.root, spelling) // the root was seen from there
+	}
+	return toolcall.Join(t.root, p)
+}
+
+// knows reports whether the file that a call in dir means by a spelling was named before.
+func (t *PathTable) knows(dir, spelling string) bool {
+	_, ok := t.ids[t.resolve(dir, spelling)]
+	return ok
+}
+
+// baseKey is the last element of a path, in lower case because some paths are cleaned to that.
+func baseKey(p string) string { return strings.ToLower(path.Base(p)) }
+
 // namesake finds the one file that the path can mean by its end.
 func (t *PathTable) namesake(p string) (id int, ok bool) {
-	same := t.bases[path.Base(p)]
+	same := t.bases[baseKey(p)]
 	for _, i := range same[max(0, len(same)-maxNamesakes):] {
 		if !toolcall.SameFile(t.clean[i], p) {
 			continue
@@ -70,7 +87,7 @@ func (t *PathTable) namesake(p string) (id int, ok bool) {
 		t.clean[id] = long
 	}
 	if t.root == "" && toolcall.IsAbs(long) && strings.Contains(short, "/") {
-		t.root = strings.TrimSuffix(long, "/"+short)
+		t.root = strings.TrimSuffix(long[:len(long)-len(short)], "/")
 	}
 	return id, true
 }
@@ -80,7 +97,7 @@ func (t *PathTable) resolved() []string {
 	out := slices.Clone(t.clean)
 	for i, p := range out {
 		if t.root != "" && !toolcall.IsAbs(p) {
-			out[i] = path.Join(t.root, p)
+			out[i] = toolcall.Join(t.root, p)
 		}
 	}
 	return out
@@ -113,7 +130,7 @@ func below(dir string, files []int, paths []string) []int {
 
 // joinPaths writes paths in the least room without inventing any: those of a common
 // directory together, as in src/{a.go,b.go}, recursively. Each path can be read off
-// again by taking the braces apart.
+// again by taking the braces apart. Either slash divides.
 func joinPaths(paths []string) string {
 	sorted := slices.Clone(paths)
 	slices.Sort(sorted)
@@ -138,6 +155,8 @@ func braced(paths []string, from int) []string {
 	return out
 }
 
+const slashes = `/\`
+
 // sharedDir finds how many of the sorted paths are below the first element that the first
 // of them has after from, and how far their common directories reach.
 func sharedDir(paths []string, from int) (n, prefix int) {
@@ -146,7 +165,7 @@ func sharedDir(paths []string, from int) (n, prefix int) {
 	if strings.HasPrefix(first[from:], "/") {
 		start++ // an absolute path begins with an empty element
 	}
-	slash := strings.IndexByte(first[start:], '/')
+	slash := strings.IndexAny(first[start:], slashes)
 	if slash < 0 {
 		return 1, from
 	}
@@ -158,7 +177,7 @@ func sharedDir(paths []string, from int) (n, prefix int) {
 	}
 	last := paths[n-1] // sorted: what the first and the last share, all share
 	for i := prefix; i < len(first) && i < len(last) && first[i] == last[i]; i++ {
-		if first[i] == '/' && i+1 < len(first) && i+1 < len(last) {
+		if strings.IndexByte(slashes, first[i]) >= 0 && i+1 < len(first) && i+1 < len(last) {
 			prefix = i + 1
 		}
 	}

@@ -181,11 +181,6 @@ func TestLedgerRenderNamesEveryChange(t *testing.T) {
 	}
 }
 
-// samePath mirrors that a relative path and an absolute one may be one file.
-func samePath(a, b string) bool {
-	return a == b || strings.HasPrefix(a, "/") && strings.HasSuffix(a, "/"+b) || strings.HasPrefix(b, "/") && strings.HasSuffix(b, "/"+a)
-}
-
 func namedPaths(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

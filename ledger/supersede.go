@@ -31,7 +31,7 @@ func (l *Ledger) supersede(i int) {
 		return
 	}
 	for _, p := range e.Paths {
-		id := l.paths.File(e.Dir, p.Path)
+		id := l.paths.File(e.DirOf(p), p.Path)
 		switch {
 		case p.Change == toolcall.CallRead && e.Kind == toolcall.CallRead:
 			l.sawRead(i, id, p)
@@ -68,7 +68,7 @@ func (l *Ledger) stale(i, by int) {
 	for _, p := range e.Paths {
 		if p.Change == toolcall.CallRead {
 			reads++
-			h := l.history(l.paths.File(e.Dir, p.Path))
+			h := l.history(l.paths.File(e.DirOf(p), p.Path))
 			live = live || slices.ContainsFunc(h.reads, func(r fileRead) bool { return r.entry == i })
 		}
 	}

@@ -73,6 +73,11 @@ func TestDescribeCall(t *testing.T) {
 		{"bash", `{"comm`, "run!", ""},
 		{"bash", ``, "run!", ""},
 		{"", `[1]`, "other!", "[1]"},
+		{"PowerShell", `{"command":"Remove-Item Env:\\X, a.txt,b.txt -Recurse -ErrorAction SilentlyContinue *> $null"}`, `delete! d:a.txt d:b.txt`, ""},
+		{"PowerShell", `{"command":"Set-Location D:\\w; Get-ChildItem -Path src -Filter *.go | ForEach-Object { Remove-Item -LiteralPath old.go -Force }"}`, `delete! r:src~ d:old.go`, ""},
+		{"PowerShell", `{"command":"Set-Content -Path a.txt -Value 'b.txt' -Encoding utf8; Add-Content b.txt 'c.txt'; 'x' | Out-File -FilePath:c.txt -Append"}`, `run! c:a.txt e:b.txt e:c.txt`, ""},
+		{"PowerShell", `{"command":"$t = @'\nrm no.go > no.txt\n'@\n[IO.File]::WriteAllText('D:\\w\\a.txt', $t)"}`, `run! c:D:\w\a.txt`, ""},
+		{"PowerShell", `{"command":"Select-String -Path $f -Pattern 'a/b.go' -AllMatches 2>nul"}`, `read`, ""},
 		{"powershell", `{"command":"Remove-Item C:\\w\\a.txt; Get-Content b.txt"}`, `delete! d:C:\w\a.txt r:b.txt`, `Remove-Item C:\w\a.txt; Get-Content b.txt`},
 	}
 	for _, tt := range tests {
@@ -145,6 +150,7 @@ func TestDescribeShell(t *testing.T) {
 		{"go build -o bin/app ./cmd/app", "run! c:bin/app", ""},
 		{"go version", "read", ""},
 		{"make --version", "read", ""},
+		{"git checkout -- .", "edit!", ""},
 		{"mise run test 2>&1 | grep -E 'FAIL|---' | head -20", "run!", "mise run test"},
 		{"# just a comment\nls", "read", ""},
 		{"echo $'it\\'s' > a", "create! c:a", ""},

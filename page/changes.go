@@ -55,14 +55,14 @@ func (in *Input) changedFiles() []*fileChange {
 			continue
 		}
 		for _, p := range e.Paths {
-			f := file(e.Dir, p.Path)
+			f := file(e.DirOf(p), p.Path)
 			switch {
 			case !p.Changes():
 				f.read(e, p)
 			case e.Call.Message >= in.Start:
 				f.change(e.Seq, p)
 				if p.Source != "" {
-					f.moved(file(e.Dir, p.Source))
+					f.moved(file(e.DirOf(p), p.Source))
 				}
 			}
 		}

@@ -74,7 +74,7 @@ func (in *Input) touched() []seenFile {
 			continue
 		}
 		for _, p := range e.Paths {
-			f := files.at(e.Dir, p.Path, func() *seenFile { return &seenFile{path: p.Path} })
+			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
 			f.touch(&e, p, e.Call.Message >= in.End)
 		}
 	}

@@ -64,7 +64,7 @@ func rereadFiles(d *fold.Draft) []rereadFile {
 		if e.Outcome == toolcall.Failed || e.Kind != toolcall.CallRead || len(e.Paths) != 1 {
 			continue
 		}
-		id := table.File(e.Dir, e.Paths[0].Path)
+		id := table.File(e.DirOf(e.Paths[0]), e.Paths[0].Path)
 		f := files[id]
 		if f == nil {
 			f = &seen{rereadFile: rereadFile{path: e.Paths[0].Path}, known: e.Call.Message < starts[0]}

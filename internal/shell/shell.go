@@ -17,6 +17,7 @@ type Command struct {
 	Heredoc   string // what the script feeds to it
 	Sep       string // the operator before it: "", ";", "&&", "||", "|" or "&"
 	Nested    bool   // is in a substitution: $(…), `…`, <(…)
+	Sub       int    // how many parentheses it is in, each a shell of its own
 }
 
 // Word is a word of a command.
@@ -83,6 +84,7 @@ type parser struct {
 	src     string
 	at      int
 	depth   int
+	sub     int
 	literal bool
 	docs    []pendingDoc
 	out     Script
@@ -97,10 +99,10 @@ type pendingDoc struct {
 
 // list reads commands up to the closing byte, or the end.
 func (p *parser) list(closing byte) {
-	cur := Command{Nested: p.depth > 0}
+	cur := Command{Nested: p.depth > 0, Sub: p.sub}
 	flush := func(sep string) {
 		p.finish(cur)
-		cur = Command{Nested: p.depth > 0, Sep: sep}
+		cur = Command{Nested: p.depth > 0, Sub: p.sub, Sep: sep}
 	}
 	for p.at < len(p.src) {
 		c := p.src[p.at]
@@ -118,6 +120,14 @@ func (p *parser) list(closing byte) {
 		case c == '#':
 			p.skipLine()
 		case c == '(' || c == ')':
+			p.out.Flow = true
+			if p.at++; c == '(' {
+				p.sub++
+			} else {
+				p.sub = max(p.sub-1, 0)
+			}
+			flush(";")
+		case p.literal && (c == '{' || c == '}'):
 			p.out.Flow = true
 			p.at++
 			flush(";")
@@ -140,7 +150,7 @@ func (p *parser) list(closing byte) {
 // command adds a word to the current command; words that only steer are left out.
 func (p *parser) command(cur *Command) {
 	w := p.word()
-	if next := p.peek(0); (next == '<' || next == '>') && w.Raw != "" && strings.Trim(w.Raw, "0123456789") == "" {
+	if next := p.peek(0); (next == '<' || next == '>') && w.Raw != "" && (strings.Trim(w.Raw, "0123456789") == "" || p.literal && w.Raw == "*") {
 		return // the number of a stream
 	}
 	if len(cur.Words) == 0 {
@@ -276,6 +286,11 @@ func (p *parser) word() Word {
 	for p.at < len(p.src) {
 		c := p.src[p.at]
 		switch {
+		case p.literal && c == '@' && p.at == start && (p.peek(1) == '\'' || p.peek(1) == '"'): // PowerShell's here-string
+			text, rest, _ := strings.Cut(p.src[p.at+2:], "\n"+p.src[p.at+1:p.at+2]+"@")
+			p.at = len(p.src) - len(rest)
+			b.WriteString(text)
+			open = open || strings.Contains(text, "$")
 		case c == '\'':
 			p.at++
 			b.WriteString(p.until('\''))
@@ -289,7 +304,7 @@ func (p *parser) word() Word {
 			p.at++
 		case c == '$' || c == '`' || (c == '<' || c == '>') && p.at == start && p.peek(1) == '(':
 			open = p.expansion(&b) || open
-		case strings.IndexByte(" \t\r\n;&|<>()", c) >= 0:
+		case strings.IndexByte(" \t\r\n;&|<>()", c) >= 0, p.literal && (c == '{' || c == '}'):
 			if p.at == start {
 				p.at++
 				b.WriteByte(c)

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ type shellEffect struct {
 	kind     CallKind
 	harmless bool
 	paths    []PathChange
+	left     string // the directory that a script ends in, from its first one
 }
 
 // weight orders effects by gravity. Looking something up on the net is graver than
@@ -32,13 +34,19 @@ func describeShell(f *CallFacts, script string, literal bool) {
 	total := scriptEffect(parsed, 0)
 	f.Kind, f.Harmless = total.kind, total.harmless
 	f.Paths = append(f.Paths, total.paths...)
-	top := slices.DeleteFunc(slices.Clone(parsed.Commands), func(c shell.Command) bool { return c.Nested })
-	if len(top) > 1 && top[0].Name() == "cd" && len(top[0].Words) > 1 {
-		if dir := top[0].Words[1]; !dir.Open && f.Dir == "" {
-			f.Dir = dir.Text
-		}
-		top = top[1:]
+	if literal && strings.Contains(script, "]::") { // .NET
+		f.Paths = append(f.Paths, scriptWrites(script)...)
 	}
+	top := slices.DeleteFunc(slices.Clone(parsed.Commands), func(c shell.Command) bool { return c.Nested })
+	dir := ""
+	if len(top) > 0 && goesTo(&top[0]) {
+		dir = firstDir(&top[0])
+		top = top[min(1, len(top)-1):]
+	}
+	if left := joinDir(dir, total.left); f.Dir == "" && f.KeepsDir() {
+		f.Left = left
+	}
+	f.Dir = joinDir(f.Dir, dir)
 	f.Steps = len(top) > 1
 	f.Filtered = isFiltered(top)
 	f.Command = text.OneLine(hideSecrets(strings.TrimSpace(script)), maxCommand)
@@ -52,9 +60,17 @@ func describeShell(f *CallFacts, script string, literal bool) {
 // scriptEffect joins the effects of a script's commands.
 func scriptEffect(s shell.Script, depth int) shellEffect {
 	total := shellEffect{kind: CallRead, harmless: true}
-	pipe := 0 // where the paths of the current pipeline begin
+	pipe := 0          // where the paths of the current pipeline begin
+	at := []string{""} // the directory from the script's first one, by subshell
 	for i := range s.Commands {
 		c := &s.Commands[i]
+		for len(at) <= c.Sub {
+			at = append(at, at[len(at)-1])
+		}
+		at = at[:c.Sub+1]
+		if goesTo(c) && !c.Nested && (i > 0 || c.Sub > 0) {
+			at[c.Sub] = joinDir(at[c.Sub], firstDir(c))
+		}
 		if c.Sep != "|" {
 			pipe = len(total.paths)
 		} else {
@@ -66,6 +82,7 @@ func scriptEffect(s shell.Script, depth int) shellEffect {
 			total.kind = e.kind
 		}
 		for _, p := range e.paths {
+			p.Dir = joinDir(at[c.Sub], p.Dir)
 			if len(total.paths) < shell.MaxCommands && !slices.Contains(total.paths, p) {
 				total.paths = append(total.paths, p)
 			}
@@ -74,7 +91,48 @@ func scriptEffect(s shell.Script, depth int) shellEffect {
 	if s.Cut {
 		total.harmless, total.kind = false, max(total.kind, CallRun)
 	}
+	total.left = at[0]
 	return total
+}
+
+// KeepsDir reports whether the tool's shell goes on with the next call, in the directory
+// where the last one left it.
+func (f *CallFacts) KeepsDir() bool {
+	key := toolKey(f.Tool)
+	return key == "bash" || key == "executebash"
+}
+
+// goesTo reports whether a command changes the directory.
+func goesTo(c *shell.Command) bool {
+	switch strings.ToLower(c.Name()) {
+	case "cd", "chdir", "pushd", "set-location", "sl", "push-location":
+		return true
+	}
+	return false
+}
+
+// firstDir is the directory that such a command names, empty if it cannot be told.
+func firstDir(c *shell.Command) string {
+	for _, w := range c.Words[1:] {
+		if !strings.HasPrefix(w.Text, "-") {
+			if w.Open {
+				return ""
+			}
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// joinDir is where somebody gets who goes to a and from there to b.
+func joinDir(a, b string) string {
+	if a == "" || b == "" || IsAbs(CleanPath(b)) {
+		return cmp.Or(b, a)
+	}
+	if len(a)+len(b) > 1024 {
+		return b // nobody goes that far
+	}
+	return a + "/" + b
 }
 
 // narrow notes that a filter lets only a part of what was read through.
@@ -162,7 +220,13 @@ func operands(args []string, values, longs string) []string {
 				i++
 			}
 		case len(a) > 1 && a[0] == '-':
-			if at := strings.IndexAny(a[1:], values); at >= 0 && at == len(a)-2 {
+			name, value, ok := strings.Cut(a[1:], ":")
+			if name = strings.ToLower(name); ok && pathParams[name] {
+				out = append(out, value)
+			}
+			if !ok && valueParams[name] {
+				i++
+			} else if at := strings.IndexAny(a[1:], values); at >= 0 && at == len(a)-2 {
 				i++
 			}
 		case a != "":
@@ -172,11 +236,20 @@ func operands(args []string, values, longs string) []string {
 	return out
 }
 
+// The parameters of PowerShell's commands that take a value: a path, which is as good as an
+// operand, and anything else.
+var (
+	pathParams  = text.WordSet("path literalpath filepath destination outfile")
+	valueParams = text.WordSet(`erroraction ea warningaction informationaction errorvariable outvariable variable filter include exclude
+		itemtype type value encoding name newname totalcount head first tail last readcount delimiter pattern depth context property
+		inputobject width stream credential`)
+)
+
 // pathOperands turns operands into changes, leaving out what is no path as written.
 func pathOperands(c *shell.Command, ops []string, change CallKind) []PathChange {
 	var out []PathChange
 	for _, op := range ops {
-		if isPath(c, op) {
+		if isPath(c, op) && (op != "." || change == CallRead) { // what is done to all files is done to none by name
 			out = append(out, PathChange{Path: op, Change: change})
 		}
 	}
@@ -194,8 +267,11 @@ func partsOf(c *shell.Command, ops []string) []PathChange {
 
 // isPath reports whether a word of the command can be taken for a path as it stands.
 func isPath(c *shell.Command, s string) bool {
-	if s == "" || s == "-" || strings.HasPrefix(s, "/dev/") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
+	if s == "" || s == "-" || s[0] == '$' || strings.HasPrefix(s, "/dev/") || strings.EqualFold(s, "nul") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
 		return false
+	}
+	if kind, rest, ok := strings.Cut(s, ":"); ok && len(kind) > 1 && kind != "file" && shell.IsVariable(kind) && strings.ContainsAny(rest[:min(1, len(rest))], `/\`) {
+		return false // https://…, Env:\…
 	}
 	if strings.Contains(s, " ") && strings.ContainsAny(s, "|(){}[]") {
 		return false // a script or a pattern that was taken for a file
@@ -234,7 +310,8 @@ func redirEffect(c *shell.Command) (paths []PathChange) {
 // writesStream reports whether a redirection of the command writes a file, named or not.
 func writesStream(c *shell.Command) bool {
 	return slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool {
-		return (strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|") && !strings.HasPrefix(r.Target.Text, "/dev/")
+		return (strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|") &&
+			!strings.HasPrefix(r.Target.Text, "/dev/") && !strings.EqualFold(r.Target.Text, "nul")
 	})
 }
 

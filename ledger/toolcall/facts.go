@@ -82,6 +82,7 @@ func parseName[T ~uint8](v *T, what string, names []string, text []byte) error {
 // A rename is two of them: the old path deleted, the new one created.
 type PathChange struct {
 	Path   string   `json:"path"`
+	Dir    string   `json:"dir,omitempty"` // where the script had gone to by then, from its first directory
 	Change CallKind `json:"change"`
 	Source string   `json:"source,omitempty"` // copied or renamed from there
 
@@ -129,6 +130,9 @@ type CallFacts struct {
 	Command string `json:"command,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 
+	// Left is where the call leaves a shell that goes on with the next call, if it moves it.
+	Left string `json:"left,omitempty"`
+
 	// Steps: several commands, so that some may have been done although the call failed.
 	// Filtered: another program had the last word, so that the exit code may not be the
 	// command's own.
@@ -142,20 +146,21 @@ type CallFacts struct {
 // own returns the facts in memory of their own: they live longer than the call.
 func (f CallFacts) own() CallFacts {
 	f.Tool, f.Args, f.Command, f.Dir = strings.Clone(f.Tool), strings.Clone(f.Args), strings.Clone(f.Command), strings.Clone(f.Dir)
-	f.Signature = strings.Clone(f.Signature)
+	f.Left, f.Signature = strings.Clone(f.Left), strings.Clone(f.Signature)
 	f.Paths = ownPaths(f.Paths)
 	return f
 }
 
 // own returns the facts in memory of their own.
 func (f ResultFacts) own() ResultFacts {
-	f.ErrorLine, f.Touched = strings.Clone(f.ErrorLine), ownPaths(f.Touched)
+	f.ErrorLine, f.Cwd, f.Touched = strings.Clone(f.ErrorLine), strings.Clone(f.Cwd), ownPaths(f.Touched)
 	return f
 }
 
 func ownPaths(list []PathChange) []PathChange {
 	for i := range list {
-		list[i].Path, list[i].Source = strings.Clone(list[i].Path), strings.Clone(list[i].Source)
+		p := &list[i]
+		p.Path, p.Dir, p.Source = strings.Clone(p.Path), strings.Clone(p.Dir), strings.Clone(p.Source)
 	}
 	return list
 }
@@ -169,6 +174,8 @@ type ResultFacts struct {
 	Bytes     int     `json:"bytes"`
 	// Unchanged: it shows nothing, it says that an earlier result still holds.
 	Unchanged bool `json:"unchanged,omitempty"`
+	// Cwd is where the agent put its shell back to.
+	Cwd string `json:"cwd,omitempty"`
 
 	// Touched holds paths of which the result says more than the call, such as that a file
 	// was overwritten and not created.

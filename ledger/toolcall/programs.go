@@ -15,6 +15,7 @@ type program struct {
 	longs  string   // long options that take a value in the next word
 	skip   int      // operands before the files: a pattern, a script, a mode
 	some   bool     // shows parts of the files, or names in a directory
+	most   int      // how many files it names at most, 0: any number
 	silent bool     // names no files
 }
 
@@ -52,17 +53,21 @@ var programs = byName(map[program]string{
 
 	{change: CallDelete}:                             `rm rmdir unlink trash remove-item ri del erase`,
 	{change: CallDelete, values: "n"}:                `shred`,
-	{change: CallCreate}:                             `tee new-item out-file set-content`,
+	{change: CallCreate}:                             `tee new-item out-file tee-object`,
+	{change: CallCreate, most: 1}:                    `set-content`,
 	{change: CallCreate, values: "dtr"}:              `touch`,
 	{change: CallCreate, values: "m", longs: "mode"}: `mkdir`,
-	{change: CallEdit}:                               `add-content clear-content`,
+	{change: CallEdit}:                               `clear-content`,
+	{change: CallEdit, most: 1}:                      `add-content`,
 	{change: CallEdit, skip: 1}:                      `chmod chown`,
 	{change: CallEdit, values: "s", longs: "size"}:   `truncate`,
 
 	{silent: true}: `pwd cd pushd popd echo printf which whereis command env printenv export set unset date whoami id uname hostname
 		ps pgrep lsof df free uptime true false : test [ [[ sleep wait seq tr basename dirname for case local read break continue
 		return exit shopt trap jobs nproc xmllint base64 ffprobe identify ldd nm
-		write-output write-host get-location set-location get-command select-object where-object foreach-object measure-object sort-object`,
+		write-output write-host get-location set-location push-location pop-location get-command select-object where-object foreach-object
+		measure-object sort-object format-table format-list convertfrom-json convertto-json out-null out-string out-host get-date join-path
+		split-path resolve-path get-process get-filehash measure-command`,
 })
 
 const (
@@ -133,11 +138,17 @@ func listedEffect(c *shell.Command, p program, args []string) shellEffect {
 	ops := operands(args, p.values, p.longs)
 	skip := p.skip
 	for _, a := range args { // the pattern came as an option
-		if a == "-e" || a == "-f" || strings.HasPrefix(a, "--regexp") || a == "--files" || strings.HasPrefix(a, "--expression") {
+		if a == "-e" || a == "-f" || strings.HasPrefix(a, "--regexp") || a == "--files" || strings.HasPrefix(a, "--expression") || strings.EqualFold(a, "-pattern") {
 			skip = 0
 		}
 	}
 	ops = ops[min(skip, len(ops)):]
+	if strings.Contains(c.Name(), "-") { // PowerShell's lists
+		ops = strings.FieldsFunc(strings.Join(ops, ","), func(r rune) bool { return r == ',' })
+	}
+	if p.most > 0 {
+		ops = ops[:min(p.most, len(ops))]
+	}
 	e.paths = pathOperands(c, ops, p.change)
 	if p.change == CallRead {
 		first, last, some := 0, 0, p.some
@@ -215,8 +226,8 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 		if name == "perl" {
 			return runEffect, true
 		}
-	case "tee":
-		if slices.Contains(args, "-a") {
+	case "tee", "tee-object", "out-file":
+		if slices.ContainsFunc(args, func(a string) bool { return a == "-a" || strings.EqualFold(a, "-append") }) {
 			return shellEffect{kind: CallEdit, paths: pathOperands(c, operands(args, "", ""), CallEdit)}, true
 		}
 	case "find":

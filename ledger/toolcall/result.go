@@ -37,6 +37,9 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	case saysFailed(call, head), call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
 		f.Outcome = Failed
 	}
+	if _, dir, ok := strings.Cut(tail, "\nShell cwd was reset to "); ok && runs {
+		f.Cwd, _, _ = strings.Cut(dir, "\n")
+	}
 	if f.Outcome == Failed {
 		f.ErrorLine = tellingLine(call, head, tail, len(txt))
 	} else {

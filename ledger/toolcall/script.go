@@ -27,10 +27,10 @@ func inlineEffect(c *shell.Command, args []string) (shellEffect, bool) {
 	return e, true
 }
 
-// scriptWrites finds the files that a Python or JavaScript source writes:
+// scriptWrites finds the files that a Python, JavaScript or PowerShell source writes:
 //
 //	open("path", "w")    Path("path").write_text(…)    p = Path("path") … p.write_text(…)
-//	fs.writeFileSync("path", …)
+//	fs.writeFileSync("path", …)    [IO.File]::WriteAllText("path", …)
 func scriptWrites(src string) []PathChange {
 	src = src[:min(len(src), shell.MaxScript)]
 	var out []PathChange
@@ -50,11 +50,11 @@ func scriptWrites(src string) []PathChange {
 			add(path, CallEdit)
 		}
 	}
-	for _, rest := range callsOf(src, "writeFileSync(", "writeFile(") {
+	for _, rest := range callsOf(src, "writeFileSync(", "writeFile(", "WriteAllText(", "WriteAllLines(", "WriteAllBytes(") {
 		path, _ := stringLiteral(rest)
 		add(path, CallCreate)
 	}
-	for _, rest := range callsOf(src, "appendFileSync(") {
+	for _, rest := range callsOf(src, "appendFileSync(", "AppendAllText(", "AppendAllLines(") {
 		path, _ := stringLiteral(rest)
 		add(path, CallEdit)
 	}
