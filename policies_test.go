@@ -131,8 +131,9 @@ func TestPolicyThreshold(t *testing.T) {
 func TestPolicyThreeLayer(t *testing.T) {
 	files := make(map[string]int)
 	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy:    named(t, "three-layer"),
-		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
+		Policy:   named(t, "three-layer"),
+		Now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
 	})
 	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
 		t.Fatal(err)
@@ -145,15 +146,14 @@ func TestPolicyThreeLayer(t *testing.T) {
 	// 50,000 tokens by the rule of four characters each, in three results that stay.
 	work(t, s, 5, 3, 70_000)
 	msgs := view(t, s)
-	if len(msgs) != 1 || !strings.HasPrefix(msgs[0].Text(), "[Compressed]\n\n") {
-		t.Errorf("not one summary:\n%s", strings.Join(outline(msgs), "\n"))
+	if len(msgs) != 3 || !strings.HasPrefix(msgs[0].Text(), "[Compressed]\n\n") || msgs[1].Text() != "Understood. Continuing." || msgs[2].Text() != "Continue." {
+		t.Errorf("no summary pair:\n%s", strings.Join(outline(msgs), "\n"))
 	}
-	if len(files) != 1 || files[".transcripts/transcript_2.jsonl"] == 0 {
+	if len(files) != 1 || files[".transcripts/transcript_1767323045.jsonl"] == 0 {
 		t.Errorf("transcripts kept: %v", files)
 	}
-	// The acknowledgement comes with what follows.
 	work(t, s, 8, 1, 100)
-	if got := outline(view(t, s)); len(got) != 3 {
+	if got := outline(view(t, s)); len(got) != 5 {
 		t.Errorf("after the next round:\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -161,8 +161,8 @@ func TestPolicyThreeLayer(t *testing.T) {
 func TestPolicyFourLever(t *testing.T) {
 	files := make(map[string]int)
 	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy:    named(t, "four-lever"),
-		WriteFile: func(name string, data []byte) error { files[name] = len(data); return nil },
+		Policy:   named(t, "four-lever"),
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
 	})
 	long := strings.Repeat("output\n", 5_000) // 35,000 characters
 	add := func(id, tool, text string) {
@@ -206,7 +206,8 @@ func TestSpillMarker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: .task_outputs/tool-results/a.txt\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
+	// Without a folder there is no file, and the marker names none.
+	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: handle " + s.Report().Folds[0].Handle + "\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
 	if got := blockText(view(t, s)[2].Blocks().At(0)); got != want {
 		t.Errorf("marker:\n%.200s", got)
 	}

@@ -54,9 +54,10 @@ type Options struct {
 	// there is no wire. The wire packages make one for their format. It is run on the
 	// view of every new epoch.
 	Check func(v transcript.View, t *transcript.Transcript) error
-	// WriteFile keeps plain copies where a policy names folders; nil: none are kept. The
-	// names are relative and the same in every session: give each its own folder.
-	WriteFile func(name string, data []byte) error
+	// KeepFile keeps plain copies where a policy names folders, and returns the name that
+	// the copy got: other sessions ask for the same names, and none may overwrite another's
+	// file. Names are relative. Nil: no copies are kept, and stubs name handles instead.
+	KeepFile func(name string, data []byte) (string, error)
 
 	Hooks   Hooks
 	Observe func(Event)      // gets every [Event], in order; must not call the session; nil: nobody
@@ -99,7 +100,8 @@ type Session struct {
 	answered time.Time // when the newest answer of the model was stored
 
 	// fresh are the messages being appended: they need not be read back from the store.
-	fresh []newMessage
+	fresh   []newMessage
+	fileErr error // of the newest copies
 
 	miner   *page.Miner     // of what pages are written from
 	digests []digest.Report // how every digest came to be
@@ -130,6 +132,9 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	s.miner = &page.Miner{Conversation: c}
 	s.st = fold.NewFolding(c, pageDesk{s.miner})
 	s.st.Recall, s.st.Policy = s.recall(), &s.o.Policy
+	if s.o.KeepFile != nil {
+		s.st.KeepFile = s.keepFile
+	}
 	s.st.Head = s.o.headParts()
 	s.st.Rebuild()
 	if err := s.refresh(ctx); err != nil {
@@ -202,9 +207,10 @@ func (o *Options) fillWire() {
 }
 
 func (o *Options) fillBudget() {
+	window := o.Budget.Window
 	o.Budget = o.Budget.Or(o.Policy.Budget)
-	if o.Budget.Window == 0 {
-		o.Budget.Window = o.Model.Window
+	if m := o.Model.Window; window == 0 && m > 0 && (o.Budget.Window == 0 || o.Budget.Window > m) {
+		o.Budget.Window = m // a policy's window is no larger than the model's
 	}
 	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
 		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
@@ -382,12 +388,10 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 
 // spill makes the entry for the folds of a message's large results, if there are any.
 func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
+	s.fileErr = nil
 	spilled := s.st.AtBirth(m, &s.o.Policy, s.limits())
-	if len(spilled) == 0 {
-		return nil, nil
-	}
-	if err := s.keepFiles(m, spilled); err != nil {
-		return nil, err
+	if len(spilled) == 0 || s.fileErr != nil {
+		return nil, s.fileErr
 	}
 	data, err := json.Marshal(foldData{Folds: spilled})
 	if err != nil {
@@ -396,18 +400,13 @@ func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
 	return []store.Entry{{Kind: store.EntryFold, Data: data}}, nil
 }
 
-// keepFiles writes plain copies of spilled results where the policy wants them.
-func (s *Session) keepFiles(m transcript.Message, folds []*fold.Fold) error {
-	for _, f := range folds {
-		name := f.File
-		if s.o.WriteFile == nil || name == "" {
-			continue
-		}
-		if err := s.o.WriteFile(name, []byte(transcript.BlockText(m.Blocks().At(f.Block)))); err != nil {
-			return fmt.Errorf("keep %s: %w", name, err)
-		}
+// keepFile keeps the plain copy of a spilled result.
+func (s *Session) keepFile(name, text string) string {
+	name, err := s.o.KeepFile(name, []byte(text))
+	if err != nil {
+		s.fileErr = fmt.Errorf("keep a plain copy: %w", err)
 	}
-	return nil
+	return name
 }
 
 // write stores entries and, once they are durable, takes them in.

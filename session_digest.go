@@ -266,5 +266,5 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 
 // askOf is how a lever wants its digest asked for.
 func askOf(a fold.Ask) digest.Ask {
-	return digest.Ask{Prompt: a.Prompt, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs}
+	return digest.Ask{Prompt: a.Prompt, Closing: a.Closing, JSON: a.JSON, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs}
 }

@@ -239,6 +239,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			continue
 		}
 		if p.IsEmpty() {
+			if o.Trigger == fold.TriggerRed {
+				s.o.Logger.Warn(fold.StillRed(p.After, o.Limits), "session", s.key.String())
+			}
 			return p, nil
 		}
 		wanted, err := s.before(ctx, &p, o)
@@ -327,7 +330,7 @@ func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
 func (s *Session) keepTranscript(p *fold.Plan) error {
 	dir := s.o.Policy.Transcripts
 	digests := slices.ContainsFunc(p.Folds, (*fold.Fold).IsDigest)
-	if s.o.WriteFile == nil || dir == "" || !digests {
+	if s.o.KeepFile == nil || dir == "" || !digests {
 		return nil
 	}
 	var b strings.Builder
@@ -341,8 +344,8 @@ func (s *Session) keepTranscript(p *fold.Plan) error {
 	if err := s.st.Contents.Fault(); err != nil {
 		return err
 	}
-	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", p.Epoch))
-	if err := s.o.WriteFile(name, []byte(b.String())); err != nil {
+	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
+	if _, err := s.o.KeepFile(name, []byte(b.String())); err != nil {
 		return fmt.Errorf("keep %s: %w", name, err)
 	}
 	return nil

@@ -51,11 +51,11 @@ func runPolicy(t *testing.T, name string) *policyRun {
 		Generator: gen, Permit: agent.AllowAll,
 		Session: pleat.Options{
 			Policy: p, Budget: fold.Budget{Window: max(p.Budget.Window, 60_000)},
-			WriteFile: func(name string, data []byte) error {
+			KeepFile: func(name string, data []byte) (string, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				r.files[name] = string(data)
-				return nil
+				return name, nil
 			},
 		},
 	})

@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -105,6 +107,40 @@ func (w *Workspace) spillFile(dir string) (*os.File, error) {
 		w.spill, w.made = r.real, made
 	}
 	return os.CreateTemp(w.spill, "output-*.txt")
+}
+
+// Keep writes a plain copy into the workspace's folder, for [pleat.Options].KeepFile. If there
+// is a file of that name with something else in it, the copy gets a number. Keep returns the
+// copy's name.
+func (w *Workspace) Keep(name string, data []byte) (string, error) {
+	w.rootsMu.RLock()
+	root := w.roots[0]
+	w.rootsMu.RUnlock()
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return "", fmt.Errorf("keep %s: %w", name, err)
+	}
+	ext := path.Ext(name)
+	for n := 1; ; n++ {
+		as := name
+		if n > 1 {
+			as = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
+		}
+		out, err := root.OpenFile(as, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			if old, err := root.ReadFile(as); err == nil && bytes.Equal(old, data) {
+				return as, nil
+			}
+			continue
+		}
+		if err == nil {
+			_, err = out.Write(data)
+			err = errors.Join(err, out.Close())
+		}
+		if err != nil {
+			return "", fmt.Errorf("keep %s: %w", as, err)
+		}
+		return as, nil
+	}
 }
 
 // file is a file that may be touched.

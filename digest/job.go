@@ -34,6 +34,8 @@ type writer struct {
 	room   int    // tokens of turns that one request may hold
 	prev   string // the digest so far
 	from   int    // the first message that it is not about
+	drop   int    // groups at the beginning that a summary leaves out
+	drops  int    // how often that number was raised
 	gate   *gateSource
 }
 
@@ -95,6 +97,9 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 		switch {
 		case ctx.Err() != nil:
 			return "", fmt.Errorf("out of time: %w", ctx.Err())
+		case j.Ask.Trust && j.dropHead(err):
+			r--
+			continue
 		case errors.Is(err, ErrSpent) || hopeless(err):
 			return "", err
 		case r == last && errors.Is(err, errWrong):
@@ -146,6 +151,26 @@ func (j *writer) adapt(err error) {
 	j.room = max(j.room, 500)
 }
 
+// dropHead leaves the oldest groups of turns out of a summary whose request was too long: as
+// many as the error's numbers say, else a fifth. It reports whether asking again makes sense.
+func (j *writer) dropHead(err error) bool {
+	e, ok := errors.AsType[*model.APIError](err)
+	left := j.Source.shownGroups() - j.drop
+	if !ok || !e.Overflow() || left <= 1 || j.drops == maxDrops {
+		return false
+	}
+	n := left / 5
+	if room := e.Limit - e.Output; e.Kind == model.ErrorTooLong && e.Used > 0 && room > 0 && room < e.Used {
+		n = left * (e.Used - room) / e.Used
+	}
+	j.drop += min(n+1, left-1)
+	j.drops++
+	return true
+}
+
+// maxDrops is how often a summary that is too long to ask for is shortened.
+const maxDrops = 5
+
 // try asks for the whole digest once: in one request, or group by group, where each answer
 // is the earlier digest of the next. Groups that are done are not asked for again.
 func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Finding, error) {
@@ -157,8 +182,10 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 		w.prev = j.prev != ""
 		return j.ask(ctx, w, j.request(w, "", ""))
 	}
-	groups := []group{{j.Source.Need.Start, j.Source.Need.End, j.Source.shown()}}
-	if !j.Ask.Trust {
+	groups := []group{{start: j.Source.Need.Start, end: j.Source.Need.End}}
+	if j.Ask.Trust {
+		groups[0].text = j.Source.shown(j.Ask.JSON, j.drop)
+	} else {
 		groups = j.Source.groups(j.from, j.room, j.Count)
 	}
 	var findings []Finding
@@ -178,6 +205,10 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 // the gate.
 func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []Finding, error) {
 	reply, err := j.call(ctx, req)
+	if e, ok := errors.AsType[*model.APIError](err); ok && e.Kind == model.ErrorInvalid && req.Temperature != nil {
+		req.Temperature = nil // a model that nobody knows may not take one
+		reply, err = j.call(ctx, req)
+	}
 	for n := 0; err != nil && n < j.Ask.Retries && broken(err) && ctx.Err() == nil; n++ {
 		if err := pause(ctx, err); err != nil {
 			return "", nil, err

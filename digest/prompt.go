@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,17 +149,20 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 
 // plainRequest is the request of policies that take a summary as it comes.
 func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
-	req.System = "Summarize this conversation for an agent that will continue it. Text only: call no tools."
-	if p := j.Ask.Prompt; p != "" {
-		req.System += "\n" + p
-	}
+	req.System = cmp.Or(j.Ask.Prompt, "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools.")
 	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
 		req.System += "\nWhat matters most: " + f
+	}
+	if r := strings.TrimSpace(j.Options.Rules); r != "" {
+		req.System += "\nThe user's own rules for summaries: " + r
+	}
+	if n := j.Options.Words; n > 0 {
+		req.System += fmt.Sprintf("\nAt most %s words.", text.Thousands(n))
 	}
 	if n := j.Ask.Source; n > 0 {
 		turns = text.ClipRunes(turns, n)
 	}
-	req.Messages = []transcript.Message{transcript.User(turns + "\n\nNow produce the summary of everything above.")}
+	req.Messages = []transcript.Message{transcript.User(turns + "\n\n" + cmp.Or(j.Ask.Closing, "Write the summary of these turns now."))}
 	return req
 }
 

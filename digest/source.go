@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,9 @@ type Need struct {
 
 // Ask is how a policy wants a digest asked for.
 type Ask struct {
-	Prompt   string // what the summarizer is told beyond the usual
+	Prompt   string // what the summarizer is told beyond the usual; with Trust, all of it
+	Closing  string // with Trust: the last words of the request
+	JSON     bool   // with Trust: the turns are JSON, one message a line
 	Source   int    // characters of the conversation that it reads; 0: all
 	Retries  int    // further tries when its stream breaks
 	ZeroTemp bool   // temperature 0, where the model takes one
@@ -56,16 +59,59 @@ type SourceMessage struct {
 }
 
 // shown writes what the live request shows of the turns to be folded, for policies that
-// summarize what they sent.
-func (s *Source) shown() string {
+// summarize what they sent. It leaves out the first groups: a group is an answer of the
+// model and what follows it.
+func (s *Source) shown(asJSON bool, dropped int) string {
 	var b strings.Builder
-	for _, m := range s.View[min(s.ViewHead, len(s.View)):] {
-		fmt.Fprintf(&b, "--- %s\n", m.Role())
-		for _, blk := range m.Blocks().All() {
-			transcript.RenderBlock(&b, blk)
+	if dropped > 0 {
+		b.WriteString("[earlier turns are left out: all of them together are too long to summarize]\n")
+	}
+	groups := 0
+	for i, m := range s.View[min(s.ViewHead, len(s.View)):] {
+		if i == 0 || m.Role() == transcript.RoleAssistant {
+			groups++
 		}
+		if groups <= dropped {
+			continue
+		}
+		if asJSON {
+			line, _ := json.Marshal(m) // messages of a transcript can be encoded
+			b.Write(append(line, '\n'))
+			continue
+		}
+		writePlain(&b, m)
 	}
 	return b.String()
+}
+
+// shownGroups is how many groups there are to leave out.
+func (s *Source) shownGroups() int {
+	n := 0
+	for i, m := range s.View[min(s.ViewHead, len(s.View)):] {
+		if i == 0 || m.Role() == transcript.RoleAssistant {
+			n++
+		}
+	}
+	return n
+}
+
+// writePlain writes a message for a summarizer: what was said, which tools were called with
+// what, and what they returned.
+func writePlain(b *strings.Builder, m transcript.Message) {
+	for _, blk := range m.Blocks().All() {
+		switch blk := blk.(type) {
+		case transcript.Text:
+			fmt.Fprintf(b, "[%s] %s\n", m.Role(), blk.Text.String())
+		case transcript.ToolCall:
+			fmt.Fprintf(b, "[assistant→tool] %s(%s)\n", blk.Name, blk.Input.String())
+		case transcript.ToolResult:
+			from := "[tool→result]"
+			if blk.Error {
+				from = "[tool→error]"
+			}
+			fmt.Fprintf(b, "%s %s\n", from, blk.Text())
+		}
+	}
 }
 
 // sourceCuts are how many characters of a block the summarizer is shown.

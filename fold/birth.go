@@ -98,8 +98,25 @@ func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
 	return st.text(b.s.Count.CountText)
 }
 
+// Keep keeps a plain copy of a result and returns the name that it got; empty: the session
+// keeps none.
+func (b *Birth) Keep(name string, r transcript.ToolResult) string {
+	if b.s.KeepFile == nil {
+		return ""
+	}
+	return b.s.KeepFile(name, r.Text())
+}
+
+// Where says how to get back what has no plain copy.
+func (b *Birth) Where(handle string) string {
+	if b.s.Recall == nil {
+		return "handle " + handle
+	}
+	return b.s.Recall(handle)
+}
+
 // Fold replaces a result by what stub returns for its handle, if that is shorter. File, if
-// it is not empty, is where a plain copy goes.
+// it is not empty, is where its plain copy is.
 func (b *Birth) Fold(block int, reason, file string, stub func(handle string) string) {
 	r := b.Message.Blocks().At(block).(transcript.ToolResult)
 	whole := r.Text()

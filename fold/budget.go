@@ -86,7 +86,10 @@ type Budget struct {
 	Output Level `json:"output"` // kept free for the answer; 0: an eighth of the window, at most 20,000
 	Buffer Level `json:"buffer"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
 	Yellow Level `json:"yellow"` // from here on prepare; 0: 60 %
-	Red    Level `json:"red"`    // from here on fold; 0: 80 %, and never into output reserve and buffer
+	// Red is where folding begins; 0: window less output reserve and buffer, and at most
+	// 80 % if no buffer is given, at least half the window if one is. A number of tokens
+	// that the window does not have counts as 0.
+	Red    Level `json:"red"`
 	Target Level `json:"target"` // where folding stops; 0: 50 %, and never more than three quarters of red
 }
 
@@ -115,8 +118,14 @@ func (b Budget) Limits() Limits {
 	output := or(b.Output, min(20_000, w/8))
 	buffer := or(b.Buffer, min(13_000, w/10))
 	l := Limits{Window: w, Max: max(w-output, 1)}
-	l.Red = min(or(b.Red, min(w*8/10, w-output-buffer)), l.Max)
-	l.Red = max(l.Red, 1)
+	l.Red = min(w*8/10, w-output-buffer)
+	if !b.Buffer.IsZero() {
+		l.Red = max(w-output-buffer, w/2)
+	}
+	if b.Red.tokens <= l.Max {
+		l.Red = or(b.Red, l.Red)
+	}
+	l.Red = max(min(l.Red, l.Max), 1)
 	l.Yellow = min(or(b.Yellow, w*6/10), l.Red)
 	l.Target = min(or(b.Target, min(w/2, l.Red*3/4)), l.Red)
 	return l

@@ -117,6 +117,18 @@ func (d *Draft) Newest() int {
 	return d.Back(at)
 }
 
+// Closed returns the place where a round begins that still waits for results, as when its
+// own call asked for compaction; there is none: the end. What comes before it can go.
+func (d *Draft) Closed() int {
+	n := d.Len()
+	if k := d.s.Transcript.Rounds(); k > 0 {
+		if r := d.s.Transcript.Round(k - 1); r.Open() && r.End == n {
+			return d.Back(r.Start)
+		}
+	}
+	return n
+}
+
 // Widened moves the start of a stretch back to that of a folded one it would cut.
 func (d *Draft) Widened(start int) int {
 	if k := d.in.reaching(start); k < len(d.in.spans) && d.in.spans[k].Start < start {

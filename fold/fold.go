@@ -25,6 +25,9 @@ type Fold struct {
 	Stub string `json:"stub"`
 	// Ack is an assistant message after the stub, where a policy wants the pair.
 	Ack string `json:"ack,omitempty"`
+	// Then is a user message after the acknowledgement, where the conversation would end
+	// on it: providers refuse that.
+	Then string `json:"then,omitempty"`
 	// Digest marks the folds of an [Asker]: digests of turns.
 	Digest bool `json:"digest,omitempty"`
 	// By says who wrote the narrative of a page: "model" or "code". Empty: the stub is no page.

@@ -15,6 +15,8 @@ type Folding struct {
 	Recall func(handle string) string // how stubs say to get content back; nil: they do not
 	Head   Parts                      // system and tools
 	Policy *Policy                    // says which stretches will be folded, and so measured; nil: not known
+	// KeepFile keeps a plain copy and returns the name that it got; nil: none are kept.
+	KeepFile func(name, text string) string
 
 	answers int // requests that were answered: runs of assistant messages
 	asked   int // number of messages before the newest of them

@@ -76,8 +76,21 @@ type PageStyle struct {
 	AsIs    bool   // a model's text takes the place of pleat's page
 }
 
-// FoldPage replaces messages start ≤ i < end by a page, if that makes the view smaller.
+// FoldPage replaces messages start ≤ i < end by a page, if that makes the view smaller. Beside
+// a summary, fewer files come back where all of them would take more than they replace.
 func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle) bool {
+	for !d.foldPage(start, end, l, reason, style) {
+		if !style.AsIs || style.Room.Files == 0 {
+			return false
+		}
+		if style.Room.Files /= 2; style.Room.Files < 500 {
+			style.Room.Files = 0
+		}
+	}
+	return true
+}
+
+func (d *Draft) foldPage(start, end int, l Lever, reason string, style PageStyle) bool {
 	f := d.Span(d.Widened(start), end, l, reason)
 	pg := d.page(f, style)
 	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
@@ -85,13 +98,19 @@ func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle
 		f.Stub = Expand(style.Stub, "{n}", strconv.Itoa(f.End-f.Start), "{summary}", pg.Text, "{handle}", f.Handle)
 		f.Parts.Digest += d.Count(f.Stub) - d.Count(pg.Text)
 	}
-	if style.Ack != "" && end < d.Len() { // a conversation must not end on it
+	if style.Ack != "" {
 		f.Ack = style.Ack
-		f.Parts.Digest += d.Count(f.Ack)
+		if end == d.Len() {
+			f.Then = goOn
+		}
+		f.Parts.Digest += d.Count(f.Ack) + d.Count(f.Then)
 	}
 	f.Parts.Stubs += d.s.Count.CountMessage(transcript.User("")) // the message around it
 	return d.FoldSpan(f)
 }
+
+// goOn follows an acknowledgement that the conversation would end on.
+const goOn = "Continue."
 
 // Page writes the page for a stretch into its fold.
 func (d *Draft) Page(f *Fold, style PageStyle) {
@@ -199,7 +218,7 @@ func (d *Draft) fresh(n *conv.Narrative, end int, ask Ask) bool {
 // Ask records that a model should write the digest of a stretch whose page has so many
 // tokens. It does nothing if no model can be asked or a recent digest will do.
 func (d *Draft) Ask(f *Fold, page int, ask Ask) {
-	if !d.model || d.fresh(d.Told(f.End), f.End, ask) || f.Before < leastUpdate {
+	if !d.model || d.fresh(d.Told(f.End), f.End, ask) || f.Before < leastUpdate && !ask.AsIs {
 		return // turns of less than leastUpdate are as short as a digest
 	}
 	d.need = &Need{f.Start, f.End, narrativeRoom(page, ask), d.Focus, ask}

@@ -59,6 +59,9 @@ func (s *Folding) Render(v *ShownView, in Folded) []transcript.ViewMessage {
 		if f.Ack != "" {
 			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
 		}
+		if f.Then != "" {
+			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.User(f.Then).WithOrigin(transcript.OriginInjected)})
+		}
 		v.until = f.End
 		v.spans++
 	}
@@ -122,6 +125,9 @@ func (s *Folding) RenderedParts(in Folded) (Parts, int) {
 				count++
 			}
 			if f.Ack != "" {
+				count++
+			}
+			if f.Then != "" {
 				count++
 			}
 			parts.add(f.Parts, 1)

@@ -60,6 +60,7 @@ type Input struct {
 
 	minedStart int      // the first message that lines are taken from
 	small      bool     // few tokens: no old files
+	beside     bool     // what comes back beside a summary is written, not a page
 	elsewhere  []string // sections of the page that are written already
 	named      string   // text of the page whose names need no line of their own
 }
@@ -215,14 +216,22 @@ func (m *Miner) Missed(start, end int, txt string, room int, recall func(string)
 	return text.JoinSections(sections...)
 }
 
-// WriteRestored writes the files and the state of tasks that come back beside a summary.
+// restoredState is the least number of tokens for tasks, and for notes and the like, that
+// come back beside a summary.
+const restoredState = 500
+
+// WriteRestored writes the task list, notes, skills and files that come back beside a
+// summary.
 func WriteRestored(in Input) string {
-	files, state := "", ""
+	in.beside = true
+	tasks, files, state := "", "", ""
 	if in.Restore.Files > 0 {
 		files = in.files(in.Room.Files)
 	}
 	if in.Restore.State {
-		state = in.openState(in.Room.Total / 8)
+		room := max(in.Room.Total/8, restoredState)
+		tasks = in.Words.TaskList(userwords.RenderOptions{UpTo: in.End, Budget: room, Count: in.count, Handle: in.MessageHandle})
+		state = in.openState(room)
 	}
-	return text.JoinSections(files, state)
+	return text.JoinSections(tasks, state, files)
 }

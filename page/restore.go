@@ -143,9 +143,14 @@ func (in *Input) fileText(f *seenFile, room int) string {
 		if room < leastRestored {
 			return ""
 		}
-		txt = text.FirstLines(txt, len(txt)*(room-used-12)/n) + "\n[… the rest is not shown …]"
-		if in.count(txt) > room-used {
-			return ""
+		whole, size := txt, len(txt)*(room-used-12)/n
+		for ; ; size = size * 4 / 5 { // the beginning may have more tokens than the rest
+			if txt = text.FirstLines(whole, size) + "\n[… the rest is not shown …]"; in.count(txt) <= room-used {
+				break
+			}
+			if !in.beside || size < 80 {
+				return ""
+			}
 		}
 	}
 	return head + strings.TrimRight(txt, "\n") + "\n"

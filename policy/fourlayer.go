@@ -7,8 +7,27 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// FourLayer snips and masks before every request and makes one summary when the window is
-// nearly full.
+// FourLayer follows a lesson with four layers, cheap ones first, and the numbers of the
+// program that it describes.
+//
+//   - When tools answer: above 200,000 characters in one message, the largest results go to
+//     .task_outputs/tool-results until the rest fits; a marker with the first 2,000 characters
+//     stays of each.
+//   - Before every request: above 50 messages, the first 3 and the newest 47 stay and a line
+//     takes the place of the rest; then all results but the newest 3 become placeholders, if
+//     they have more than 120 characters. Also after a pause of 60 minutes.
+//   - At window − output reserve − 13,000 tokens: the transcript is written to .transcripts and
+//     one summary of at most 20,000 tokens takes the place of everything. Up to 5 files of
+//     5,000 tokens, 50,000 in all, come back, and tasks, notes and skills. The request is
+//     repeated twice if its stream breaks, and with the oldest turns left out if it is too
+//     long. After three failures in a row it is not made for a while.
+//   - When the provider refuses the request as too long, once: a summary and the newest 5
+//     messages.
+//   - The tool compact makes the summary and ends the turn; the tool snip folds the middle.
+//
+// What differs: the round of a compact call stays, because a result without its call is
+// refused; in a small window, red is never below half of it; a model's notes take the place
+// of the summary if there are any, as that program's session memory does.
 func FourLayer() fold.Policy {
 	snip := lever.Snip{Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true}
 	mask := lever.Mask{Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]"}
@@ -16,8 +35,8 @@ func FourLayer() fold.Policy {
 		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Ask: fold.Ask{
-			Retries: 2, Breaker: 3, Notes: true, EndsTurn: true,
-			Prompt: "Current goals, important findings, changed files, what remains, the user's constraints. Reason in an analysis tag first; only the summary tag is kept. Text only: call no tools.",
+			Retries: 2, Breaker: 3, Notes: true, EndsTurn: true, JSON: true,
+			Prompt: fourLayerPrompt, Closing: fourLayerClosing,
 		},
 	}
 	refused := summarize
@@ -37,5 +56,26 @@ func FourLayer() fold.Policy {
 		OnRefusal: fold.Steps{snip, mask, lever.Collapse{Only: true, Keep: 5}, refused},
 		WhenIdle:  fold.Steps{mask},
 		IdleAfter: time.Hour,
+		Retries:   1,
 	}
 }
+
+const fourLayerPrompt = `TEXT ONLY: a call of a tool is rejected, and the summary is lost with it.
+
+You are given a conversation between a user and an agent as JSON, one message a line. An agent will go on from your summary alone.
+
+Think first, inside <analysis> tags: go through the conversation in order and note what belongs below. That part is thrown away. Then write the summary inside <summary> tags, in nine sections:
+
+1. Goals: what the user asked for, and what they want now
+2. Subject: the technologies and ideas that the work is about
+3. Files: each file that was read, made or changed, what for, and what changed
+4. Errors: what went wrong, and how it was mended
+5. Findings: what was found out, and what was decided and why
+6. The user's messages: what they said, with every constraint and prohibition word for word
+7. Remaining work: what was asked for and is not done
+8. Where things stand: what was being done last, exactly
+9. Next step: only if it follows from what the user asked for
+
+Copy paths, names, numbers and error texts exactly.`
+
+const fourLayerClosing = "Write the analysis and the summary now. Remember: text only, no tool calls."

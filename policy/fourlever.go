@@ -7,8 +7,18 @@ import (
 
 const persistedOutput = "<persisted-output>\nOutput too large ({size}). Full output saved to: {path}\nPreview (first 2.0KB):\n{preview}\n</persisted-output>"
 
-// FourLever is [ThreeLayer] with large outputs kept in files, file reads left alone, and
-// one summary message instead of a pair.
+// FourLever follows a lesson with four levers.
+//
+//  0. When a tool answers: an output of more than 50,000 characters, of bash 30,000, is
+//     written to .task_outputs/tool-results, and a marker with its first 2,000 characters
+//     takes its place. The file can be read with read_file.
+//  1. Before every request, silently: all results but the newest 3 become placeholders;
+//     results of read_file stay.
+//  2. Above 50,000 tokens: as in [ThreeLayer], with one summary message instead of a pair.
+//  3. The tool compact does the same.
+//
+// What differs: as in ThreeLayer; and a placeholder is only used where it is shorter than
+// the result.
 func FourLever() fold.Policy {
 	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"read_file"}, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
@@ -23,7 +33,7 @@ func FourLever() fold.Policy {
 		}},
 		EveryTurn: fold.Steps{mask},
 		AtRed: fold.Steps{mask, lever.Summarize{
-			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: fold.Ask{Source: 80_000},
+			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: continuity,
 		}},
 	}
 }

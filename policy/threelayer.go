@@ -5,7 +5,18 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// ThreeLayer masks before every request and replaces everything by a summary pair at red.
+// ThreeLayer follows a lesson with three layers of compression.
+//
+//  1. Before every request, silently: all results but the newest 3 become placeholders, if
+//     they have more than 100 characters.
+//  2. Above 50,000 tokens, counted as characters / 4: the transcript is written to
+//     .transcripts, the model summarizes the first 80,000 characters of the conversation in
+//     2,000 tokens, and a pair takes the place of everything.
+//  3. The tool compact does the same when the model calls it.
+//
+// What differs: a conversation must not end on the acknowledgement, because providers
+// refuse that, so "Continue." follows it; the round of a compact call stays, with the
+// results beside it; in a window of less than 50,000 tokens, red is at 80 %.
 func ThreeLayer() fold.Policy {
 	mask := lever.Mask{Keep: 3, Min: 101, All: true, Unseen: true, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
@@ -17,7 +28,13 @@ func ThreeLayer() fold.Policy {
 		Transcripts:   ".transcripts",
 		EveryTurn:     fold.Steps{mask},
 		AtRed: fold.Steps{mask, lever.Summarize{
-			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.", Ask: fold.Ask{Source: 80_000},
+			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.", Ask: continuity,
 		}},
 	}
+}
+
+// continuity is how the summary is asked for here and in [FourLever].
+var continuity = fold.Ask{
+	Source: 80_000, JSON: true,
+	Prompt: "You are given a conversation as JSON, one message a line. Summarize it so that the work can go on from the summary alone: what was asked for, what was done, how things stand, what was decided, what comes next. Answer with text and call no tools.",
 }

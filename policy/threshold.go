@@ -5,8 +5,17 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// Threshold replaces everything but the newest messages by a summary and its
-// acknowledgement.
+// Threshold follows a lesson on summarizing without losing the plot.
+//
+//  1. Red at 75 % of a window of 60,000 tokens, or of the model's if that is smaller.
+//  2. All but the newest 8 messages become a pair: the summary and its acknowledgement. The
+//     cut moves back where it would part a call from its result. The system prompt is never
+//     part of it.
+//  3. The summarizer gets temperature 0, 1,500 tokens and a list of what to keep exactly.
+//
+// What differs: the turns reach the summarizer as text, because providers refuse calls of
+// tools that the request does not define; a model that is known to refuse a temperature
+// gets none.
 func Threshold() fold.Policy {
 	return fold.Policy{
 		Name:     "threshold",
@@ -18,8 +27,12 @@ func Threshold() fold.Policy {
 			Stub: "<conversation_summary>\n{summary}\n</conversation_summary>", Ack: "Understood. Continuing from that summary.",
 			Ask: fold.Ask{
 				ZeroTemp: true,
-				Prompt:   "Keep exactly: the user's goal, every standing constraint and prohibition, decisions, and each path, identifier, number and error message. Outcomes of tool calls, not their transcripts. Dense and factual, no praise, nothing about the summary itself.",
+				Prompt:   thresholdPrompt,
 			},
 		}},
 	}
 }
+
+const thresholdPrompt = `You are given the first part of a conversation. Write the digest from which an agent goes on with it.
+
+These must be in it word for word: what the user wants to reach; every constraint and every prohibition that still stands; what was decided; each file path, identifier, number and error message. Of tool calls say how they came out and leave out what they printed. Dense and factual. No praise and no remarks about the digest. Call no tools.`

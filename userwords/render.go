@@ -77,6 +77,13 @@ func (w *Words) Page(o RenderOptions) *Page {
 	return p
 }
 
+// TaskList writes the task list alone, as far as the budget allows.
+func (w *Words) TaskList(o RenderOptions) string {
+	p := &Page{o: o, room: o.Budget}
+	p.taskList(w)
+	return p.String()
+}
+
 // How the room is shared among older messages.
 const (
 	saidShares = 12    // each may at first take one part in so many

@@ -16,13 +16,13 @@ package rehearsal
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -169,36 +169,72 @@ type scene struct {
 	step, try int      // of the newest calls; 0: none were made yet
 	texts     []string // everything that is shown, oldest first
 	last      []string // the newest results
-	recalled  []string // results of recall tools that are shown
+	Whole     bool     // a digest of everything is wanted
+	recalled  []string // results of recall tools that are shown, and the report
 }
 
-var stepID = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
+// A step is known by the ids of its calls, or by the line that a digest has about it. A digest
+// of everything also has the newest results, which the model has not seen.
+var (
+	stepID        = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
+	newestResults = regexp.MustCompile(`(?s)<newest-results>\n(.*?)</newest-results>`)
+	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+)\.(\d+) of the rehearsal was the last\.$`)
+)
 
 func look(req *model.Request) *scene {
 	s := new(scene)
 	names := make(map[string]string)
 	for _, m := range req.Messages {
-		if m.Role() == transcript.RoleAssistant {
-			s.last = nil
-		}
-		for _, b := range m.Blocks().All() {
-			switch b := b.(type) {
-			case transcript.Text:
-				s.texts = append(s.texts, b.Text.String())
-			case transcript.ToolCall:
-				names[b.ID] = b.Name
-				if id := stepID.FindStringSubmatch(b.ID); id != nil {
-					s.step, _ = strconv.Atoi(id[1])
-					s.try, _ = strconv.Atoi(id[2])
-				}
-			case transcript.ToolResult:
-				s.texts = append(s.texts, b.Text())
-				s.last = append(s.last, b.Text())
-				if slices.Contains(recallTools, names[b.CallID]) {
-					s.recalled = append(s.recalled, b.Text())
-				}
-			}
-		}
+		s.see(m, names)
 	}
 	return s
 }
+
+// see takes in a message. Who writes a digest may be given messages as JSON, one a line.
+func (s *scene) see(m transcript.Message, names map[string]string) {
+	if m.Role() == transcript.RoleAssistant {
+		s.last = nil
+	}
+	at := func(id []string) {
+		if id != nil {
+			s.step, s.try = number(id[1]), number(id[2])
+		}
+	}
+	for _, b := range m.Blocks().All() {
+		switch b := b.(type) {
+		case transcript.Text:
+			txt := b.Text.String()
+			at(stepLine.FindStringSubmatch(txt))
+			s.texts = append(s.texts, txt)
+			if r := newestResults.FindStringSubmatch(txt); r != nil {
+				s.last = []string{r[1]}
+			}
+			for line := range strings.Lines(txt) {
+				var given transcript.Message
+				if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &given) == nil {
+					s.Whole = true
+					s.see(given, names)
+				}
+			}
+		case transcript.ToolCall:
+			names[b.ID] = b.Name
+			at(stepID.FindStringSubmatch(b.ID))
+			var wrote struct{ Path, Content string }
+			if json.Unmarshal([]byte(b.Input.String()), &wrote) == nil && wrote.Path == "report.md" {
+				s.recalled = append(s.recalled, wrote.Content) // a report quotes what was recalled for it
+			}
+		case transcript.ToolResult:
+			s.texts = append(s.texts, b.Text())
+			s.last = append(s.last, b.Text())
+			if slices.Contains(recallTools, names[b.CallID]) {
+				s.recalled = append(s.recalled, b.Text())
+			}
+		}
+	}
+}
+
+// Newest is the newest results together.
+func (s *scene) Newest() string { return strings.Join(s.last, "\n") }
+
+// Progress says how far the rehearsal is, for whoever goes on from a digest.
+func (s *scene) Progress() string { return fmt.Sprintf("%d.%d", s.step, s.try) }

@@ -68,7 +68,7 @@ func TestWrittenBefore(t *testing.T) {
 		is, err := policy.Parse([]byte(run(other, "policies", name)))
 		if published := slices.Contains([]string{"book", "threshold", "three-layer", "four-lever", "four-layer"}, name); published {
 			// These follow their texts more closely than they did; a file keeps its own meaning.
-			is.Budget, is.Doc, is.AtRed, is.OnRefusal, is.OnAsk = was.Budget, was.Doc, was.AtRed, was.OnRefusal, was.OnAsk
+			is.Budget, is.Doc, is.AtRed, is.OnRefusal, is.OnAsk, is.Retries = was.Budget, was.Doc, was.AtRed, was.OnRefusal, was.OnAsk, was.Retries
 		}
 		if err != nil || !reflect.DeepEqual(is, was) {
 			t.Errorf("policy %s means something else now: %v", name, err)

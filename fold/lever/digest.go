@@ -12,7 +12,7 @@ import (
 type Digest struct {
 	Keep    int          `json:"keep,omitempty"`   // newest messages that stay
 	Fill    bool         `json:"fill,omitempty"`   // more of them stay where there is room
-	Whole   bool         `json:"whole,omitempty"`  // everything is replaced, the newest turns too
+	Whole   bool         `json:"whole,omitempty"`  // everything is replaced, the newest turns too; not a round that waits for results
 	Tokens  int          `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
 	Words   int          `json:"words,omitempty"`  // most words of the text; 0: no such limit
 	Stub    string       `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
@@ -72,7 +72,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	if d.Enough() && d.Trigger != fold.TriggerAsked {
 		return
 	}
-	start, end := d.Head(), d.Len()
+	start, end := d.Head(), d.Closed()
 	room := fold.PageRoom{Total: pageTokens(d, g.Tokens, g.Words), Files: d.RestoreRoom(g.Restore)}
 	if !g.Whole {
 		end = digestEnd(d, start, d.Tail(g.Keep), room.Total+room.Files, g.Fill)

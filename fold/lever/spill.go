@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -21,8 +22,8 @@ type Spill struct {
 	Message int            `json:"message,omitempty"` // all results of one message together: the largest go first; 0: no limit
 	Preview int            `json:"preview,omitempty"` // characters that are shown
 	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: no such limit
-	Dir     string         `json:"dir,omitempty"`     // folder to which results are written as plain files too
-	Stub    string         `json:"stub,omitempty"`    // {size}, {path}, {preview}, {handle}; empty: pleat's own
+	Dir     string         `json:"dir,omitempty"`     // folder to which results are written as plain files too, where the session keeps such
+	Stub    string         `json:"stub,omitempty"`    // {size}, {path} or without one how to unfold, {preview}, {handle}; empty: pleat's own
 	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled
 }
 
@@ -119,11 +120,11 @@ func (s Spill) Born(b *fold.Birth) {
 func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) {
 	whole, file := r.Text(), ""
 	if s.Dir != "" {
-		file = spillFile(s.Dir, r.CallID)
+		file = b.Keep(spillFile(s.Dir, r.CallID), r)
 	}
 	b.Fold(block, why, file, func(handle string) string {
 		if s.Stub != "" {
-			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", spillFile(s.Dir, r.CallID),
+			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", cmp.Or(file, b.Where(handle)),
 				"{preview}", text.ClipRunes(whole, s.Preview), "{handle}", handle)
 		}
 		// The end of an output says how it went, so it gets a quarter of the preview.

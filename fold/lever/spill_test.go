@@ -46,7 +46,7 @@ func TestSpillCopies(t *testing.T) {
 		Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{
 			lever.Spill{Chars: 10, Preview: 7, Dir: "out", Stub: "{path} ({size}): {preview}"},
 		}},
-		WriteFile: func(name string, data []byte) error { files[name] = string(data); return nil },
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = string(data); return name, nil },
 	})
 	long := strings.Repeat("results and more results\n", 100)
 	say(t, s, transcript.User("Build it."), transcript.Assistant(transcript.Call("../c 1", "bash", `{"command":"make"}`)),

@@ -1,0 +1,200 @@
+package pleat_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Tests that the policies of published designs do what their texts say.
+
+func TestFourLayerThreshold(t *testing.T) {
+	for window, want := range map[int]int{8_000: 4_000, 16_000: 8_000, 40_000: 22_000, 200_000: 167_000, 1_000_000: 967_000} {
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: window}})
+		if l := s.Snapshot().Limits; l.Red != want {
+			t.Errorf("in a window of %d red is %d, want %d", window, l.Red, want)
+		}
+	}
+}
+
+// A policy's window is never larger than the model's, nor its threshold than the window.
+func TestPolicyWindowInSmallModel(t *testing.T) {
+	for name, want := range map[string]int{"threshold": 6_000, "three-layer": 6_200, "four-lever": 6_200} {
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, name), Model: model.Model{ID: "m", Window: 8_000}})
+		if l := s.Snapshot().Limits; l.Window != 8_000 || l.Red != want {
+			t.Errorf("%s: limits %+v, want red at %d", name, l, want)
+		}
+	}
+}
+
+// However many files were read, compact shows the summary, and as many of them come back as
+// make the view smaller all the same. The task list comes back too.
+func TestFourLayerCompactKeepsSummary(t *testing.T) {
+	for _, files := range []int{8, 20, 60} {
+		m := always("<analysis>gone</analysis><summary>The model's own words.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+		})
+		todo := transcript.Call("todo", "todo_write", `{"todos":[{"content":"write the report","status":"in_progress"}]}`)
+		err := s.Append(t.Context(), transcript.User("Read the files."), transcript.Assistant(todo), transcript.Results(transcript.Result("todo", "1 in progress")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, 0, files, 12_000)
+		view(t, s) // old results go
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		msgs := view(t, s)
+		got := msgs[0].Text()
+		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words.") || len(msgs) != 1 {
+			t.Errorf("%d files: the view is\n%s", files, strings.Join(outline(msgs), "\n"))
+		}
+		for _, want := range []string{"write the report", "### src/file" + fmt.Sprint(files-1) + ".go"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d files: the view lacks %q:\n%.600s", files, want, got)
+			}
+		}
+	}
+}
+
+// A compact call's own round stays, so that its results are not hidden.
+func TestCompactKeepsItsRound(t *testing.T) {
+	for _, p := range []fold.Policy{policy.ThreeLayer(), policy.FourLever(), policy.FourLayer()} {
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: always("All was read.")}})
+		if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, 0, 9, 8_000)
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call("a", "calc", "{}"), transcript.Call("b", "compact", "{}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]"))); err != nil {
+			t.Fatal(err)
+		}
+		got := allText(view(t, s))
+		for _, want := range []string{"All was read.", "42", "[compacted]"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: the view lacks %q:\n%s", p.Name, want, got)
+			}
+		}
+	}
+}
+
+// A summary that is too long to ask for is asked for without the oldest turns.
+func TestSummaryTooLong(t *testing.T) {
+	var asked []int
+	m := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		n := len(req.Messages[0].Text()) / 4
+		if asked = append(asked, n); n > 12_000 {
+			return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
+		}
+		return pleattest.Say("<summary>The newest part.</summary>").Reply, nil
+	})
+	p := policy.FourLayer()
+	p.EveryTurn = nil
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 12, 8_000)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part.") {
+		t.Errorf("asked with %d tokens; the view begins\n%.300s", asked, got)
+	}
+}
+
+// The user's own rules for digests reach every summarizer, and each prompt has what its text
+// demands.
+func TestSummaryPrompts(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"book":        {"every tool call in its order", "files that were read", "what is open", "what the user prefers", "Do not add anything", "1,000 words", "[assistant→tool] read_file(", "[tool→result]"},
+		"threshold":   {"what the user wants to reach", "every prohibition", "what was decided", "file path, identifier, number and error message", "how they came out", "No praise"},
+		"three-layer": {"the work can go on"},
+		"four-lever":  {"the work can go on"},
+		"four-layer":  {"TEXT ONLY", "Remember: text only", "<analysis>", "<summary>", "1. Goals", "9. Next step", "constraint and prohibition word for word", "Remaining work"},
+	} {
+		m := always("A summary.")
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
+			Digest: digest.Options{Generator: m, Rules: "preserve every numerical value verbatim"},
+		})
+		digestible(t, s, 24)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		req := m.Requests()[0]
+		for _, want := range append(wants, "preserve every numerical value verbatim", "tool") {
+			if got := req.System + req.Messages[0].Text(); !strings.Contains(got, want) {
+				t.Errorf("%s: the request lacks %q", name, want)
+			}
+		}
+	}
+}
+
+// Temperature 0 goes also to models that nobody knows, and is left out when they refuse it.
+func TestZeroTemperature(t *testing.T) {
+	var sent []*float64
+	m := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		if sent = append(sent, req.Temperature); req.Temperature != nil {
+			return model.Reply{}, &model.APIError{Kind: model.ErrorInvalid, Message: "temperature is not supported"}
+		}
+		return pleattest.Say("A summary.").Reply, nil
+	})
+	unknown, _ := model.DefaultModels().Lookup("nobody-knows-it")
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.Threshold(), Model: unknown, Digest: digest.Options{Generator: m}})
+	digestible(t, s, 24)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil || !strings.Contains(allText(view(t, s)), "A summary.") {
+		t.Errorf("temperatures %v", sent)
+	}
+}
+
+// If both stages of the book leave the view red, that is a warning in plan and log, and the
+// notes are in view beside a summary.
+func TestBookStillRed(t *testing.T) {
+	var log strings.Builder
+	var warnings []string
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Digest: digest.Options{Generator: always("A summary.")},
+		Observe: func(e pleat.Event) {
+			if e.Kind == pleat.EventEpoch {
+				warnings = append(warnings, e.Plan.Warning)
+			}
+		},
+	})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Note(t.Context(), "port", "the service listens on 8081"); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 8, 9_000)
+	got := allText(view(t, s))
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "red") && !strings.Contains(warnings[0], "may be sent") || !strings.Contains(log.String(), warnings[0]) {
+		t.Errorf("warnings %q, log %s", warnings, log.String())
+	}
+	if !strings.Contains(got, "A summary.") || !strings.Contains(got, "the service listens on 8081") {
+		t.Errorf("the view is\n%.600s", got)
+	}
+}
