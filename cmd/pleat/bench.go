@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -11,14 +10,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/pleat-dev/pleat/bench"
 )
 
-var benchCommand = command{
-	name:    "bench",
-	args:    "[FLAGS]",
-	summary: "compare ways of compacting, on your sessions or on made-up ones",
-	help: `Puts methods of compaction side by side: the same sessions, the same tokenizer, the same
+func benchCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "compare ways of compacting, on your sessions or on made-up ones",
+		Long: `Puts methods of compaction side by side: the same sessions, the same tokenizer, the same
 budget, scored by code. Each session is cut; every arm compacts what is before the cut to the
 budget; then things that a continuing agent needs are looked up in what is left: names that
 the real agent used afterwards, changed files, newest outcomes, exact strings, people's words
@@ -32,7 +34,7 @@ No model is asked unless --answerer names one: then it writes questions about ea
 answers them from every arm's view, alone and with up to two recalls, and they are graded
 blind. One that --summarizer names writes the summaries of all arms. What that costs at most
 is said first.`,
-	examples: `# made-up sessions, a minute
+		Example: `# made-up sessions, a minute
 pleat bench
 # your own sessions, two arms, two budgets
 pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
@@ -40,11 +42,12 @@ pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
 pleat bench --corpus data --synthetic 100k --html bench.html --json bench.json
 # the public sessions that the published table is from
 pleat bench --fetch data`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		b := new(benchFlags)
-		b.declare(fs)
-		return b.run
-	},
+	}
+	fs := c.Flags()
+	b := new(benchFlags)
+	b.declare(fs)
+	c.RunE = p.runs(b.run)
+	return c
 }
 
 // benchFlags are the flags of bench.
@@ -71,7 +74,7 @@ type benchFlags struct {
 	yes          bool
 }
 
-func (b *benchFlags) declare(fs *flag.FlagSet) {
+func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
 	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind with this many `TOKENS` (default 60k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -14,11 +15,11 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-var compactCommand = command{
-	name:    "compact",
-	args:    "FILE [FLAGS]",
-	summary: "fold a session to a budget, keeping every original in the store",
-	help: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
+func compactCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "compact FILE",
+		Short: "fold a session to a budget, keeping every original in the store",
+		Long: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
 tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
 anything that was folded, exactly. A session that fits already is not folded. No model is
 asked; the same file, policy and budget give the same bytes.
@@ -34,54 +35,55 @@ Formats:
 The budget is for the messages; in request bodies the system prompt and the tools count too.
 With --json, one object holds the view, the folds, the ledger, pins, anchors and the report.
 A summary of what was folded goes to standard error.`,
-	examples: `# continue an old session in a new one
+		Example: `# continue an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # a request of at most 60,000 tokens
 pleat compact session.jsonl --budget 60k --format anthropic -o request.json
 # what was folded, and how to get it back
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		on := declareFile(fs)
-		var fold foldFlags
-		fold.declare(fs)
-		store := declareStore(fs)
-		out := fs.String("o", "", "write the result to `OUT` instead of standard output")
-		format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
-		quiet := fs.Bool("quiet", false, "no report on standard error")
-		fs.Lookup("json").Usage = "print one JSON object instead"
-		return func(ctx context.Context, p *program, args []string) error {
-			i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
-			if i < 0 {
-				return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses", *format)}
-			}
-			to := viewFormats[i]
-			if on.json {
-				to = viewFormat{write: writeViewJSON}
-			}
-			f, err := on.read(ctx, p, args)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			db, err := p.openStore(ctx, store)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			tell := p.progress()
-			fold.request, fold.page = to.request, to.name == "prompt"
-			r, err := f.fold(ctx, tell, db, fold)
-			tell.done()
-			if err != nil {
-				return err
-			}
-			err = p.writeTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
-			if err == nil && !*quiet {
-				r.tell(p.stderr)
-			}
+	}
+	fs := c.Flags()
+	on := declareFile(c)
+	var fold foldFlags
+	fold.declare(fs)
+	store := declareStore(fs)
+	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
+	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
+	quiet := fs.Bool("quiet", false, "no report on standard error")
+	fs.Lookup("json").Usage = "print one JSON object instead"
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
+		if i < 0 {
+			return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses", *format)}
+		}
+		to := viewFormats[i]
+		if on.json {
+			to = viewFormat{write: writeViewJSON}
+		}
+		f, err := p.readSession(ctx, args[0], on.sourceFlags)
+		if err != nil {
 			return err
 		}
-	},
+		defer f.Close()
+		db, err := p.openStore(ctx, store)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		tell := p.progress()
+		fold.request, fold.page, fold.tenant = to.request, to.name == "prompt", store.tenant
+		r, err := f.fold(ctx, tell, db, fold)
+		tell.done()
+		if err != nil {
+			return err
+		}
+		err = p.writeTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
+		if err == nil && !*quiet {
+			r.tell(p.stderr)
+		}
+		return err
+	})
+	return c
 }
 
 // compactJSON is what "pleat compact --json" prints.

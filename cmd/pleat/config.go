@@ -2,48 +2,62 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"flag"
-	"fmt"
-	"net/url"
-	"strings"
+	"slices"
+
+	"github.com/spf13/cobra"
 )
 
-// configCommand is a function because it lists the commands, itself among them.
-func configCommand() command {
-	return command{
-		name:    "config",
-		args:    "[COMMAND]",
-		takes:   arguments{0, 1, "one command"},
-		summary: "show the settings in force and where each came from",
-		help: `Shows the values that the flags of COMMAND have without a command line, and where each comes
+func configCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config [COMMAND]",
+		Args:  takes(0, 1, "one command"),
+		Short: "show the settings in force and where each came from",
+		Long: `Shows the values that the flags of COMMAND have without a command line, and where each comes
 from: the environment (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the
 nearest one above it, pleat.toml in your configuration folder, or the default. Without
 COMMAND it shows what is set for any command.
 
 In pleat.toml a key is the name of a flag: at the top for every command that has the flag, in
-a table for one command. A file found in a project folder may not set flags that run programs,
-allow tools or send the session elsewhere (such as allow, model, store). Put those into your
-own file, or name the file with PLEAT_CONFIG.`,
-		examples: `# what "pleat run" would use here
+a table for one command. A file found in a project folder comes from others. It may only set
+how much is folded (budget, window, policy) and what lists show; other keys are ignored, and
+a warning names them. Put those into your own file, or name the file with PLEAT_CONFIG.`,
+		Example: `# what "pleat run" would use here
 pleat config run
 # settings for one command
 printf '[run]\nwindow = 60000\n' > pleat.toml`,
-		flags: func(fs *flag.FlagSet) runFunc {
-			asJSON := fs.Bool("json", false, "print one JSON object")
-			return func(_ context.Context, p *program, args []string) error {
-				list := commands()
-				if len(args) == 1 {
-					c, ok := find(args[0])
-					if !ok {
-						return usageError{fmt.Sprintf("unknown command %q", args[0])}
-					}
-					list = []command{c}
-				}
-				return p.showSettings(list, len(args) == 1, *asJSON)
-			}
-		},
 	}
+	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	c.RunE = func(c *cobra.Command, args []string) error { // it must be able to show wrong settings
+		out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
+		files, err := p.settingsFiles(c.Root())
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			out.Files = append(out.Files, fileJSON{f.path, f.trusted})
+		}
+		var names []string
+		each(c.Root(), func(x *cobra.Command) {
+			if names = append(names, x.Name()); x == c || len(args) > 0 && x.Name() != args[0] {
+				return
+			}
+			settings, e := p.settle(x)
+			err = cmp.Or(err, e)
+			for _, s := range settings {
+				if len(args) > 0 || s.from != "default" || s.ignored != "" {
+					out.Settings = append(out.Settings, settingJSON{x.Name(), s.name, withoutPassword(s.value), s.from, s.ignored})
+				}
+			}
+		})
+		if len(args) > 0 && !slices.Contains(names, args[0]) {
+			return usageError{"there is no command " + args[0] + didYouMean("", args[0], names)}
+		}
+		if err != nil {
+			return err
+		}
+		return p.output(*asJSON, out)
+	}
+	return c
 }
 
 type configJSON struct {
@@ -63,49 +77,6 @@ type settingJSON struct {
 	Value   string `json:"value"`
 	From    string `json:"from"`
 	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
-}
-
-func (p *program) showSettings(list []command, defaults, asJSON bool) error {
-	out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
-	files, err := p.settingsFiles()
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		out.Files = append(out.Files, fileJSON{f.path, f.trusted})
-	}
-	for _, c := range list {
-		if c.flags == nil || c.name == "config" {
-			continue
-		}
-		set, _ := c.flagSet()
-		settings, err := p.settle(c, set)
-		if err != nil {
-			return err
-		}
-		for _, s := range settings {
-			if defaults || s.from != "default" || s.ignored != "" {
-				out.Settings = append(out.Settings, settingJSON{c.name, s.name, hidePassword(s.value), s.from, s.ignored})
-			}
-		}
-	}
-	return p.output(asJSON, out)
-}
-
-// hidePassword shows a URL without its password.
-func hidePassword(value string) string {
-	if !strings.Contains(value, "://") {
-		return value
-	}
-	u, err := url.Parse(value)
-	if err != nil {
-		return "(a URL that cannot be read)"
-	}
-	if q := u.Query(); q.Has("password") {
-		q.Set("password", "xxxxx")
-		u.RawQuery = q.Encode()
-	}
-	return u.Redacted()
 }
 
 func (j configJSON) print(p *page) {

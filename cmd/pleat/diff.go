@@ -3,10 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -15,36 +16,37 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var diffCommand = command{
-	name:    "diff",
-	args:    "FILE [FLAGS]",
-	summary: "replay a session in a small window: before, after, what each epoch removed",
-	help: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
+func diffCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "diff FILE",
+		Short: "replay a session in a small window: before, after, what each epoch removed",
+		Long: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
 window of --budget tokens, and folds whenever an agent would have had to. Shows each epoch
 (when it opened, why, and what it removed), and at the end compares what the model would be
 shown with what was said.
 
 Nothing is written anywhere.`,
-	examples: `# how often would a window of 100,000 tokens have forced a fold?
+		Example: `# how often would a window of 100,000 tokens have forced a fold?
 pleat diff session.jsonl --budget 100k
 # with every single fold
 pleat diff session.jsonl --budget 100k --folds`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		on := declareFile(fs)
-		budget := tokenCount(60_000)
-		fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
-		name := fs.String("policy", "default", policyUsage)
-		folds := fs.Bool("folds", false, "list the folds of every epoch")
-		return func(ctx context.Context, p *program, args []string) error {
-			policy, err := loadPolicy(*name)
-			if err != nil {
-				return err
-			}
-			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
-				return f.replay(ctx, tell, policy, int(budget), *folds)
-			})
+	}
+	fs := c.Flags()
+	on := declareFile(c)
+	budget := tokenCount(60_000)
+	fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
+	name := fs.String("policy", "default", policyUsage)
+	folds := fs.Bool("folds", false, "list the folds of every epoch")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		policy, err := loadPolicy(*name)
+		if err != nil {
+			return err
 		}
-	},
+		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+			return f.replay(ctx, tell, policy, int(budget), *folds)
+		})
+	})
+	return c
 }
 
 // diffJSON is what "pleat diff --json" prints.

@@ -2,50 +2,52 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/store"
 )
 
-var exportCommand = command{
-	name:    "export",
-	args:    "SESSION",
-	takes:   arguments{1, 1, "one session"},
-	summary: "write a session with all its bytes to one file",
-	help: `Writes a session of the store to a file or to standard output: every message as it came,
-every fold, note, pin and usage record. "pleat import" puts it into another store, where
+func exportCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export SESSION",
+		Args:  takes(1, 1, "one session"),
+		Short: "write a session with all its bytes to one file",
+		Long: `Writes a session of the store to a file or to standard output: every message as it came,
+every fold, note, pin and usage record. "pleat store import" puts it into another store, where
 every handle works and every view is the same bytes.
 
 The file has lines of JSON with a check on each; docs/format.md specifies it. It holds
 everything that was said in the session, so treat it like the session.`,
-	examples: `# to a file
-pleat export file:3f9c20b17a44e05d -o session.jsonl
+		Example: `# to a file
+pleat store export file:3f9c20b17a44e05d -o session.jsonl
 # to another machine
-pleat export file:3f9c | ssh host pleat import -`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := declareStore(fs)
-		out := fs.String("o", "", "write to `FILE` instead of standard output")
-		force := fs.Bool("force", false, "replace FILE if it exists")
-		return f.onStore(func(ctx context.Context, p *program, store anyStore, args []string) error {
-			info, err := storedSession(ctx, store, f, args[0])
-			if err != nil {
-				return err
-			}
-			write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
-			if *out == "" || *out == "-" {
-				err = write(p.stdout)
-			} else {
-				err = writeNewFile(*out, *force, write)
-			}
-			if err != nil {
-				return fmt.Errorf("export session %s: %w", info.Key, err)
-			}
-			fmt.Fprintf(p.stderr, "Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
-			return nil
-		})
-	},
+pleat store export file:3f9c | ssh host pleat store import -`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
+	force := fs.Bool("force", false, "replace FILE if it exists")
+	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, store anyStore, args []string) error {
+		info, err := storedSession(ctx, store, f, args[0])
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
+		if *out == "" || *out == "-" {
+			err = write(p.stdout)
+		} else {
+			err = writeNewFile(*out, *force, write)
+		}
+		if err != nil {
+			return fmt.Errorf("export session %s: %w", info.Key, err)
+		}
+		fmt.Fprintf(p.stderr, "Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
+		return nil
+	}))
+	return c
 }
 
 // export writes the entries that the session has at this moment, one at a time.

@@ -133,7 +133,7 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat export" makes them; use "pleat compact" for the session files of agents)`, name)
+		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" for the session files of agents)`, name)
 	}
 	if err := x.line(&x.header); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func exported(t *testing.T) []byte {
 	if err := fillStore(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	out, stderr, code := cli(t, path, "export", "work")
+	out, stderr, code := cli(t, path, "store", "export", "work")
 	if code != 0 {
 		t.Fatal(stderr)
 	}

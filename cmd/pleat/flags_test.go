@@ -1,8 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -13,13 +18,19 @@ func TestParseFlags(t *testing.T) {
 		{"abc -- --lines", "abc --lines", ""},
 		{"--raw -- abc -x", "abc -x", ""},
 		{"-- -- abc", "-- abc", ""},
-		{"abc --nope", "", "unknown flag --nope"},
-		{"abc --around x", "", `invalid value "x" for flag --around: parse error`},
-		{"abc --lines", "", "flag --lines needs a value"},
+		{"abc --nope", "", "unfold: unknown flag: --nope"},
+		{"abc --linse 3", "", "unfold: unknown flag: --linse (did you mean --lines?)"},
+		{"abc --around x", "", `unfold: invalid argument "x" for "--around" flag`},
+		{"abc --lines", "", "unfold: flag needs an argument: --lines"},
 	} {
-		fs, _ := unfoldCommand.flagSet()
-		rest, err := parseFlags(fs, strings.Fields(c.args))
-		if got := strings.Join(rest, " "); got != c.rest || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+		x := unfoldCommand(&program{})
+		var rest []string
+		x.SilenceErrors, x.SilenceUsage = true, true
+		x.Args, x.RunE = nil, func(_ *cobra.Command, args []string) error { rest = args; return nil }
+		x.SetFlagErrorFunc(flagError)
+		x.SetArgs(strings.Fields(c.args))
+		err := x.Execute()
+		if got := strings.Join(rest, " "); got != c.rest || (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
 			t.Errorf("%q: %q, %v; want %q, %q", c.args, got, err, c.rest, c.err)
 		}
 	}
@@ -27,32 +38,39 @@ func TestParseFlags(t *testing.T) {
 
 // Every command is explained, and says no to flags it does not have with exit code 2.
 func TestEveryCommandIsExplained(t *testing.T) {
-	man := manPage(commands())
-	for _, c := range commands() {
-		if c.summary == "" || c.help == "" || len(c.summary) > 76 {
-			t.Errorf("%s: summary %q, help %q", c.name, c.summary, c.help)
+	man := t.TempDir()
+	if _, stderr, code := cli(t, "", "man", "--dir", man); code != 0 {
+		t.Fatal(stderr)
+	}
+	each((&program{getenv: os.Getenv}).root(), func(c *cobra.Command) {
+		path := c.CommandPath()
+		if c.Short == "" || c.Long == "" || len(c.Short) > 76 {
+			t.Errorf("%s: %q, help %q", path, c.Short, c.Long)
 		}
-		c.eachFlag(func(name, _, usage, _ string) {
-			if usage == "" {
-				t.Errorf("%s: flag %s is not explained", c.name, dashed(name))
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: flag --%s is not explained", path, f.Name)
 			}
 		})
-		out, stderr, code := cli(t, "", c.name, "--help")
-		if code != 0 || !strings.HasPrefix(out, "Usage: pleat "+c.name) || stderr != "" {
-			t.Errorf("%s --help: code %d, %q", c.name, code, stderr)
+		out, stderr, code := cli(t, "", append(strings.Fields(path)[1:], "--help")...)
+		if code != 0 || !strings.HasPrefix(out, c.Long) || stderr != "" {
+			t.Errorf("%s --help: code %d, %q", path, code, stderr)
 		}
 		for line := range strings.Lines(out) {
 			if columns(line) > 101 {
-				t.Errorf("%s --help has a line of %d columns: %s", c.name, columns(line), line)
+				t.Errorf("%s --help has a line of %d columns: %s", path, columns(line), line)
 			}
 		}
-		if _, stderr, code := cli(t, "", c.name, "--no-such-flag"); code != 2 {
-			t.Errorf("%s --no-such-flag: code %d, %s", c.name, code, stderr)
+		if !c.Runnable() {
+			return
 		}
-		if !strings.Contains(man, "\n.SH "+strings.ToUpper(c.name)+"\n") {
-			t.Errorf("the manual page does not have %s", c.name)
+		if _, stderr, code := cli(t, "", append(strings.Fields(path)[1:], "--no-such-flag")...); code != 2 {
+			t.Errorf("%s --no-such-flag: code %d, %s", path, code, stderr)
 		}
-	}
+		if _, err := os.Stat(filepath.Join(man, strings.ReplaceAll(path, " ", "-")+".1")); err != nil {
+			t.Errorf("the manual has no page of %s: %v", path, err)
+		}
+	})
 }
 
 func TestExitCodes(t *testing.T) {
@@ -63,22 +81,28 @@ func TestExitCodes(t *testing.T) {
 		{"unfold", 2},
 		{"unfold x --lines 0:1", 2},
 		{"unfold x", 1},
-		{"stored x", 2},
-		{"stored", 1},
-		{"export", 2},
-		{"export x", 1},
-		{"import", 2},
-		{"import none.jsonl", 1},
-		{"verify x", 2},
-		{"verify", 1},
-		{"gc", 2},
-		{"gc --name x", 1},
-		{"forget", 2},
-		{"forget x --yes", 1},
-		{"completion", 2},
+		{"stored", 2},
+		{"verify --json", 2},
+		{"store", 2},
+		{"store nonsense", 2},
+		{"store list x", 2},
+		{"store list", 1},
+		{"store export", 2},
+		{"store export x", 1},
+		{"store import", 2},
+		{"store import none.jsonl", 1},
+		{"store verify x", 2},
+		{"store verify", 1},
+		{"store gc", 2},
+		{"store gc --name x", 1},
+		{"store forget", 2},
+		{"store forget x --yes", 1},
+		{"completion", 0},
 		{"completion fish", 0},
+		{"completion powershell", 0},
 		{"man x", 2},
 		{"man", 0},
+		{"--version", 0},
 	} {
 		if _, stderr, code := cli(t, t.TempDir()+"/none.db", strings.Fields(c.args)...); code != c.want {
 			t.Errorf("pleat %s: code %d, want %d: %s", c.args, code, c.want, stderr)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/spf13/pflag"
 )
 
 // foldFlags are the flags of the commands that fold a session.
@@ -31,17 +31,19 @@ type foldFlags struct {
 	// tools count too.
 	request bool
 	page    bool // write a page even if everything fits
+	tenant  string
 }
 
 // texts is a flag that may be given more than once.
 type texts []string
 
-func (t *texts) String() string     { return "" }
+func (t *texts) String() string     { return strings.Join(*t, ", ") }
 func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+func (t *texts) Type() string       { return "text" }
 
 const policyUsage = "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file"
 
-func (f *foldFlags) declare(fs *flag.FlagSet) {
+func (f *foldFlags) declare(fs *pflag.FlagSet) {
 	f.budget = 60_000
 	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
@@ -49,15 +51,26 @@ func (f *foldFlags) declare(fs *flag.FlagSet) {
 	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; may be given more than once")
 }
 
+func policyNames() (names []string) {
+	for _, p := range policy.All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func namedPolicy(name string) (fold.Policy, error) {
+	p, err := policy.ByName(name)
+	if err != nil {
+		err = usageError{err.Error() + didYouMean("", name, policyNames())}
+	}
+	return p, err
+}
+
 // loadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME"
 // prints it.
 func loadPolicy(name string) (fold.Policy, error) {
 	if !strings.ContainsAny(name, `./\`) {
-		p, err := policy.ByName(name)
-		if err != nil {
-			return p, usageError{err.Error()}
-		}
-		return p, nil
+		return namedPolicy(name)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -83,6 +96,7 @@ type folded struct {
 	session *pleat.Session
 	policy  string
 	budget  int
+	tenant  string
 	view    transcript.View
 	warning string                      // of the plan
 	report  pleat.Report                // its folds count the session's own tokens, not those of an earlier view
@@ -103,7 +117,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 	// What is spilled at birth must not depend on this run's budget: the session may be
 	// folded to another one tomorrow, and results that are too large now may fit then.
 	pol.AtBirth = fold.Change(pol.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	r := &folded{file: f, policy: pol.Name, budget: int(flags.budget)}
+	r := &folded{file: f, policy: pol.Name, budget: int(flags.budget), tenant: flags.tenant}
 	opts := f.options()
 	if !flags.request {
 		opts.System, opts.Tools = "", nil
@@ -181,6 +195,7 @@ func counterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
 // there, and no epoch is in force. An earlier run may have folded it to another budget.
 func (r *folded) open(ctx context.Context, tell *progress, store store.Store, opts pleat.Options) error {
 	f, key := r.file, r.file.key()
+	key.Tenant = r.tenant
 	batch := &batchStore{Store: store, key: key}
 	r.wait = batch.wait
 	var err error

@@ -4,58 +4,60 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pleat-dev/pleat/store"
 )
 
-var forgetCommand = command{
-	name:    "forget",
-	args:    "SESSION",
-	takes:   arguments{1, 1, "one session"},
-	summary: "delete a session from the store for good",
-	help: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
+func forgetCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "forget SESSION",
+		Args:  takes(1, 1, "one session"),
+		Short: "delete a session from the store for good",
+		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
 sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
 file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
-be undone: run "pleat export" first for what you may want back.
+be undone: run "pleat store export" first for what you may want back.
 
 The name must be complete. On a terminal you are asked; elsewhere --yes is needed.`,
-	examples: `pleat forget file:3f9c20b17a44e05d
+		Example: `pleat store forget file:3f9c20b17a44e05d
 # without asking
-pleat forget file:3f9c20b17a44e05d --yes`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := declareStore(fs)
-		yes := fs.Bool("yes", false, "do not ask")
-		return f.onStore(func(ctx context.Context, p *program, st anyStore, args []string) error {
-			key := f.key(args[0])
-			info, err := storedSession(ctx, st, f, key.Session)
-			if errors.Is(err, store.ErrCorrupt) {
-				info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
-			} else if err != nil {
-				return err
+pleat store forget file:3f9c20b17a44e05d --yes`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	yes := fs.Bool("yes", false, "do not ask")
+	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, st anyStore, args []string) error {
+		key := f.key(args[0])
+		info, err := storedSession(ctx, st, f, key.Session)
+		if errors.Is(err, store.ErrCorrupt) {
+			info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
+		} else if err != nil {
+			return err
+		}
+		if info.Key != key {
+			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, printable(info.Key.Session))
+		}
+		if !*yes {
+			ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
+			if err != nil {
+				return fmt.Errorf("forget session %s: %w", key, err)
 			}
-			if info.Key != key {
-				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, printable(info.Key.Session))
+			if !ok {
+				return errors.New("nothing was deleted: it was not confirmed")
 			}
-			if !*yes {
-				ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
-				if err != nil {
-					return fmt.Errorf("forget session %s: %w", key, err)
-				}
-				if !ok {
-					return errors.New("nothing was deleted: it was not confirmed")
-				}
-			}
-			if err := st.Forget(ctx, key); err != nil {
-				return err
-			}
-			fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))
-			return nil
-		})
-	},
+		}
+		if err := st.Forget(ctx, key); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))
+		return nil
+	}))
+	return c
 }
 
 // ask asks the person at the terminal a yes-or-no question.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"regexp"
@@ -13,56 +12,59 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pleat-dev/pleat/store"
 )
 
-var gcCommand = command{
-	name:    "gc",
-	takes:   arguments{words: "no arguments, only flags that choose sessions"},
-	args:    "[--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
-	summary: "delete old sessions from the store: only those you choose",
-	help: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
-With --yes it deletes them for good, like "pleat forget". It chooses only what the flags say,
+func gcCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "gc [--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
+		Args:  takes(0, 0, "no arguments, only flags that choose sessions"),
+		Short: "delete old sessions from the store: only those you choose",
+		Long: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
+With --yes it deletes them for good, like "pleat store forget". It chooses only what the flags say,
 and pleat never deletes on its own.`,
-	examples: `# which sessions were last used before this year?
-pleat gc --before 2026-01-01
+		Example: `# which sessions were last used before this year?
+pleat store gc --before 2026-01-01
 # delete those that were made from files
-pleat gc --before 2026-01-01 --name 'file:*' --yes
+pleat store gc --before 2026-01-01 --name 'file:*' --yes
 # keep 90 days, in a database that many share, run by a timer
-pleat gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		g := &gcFlags{storeFlags: declareStore(fs)}
-		fs.StringVar(&g.before, "before", "", "sessions whose newest entry is older than `DATE`: 2026-01-31, or with a time as 2026-01-31T12:00:00Z")
-		fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
-		fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
-		fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
-		fs.BoolVar(&g.yes, "yes", false, "delete them")
-		fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
-		fs.BoolVar(&g.json, "json", false, "print JSON")
-		return func(ctx context.Context, p *program, _ []string) error {
-			chosen, err := g.choice(time.Now())
-			if err != nil {
-				return usageError{"gc: " + err.Error()}
-			}
-			st, err := p.readStore(ctx, g.storeFlags)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			find := allSessions
-			if g.all {
-				find = shownSessions
-			}
-			list, err := find(ctx, st, g.tenant)
-			if err != nil {
-				return err
-			}
-			return g.run(ctx, p, st, slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) }))
+pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`,
+	}
+	fs := c.Flags()
+	g := &gcFlags{storeFlags: declareStore(fs)}
+	fs.StringVar(&g.before, "before", "", "sessions whose newest entry is older than `DATE`: 2026-01-31, or with a time as 2026-01-31T12:00:00Z")
+	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
+	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
+	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
+	fs.BoolVar(&g.yes, "yes", false, "delete them")
+	fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
+	fs.BoolVar(&g.json, "json", false, "print JSON")
+	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+		chosen, err := g.choice(time.Now())
+		if err != nil {
+			return usageError{"gc: " + err.Error()}
 		}
-	},
+		st, err := p.readStore(ctx, g.storeFlags)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		find := allSessions
+		if g.all {
+			find = shownSessions
+		}
+		list, err := find(ctx, st, g.tenant)
+		if err != nil {
+			return err
+		}
+		return g.run(ctx, p, st, slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) }))
+	})
+	return c
 }
 
-// gcJSON is what "pleat gc --json" prints.
+// gcJSON is what "pleat store gc --json" prints.
 type gcJSON struct {
 	Format   string       `json:"format"`
 	Deleted  bool         `json:"deleted"`

@@ -4,23 +4,24 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var importCommand = command{
-	name:    "import",
-	args:    "FILE",
-	takes:   arguments{1, 1, "one file, or - for standard input"},
-	summary: "bring an exported session into the store",
-	help: `Reads a file that "pleat export" made, or standard input (-), and puts its session into
+func importCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Args:  takes(1, 1, "one file, or - for standard input"),
+		Short: "bring an exported session into the store",
+		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its session into
 the store. The whole file is checked before anything is written; a damaged file is refused
 with the line that is damaged. Afterwards every fold of the session is unfolded once.
 
@@ -28,40 +29,41 @@ Importing again changes nothing, and an import that was interrupted goes on wher
 stopped. Messages that are damaged in the store are repaired from the file. If the store has
 a session of the same name with other content, that one is left as it is; --as imports the
 file under another name.`,
-	examples: `pleat import session.jsonl
+		Example: `pleat store import session.jsonl
 # beside a session of the same name
-pleat import session.jsonl --as from-laptop`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := declareStore(fs)
-		as := fs.String("as", "", "store it under this `NAME`")
-		asJSON := fs.Bool("json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			file, name, err := p.openExport(args[0])
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			i := importing{program: p, file: file, name: name}
-			header, err := i.read(ctx, "checking", func(store.Entry) error { return nil }) // all of it, before anything is written
-			if err != nil {
-				return err
-			}
-			store, err := p.openStore(ctx, f)
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			i.store, i.key = store, f.key(cmp.Or(*as, string(header.Session)))
-			done, err := i.run(ctx)
-			if err != nil {
-				return fmt.Errorf("import session %s: %w", i.key, err)
-			}
-			return p.output(*asJSON, done)
+pleat store import session.jsonl --as from-laptop`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	as := fs.String("as", "", "store it under this `NAME`")
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		file, name, err := p.openExport(args[0])
+		if err != nil {
+			return err
 		}
-	},
+		defer file.Close()
+		i := importing{program: p, file: file, name: name}
+		header, err := i.read(ctx, "checking", func(store.Entry) error { return nil }) // all of it, before anything is written
+		if err != nil {
+			return err
+		}
+		store, err := p.openStore(ctx, f)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		i.store, i.key = store, f.key(cmp.Or(*as, string(header.Session)))
+		done, err := i.run(ctx)
+		if err != nil {
+			return fmt.Errorf("import session %s: %w", i.key, err)
+		}
+		return p.output(*asJSON, done)
+	})
+	return c
 }
 
-// importedJSON is what "pleat import --json" prints.
+// importedJSON is what "pleat store import --json" prints.
 type importedJSON struct {
 	Format  string `json:"format"`
 	Session string `json:"session"`

@@ -225,7 +225,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 				live(t, store, key, onWire(t, format, o.Make(seed)), seed)
 			}()
 			file := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", format, seed))
-			for _, step := range [][]string{{from, "export", key.Session, "-o", file}, {to, "import", file}, {to, "import", file}} {
+			for _, step := range [][]string{{from, "store", "export", key.Session, "-o", file}, {to, "store", "import", file}, {to, "store", "import", file}} {
 				if _, stderr, code := cli(t, step[0], step[1:]...); code != 0 {
 					t.Fatalf("%v: exit %d: %s", step, code, stderr)
 				}
@@ -234,7 +234,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 			folds, handles = folds+f, handles+h
 		}
 	}
-	if _, stderr, code := cli(t, to, "verify"); code != 0 {
+	if _, stderr, code := cli(t, to, "store", "verify"); code != 0 {
 		t.Errorf("verify: %s", stderr)
 	}
 	t.Logf("%d folds and %d handles of results compared", folds, handles)
@@ -329,7 +329,7 @@ func TestImportAllOrResume(t *testing.T) {
 	bad := bytes.Clone(data)
 	bad[len(bad)-200] ^= 1
 	writeTest(t, file, bad)
-	if _, stderr, code := cli(t, db, "import", file); code != 1 || !strings.Contains(stderr, "is damaged") {
+	if _, stderr, code := cli(t, db, "store", "import", file); code != 1 || !strings.Contains(stderr, "is damaged") {
 		t.Fatalf("damaged file: exit %d: %s", code, stderr)
 	}
 	if _, err := os.Stat(db); err == nil {
@@ -350,10 +350,10 @@ func TestImportAllOrResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("Imported the remaining %d entries", r.header.Entries-7)
-	if out, stderr, code := cli(t, db, "import", file); code != 0 || !strings.HasPrefix(out, want) {
+	if out, stderr, code := cli(t, db, "store", "import", file); code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("resumed: exit %d: %s%s, want %q", code, out, stderr, want)
 	}
-	again, _, _ := cli(t, db, "export", "work")
+	again, _, _ := cli(t, db, "store", "export", "work")
 	if again != string(data) {
 		t.Error("what was imported in two parts is exported differently")
 	}
@@ -375,16 +375,20 @@ func TestKeepingShapes(t *testing.T) {
 	}
 	writeTest(t, file, exported(t))
 	for _, args := range [][]string{
-		{"stored"},
+		{"store", "list"},
 		{"unfold", "0zc8rwpm", "--grep", "line 7"},
-		{"import", file, "--as", "again"},
-		{"gc", "--name", "*"},
-		{"verify"},
+		{"store", "import", file, "--as", "again"},
+		{"store", "gc", "--name", "*"},
+		{"store", "verify"},
 	} {
 		out, stderr, code := cli(t, db, append(args, "--json")...)
 		if code != 0 {
 			t.Fatalf("%v: %s", args, stderr)
 		}
-		checkShape(t, args[0], []byte(out))
+		name := args[0]
+		if name == "store" {
+			name = strings.Replace(args[1], "list", "stored", 1)
+		}
+		checkShape(t, name, []byte(out))
 	}
 }

@@ -2,54 +2,57 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-var ledgerCommand = command{
-	name:    "ledger",
-	args:    "FILE [FLAGS]",
-	summary: "list every tool call of a session: what it touched, how it ended",
-	help: `Lists the tool calls of the session in FILE ("-" is standard input), derived by code from the
+func ledgerCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ledger FILE",
+		Short: "list every tool call of a session: what it touched, how it ended",
+		Long: `Lists the tool calls of the session in FILE ("-" is standard input), derived by code from the
 calls and their results. Flags select calls; a call must match all of them. With --files it
 lists the files that the session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. Kinds are read, create, edit,
 delete, run, net and other. Outcomes are ok, error and unanswered.`,
-	examples: `# which files did the session change?
+		Example: `# which files did the session change?
 pleat ledger session.jsonl --files
 # everything that was done to one file or folder
 pleat ledger session.jsonl --path internal/store
 # commands that failed
 pleat ledger session.jsonl --kind run --failed`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		var choose ledgerFlags
-		on := declareFile(fs)
-		choose.declare(fs)
-		files := fs.Bool("files", false, "list the changed files instead of the calls")
-		return func(ctx context.Context, p *program, args []string) error {
-			filter, err := choose.filter()
-			if err != nil {
-				return err
-			}
-			return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
-				l, err := f.ledger()
-				if err != nil {
-					return nil, err
-				}
-				return &ledgerJSON{
-					Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
-					Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
-					all: l.Len(), files: *files,
-				}, nil
-			})
+	}
+	fs := c.Flags()
+	var choose ledgerFlags
+	on := declareFile(c)
+	choose.declare(fs)
+	files := fs.Bool("files", false, "list the changed files instead of the calls")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		filter, err := choose.filter()
+		if err != nil {
+			return err
 		}
-	},
+		return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
+			l, err := f.ledger()
+			if err != nil {
+				return nil, err
+			}
+			return &ledgerJSON{
+				Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
+				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
+				all: l.Len(), files: *files,
+			}, nil
+		})
+	})
+	return c
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
@@ -93,7 +96,7 @@ type ledgerFlags struct {
 	failed, pending bool
 }
 
-func (f *ledgerFlags) declare(fs *flag.FlagSet) {
+func (f *ledgerFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
 	fs.StringVar(&f.Tool, "tool", "", "calls of the tool `NAME`")
 	fs.StringVar(&f.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")

@@ -1,21 +1,23 @@
 // Pleat keeps LLM agents inside their context window. Run "pleat help" for its commands.
 //
 // A command is one file and one line. To add one, copy a short file such as policies.go,
-// rename its command variable, and add that variable to the list in [commands]. Help,
-// completion, the manual page, environment variables and pleat.toml follow from the flags
-// that the command declares. Commands that read a session file or the store find what
-// they share in pipeline.go.
+// rename its function, and add that to [program.root]. Help, completion, manual pages,
+// environment variables and pleat.toml follow from the flags that the command declares.
+// Commands that read a session file or the store find what they share in pipeline.go.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -34,40 +36,8 @@ type program struct {
 	getenv         func(string) string
 }
 
-// command is one subcommand.
-type command struct {
-	name     string
-	args     string    // for the usage line
-	takes    arguments // how many of them; zero: the command checks them itself
-	summary  string
-	help     string
-	examples string // command lines, each below a "# comment"; help shows them last
-
-	// flags declares the command's flags and returns the function that runs it after they
-	// have been read. A command without flags has run instead.
-	flags func(fs *flag.FlagSet) runFunc
-	run   runFunc
-}
-
-// arguments says how many arguments a command takes, in numbers and in words.
-type arguments struct {
-	least, most int
-	words       string
-}
-
-var noArguments = arguments{words: "no arguments"}
-
-// commands lists the subcommands in the order that help shows them.
-func commands() []command {
-	return []command{
-		runCommand, proxyCommand, wrapCommand,
-		showCommand, planCommand, compactCommand, ledgerCommand, searchCommand, diffCommand,
-		sessionsCommand, policiesCommand, pricesCommand,
-		unfoldCommand, storedCommand, exportCommand, importCommand, verifyCommand, storeCommand, gcCommand, forgetCommand,
-		benchCommand,
-		configCommand(), completionCommand(), manCommand(), versionCommand,
-	}
-}
+// runFunc runs a command whose flags have been read. args are the other arguments.
+type runFunc func(ctx context.Context, p *program, args []string) error
 
 // usageError is a mistake on the command line. The exit code is 2, and a line points to help.
 type usageError struct{ msg string }
@@ -78,90 +48,138 @@ func (e usageError) Error() string { return e.msg }
 // failed, 2 if the command line was not understood. For wrap, it is the client's own exit
 // code once the client has run.
 func (p *program) run(ctx context.Context, args []string) int {
-	err := p.dispatch(ctx, args)
+	root := p.root()
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	if e, ok := errors.AsType[exitError](err); ok {
 		return e.code
 	}
-	fmt.Fprintln(p.stderr, "pleat:", err)
-	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintln(p.stderr, `Run "pleat help" for usage.`)
+	msg := err.Error()
+	fmt.Fprintln(p.stderr, "pleat:", visible(withoutPassword(msg)))
+	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(msg, "unknown command") {
+		fmt.Fprintf(p.stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
 		return 2
 	}
 	return 1
 }
 
-func (p *program) dispatch(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		p.usage(p.stderr)
-		return usageError{"no command given"}
+const about = `pleat keeps an LLM agent inside its context window and never loses a byte of what it folds
+away. It reads the sessions that agents keep on disk, folds them to a budget, finds anything in
+them and gives it back exactly; it runs an agent of its own, and stands between others and
+their provider.`
+
+// root is the program with all its commands, in the order in which help lists them.
+func (p *program) root() *cobra.Command {
+	cobra.EnableCommandSorting = false
+	root := &cobra.Command{
+		Use: "pleat", Short: "keep an LLM agent inside its context window", Long: about,
+		Version: version(), SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			c.SetOut(p.stderr)
+			return errors.Join(c.Help(), usageError{"no command given"})
+		},
 	}
-	name, rest := args[0], args[1:]
-	switch name {
-	case "help", "-h", "-help", "--help":
-		return p.help(rest)
-	case "-version", "--version":
-		name = "version"
-	}
-	c, ok := find(name)
-	if !ok {
-		return usageError{fmt.Sprintf("unknown command %q", name)}
-	}
-	for _, a := range rest {
-		if a == "--" {
-			break
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetVersionTemplate("pleat {{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
+	root.SetFlagErrorFunc(flagError)
+	for _, g := range []struct {
+		id, title string
+		commands  []func(*program) *cobra.Command
+	}{
+		{"work", "Keep an agent inside its window:", []func(*program) *cobra.Command{runCommand, proxyCommand, wrapCommand}},
+		{"files", "Session files:", []func(*program) *cobra.Command{
+			sessionsCommand, showCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
+		}},
+		{"store", "What was folded:", []func(*program) *cobra.Command{unfoldCommand, searchCommand, storeCommand}},
+		{"other", "Other:", []func(*program) *cobra.Command{
+			benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand, surroundings,
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, make := range g.commands {
+			c := make(p)
+			c.GroupID = g.id
+			root.AddCommand(c)
 		}
-		if a == "-h" || a == "-help" || a == "--help" {
-			return p.help([]string{name})
-		}
 	}
-	return c.invoke(ctx, p, rest)
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	for old, now := range map[string]string{"stored": "list", "export": "export", "import": "import", "verify": "verify", "gc": "gc", "forget": "forget"} {
+		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+			return usageError{fmt.Sprintf("%q is now \"pleat store %s\"", "pleat "+old, now)}
+		}})
+	}
+	each(root, p.completes)
+	return root
 }
 
-func find(name string) (command, bool) {
-	for _, c := range commands() {
-		if c.name == name {
-			return c, true
+// each calls f for every command below c that is listed.
+func each(c *cobra.Command, f func(*cobra.Command)) {
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			f(sub)
+			each(sub, f)
 		}
 	}
-	return command{}, false
 }
 
-func (p *program) help(args []string) error {
-	if len(args) == 0 {
-		p.usage(p.stdout)
+// runs settles what the command line left open, and runs the command.
+func (p *program) runs(run runFunc) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		settings, err := p.settle(c)
+		if err != nil {
+			return err
+		}
+		for _, s := range settings {
+			if s.ignored != "" {
+				fmt.Fprintf(p.stderr, "pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, visible(s.ignored))
+			}
+		}
+		return run(c.Context(), p, args)
+	}
+}
+
+// takes checks how many arguments a command has.
+func takes(least, most int, words string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return usageError{fmt.Sprintf("%s takes %s; got %s", strings.TrimPrefix(c.CommandPath(), "pleat "), words, plural(n, "argument"))}
+		}
 		return nil
 	}
-	c, ok := find(args[0])
-	if !ok {
-		return usageError{fmt.Sprintf("unknown command %q", args[0])}
-	}
-	usage := c.name
-	if c.args != "" {
-		usage += " " + c.args
-	}
-	fmt.Fprintf(p.stdout, "Usage: pleat %s\n\n%s\n", usage, c.help)
-	if flags := c.flagHelp(); flags != "" {
-		fmt.Fprintf(p.stdout, "\nFlags:\n%s", flags)
-	}
-	if c.examples != "" {
-		fmt.Fprintf(p.stdout, "\nExamples:\n%s\n", indentBy("  ", c.examples))
-	}
-	return nil
 }
 
-func (p *program) usage(w io.Writer) {
-	fmt.Fprint(w, `pleat keeps an LLM agent inside its context window and never loses a byte of what it
-folds away.
+var (
+	noArguments = takes(0, 0, "no arguments")
+	oneFile     = takes(1, 1, "one session file, or - for standard input")
+)
 
-Usage: pleat COMMAND [ARGUMENTS]
-
-Commands:
-`)
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
+// flagError says which flag might have been meant.
+func flagError(c *cobra.Command, err error) error {
+	msg := strings.TrimPrefix(c.CommandPath(), "pleat ") + ": " + err.Error()
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		msg += didYouMean("--", e.GetSpecifiedName(), names)
 	}
-	fmt.Fprintf(w, "  %-10s %s\n", "help", "show this, or the help of a command: pleat help COMMAND")
+	return usageError{msg}
+}
+
+// didYouMean names those of a list that are spelled much like a word.
+func didYouMean(prefix, word string, names []string) string {
+	c := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands
+	for _, name := range names {
+		c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	close := c.SuggestionsFor(word)
+	if len(close) == 0 {
+		return ""
+	}
+	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
 }

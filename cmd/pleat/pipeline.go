@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // Commands on session files and on the store share their steps: read the file or open the
@@ -34,29 +36,21 @@ func (p *program) output(asJSON bool, r result) error {
 // fileCommand is a command that reads one session file.
 type fileCommand struct {
 	sourceFlags
-	name string
 	json bool
 }
 
 // declareFile declares the flags that commands on a session file share.
-func declareFile(fs *flag.FlagSet) *fileCommand {
-	c := &fileCommand{name: fs.Name()}
-	c.declare(fs)
-	fs.BoolVar(&c.json, "json", false, "print one JSON object")
-	return c
-}
-
-// read reads the file that is the command's only argument.
-func (c *fileCommand) read(ctx context.Context, p *program, args []string) (*sessionFile, error) {
-	if len(args) != 1 {
-		return nil, usageError{fmt.Sprintf("%s takes one session file, or - for standard input; got %d arguments", c.name, len(args))}
-	}
-	return p.readSession(ctx, args[0], c.sourceFlags)
+func declareFile(c *cobra.Command) *fileCommand {
+	f := &fileCommand{}
+	f.declare(c.Flags())
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	c.Args = oneFile
+	return f
 }
 
 // run reads the file, and prints the result that find returns.
 func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
-	f, err := c.read(ctx, p, args)
+	f, err := p.readSession(ctx, args[0], c.sourceFlags)
 	if err != nil {
 		return err
 	}
@@ -122,4 +116,8 @@ func writeJSON(w io.Writer, v any) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
+}
+
+func indentBy(prefix, text string) string {
+	return prefix + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n"+prefix)
 }

@@ -3,10 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -15,36 +16,37 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var planCommand = command{
-	name:    "plan",
-	args:    "FILE [FLAGS]",
-	summary: "say what compact would fold, and do nothing",
-	help: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
+func planCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "say what compact would fold, and do nothing",
+		Long: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
 lever, why, and what each saves. Nothing is stored; the handles work after "pleat compact".`,
-	examples: `# what would be folded to get to 30,000 tokens?
+		Example: `# what would be folded to get to 30,000 tokens?
 pleat plan session.jsonl --budget 30k
 # the same under another policy
 pleat plan session.jsonl --budget 30k --policy book`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		var fold foldFlags
-		on := declareFile(fs)
-		fold.declare(fs)
-		all := fs.Bool("all", false, "list every fold, not only the largest")
-		return func(ctx context.Context, p *program, args []string) error {
-			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
-				store, drop, err := f.scratch()
-				if err != nil {
-					return nil, err
-				}
-				defer drop()
-				r, err := f.fold(ctx, tell, store, fold)
-				if err != nil {
-					return nil, err
-				}
-				return r.planJSON(*all), nil
-			})
-		}
-	},
+	}
+	fs := c.Flags()
+	var fold foldFlags
+	on := declareFile(c)
+	fold.declare(fs)
+	all := fs.Bool("all", false, "list every fold, not only the largest")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+			store, drop, err := f.scratch()
+			if err != nil {
+				return nil, err
+			}
+			defer drop()
+			r, err := f.fold(ctx, tell, store, fold)
+			if err != nil {
+				return nil, err
+			}
+			return r.planJSON(*all), nil
+		})
+	})
+	return c
 }
 
 // planJSON is what "pleat plan --json" prints.

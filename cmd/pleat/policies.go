@@ -2,38 +2,40 @@ package main
 
 import (
 	"context"
-	"flag"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 )
 
-var policiesCommand = command{
-	name:    "policies",
-	args:    "[NAME]",
-	takes:   arguments{0, 1, "one name"},
-	summary: "list the policies, or show one as JSON",
-	help: `Lists the policies that come with pleat. With NAME it prints that policy as JSON. Change what
+func policiesCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "policies [NAME]",
+		Args:  takes(0, 1, "one name"),
+		Short: "list the policies, or show one as JSON",
+		Long: `Lists the policies that come with pleat. With NAME it prints that policy as JSON. Change what
 you need, save it, and pass the file to --policy.`,
-	examples: `# all of them
+		Example: `# all of them
 pleat policies
 # a policy of your own
 pleat policies default > mine.json
 pleat plan session.jsonl --policy ./mine.json`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		asJSON := fs.Bool("json", false, "print one JSON object")
-		return func(_ context.Context, p *program, args []string) error {
-			if len(args) == 0 {
-				return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
-			}
-			pol, err := policy.ByName(args[0])
-			if err != nil {
-				return usageError{err.Error()}
-			}
-			return writeJSON(p.stdout, pol)
+	}
+	fs := c.Flags()
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	c.RunE = p.runs(func(_ context.Context, p *program, args []string) error {
+		if len(args) == 0 {
+			return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
 		}
-	},
+		pol, err := namedPolicy(args[0])
+		if err != nil {
+			return err
+		}
+		return writeJSON(p.stdout, pol)
+	})
+	return c
 }
 
 type policiesJSON struct {

@@ -2,41 +2,43 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pleat-dev/pleat/model"
 )
 
-var pricesCommand = command{
-	name:    "prices",
-	args:    "[MODEL]",
-	takes:   arguments{0, 1, "one model"},
-	summary: "show the table of models: windows and prices, with its date",
-	help: `Prints the table of models that came with this version: their windows, their prices in USD
+func pricesCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "prices [MODEL]",
+		Args:  takes(0, 1, "one model"),
+		Short: "show the table of models: windows and prices, with its date",
+		Long: `Prints the table of models that came with this version: their windows, their prices in USD
 for a million tokens, and the date of the table. With MODEL, a name as it appears in requests,
 it prints only the row that pleat would use for it.`,
-	examples: `# everything
+		Example: `# everything
 pleat prices
 # which row is used for this name?
 pleat prices us.anthropic.claude-opus-4-5`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		asJSON := fs.Bool("json", false, "print one JSON object")
-		return func(_ context.Context, p *program, args []string) error {
-			table := model.DefaultModels()
-			if len(args) == 0 {
-				return p.output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
-			}
-			m, ok := table.Lookup(args[0])
-			if !ok {
-				return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
-			}
-			return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
+	}
+	fs := c.Flags()
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	c.RunE = p.runs(func(_ context.Context, p *program, args []string) error {
+		table := model.DefaultModels()
+		if len(args) == 0 {
+			return p.output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
 		}
-	},
+		m, ok := table.Lookup(args[0])
+		if !ok {
+			return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
+		}
+		return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
+	})
+	return c
 }
 
 // pricesJSON is what "pleat prices --json" prints.

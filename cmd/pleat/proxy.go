@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
@@ -27,11 +29,12 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-var proxyCommand = command{
-	name:    "proxy",
-	args:    "[status|drain]",
-	summary: "stand between an agent and its provider, and keep it inside its window",
-	help: `Receives the requests of agents and forwards them to their provider. Conversations that
+func proxyCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:       "proxy [status|drain]",
+		ValidArgs: []string{"status", "drain"},
+		Short:     "stand between an agent and its provider, and keep it inside its window",
+		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
 what it wants to see again. Until something is folded, requests go out byte for byte.
 Point the agent at it:
@@ -47,34 +50,35 @@ drain" makes it fold no new conversations, so that it can be stopped later witho
 one behind that no longer fits its window. To listen to other machines it needs a token:
 clients then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header
 X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
-	examples: `# for everything on this machine
+		Example: `# for everything on this machine
 pleat proxy
 # change nothing, but report what it would do
 pleat proxy --observe
 # a local model with a small window
 pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := &proxyFlags{store: declareStore(fs)}
-		f.declare(fs)
-		fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
-		fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
-		fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
-		fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
-		fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
-		fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
-		fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			switch {
-			case len(args) == 0:
-				return f.serve(ctx, p)
-			case len(args) == 1 && args[0] == "status":
-				return f.status(ctx, p)
-			case len(args) == 1 && args[0] == "drain":
-				return f.drain(ctx, p)
-			}
-			return usageError{"proxy takes status, drain, or nothing"}
+	}
+	fs := c.Flags()
+	f := &proxyFlags{store: declareStore(fs)}
+	f.declare(fs)
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
+	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
+	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
+	fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
+	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
+	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
+	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		switch {
+		case len(args) == 0:
+			return f.serve(ctx, p)
+		case len(args) == 1 && args[0] == "status":
+			return f.status(ctx, p)
+		case len(args) == 1 && args[0] == "drain":
+			return f.drain(ctx, p)
 		}
-	},
+		return usageError{"proxy takes status, drain, or nothing"}
+	})
+	return c
 }
 
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.
@@ -95,7 +99,7 @@ type proxyFlags struct {
 	open, quiet, asJSON bool
 }
 
-func (f *proxyFlags) declare(fs *flag.FlagSet) {
+func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`, which may be any server that speaks the format")
 	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not have, and a limit for those it has")

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,16 +15,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
-var runCommand = command{
-	name:    "run",
-	args:    "[TASK]",
-	summary: "work on a task with a model, in a window that does not overflow",
-	help: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
+func runCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run [TASK]",
+		Short: "work on a task with a model, in a window that does not overflow",
+		Long: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
 Before every request the conversation is folded as far as its window needs. Nothing is lost:
 the model can get back what it wants to see again. Without TASK it is a chat; type /help for
 its commands.
@@ -40,17 +42,18 @@ files change. Where nobody can be asked they are refused, unless --allow or --ye
 otherwise. --resume continues a run that was interrupted.
 
 ` + providerHelp,
-	examples: `# see it work: no key, no server
+		Example: `# see it work: no key, no server
 pleat run --model rehearsal
 # a task, tests allowed without asking
 pleat run --allow 'bash(go test *)' 'Find out why the build is red and fix it.'
 # go on where it stopped
 pleat run --resume last`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := &runFlags{store: declareStore(fs)}
-		f.declare(fs)
-		return f.run
-	},
+	}
+	fs := c.Flags()
+	f := &runFlags{store: declareStore(fs)}
+	f.declare(fs)
+	c.RunE = p.runs(f.run)
+	return c
 }
 
 // runFlags are the flags of "pleat run".
@@ -74,7 +77,7 @@ type runFlags struct {
 	otel                 string
 }
 
-func (f *runFlags) declare(fs *flag.FlagSet) {
+func (f *runFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
 	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
@@ -109,6 +112,8 @@ type usdLimit struct {
 const defaultUSD = 10
 
 func (d *usdLimit) String() string { return "" }
+
+func (d *usdLimit) Type() string { return "usd" }
 
 func (d *usdLimit) Set(s string) (err error) {
 	d.usd, err = strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
@@ -306,7 +311,7 @@ func (r *running) key(ctx context.Context) (store.SessionKey, error) {
 				return s.Key, nil
 			}
 		}
-		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat stored\" lists what the store has)")
+		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
 	case f.resume != "":
 		return f.store.key(f.resume), nil
 	case f.session != "":

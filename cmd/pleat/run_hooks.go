@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/spf13/pflag"
 )
 
 // hookFlags are the user's commands that a run calls. Each gets one JSON object on standard
@@ -28,7 +28,7 @@ type hookFlags struct {
 	beforeTool, afterTool, beforeEpoch, afterEpoch string
 }
 
-func (h *hookFlags) declare(fs *flag.FlagSet) {
+func (h *hookFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&h.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call")
 	fs.StringVar(&h.afterTool, "after-tool", "", "run `COMMAND` after every tool")
 	fs.StringVar(&h.beforeEpoch, "before-epoch", "", "run `COMMAND` before every compaction; it may deny one that is not needed, or add pins")

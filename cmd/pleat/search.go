@@ -3,9 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/policy"
@@ -13,54 +14,55 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-var searchCommand = command{
-	name:    "search",
-	args:    "QUERY [--in FILE] [FLAGS]",
-	summary: "find lines in a session file, or in everything in the store",
-	help: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
+func searchCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "search QUERY [--in FILE]",
+		Short: "find lines in a session file, or in everything in the store",
+		Long: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
 FILE, otherwise in every session of the store, folded or not. Names are found by their parts
 ("upload limit" finds uploadLimit). A query has no operators.
 
 The exit code is 0 even if nothing is found.`,
-	examples: `# in a file, without a store
+		Example: `# in a file, without a store
 pleat search "port of the test server" --in session.jsonl
 # in everything that was ever compacted here, the best three hits of each session
 pleat search "migration failed" --hits 3
 # in one session of the store
 pleat search "upload limit" --session file:27a33e9`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		var src sourceFlags
-		fs.BoolVar(&src.strict, "strict", false, "with --in: a damaged line is an error")
-		file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
-		session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
-		store := declareStore(fs)
-		asJSON := fs.Bool("json", false, "print one JSON object")
-		req := recall.SearchRequest{Budget: -1}
-		fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
-		fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; -1 for none")
-		return func(ctx context.Context, p *program, args []string) error {
-			query := strings.Join(args, " ")
-			switch {
-			case strings.TrimSpace(query) == "":
-				return usageError{"search needs words to look for"}
-			case *file != "" && *session != "":
-				return usageError{"--in and --session cannot be used together"}
-			case req.Around == 0:
-				req.Around = -1 // the engine's zero means two
-			}
-			req.Queries = []string{query}
-			j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
-			look := func() error { return j.inStore(ctx, p, store, *session, req) }
-			if *file != "" {
-				src.number = 1
-				look = func() error { return j.inFile(ctx, p, *file, src, req) }
-			}
-			if err := look(); err != nil {
-				return err
-			}
-			return p.output(*asJSON, &j)
+	}
+	fs := c.Flags()
+	var src sourceFlags
+	fs.BoolVar(&src.strict, "strict", false, "with --in: a damaged line is an error")
+	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
+	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
+	store := declareStore(fs)
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	req := recall.SearchRequest{Budget: -1}
+	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
+	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; -1 for none")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		query := strings.Join(args, " ")
+		switch {
+		case strings.TrimSpace(query) == "":
+			return usageError{"search needs words to look for"}
+		case *file != "" && *session != "":
+			return usageError{"--in and --session cannot be used together"}
+		case req.Around == 0:
+			req.Around = -1 // the engine's zero means two
 		}
-	},
+		req.Queries = []string{query}
+		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
+		look := func() error { return j.inStore(ctx, p, store, *session, req) }
+		if *file != "" {
+			src.number = 1
+			look = func() error { return j.inFile(ctx, p, *file, src, req) }
+		}
+		if err := look(); err != nil {
+			return err
+		}
+		return p.output(*asJSON, &j)
+	})
+	return c
 }
 
 // searchJSON is what "pleat search --json" prints.

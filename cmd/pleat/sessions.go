@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/tokens"
@@ -21,41 +22,42 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-var sessionsCommand = command{
-	name:    "sessions",
-	args:    "[FLAGS]",
-	takes:   noArguments,
-	summary: "list the sessions that agents keep on this machine",
-	help: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
+func sessionsCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sessions",
+		Args:  noArguments,
+		Short: "list the sessions that agents keep on this machine",
+		Long: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
 your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
 are estimated from the size of the file unless --count is given.
 
 opencode keeps a session in many small files; "opencode export ID" turns them into one.`,
-	examples: `# what is here?
+		Example: `# what is here?
 pleat sessions
 # the file of the newest Codex session
 pleat sessions --agent codex --limit 1 --paths
 # everything, counted exactly
 pleat sessions --limit 0 --count`,
-	flags: func(fl *flag.FlagSet) runFunc {
-		var o sessionsFlags
-		fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
-		fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: claude-code, codex, opencode, gemini-cli, copilot-cli or pi")
-		fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
-		fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
-		fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
-		asJSON := fl.Bool("json", false, "print one JSON object")
-		return func(ctx context.Context, p *program, _ []string) error {
-			if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
-				return errors.New("no home folder: name one with --home")
-			}
-			j, err := p.findSessions(ctx, o)
-			if err != nil {
-				return err
-			}
-			return p.output(*asJSON, j)
+	}
+	fl := c.Flags()
+	var o sessionsFlags
+	fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
+	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: claude-code, codex, opencode, gemini-cli, copilot-cli or pi")
+	fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
+	fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
+	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
+	asJSON := fl.Bool("json", false, "print one JSON object")
+	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+		if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
+			return errors.New("no home folder: name one with --home")
 		}
-	},
+		j, err := p.findSessions(ctx, o)
+		if err != nil {
+			return err
+		}
+		return p.output(*asJSON, j)
+	})
+	return c
 }
 
 // sessionsJSON is what "pleat sessions --json" prints.

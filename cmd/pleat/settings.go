@@ -2,16 +2,18 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Every flag of every command but config can also be set by the environment and by
@@ -27,16 +29,15 @@ import (
 //
 // In a file a key is a flag's name: at the top for all commands that have the flag, or in the
 // table of one command, such as [run]. A project's file comes with whatever repository
-// somebody cloned. So it may not set flags that run programs, allow tools or send the
-// session elsewhere: see trustedOnly.
+// somebody cloned, so it may only set what cannot harm: see harmless.
 const settingsName = "pleat.toml"
 
-// trustedOnly are the flags that a file found in a project folder may not set.
-var trustedOnly = []string{
-	"allow", "yes", "root", "no-redact",
-	"before-tool", "after-tool", "before-epoch", "after-epoch",
-	"listen", "host", "open", "token-file", "recall-dir", "upstream-anthropic", "upstream-openai",
-	"store", "tenant", "answerer", "grader", "model", "digest-model", "otel",
+// harmless are the flags that a file found in a project folder may set: how much is folded,
+// and what lists show. None of them names a file, a program, a server, a session or a
+// price, lifts a limit of the user's, hides a warning, or puts words into a prompt.
+var harmless = []string{
+	"budget", "window", "policy", "format", "json", "top", "hits", "around", "limit", "all", "files", "folds", "count",
+	"numbered", "strict", "sidechains", "arms", "compactions", "seed", "synthetic", "no-money", "timings", "timing-sizes",
 }
 
 // settingsFile is one pleat.toml.
@@ -53,35 +54,32 @@ type setting struct {
 }
 
 // settingsFiles are the files in force, the one that wins first.
-func (p *program) settingsFiles() ([]settingsFile, error) {
-	if named := p.getenv("PLEAT_CONFIG"); named != "" {
-		f, err := readSettings(named, true)
-		return []settingsFile{f}, err
-	}
-	var out []settingsFile
-	add := func(path string, trusted bool) error {
-		f, err := readSettings(path, trusted)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil && !slices.ContainsFunc(out, func(g settingsFile) bool { return g.path == path }) {
-			out = append(out, f)
-		}
-		return err
-	}
+func (p *program) settingsFiles(root *cobra.Command) (out []settingsFile, err error) {
 	user := ""
 	if dir := userFolder(runtime.GOOS, p.getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
 		user = filepath.Join(dir, "pleat", settingsName)
 	}
-	if near := nearest(settingsName); near != "" {
-		if err := add(near, near == user); err != nil {
-			return nil, err
-		}
+	paths := []string{nearest(settingsName), user}
+	named := p.getenv("PLEAT_CONFIG")
+	if named != "" {
+		paths = []string{named}
 	}
-	if user != "" {
-		if err := add(user, true); err != nil {
-			return nil, err
+	for _, path := range slices.Compact(paths) {
+		f := settingsFile{path: path, trusted: path == user || path == named, keys: make(map[string]any)}
+		_, err := toml.DecodeFile(path, &f.keys)
+		if e, ok := errors.AsType[toml.ParseError](err); ok {
+			return nil, fmt.Errorf("read %s: line %d: %s", path, e.Position.Line, e.Message)
 		}
+		if errors.Is(err, fs.ErrNotExist) && named == "" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read settings: %w", err)
+		}
+		if err := f.check(root); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }
@@ -103,40 +101,29 @@ func nearest(name string) string {
 	return ""
 }
 
-func readSettings(path string, trusted bool) (settingsFile, error) {
-	f := settingsFile{path: path, trusted: trusted, keys: make(map[string]any)}
-	if _, err := toml.DecodeFile(path, &f.keys); err != nil {
-		if e, ok := errors.AsType[toml.ParseError](err); ok {
-			return f, fmt.Errorf("read %s: line %d: %s", path, e.Position.Line, e.Message)
-		}
-		return f, fmt.Errorf("read settings: %w", err)
-	}
-	return f, f.check()
-}
-
 // check refuses keys that no command has, which are spelling mistakes.
-func (f settingsFile) check() error {
-	known := make(map[string]bool)
-	for _, c := range commands() {
-		own := make(map[string]bool)
-		c.eachFlag(func(name, _, _, _ string) { own[name], known[name] = true, true })
-		table, ok := f.keys[c.name].(map[string]any)
-		if !ok {
-			continue
-		}
-		for key := range table {
-			if !own[key] {
-				return fmt.Errorf("read %s: [%s] %s: the command has no flag --%s", f.path, c.name, key, key)
-			}
-		}
-	}
+func (f settingsFile) check(root *cobra.Command) error {
+	flags := map[string][]string{}
+	var names []string
+	each(root, func(c *cobra.Command) {
+		names = append(names, c.Name())
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			flags[c.Name()] = append(flags[c.Name()], f.Name)
+			flags[""] = append(flags[""], f.Name)
+		})
+	})
 	for key, v := range f.keys {
-		if _, table := v.(map[string]any); table {
-			if _, ok := find(key); !ok {
-				return fmt.Errorf("read %s: [%s]: no such command", f.path, key)
+		table, ok := v.(map[string]any)
+		if !ok && !slices.Contains(flags[""], key) {
+			return fmt.Errorf("%s: no command has a flag --%s%s", key, key, didYouMean("", key, flags[""]))
+		}
+		if ok && !slices.Contains(names, key) {
+			return fmt.Errorf("[%s]: no such command%s", key, didYouMean("", key, names))
+		}
+		for name := range table {
+			if !slices.Contains(flags[key], name) {
+				return fmt.Errorf("[%s] %s: the command has no flag --%s%s", key, name, name, didYouMean("", name, flags[key]))
 			}
-		} else if !known[key] {
-			return fmt.Errorf("read %s: %s: no command has a flag --%s", f.path, key, key)
 		}
 	}
 	return nil
@@ -165,32 +152,37 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 	return values, true
 }
 
+// may reports whether the file may give a flag these values. A project may choose a policy
+// by its name, but not name a file.
+func (f settingsFile) may(name string, values []string) bool {
+	return f.trusted || slices.Contains(harmless, name) &&
+		(name != "policy" || !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(policyNames(), v) }))
+}
+
 // settle sets the flags that the command line did not set, and returns where each value
 // came from.
-func (p *program) settle(c command, set *flag.FlagSet) ([]setting, error) {
-	given := make(map[string]bool)
-	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	files, err := p.settingsFiles()
+func (p *program) settle(c *cobra.Command) (out []setting, err error) {
+	files, err := p.settingsFiles(c.Root())
 	if err != nil {
 		return nil, err
 	}
-	var out []setting
-	set.VisitAll(func(f *flag.Flag) {
-		if err != nil {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if err != nil || f.Name == "help" {
 			return
 		}
 		s := setting{name: f.Name, from: "default"}
+		env := "PLEAT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		var values []string
-		switch {
-		case given[f.Name]:
+		switch v := p.getenv(env); {
+		case f.Changed:
 			s.from = "flag"
-		case p.getenv(envName(f.Name)) != "":
-			s.from, values = "environment, "+envName(f.Name), []string{p.getenv(envName(f.Name))}
+		case v != "":
+			s.from, values = "environment, "+env, []string{v}
 		default:
-			values = s.fromFiles(c.name, files)
+			values = s.fromFiles(c.Name(), files)
 		}
 		for _, v := range values {
-			if e := set.Set(f.Name, v); e != nil {
+			if e := c.Flags().Set(f.Name, v); e != nil {
 				err = usageError{fmt.Sprintf("%s: %s = %q: %v", s.from, f.Name, v, e)}
 				return
 			}
@@ -203,20 +195,25 @@ func (p *program) settle(c command, set *flag.FlagSet) ([]setting, error) {
 
 func (s *setting) fromFiles(command string, files []settingsFile) []string {
 	for _, f := range files {
-		values, ok := f.lookup(command, s.name)
-		if !ok {
-			continue
-		}
-		if !f.trusted && slices.Contains(trustedOnly, s.name) {
+		if values, ok := f.lookup(command, s.name); ok {
+			if f.may(s.name, values) {
+				s.from = f.path
+				return values
+			}
 			s.ignored = f.path
-			continue
 		}
-		s.from = f.path
-		return values
 	}
 	return nil
 }
 
-func envName(flag string) string {
-	return "PLEAT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// Passwords in a text: in the address of a server, whatever characters the password has,
+// and in the words of a connection string.
+var (
+	passwordInURL  = regexp.MustCompile(`(://[^\s:/@]*):\S*@`)
+	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
+)
+
+// withoutPassword is a text that can be shown: no address in it has its password.
+func withoutPassword(s string) string {
+	return passwordInWord.ReplaceAllString(passwordInURL.ReplaceAllString(s, "$1:xxxxx@"), "$1${2}xxxxx")
 }

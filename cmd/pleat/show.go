@@ -2,37 +2,39 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
-var showCommand = command{
-	name:    "show",
-	args:    "FILE [FLAGS]",
-	summary: "say what is in a session file and where its tokens went",
-	help: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
+func showCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show FILE",
+		Short: "say what is in a session file and where its tokens went",
+		Long: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
 pi, a request body, or a trajectory; "-" is standard input. The content tells the format.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 
 Nothing is written anywhere.`,
-	examples: `# what is in the newest session of Claude Code here?
+		Example: `# what is in the newest session of Claude Code here?
 pleat show "$(pleat sessions --agent claude-code --limit 1 --paths)"
 # an opencode session
 opencode export ses_123 | pleat show -
 # the ten tools that use the most tokens
 pleat show session.jsonl --json | jq '.tools[:10]'`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		on := declareFile(fs)
-		most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
-		return func(ctx context.Context, p *program, args []string) error {
-			return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
-				return overviewOf(f, max(*most, 0), tell)
-			})
-		}
-	},
+	}
+	fs := c.Flags()
+	on := declareFile(c)
+	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+			return overviewOf(f, max(*most, 0), tell)
+		})
+	})
+	return c
 }
 
 // overview is what show prints about a session.

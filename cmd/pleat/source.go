@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"hash"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/spf13/pflag"
 )
 
 // sourceFlags are the flags of every command that reads a session file.
@@ -28,7 +28,7 @@ type sourceFlags struct {
 	model      string
 }
 
-func (f *sourceFlags) declare(fs *flag.FlagSet) {
+func (f *sourceFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.strict, "strict", false, "a damaged line is an error; otherwise it is reported and skipped")
 	fs.BoolVar(&f.sidechains, "sidechains", false, "read the messages of sub-agents too, where they are in the file")
 	fs.IntVar(&f.number, "session", 1, "which session of a file that holds several, `N` from 1")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -22,6 +21,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/spf13/pflag"
 )
 
 // storeFlags are the flags of every command that uses the store.
@@ -31,7 +31,7 @@ type storeFlags struct {
 }
 
 // declareStore declares --store and --tenant.
-func declareStore(fs *flag.FlagSet) *storeFlags {
+func declareStore(fs *pflag.FlagSet) *storeFlags {
 	f := &storeFlags{}
 	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
 	fs.StringVar(&f.tenant, "tenant", "", "use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
@@ -150,7 +150,7 @@ func storeTitle(path string) string {
 	if urlScheme(path) == "" {
 		return path
 	}
-	u, err := url.Parse(path)
+	u, err := url.Parse(withoutPassword(path))
 	if err != nil {
 		return "the database"
 	}
@@ -202,7 +202,7 @@ func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string)
 	}
 	switch len(begin) {
 	case 0:
-		return store.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat stored" lists what is there)`, name, store.ErrNotFound)
+		return store.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat store list" lists what is there)`, name, store.ErrNotFound)
 	case 1:
 		return begin[0], nil
 	}

@@ -4,55 +4,77 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/store"
+	"github.com/spf13/cobra"
 )
 
-var storeCommand = command{
-	name:    "store",
-	args:    "check|migrate|stats|copy [SRC DST]",
-	summary: "check, update, measure or copy a whole store",
-	help: `For those who look after a store, in a file or a PostgreSQL database:
-
-check     can it be reached, which version is its schema, is anything damaged? Reads all of
-          it, like "pleat verify", and changes nothing, not even an old schema
-migrate   makes the tables if there are none, and updates old ones. Others may use the store
-          meanwhile. (Every command that writes does this too, if it may)
-stats     sessions, entries and bytes of each tenant, as they were said and as they are
-          stored, and the sizes of tables and indexes
-copy      copies the sessions of store SRC into store DST: from a file to a database, back,
-          or to another of the same kind. SRC is not changed. Every session is read again
-          from DST and compared. An interrupted copy goes on where it stopped, and a
-          repeated one copies what is new. A session that has other content in DST is left
-          as it is there, and reported
-
-SRC and DST are files, or URLs as for --store. Without --tenant it covers all tenants.`,
-	examples: `pleat store check --store postgres://pleat@db/pleat
-# from your file to the team's database
+func storeCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "store",
+		Short: "list, check, export, import, copy and delete stored sessions",
+		Long: `The store has every session that was folded, with all its bytes: in a file, or in a PostgreSQL
+database that many share. Without --tenant these commands look at the sessions of all tenants.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				var names []string
+				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
+				return usageError{fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(), didYouMean("", args[0], names))}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			c.SetOut(p.stderr)
+			return errors.Join(c.Help(), usageError{"store needs to know what to do"})
+		},
+	}
+	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), forgetCommand(p))
+	for _, sub := range []struct {
+		run     func(*storeOptions) runFunc
+		command cobra.Command
+	}{
+		{func(o *storeOptions) runFunc { return o.check }, cobra.Command{
+			Use: "check", Args: byStoreFlag, Short: "can it be reached, how old is its schema, is anything damaged?",
+			Long: `Reads all of the store, like "pleat store verify", and changes nothing, not even an old schema.`,
+		}},
+		{func(o *storeOptions) runFunc { return o.migrate }, cobra.Command{
+			Use: "migrate", Args: byStoreFlag, Short: "make the tables, or update old ones",
+			Long: `Makes the tables if there are none, and updates old ones. Others may use the store meanwhile.
+(Every command that writes does this too, if it may.)`,
+		}},
+		{func(o *storeOptions) runFunc { return o.stats }, cobra.Command{
+			Use: "stats", Args: byStoreFlag, Short: "how large is it, and what takes the room?",
+			Long: `Shows sessions, entries and bytes of each tenant, as they were said and as they are stored, and
+the sizes of tables and indexes.`,
+		}},
+		{func(o *storeOptions) runFunc { return o.copy }, cobra.Command{
+			Use: "copy SRC DST", Args: takes(2, 2, "two stores: SRC and DST"), Short: "copy sessions into another store",
+			Long: `Copies the sessions of store SRC into store DST: from a file to a database, back, or to another
+of the same kind. SRC and DST are files, or URLs as for --store. SRC is not changed. Every
+session is read again from DST and compared. An interrupted copy goes on where it stopped, and
+a repeated one copies what is new. A session that has other content in DST is left as it is
+there, and reported.`,
+			Example: `# from your file to the team's database
 pleat store copy ~/.local/share/pleat/pleat.db postgres://pleat@db/pleat
 # one session, back into a file
 pleat store copy postgres://pleat@db/pleat one.db --session work`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		o := &storeOptions{storeFlags: declareStore(fs)}
-		fs.StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
-		fs.BoolVar(&o.json, "json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			actions := map[string]runFunc{"check": o.check, "migrate": o.migrate, "stats": o.stats, "copy": o.copy}
-			switch {
-			case len(args) == 0 || actions[args[0]] == nil:
-				return usageError{"store needs to know what to do: check, migrate, stats or copy"}
-			case args[0] != "copy" && len(args) > 1:
-				return usageError{fmt.Sprintf("store %s takes no arguments; name the store with --store", args[0])}
-			case args[0] != "copy" && o.session != "":
-				return usageError{"--session is for store copy"}
-			}
-			return actions[args[0]](ctx, p, args[1:])
+		}},
+	} {
+		o, x := &storeOptions{}, &sub.command
+		o.storeFlags = declareStore(x.Flags())
+		if x.Name() == "copy" {
+			x.Flags().StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
 		}
-	},
+		x.Flags().BoolVar(&o.json, "json", false, "print JSON")
+		x.RunE = p.runs(sub.run(o))
+		c.AddCommand(x)
+	}
+	return c
 }
+
+var byStoreFlag = takes(0, 0, "no arguments, --store names the store")
 
 // storeJSON says which store an object is about.
 type storeJSON struct {

@@ -14,9 +14,6 @@ import (
 )
 
 func (o *storeOptions) copy(ctx context.Context, p *program, args []string) error {
-	if len(args) != 2 {
-		return usageError{"store copy takes two stores: SRC and DST"}
-	}
 	if args[0] == args[1] {
 		return usageError{"store copy: SRC and DST are the same"}
 	}

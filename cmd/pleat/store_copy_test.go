@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func TestStoreShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"check"}, {"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
-		out, stderr, code := cli(t, db, append([]string{"store", "--json"}, args...)...)
+		out, stderr, code := cli(t, db, slices.Concat([]string{"store"}, args, []string{"--json"})...)
 		if code != 0 {
 			t.Fatalf("%v: %s", args, stderr)
 		}

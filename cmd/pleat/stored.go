@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
@@ -22,7 +23,7 @@ func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo
 }
 
 // beginning is what the user of a session said first, because names alone say little. It
-// is empty if that cannot be read; "pleat verify" says why.
+// is empty if that cannot be read; "pleat store verify" says why.
 func beginning(ctx context.Context, st store.Store, key store.SessionKey) string {
 	looked := 0
 	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
@@ -46,37 +47,39 @@ func beginning(ctx context.Context, st store.Store, key store.SessionKey) string
 	return ""
 }
 
-var storedCommand = command{
-	name:    "stored",
-	takes:   noArguments,
-	summary: "list the sessions in the store",
-	help: `Lists the sessions in pleat's store, most recently used first: name, number of entries, size
+func listCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Args:  noArguments,
+		Short: "list the sessions in the store",
+		Long: `Lists the sessions in pleat's store, most recently used first: name, number of entries, size
 of what was said, date of the newest entry, and how the session begins.
 
 (The session files that agents keep themselves are listed by "pleat sessions".)`,
-	examples: `# what is in the store
-pleat stored
+		Example: `# what is in the store
+pleat store list
 # only the names, for scripts
-pleat stored --names`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := declareStore(fs)
-		names := fs.Bool("names", false, "print the names alone, one a line")
-		asJSON := fs.Bool("json", false, "print JSON")
-		return f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
-			list, err := shownSessions(ctx, store, f.tenant)
-			if err != nil {
-				return err
-			}
-			if len(list) == 0 && !*names && !*asJSON {
-				fmt.Fprintln(p.stderr, "The store has no sessions.")
-				return nil
-			}
-			return p.output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})
-		})
-	},
+pleat store list --names`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	names := fs.Bool("names", false, "print the names alone, one a line")
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
+		list, err := shownSessions(ctx, store, f.tenant)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 && !*names && !*asJSON {
+			fmt.Fprintln(p.stderr, "The store has no sessions.")
+			return nil
+		}
+		return p.output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})
+	}))
+	return c
 }
 
-// storedListJSON is what "pleat stored --json" prints.
+// storedListJSON is what "pleat store list --json" prints.
 type storedListJSON struct {
 	Format   string       `json:"format"`
 	Sessions []storedJSON `json:"sessions"`

@@ -40,7 +40,7 @@ func (p *program) telemetry(ctx context.Context, endpoint string) (*telemetry, e
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
-		return nil, fmt.Errorf("send traces to %s: %w", hidePassword(endpoint), err)
+		return nil, fmt.Errorf("send traces to %s: %w", withoutPassword(endpoint), err)
 	}
 	return newTelemetry(sdktrace.NewBatchSpanProcessor(out)), nil
 }

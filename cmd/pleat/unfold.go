@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -24,12 +25,12 @@ type unfoldFlags struct {
 	raw, numbered, json         bool
 }
 
-var unfoldCommand = command{
-	name:    "unfold",
-	args:    "HANDLE",
-	takes:   arguments{1, 1, "one handle"},
-	summary: "give back something folded, byte for byte",
-	help: `Prints what a handle stands for, exactly as it was. Stubs, lines of the ledger and search
+func unfoldCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "unfold HANDLE",
+		Args:  takes(1, 1, "one handle"),
+		Short: "give back something folded, byte for byte",
+		Long: `Prints what a handle stands for, exactly as it was. Stubs, lines of the ledger and search
 hits have handles. The content is checked against the hash it was folded under.
 
 Looks in every session of the store unless --session names one. Sessions that share the
@@ -38,39 +39,40 @@ handle, --session must name one.
 
 The output is the bytes alone, so that it can be piped and compared. With --grep, only the
 part around the match is shown of lines longer than 1,000 bytes.`,
-	examples: `# the original of a stub that says unfold("t3nk5x0b")
+		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it
 pleat unfold t3nk5x0b --lines 40:80
 # lines with errors, with line numbers and three lines around each
 pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := &unfoldFlags{storeFlags: declareStore(fs)}
-		fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
-		fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
-		fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
-		fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
-		fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
-		fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
-		fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
-		fs.BoolVar(&f.json, "json", false, "print JSON")
-		return func(ctx context.Context, p *program, args []string) error {
-			req, err := f.request(args[0])
-			if err != nil {
-				return usageError{"unfold: " + err.Error()}
-			}
-			store, err := p.readStore(ctx, f.storeFlags)
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			found, err := findHandle(ctx, p, store, f, req)
-			if err != nil {
-				return err
-			}
-			return found.print(p.stdout, f)
+	}
+	fs := c.Flags()
+	f := &unfoldFlags{storeFlags: declareStore(fs)}
+	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
+	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
+	fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
+	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
+	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
+	fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
+	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
+	fs.BoolVar(&f.json, "json", false, "print JSON")
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		req, err := f.request(args[0])
+		if err != nil {
+			return usageError{"unfold: " + err.Error()}
 		}
-	},
+		store, err := p.readStore(ctx, f.storeFlags)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		found, err := findHandle(ctx, p, store, f, req)
+		if err != nil {
+			return err
+		}
+		return found.print(p.stdout, f)
+	})
+	return c
 }
 
 // unfoldedJSON is what "pleat unfold --json" prints. Content that is not UTF-8 is in base64,
@@ -179,7 +181,7 @@ func foldedIn(ctx context.Context, st store.Store, key store.SessionKey, handle 
 	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
 	for e, err := range st.Scan(ctx, key, 1, store.EntryFold, store.EntryEpoch) {
 		if err != nil {
-			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat verify" lists what is damaged)`, key, err)
+			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat store verify" lists what is damaged)`, key, err)
 		}
 		if bytes.Contains(e.Data, name) {
 			return true, nil
@@ -210,7 +212,7 @@ func askSessions(ctx context.Context, p *program, st store.Store, list []store.S
 			missing = err
 			continue
 		case errors.Is(err, store.ErrCorrupt):
-			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat verify" lists what is damaged)`, req.Handle, info.Key, store.ErrCorrupt)
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat store verify" lists what is damaged)`, req.Handle, info.Key, store.ErrCorrupt)
 			continue
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)

@@ -3,43 +3,46 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var verifyCommand = command{
-	name:    "verify",
-	takes:   noArguments,
-	summary: "check every stored byte and every fold",
-	help: `Reads the whole store. Every entry and every stored body is hashed again; then each session
+func verifyCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify",
+		Args:  noArguments,
+		Short: "check every stored byte and every fold",
+		Long: `Reads the whole store. Every entry and every stored body is hashed again; then each session
 is opened, and each fold ever made in it is unfolded and compared with the hash it was made
 under. Nothing is changed. All tenants' sessions are opened unless --tenant names one.
 
 The exit code is 0 if everything is as it was stored. Otherwise it is 1, and the damage is
 listed.`,
-	examples: `pleat verify
-pleat verify --store backup.db --json`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := declareStore(fs)
-		asJSON := fs.Bool("json", false, "print JSON")
-		return f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
-			v, err := verify(ctx, p, store, f.tenant)
-			if err != nil {
-				return err
-			}
-			if err := p.output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
-				return err
-			}
-			return v.verdict()
-		})
-	},
+		Example: `pleat store verify
+pleat store verify --store backup.db --json`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
+		v, err := verify(ctx, p, store, f.tenant)
+		if err != nil {
+			return err
+		}
+		if err := p.output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
+			return err
+		}
+		return v.verdict()
+	}))
+	return c
 }
 
-// verifiedJSON is what "pleat verify --json" prints.
+// verifiedJSON is what "pleat store verify --json" prints.
 type verifiedJSON struct {
 	Format string `json:"format"`
 	*verifiedCounts
@@ -157,7 +160,7 @@ func (v *verifiedCounts) print(p *page) {
 // verdict is an error if anything is damaged.
 func (v *verifiedCounts) verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat import\" of an earlier export repairs a session)", verb(n, "thing", "is", "are"))
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a session)", verb(n, "thing", "is", "are"))
 	}
 	return nil
 }

@@ -5,22 +5,31 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
-var versionCommand = command{
-	name:    "version",
-	takes:   noArguments,
-	summary: "print the version",
-	help:    "Prints the version of pleat, the commit it was built from if that is known, and the\nversion of Go.",
-	run: func(_ context.Context, p *program, _ []string) error {
-		version, built := "development", ""
-		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-			version = info.Main.Version
-		}
-		if c := commit(); c != "" {
-			built = " (" + c + ")"
-		}
-		fmt.Fprintf(p.stdout, "pleat %s%s %s %s/%s\n", version, built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		return nil
-	},
+func versionCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Args:  noArguments,
+		Short: "print the version",
+		Long:  "Prints the version of pleat, the commit it was built from if that is known, and the\nversion of Go.",
+		RunE: p.runs(func(context.Context, *program, []string) error {
+			fmt.Fprintln(p.stdout, "pleat", version())
+			return nil
+		}),
+	}
+}
+
+// version is the version, commit, Go version and platform of the program.
+func version() string {
+	v, built := "development", ""
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		v = info.Main.Version
+	}
+	if c := commit(); c != "" {
+		built = " (" + c + ")"
+	}
+	return fmt.Sprintf("%s%s %s %s/%s", v, built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

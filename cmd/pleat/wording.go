@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -175,6 +176,8 @@ func (t *tokenCount) String() string {
 	}
 }
 
+func (t *tokenCount) Type() string { return "tokens" }
+
 func (t *tokenCount) Set(s string) error {
 	num, factor := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", "")), 1.0
 	if thousands, ok := strings.CutSuffix(num, "k"); ok {
@@ -188,4 +191,23 @@ func (t *tokenCount) Set(s string) error {
 	}
 	*t = tokenCount(f*factor + 0.5)
 	return nil
+}
+
+// visible is a text that came from a model, a tool, a file or a session, as it can be shown
+// on a terminal: control characters and those that reorder text are written as escapes, so
+// that none can move the cursor, hide something or set a colour.
+func visible(s string) string {
+	var b strings.Builder
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\n', r == '\t', unicode.IsPrint(r), unicode.Is(unicode.Zs, r), r == '\u200d', unicode.Is(unicode.Co, r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
 }

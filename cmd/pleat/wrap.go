@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,32 +14,36 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-var wrapCommand = command{
-	name:    "wrap",
-	args:    "CLIENT [-- ARGUMENTS]",
-	summary: "run an agent behind a proxy of its own",
-	help: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
+func wrapCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "wrap CLIENT [-- ARGUMENTS]",
+		Short: "run an agent behind a proxy of its own",
+		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
 when the client does. CLIENT is claude, codex, opencode, or any other program that reads
 ANTHROPIC_BASE_URL or OPENAI_BASE_URL. The client uses its own keys and logins as before. If
 these variables are set already, the proxy forwards to where they point, unless
 --upstream-anthropic or --upstream-openai says otherwise. At the end it says what was folded,
 or that nothing came through the proxy. The exit code is the client's.`,
-	examples: `pleat wrap claude
+		Example: `pleat wrap claude
 pleat wrap codex -- exec 'Mend the build.'
 pleat wrap --window 100k opencode -- run 'Mend the build.'
 pleat wrap -- python agent.py`,
-	flags: func(fs *flag.FlagSet) runFunc {
-		f := &proxyFlags{store: declareStore(fs)}
-		f.declare(fs)
-		return func(ctx context.Context, p *program, args []string) error {
-			given := make(map[string]bool)
-			fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-			f.keepUpstreams(p.getenv, given)
-			return f.wrap(ctx, p, args)
-		}
-	},
+	}
+	fs := c.Flags()
+	f := &proxyFlags{store: declareStore(fs)}
+	f.declare(fs)
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		given := make(map[string]bool)
+		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+		f.keepUpstreams(p.getenv, given)
+		return f.wrap(ctx, p, args)
+	})
+	return c
 }
 
 // exitError is the exit code of the client, which becomes pleat's own.
@@ -94,7 +97,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 	if s := front.tally.status(front.proxy); came.Load() == 0 {
 		fmt.Fprintf(p.stderr, "pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else if s.All.Epochs > 0 {
-		fmt.Fprintf(p.stderr, "pleat: %s, %s of %s went out; what was folded is in the store (\"pleat stored\")\n",
+		fmt.Fprintf(p.stderr, "pleat: %s, %s of %s went out; what was folded is in the store (\"pleat store list\")\n",
 			plural(s.All.Epochs, "epoch"), byteSize(s.All.BytesOut), byteSize(s.All.BytesIn))
 	}
 	return err

@@ -34,21 +34,21 @@ func TestWrittenBefore(t *testing.T) {
 	dir := t.TempDir()
 	store, other := filepath.Join(dir, "store.db"), filepath.Join(dir, "other.db")
 	writeTest(t, store, read("store.sqlite"))
-	verified := run(store, "verify")
+	verified := run(store, "store", "verify")
 	for _, want := range []string{"3 sessions", "151 entries", "14 folds"} {
 		if !strings.Contains(verified, want) {
 			t.Errorf("verify: %s, want %s", verified, want)
 		}
 	}
 	exported := string(read("work.jsonl"))
-	if run(store, "export", "work") != exported {
+	if run(store, "store", "export", "work") != exported {
 		t.Error("the session in the store is exported differently")
 	}
-	run(other, "import", filepath.Join(before, "work.jsonl"))
-	if run(other, "export", "work") != exported {
+	run(other, "store", "import", filepath.Join(before, "work.jsonl"))
+	if run(other, "store", "export", "work") != exported {
 		t.Error("the imported session is exported differently")
 	}
-	run(other, "verify")
+	run(other, "store", "verify")
 	policies, err := filepath.Glob(filepath.Join(before, "policies", "*.json"))
 	if err != nil || len(policies) != 9 {
 		t.Fatalf("policies: %q, %v", policies, err)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/model"
+)
+
+// completes sets how shells complete the arguments and the flags of a command, by the
+// placeholders in its help.
+func (p *program) completes(c *cobra.Command) {
+	if c.Example = strings.Trim(c.Example, "\n"); c.Example != "" {
+		c.Example = indentBy("  ", c.Example)
+	}
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil {
+		c.ValidArgsFunction = p.choices(c, c.Use)
+	}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		placeholder, _ := pflag.UnquoteUsage(f)
+		_ = c.RegisterFlagCompletionFunc(f.Name, p.choices(c, placeholder)) // fails only if there is one already
+	})
+}
+
+// choices completes a placeholder.
+func (p *program) choices(c *cobra.Command, placeholder string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var list []string
+		switch has := func(s string) bool { return strings.Contains(placeholder, s) }; {
+		case has("FILE"), has("SRC"), has("OUT"):
+			return nil, cobra.ShellCompDirectiveDefault
+		case has("FOLDER"):
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		case has("SESSION"):
+			list = p.sessionNames(c)
+		case has("POLICY"):
+			list = policyNames()
+		case has("MODEL"):
+			for m := range model.DefaultModels().All() {
+				list = append(list, m.ID)
+			}
+		case has("COMMAND"):
+			each(c.Root(), func(c *cobra.Command) { list = append(list, c.Name()) })
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// sessionNames lists the sessions of the store, as far as it can be read.
+func (p *program) sessionNames(c *cobra.Command) (names []string) {
+	if _, err := p.settle(c); err != nil {
+		return nil
+	}
+	f := &storeFlags{}
+	f.path, _ = c.Flags().GetString("store")
+	f.tenant, _ = c.Flags().GetString("tenant")
+	st, _, err := p.storeAt(c.Context(), f, readOnly)
+	if err != nil {
+		return nil
+	}
+	defer st.Close()
+	list, _ := shownSessions(c.Context(), st, f.tenant)
+	for _, s := range list {
+		names = append(names, s.Key.Session)
+	}
+	return names
+}
+
+func manCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "man [COMMAND...]",
+		Short: "print a manual page",
+		Long:  "Prints the manual page of pleat or of a command in roff, made from its help. With --dir it\nwrites all pages into a folder.",
+		Example: `pleat man show | man -l -
+pleat man --dir /usr/local/share/man/man1`,
+	}
+	dir := c.Flags().String("dir", "", "write a file for every command into `FOLDER`")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		header := &doc.GenManHeader{Section: "1", Source: "pleat", Manual: "User Commands"}
+		if *dir != "" {
+			return doc.GenManTree(c.Root(), header, *dir)
+		}
+		about, rest, err := c.Root().Find(args)
+		if err != nil || len(rest) > 0 {
+			return usageError{"there is no command " + strings.Join(args, " ")}
+		}
+		return doc.GenMan(about, header, p.stdout)
+	}
+	return c
+}
+
+// surroundings is a page of help, no command.
+func surroundings(*program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "environment",
+		Short: "variables, files and exit codes",
+		Long: `PLEAT_STORE      the store's file, or the URL postgres://… of its database, where --store does
+                 not name one
+PLEAT_FLAG       any flag of any command, where the command line does not give it:
+                 --max-turns is PLEAT_MAX_TURNS
+PLEAT_CONFIG     the settings file to use instead of those that are looked for
+PGPASSWORD       the password of a database, where the URL has none
+XDG_DATA_HOME    the data folder, else ~/.local/share; on macOS it is ~/Library/Application
+                 Support, on Windows %LocalAppData%
+NO_COLOR         if set, output has no colours
+COLUMNS          how wide output may be, where it is no terminal
+
+~/.local/share/pleat/pleat.db   the store; only its owner can read it
+pleat.toml                      settings, in this folder or the nearest above it, and in
+                                ~/.config/pleat; see "pleat help config"
+
+Exit codes: 0: done. 1: it could not be done, or what was looked for is not there, or
+something is damaged. 2: the command line was not understood.`,
+	}
+}
