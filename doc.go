@@ -29,8 +29,8 @@
 // opens. In between, each view is a prefix of the next, so that the provider's prompt cache
 // holds.
 //
-// What must survive is kept by code: the user's words and standing rules (package
-// userwords), every tool call with its outcome (package ledger), pins. The page that stands
+// What must survive is kept by code: what the user typed (package userwords), every
+// tool call with its outcome (package ledger), pins. The page that stands
 // for folded turns (package page) is written anew from the whole transcript each time, so
 // the tenth compaction loses no more than the first.
 //

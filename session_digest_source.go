@@ -2,7 +2,6 @@ package pleat
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -22,11 +21,6 @@ func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 		if t := st.Told[n]; t.End <= want.End && t.Start <= want.Start {
 			src.Prev, src.First = t.Text, t.End
 			break
-		}
-	}
-	for _, r := range st.Words.Constraints() {
-		if r.InForce() && r.Message < want.End {
-			src.Rules = append(src.Rules, strings.TrimSpace(r.Under+" "+r.Sentence))
 		}
 	}
 	safe := st.Safe(fold.Folded{})

@@ -150,11 +150,11 @@ func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
 	return s.st.SelectCalls(f)
 }
 
-// Words returns what people said in the session, their rules and the task list.
-func (s *Session) Words() (said []userwords.Said, rules []userwords.Constraint, tasks userwords.TaskState) {
+// Words returns what people said in the session and the task list.
+func (s *Session) Words() (said []userwords.Said, tasks userwords.TaskState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.Words.Said()), slices.Clone(s.st.Words.Constraints()), s.st.Words.Tasks()
+	return slices.Clone(s.st.Words.Said()), s.st.Words.Tasks()
 }
 
 // Report says what was folded, why, and how to get it back.

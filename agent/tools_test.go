@@ -280,7 +280,7 @@ func TestTodoWrite(t *testing.T) {
 	b := newBench(t, agent.Options{})
 	r := b.do(t, call("", "todo_write", `{"todos":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"},{"content":"test","status":"pending"}]}`))
 	wants(t, r[0], false, "1 to do, 1 in progress, 1 completed")
-	_, _, tasks := b.Session().Words()
+	_, tasks := b.Session().Words()
 	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != userwords.TaskInProgress {
 		t.Errorf("the session's tasks are %+v", tasks.Items)
 	}

@@ -10,16 +10,9 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-var (
-	// literal finds what has one right spelling: URLs, pull requests, versions, digests,
-	// flags, ports.
-	literal = regexp.MustCompile(`https?://[^\s"'<>)\]` + "`" + `]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`)
-
-	// rule finds sentences by which people bind an agent.
-	rule1 = regexp.MustCompile(`(?i)\b(don'?t|do not|never|must(?:n'?t)?|always|avoid|make sure|instead of|only use|no need to|not allowed|please keep|should not|shouldn'?t)\b`)
-	// reversal finds turns that take something back.
-	reversal = regexp.MustCompile(`(?i)^(no\b|nope\b|actually\b|wait\b|revert\b|undo\b|scratch that|forget (?:it|that))|\b(remove|revert|undo) (?:it|this|that|those|them|the .{0,40}) again\b|\brevert (?:it|this|that|those|these|the)\b`)
-)
+// literal finds what has one right spelling: URLs, pull requests, versions, digests, flags,
+// ports.
+var literal = regexp.MustCompile(`https?://[^\s"'<>)\]` + "`" + `]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`)
 
 // literals asks for the exact strings that the agent or a person used in words before the
 // cut, and for the first error line of every command that failed last.
@@ -91,8 +84,8 @@ const (
 	fromPasted = 5
 )
 
-// humanWords asks for every sentence that a person typed; those that bind the agent and
-// turns that take something back are families of their own as well.
+// humanWords asks for every sentence that a person typed. Which of them bind the agent, and
+// which take something back, only the generator of a made-up session knows.
 func humanWords(s *Session, sp span) []probe {
 	var out []probe
 	for _, m := range s.Messages[:sp.cut] {
@@ -101,22 +94,14 @@ func humanWords(s *Session, sp span) []probe {
 			continue
 		}
 		units := slices.DeleteFunc(sentences(text), func(u string) bool { return len(wordSet(u)) < 3 })
-		long := len(text) > pasted
-		if long {
+		if len(text) > pasted {
 			units = units[:min(len(units), fromPasted)]
 		}
 		for _, u := range units {
 			if len(u) > 600 {
 				continue // a line of a log
 			}
-			q := firstWords(u)
-			out = append(out, sentenceProbe(HumanWords, u, q))
-			if !long && rule1.MatchString(u) {
-				out = append(out, sentenceProbe(Constraints, u, q))
-			}
-		}
-		if first := strings.TrimSpace(text); !long && len(units) > 0 && reversal.MatchString(first) {
-			out = append(out, sentenceProbe(Reversals, units[0], firstWords(units[0])))
+			out = append(out, sentenceProbe(HumanWords, u, firstWords(u)))
 		}
 	}
 	return out

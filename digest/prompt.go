@@ -19,7 +19,7 @@ const digestTask = `TEXT ONLY. Do not call any tool: a tool call is rejected and
 
 %s Write the digest that the agent will go on from. It reads nothing else about these turns, so what you leave out it does not know, and what you get wrong it will do wrong.
 
-A program keeps these beside your digest, word for word: the user's messages, their standing rules, pinned texts, the task list, every tool call and every file it changed. Do not retell them. What only you can give is what the turns mean: what was found out, what was decided and why, how things stand.
+A program keeps these beside your digest, word for word: the user's messages, pinned texts, the task list, every tool call and every file it changed. Do not retell them. What only you can give is what the turns mean: what was found out, what was decided and why, how things stand.
 
 - Say only what the conversation says. Copy every path, identifier, number, version, hash, URL and error text exactly as it stands there. No rounding, no totals of your own, no guesses; what you are not sure of you leave out.
 - Never write that the user said, wanted, approved or agreed to something unless a message of role user has it. Quote the user in double quotes, word for word, or do not quote. What the agent or a tool suggested is the agent's, also where nobody objected.
@@ -131,9 +131,6 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 	var b strings.Builder
 	if prev != "" {
 		fmt.Fprintf(&b, "<earlier-digest>\n%s\n</earlier-digest>\n\n", prev)
-	}
-	if len(j.Source.Rules) > 0 {
-		fmt.Fprintf(&b, "<rules-of-the-user>\n%s\n</rules-of-the-user>\n\n", strings.Join(j.Source.Rules, "\n"))
 	}
 	if len(j.Source.Notes) > 0 {
 		b.WriteString("<notes-of-the-agent>\n")

@@ -38,7 +38,6 @@ type Source struct {
 	Msgs   []SourceMessage // what the summarizer has to read, up to Need.End
 	Prev   string          // the earlier digest, of messages before First; empty: none
 	Said   []userwords.Said
-	Rules  []string // in force
 	Pins   []string
 	Notes  []transcript.Note
 	System string

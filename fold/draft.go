@@ -28,6 +28,7 @@ type Draft struct {
 	reread []string
 	kept   map[transcript.BlockRef]bool
 	done   bool
+	said   int // tokens that people typed after the head; 0: not counted yet
 
 	spans map[transcript.Place]Fold // what Span has measured
 	in    Folded

@@ -36,6 +36,7 @@ type PageRequest struct {
 type PageRoom struct {
 	Total int
 	Files int  // for restored files, beyond Total
+	Words int  // for what the user typed, if that is more than two fifths of Total
 	Plain bool // user words and ledger only, if there is no room for more
 }
 
@@ -149,6 +150,36 @@ func (d *Draft) narrative(f *Fold, style PageStyle) *conv.Narrative {
 		return nil
 	}
 	return n
+}
+
+// PageSize returns how many tokens a page may come to in so much room.
+func (d *Draft) PageSize(r PageRoom) int {
+	return r.Total + r.Files + max(min(d.saidTokens(), r.Words)-r.Total*2/5, 0)
+}
+
+// WordsRoom returns how many tokens a page may spend on what the user typed: a third of the
+// view, and a fifth more for the numbers of the messages and the questions they answer. No
+// more than two thirds of what the system prompt and the tools leave.
+func (d *Draft) WordsRoom() int {
+	goal := d.Goal
+	if goal == 0 { // as far as the levers go
+		goal = d.Limits.Target
+	}
+	return min(goal*2/5, max(goal-d.Overhead(), 0)*2/3)
+}
+
+// saidTokens counts what people typed after the head, as pages show it.
+func (d *Draft) saidTokens() int {
+	if d.said > 0 {
+		return d.said
+	}
+	const around = 8 // the number of the message
+	for _, s := range d.s.Words.Said() {
+		if s.Message >= d.Head() {
+			d.said += d.Count(s.Brief("")) + d.Count(s.Question) + around
+		}
+	}
+	return d.said
 }
 
 // RestoreRoom returns how many tokens restored files may take.

@@ -14,12 +14,12 @@ import (
 )
 
 // Page is what stands for folded turns. Code writes what must survive (what the user said,
-// rules, pins, tasks, the ledger); the narrative, what the turns found out and decided, is
+// pins, tasks, the ledger); the narrative, what the turns found out and decided, is
 // written by a model or, without one, by code.
 type Page struct {
 	Text   string
 	By     string // who wrote the narrative: "model" or "code"
-	Pins   int    // tokens of pins, rules, what the user said and tasks
+	Pins   int    // tokens of pins, what the user said and tasks
 	Ledger int    // tokens of what was done
 	Total  int    // tokens of all of it
 }
@@ -28,6 +28,7 @@ type Page struct {
 type Room struct {
 	Total int
 	Files int  // for restored files, beyond Total
+	Words int  // for what the user typed, if that is more than two fifths of Total
 	Plain bool // below plainRoom only what the user said and the ledger
 	Most  int  // for a page that does not use the room for files
 }
@@ -102,6 +103,7 @@ func Write(in Input) Page {
 
 	words := in.words(room)
 	pins := count(words)
+	room = max(room, room*3/5+pins) // what the user typed takes nothing from the rest
 	led := in.ledgerPart(room - pins)
 	ledger := count(led)
 	var files, state, changes, said, lines string
@@ -141,21 +143,18 @@ func Write(in Input) Page {
 	return Page{text, by, pins, ledger, count(text)}
 }
 
-// words writes what the user said in two fifths of the room, or half if that is not enough.
+// words writes what the user said in two fifths of the room, or in what is meant for it if
+// that is more, and the task list in an eighth.
 func (in *Input) words(room int) string {
+	share := room * 2 / 5
 	o := userwords.RenderOptions{
-		UpTo: in.End, Budget: room * 2 / 5, Count: in.count, Pins: in.Pins,
+		UpTo: in.End, Budget: max(share, in.Room.Words), Pastes: share, Tasks: room / 8, Count: in.count, Pins: in.Pins,
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
 		o.Handle = in.MessageHandle
 	}
-	p := in.Words.Page(o)
-	if p.Short() {
-		o.Budget = room / 2
-		p = in.Words.Page(o)
-	}
-	return p.String()
+	return in.Words.Render(o)
 }
 
 func (in *Input) ledgerPart(room int) string {
@@ -230,7 +229,7 @@ func WriteRestored(in Input) string {
 	}
 	if in.Restore.State {
 		room := max(in.Room.Total/8, restoredState)
-		tasks = in.Words.TaskList(userwords.RenderOptions{UpTo: in.End, Budget: room, Count: in.count, Handle: in.MessageHandle})
+		tasks = in.Words.TaskList(userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.MessageHandle})
 		state = in.openState(room)
 	}
 	return text.JoinSections(tasks, state, files)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,16 +72,17 @@ func (a *agent) say(text string) {
 	a.history = append(a.history, `{"role":"user","content":`+string(lit)+`}`)
 }
 
+func (a *agent) toolList() string {
+	const schema = `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`
+	return cmp.Or(a.tools, map[*protocol]string{
+		messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
+		chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
+		responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
+	}[a.on])
+}
+
 func (a *agent) body() []byte {
-	tools := a.tools
-	if tools == "" {
-		const schema = `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`
-		tools = map[*protocol]string{
-			messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
-			chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
-			responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
-		}[a.on]
-	}
+	tools := a.toolList()
 	extra := map[*protocol]string{messages: `,"max_tokens":1000,"system":"You work."`, chat: `,"stream_options":{"include_usage":true}`, responses: `,"store":false`}[a.on]
 	if a.on == chat && !a.streams {
 		extra = ""

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -60,7 +61,9 @@ func TestCannotFit(t *testing.T) {
 	for _, on := range []*protocol{messages, chat, responses} {
 		t.Run(string(on.format), func(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{})}
-			a := newAgent(on, start(t, up, Options{Window: 4_000}), strings.Repeat("many different words here ", 4_000))
+			a := newAgent(on, start(t, up, Options{Window: 4_000}), "Do all the steps.")
+			words, _ := json.Marshal(strings.Repeat("many different words here ", 4_000))
+			a.tools = strings.ReplaceAll(a.toolList(), `"Run."`, string(words))
 			_, err := a.send()
 			var e *model.APIError
 			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() {

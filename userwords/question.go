@@ -17,7 +17,7 @@ const (
 // questionFor finds what an answer answers in what the assistant said last. An answer is
 // short when it means little by itself; a longer one gets only the options it names.
 func questionFor(answer, asked, offered string) (short bool, question string) {
-	words := clauseWords(answer[:min(len(answer), 400)])
+	words := answerWords(answer[:min(len(answer), 400)])
 	if len(words) == 0 {
 		return false, ""
 	}
@@ -57,13 +57,13 @@ func asksSomething(text string) bool {
 
 // agrees guards against another list with the same numbers: an answer that repeats an
 // option's words must have some of them in common with it.
-func agrees(answer string, words []clauseWord, line string) bool {
-	return !repeatsOption(answer, words) || shared(topicWords(words), topicWords(clauseWords(line))) > 2
+func agrees(answer string, words []answerWord, line string) bool {
+	return !repeatsOption(answer, words) || sharedWords(words, answerWords(line)) > 2
 }
 
 // repeatsOption reports whether an answer begins with an item of a numbered list, copied
 // or written by the person: it says by itself what it means.
-func repeatsOption(answer string, words []clauseWord) bool {
+func repeatsOption(answer string, words []answerWord) bool {
 	return text.ListMark(answer) > 0 && '0' <= answer[0] && answer[0] <= '9' && len(words) >= 5
 }
 
@@ -81,7 +81,7 @@ var replies = text.WordSet(`yes yeah yep yup ya sure ok okay k no nope na nah co
 
 // optionRefs finds the options that an answer names: "b", "2", "1+2", "option 3", "on 4",
 // "B) …", "#2".
-func optionRefs(answer string, words []clauseWord) []string {
+func optionRefs(answer string, words []answerWord) []string {
 	var refs []string
 	add := func(ref string) {
 		if len(refs) < 8 && !slices.Contains(refs, ref) {
@@ -111,7 +111,7 @@ func optionRefs(answer string, words []clauseWord) []string {
 
 // endsRef reports whether what comes after a number leaves it a reference: "do 2 next",
 // "1+2", "2 and 3", but not "2 tests".
-func endsRef(words []clauseWord, i int) bool {
+func endsRef(words []answerWord, i int) bool {
 	return i >= len(words) || words[i].start || text.IsDigits(words[i].text) || afterRef[words[i].text]
 }
 
@@ -193,4 +193,40 @@ func paragraphStart(text string, end int) int {
 		return i + 2
 	}
 	return 0
+}
+
+// answerWord is a word of an answer in lower case.
+type answerWord struct {
+	text  string
+	start bool // a mark stands before it: it begins something else
+}
+
+func answerWords(s string) []answerWord {
+	var words []answerWord
+	at := 0
+	for _, w := range text.Words(s) {
+		words = append(words, answerWord{w.Text, at == 0 || strings.ContainsAny(s[at:w.Start], ",;:()\n")})
+		at = w.End
+	}
+	return words
+}
+
+// wordAt returns the word at i; "": there is none.
+func wordAt(words []answerWord, i int) string {
+	if i < 0 || i >= len(words) {
+		return ""
+	}
+	return words[i].text
+}
+
+// sharedWords counts the words of more than three letters that b has too.
+func sharedWords(a, b []answerWord) int {
+	n := 0
+	for i, w := range a {
+		same := func(o answerWord) bool { return o.text == w.text }
+		if len(w.text) > 3 && slices.ContainsFunc(b, same) && !slices.ContainsFunc(a[:i], same) {
+			n++
+		}
+	}
+	return n
 }

@@ -1,3 +1,8 @@
+// Package userwords collects what people said in a conversation: their typed text apart
+// from what programs put beside it and from what they pasted into it, and the agent's task
+// list. [Words] is fed message by message and renders a page of it. It quotes and says
+// nothing about what the words mean: what binds the agent, and for how long, is for the
+// reader to see.
 package userwords
 
 import (
@@ -13,28 +18,24 @@ type Said struct {
 	Text    string `json:"text"`    // their words, verbatim; what programs put beside them is left out
 	// Via is the tool in whose result the words came: a question that the agent asked by
 	// a tool, or a call that the person refused and said why. Empty: typed as a message.
-	Via string `json:"via,omitempty"`
+	Via   string `json:"via,omitempty"`
+	Block int    `json:"block,omitempty"` // which block of the message that result is
 	// Short says that it is an answer that means little by itself: "b", "yes, do 2".
 	Short bool `json:"short,omitempty"`
 	// Question is what it answers, in the assistant's words: the options referred to and
 	// the question asked, verbatim.
-	Question    string `json:"question,omitempty"`
-	Constraints []int  `json:"constraints,omitempty"` // its rules: indices into [Words.Constraints]
-	// RevisedBy is a later message that takes back, at least in part, what this one asked
-	// for ("no, revert that"); -1: none.
-	RevisedBy int `json:"revised_by"`
+	Question string `json:"question,omitempty"`
+
+	pastes []span // what is pasted into it
 }
 
-// Words collects what people said in a conversation, the standing rules in it, and the
-// agent's task list. It takes each message once and looks back at a bounded number
-// of rules and messages, so the cost of a message does not depend on the length of the
+// Words collects what people said in a conversation and the agent's task list. It takes
+// each message once, so the cost of a message does not depend on the length of the
 // conversation.
 //
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
 	said    []Said
-	rules   []Constraint
-	byText  map[string]int    // rules in force by their sentence
 	asked   string            // what the assistant said last
 	offered string            // the last of its texts that offered options
 	waiting map[string]string // calls whose results may carry a person's words: tool by id
@@ -57,10 +58,6 @@ func (w *Words) Add(i int, m transcript.Message) {
 
 // Said returns what people said, oldest first. The caller must not change it.
 func (w *Words) Said() []Said { return w.said }
-
-// Constraints returns the standing rules, oldest first, withdrawn ones included. The
-// caller must not change it.
-func (w *Words) Constraints() []Constraint { return w.rules }
 
 // Tasks returns the agent's present task list. The caller must not change it.
 func (w *Words) Tasks() TaskState { return w.tasks.state }
@@ -95,7 +92,7 @@ func (w *Words) wait(b transcript.ToolCall) {
 }
 
 func (w *Words) results(i int, m transcript.Message) {
-	for _, b := range m.Blocks().All() {
+	for k, b := range m.Blocks().All() {
 		r, ok := b.(transcript.ToolResult)
 		if !ok {
 			continue
@@ -107,7 +104,7 @@ func (w *Words) results(i int, m transcript.Message) {
 		}
 		delete(w.waiting, r.CallID)
 		if text := answered(tool, r); text != "" {
-			w.heard(Said{Message: i, Text: text, Via: tool})
+			w.heard(Said{Message: i, Text: text, Via: tool, Block: k})
 		}
 	}
 }
@@ -133,32 +130,12 @@ func answered(tool string, r transcript.ToolResult) string {
 
 var questionTools = text.WordSet("askuserquestion askuser requestuserinput askfollowupquestion question")
 
-// heard takes in a person's words: what they take back, the rules they lay down, the
-// question they answer.
+// heard takes in a person's words and finds the question they answer.
 func (w *Words) heard(s Said) {
-	s.RevisedBy = -1
 	s.Text = strings.Clone(s.Text) // do not hold on to the request it came in
 	if s.Via == "" {
 		s.Short, s.Question = questionFor(s.Text, w.asked, w.offered)
-	}
-	list := remarks(s.Text)
-	w.reverse(s.Message, list)
-	for _, c := range findRules(s.Text, list) {
-		c.Message = s.Message
-		s.Constraints = append(s.Constraints, w.rule(c))
+		s.pastes = pastesIn(s.Text)
 	}
 	w.said = append(w.said, s)
-}
-
-// rule adds a rule and returns its index. A rule said again is not added twice.
-func (w *Words) rule(c Constraint) int {
-	if i, ok := w.byText[c.Sentence]; ok && w.rules[i].InForce() {
-		return i
-	}
-	if w.byText == nil {
-		w.byText = make(map[string]int)
-	}
-	w.byText[c.Sentence] = len(w.rules)
-	w.rules = append(w.rules, c)
-	return len(w.rules) - 1
 }

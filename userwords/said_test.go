@@ -124,9 +124,6 @@ func TestWordsInToolResults(t *testing.T) {
 	if d := diff.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
 		t.Error(d)
 	}
-	if len(w.Constraints()) != 1 {
-		t.Errorf("rules = %v", w.Constraints())
-	}
 }
 
 func TestRenderWords(t *testing.T) {
@@ -140,25 +137,22 @@ func TestRenderWords(t *testing.T) {
 		"u: you can touch legacy/ now",
 		"a: ok", "u: Use slog only.")
 	page := w.Render(RenderOptions{})
-	for _, want := range []string{
-		"## Rules that the user took back", "- message 1: Never touch legacy/.\n  taken back in message 7: you can touch legacy/ now",
-		"> 1. tabs", "- message 9: Use slog only.",
-	} {
+	for _, want := range []string{"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs", "- message 7: you can touch legacy/ now", "- message 9: Use slog only."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page lacks %q:\n%s", want, page)
 		}
 	}
 	handle := func(i int) string { return fmt.Sprintf("h%d", i) }
 	short := w.Render(RenderOptions{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
-	for _, want := range []string{"[cut here:", "the rest: h4", "ship on Friday", "Use slog only."} {
+	for _, want := range []string{"left out; the rest: h4 …]", "ship on Friday", "Never touch legacy/.", "Use slog only."} {
 		if !strings.Contains(short, want) {
 			t.Errorf("short page lacks %q:\n%s", want, short)
 		}
 	}
-	if n := len(short) / 4; n > 260 {
+	if n := len(short) / 4; n > 200 {
 		t.Errorf("short page has about %d tokens:\n%s", n, short)
 	}
-	if got := w.Render(RenderOptions{UpTo: 6}); strings.Contains(got, "took back") || !strings.Contains(got, "in force") {
+	if got := w.Render(RenderOptions{UpTo: 6}); strings.Contains(got, "touch legacy/ now") {
 		t.Errorf("a page up to message 6 must not know of message 7:\n%s", got)
 	}
 	if got := new(Words).Render(RenderOptions{}); got != "" {
@@ -174,24 +168,21 @@ func FuzzUserWords(f *testing.F) {
 		w := listen("u: "+said, "a: "+answer, "u: "+answer, "a: "+said, "u: "+said+"\n"+answer)
 		w.Add(5, transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)))
 		w.Add(6, transcript.Results(transcript.Result("1", said), transcript.ErrorResult("2", answer)))
-		texts := map[int]string{}
-		for _, s := range w.Said() {
-			texts[s.Message] = s.Text
-		}
-		for _, c := range w.Constraints() {
-			if !strings.Contains(texts[c.Message], c.Sentence) || !strings.Contains(texts[c.Message], c.Under) {
-				t.Errorf("rule %q under %q is not in message %d", c.Sentence, c.Under, c.Message)
-			}
-			if c.WithdrawnBy >= 0 && (c.WithdrawnBy <= c.Message || !strings.Contains(texts[c.WithdrawnBy], c.WithdrawnText)) {
-				t.Errorf("rule %d withdrawn by %d: %q", c.Message, c.WithdrawnBy, c.WithdrawnText)
-			}
-		}
 		if a, b := w.Render(RenderOptions{Budget: 100}), w.Render(RenderOptions{Budget: 100}); a != b {
 			t.Error("two pages differ")
 		}
-		strict := w.Render(RenderOptions{Budget: 100, Strict: true})
-		if n := len(strict); n > 3000 {
-			t.Errorf("strict page of %d bytes:\n%s", n, strict)
+		for _, s := range w.Said() {
+			at := 0
+			for _, p := range s.pastes {
+				if p.start < at || p.end <= p.start || p.end > len(s.Text) {
+					t.Fatalf("pastes %v in a text of %d bytes", s.pastes, len(s.Text))
+				}
+				at = p.end
+			}
+			s.Brief("")
+		}
+		if page := w.Render(RenderOptions{Budget: 100}); len(page) > 3000 {
+			t.Errorf("page of %d bytes:\n%s", len(page), page)
 		}
 	})
 }
@@ -207,9 +198,6 @@ func ExampleWords() {
 	}
 	fmt.Print(w.Render(RenderOptions{}))
 	// Output:
-	// ## Rules of the user, in force (verbatim)
-	// - message 1: Never touch legacy/.
-	//
 	// ## What the user said (verbatim, oldest first)
 	// - message 1: Port the reader to Go. Never touch legacy/.
 	// - message 3, answering the assistant's:
@@ -228,27 +216,28 @@ func BenchmarkUserWords(b *testing.B) {
 	}
 }
 
-// A long paste is shown whole where it is the newest that the user said, and where newer
-// words are shown elsewhere it keeps nobody out.
+// A long paste is shown whole where there is room for it; where there is not, it keeps
+// nobody out.
 func TestRenderWordsAfterPaste(t *testing.T) {
 	var w Words
 	for i := range 10 {
 		w.Add(2*i, transcript.User(fmt.Sprintf("Short request number %d, please.", i)))
 	}
-	paste := strings.Repeat("a line that was pasted from a log\n", 60)
-	w.Add(20, transcript.User("the log:\n"+paste))
-	if got := w.Render(RenderOptions{UpTo: 21, Budget: 400}); !strings.Contains(got, strings.TrimSpace(paste)) {
-		t.Errorf("the newest message is cut:\n%s", got)
+	paste := strings.Repeat("    a line that was pasted from a log\n", 60)
+	w.Add(20, transcript.User("the log:\n"+paste+"\nwhat does it mean?"))
+	if got := w.Render(RenderOptions{Budget: 1_000, Pastes: 1_000}); !strings.Contains(got, strings.TrimSpace(paste)) {
+		t.Errorf("the paste is cut:\n%s", got)
 	}
-	w.Add(22, transcript.User("and now?"))
-	got := w.Render(RenderOptions{UpTo: 21, Budget: 400})
-	for i := range 10 {
-		if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
-			t.Errorf("request %d is not shown:\n%s", i, got)
+	for _, pastes := range []int{0, 400} {
+		got := w.Render(RenderOptions{Budget: 400, Pastes: pastes})
+		for i := range 10 {
+			if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
+				t.Errorf("request %d is not shown:\n%s", i, got)
+			}
 		}
-	}
-	if !strings.Contains(got, "the log:") || strings.Contains(got, strings.TrimSpace(paste)) {
-		t.Errorf("the paste is not shown in part:\n%s", got)
+		if !strings.Contains(got, "the log:") || strings.Contains(got, paste) || !strings.Contains(got, "what does it mean?") {
+			t.Errorf("the paste is not shown in part:\n%s", got)
+		}
 	}
 }
 
@@ -266,7 +255,7 @@ func TestManyShortMessagesBeatOnePaste(t *testing.T) {
 			t.Errorf("message %d is missing", i)
 		}
 	}
-	if !strings.Contains(page, "[cut here:") {
+	if !strings.Contains(page, "left out …]") {
 		t.Errorf("the paste is not shown:\n%s", page)
 	}
 }

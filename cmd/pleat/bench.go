@@ -23,8 +23,8 @@ func benchCommand(p *program) *cobra.Command {
 		Long: `Puts methods of compaction side by side: the same sessions, the same tokenizer, the same
 budget, scored by code. Each session is cut; every arm compacts what is before the cut to the
 budget; then things that a continuing agent needs are looked up in what is left: names that
-the real agent used afterwards, changed files, newest outcomes, exact strings, people's words
-and rules, the task list. Whole sessions are then replayed against a simulated prompt cache.
+the real agent used afterwards, changed files, newest outcomes, exact strings, people's words,
+the task list. Whole sessions are then replayed against a simulated prompt cache.
 
 Sessions come from a folder (--corpus), or are made up with known truth (--synthetic, and when
 no folder is given). The same sessions give the same JSON, times aside. docs/bench.md explains

@@ -131,9 +131,8 @@ type blockJSON struct {
 }
 
 type pinJSON struct {
-	Text    string `json:"text"`
-	Kind    string `json:"kind"`              // "pin": by --pin; "rule": a standing rule that a person gave
-	Message int    `json:"message,omitempty"` // where it was said, from 1
+	Text string `json:"text"`
+	Kind string `json:"kind"` // "pin"
 }
 
 // anchorJSON is an exact name in what was folded.

@@ -27,13 +27,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}
 	for _, text := range r.session.Pins() {
-		c.Pins = append(c.Pins, pinJSON{Text: text, Kind: "pin"})
-	}
-	_, rules, _ := r.session.Words()
-	for _, rule := range rules {
-		if rule.InForce() {
-			c.Pins = append(c.Pins, pinJSON{rule.Sentence, "rule", rule.Message + 1})
-		}
+		c.Pins = append(c.Pins, pinJSON{text, "pin"})
 	}
 	if c.Anchors, err = r.anchors(c.Messages); err != nil {
 		return err

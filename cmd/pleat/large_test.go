@@ -19,9 +19,7 @@ import (
 
 // writeLarge writes a Claude Code session of about so many bytes: turns of a person, rounds
 // of reading, editing and running with results of all sizes, one result of 100 MB if there
-// is room for it. The person states two hundred rules, over and over: rules stay in every
-// view, so that there must not be more of them than fit. It returns the number of messages
-// and the size of the longest.
+// is room for it. It returns the number of messages and the size of the longest.
 func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error) {
 	r := rand.New(rand.NewPCG(7, 11))
 	text := sourceText(r, 1<<20)

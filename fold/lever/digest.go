@@ -37,9 +37,9 @@ func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
 
 // Ahead returns the digest that the next epoch at red will need.
 func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
-	start, room := d.Head(), pageTokens(d, g.Tokens, g.Words)
-	end := digestEnd(d, start, d.Tail(g.Keep), room+d.RestoreRoom(g.Restore)+tokens, g.Fill)
-	return d.NeedOf(start, end, room, g.Ask)
+	start, room := d.Head(), g.room(d)
+	end := digestEnd(d, start, d.Tail(g.Keep), d.PageSize(room)+tokens, g.Fill)
+	return d.NeedOf(start, end, room.Total, g.Ask)
 }
 
 // Summarize replaces turns by a model's text as it came: the text is neither checked nor
@@ -73,9 +73,9 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 		return
 	}
 	start, end := d.Head(), d.Closed()
-	room := fold.PageRoom{Total: pageTokens(d, g.Tokens, g.Words), Files: d.RestoreRoom(g.Restore)}
+	room := g.room(d)
 	if !g.Whole {
-		end = digestEnd(d, start, d.Tail(g.Keep), room.Total+room.Files, g.Fill)
+		end = digestEnd(d, start, d.Tail(g.Keep), d.PageSize(room), g.Fill)
 	}
 	if end <= start {
 		return // nothing can be folded without cutting a round
@@ -103,6 +103,11 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 		more.FoldPage(start, earlier, l, why, style) && more.Tokens() <= d.Goal {
 		d.Take(more)
 	}
+}
+
+// room is how many tokens its page may take.
+func (g Digest) room(d *fold.Draft) fold.PageRoom {
+	return fold.PageRoom{Total: pageTokens(d, g.Tokens, g.Words), Files: d.RestoreRoom(g.Restore), Words: d.WordsRoom()}
 }
 
 // pageTokens is how many tokens a page may take: as given, or about half of what is free.

@@ -16,12 +16,12 @@ func TestDigest(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lever fold.Lever
-		want  string // results that are shown, of 9
+		want  string // results that are shown, of 9, or quoted by the page
 		texts []string
 	}{
 		{"all but the newest", lever.Digest{Keep: 4}, "78", []string{"Never touch legacy/.", "src/{file0.go,"}},
 		{"more of the newest where there is room", lever.Digest{Keep: 2, Fill: true}, "345678", nil},
-		{"everything", lever.Digest{Whole: true, Tokens: 400}, "", []string{"Never touch legacy/."}},
+		{"everything", lever.Digest{Whole: true, Tokens: 400}, "678", []string{"Never touch legacy/."}},
 		{"in a frame", lever.Digest{Keep: 4, Stub: "<{n}>\n{summary}\n</>", Ack: "Understood."}, "78", []string{"<14>\n", "\n</>", "Understood."}},
 		{"no model: pleat's page", lever.Summarize{Keep: 4, Stub: "<{n}>\n{summary}"}, "78", []string{"<14>\n", "src/{file0.go,"}},
 	} {

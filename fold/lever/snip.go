@@ -51,8 +51,8 @@ func (s Snip) Pull(d *fold.Draft) {
 	if end <= start {
 		return
 	}
-	room := pageTokens(d, 0, 0)
-	if s.Stub == "" && d.Goal > 0 && d.Tokens()-d.TokensIn(start, end)+room > d.Goal {
+	room := fold.PageRoom{Total: pageTokens(d, 0, 0), Words: d.WordsRoom()}
+	if s.Stub == "" && d.Goal > 0 && d.Tokens()-d.TokensIn(start, end)+d.PageSize(room) > d.Goal {
 		return // not enough: a digest of more turns says the same and more
 	}
 	f := d.Span(start, end, s, fmt.Sprintf("more than %d messages", s.Above))
@@ -60,7 +60,7 @@ func (s Snip) Pull(d *fold.Draft) {
 		f.Stub = fold.Expand(s.Stub, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
 		f.Parts = fold.Parts{Stubs: d.Count(f.Stub)}
 	} else {
-		d.Page(f, fold.PageStyle{Room: fold.PageRoom{Total: room}, Restore: s.Restore})
+		d.Page(f, fold.PageStyle{Room: room, Restore: s.Restore})
 	}
 	d.FoldSpan(f)
 }

@@ -29,18 +29,19 @@ func (Squeeze) Fits() {}
 
 // Pull squeezes.
 func (s Squeeze) Pull(d *fold.Draft) {
-	page, files := pageTokens(d, 0, 0), d.RestoreRoom(s.Restore)
-	older := func(files int) {
-		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), page+files, true), page, files)
+	page := fold.PageRoom{Total: pageTokens(d, 0, 0), Files: d.RestoreRoom(s.Restore), Words: d.WordsRoom()}
+	half, least := fold.PageRoom{Total: page.Total / 2, Words: page.Words}, fold.PageRoom{Total: 300, Words: page.Words, Plain: true}
+	older := func(room fold.PageRoom) {
+		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), d.PageSize(room), true), room)
 	}
 	gentle := []func(){
 		func() { s.maskOlder(d) },
 		func() { s.dropThinking(d) },
 		func() { s.shorten(d, 1_500) },
-		func() { older(files) },
-		func() { older(0) },
+		func() { older(page) },
+		func() { page.Files = 0; older(page) },
 		func() { s.shorten(d, 500) },
-		func() { s.foldTo(d, d.Newest(), page/2, 0) },
+		func() { s.foldTo(d, d.Newest(), half) },
 		func() { s.shorten(d, 120) },
 	}
 	for _, step := range gentle {
@@ -51,12 +52,13 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	}
 	// After the next step the newest round itself goes, which nothing else can prevent.
 	hard := []func(){
-		func() { s.foldTo(d, d.Newest(), 300, 0) },
-		func() { s.foldTo(d, d.Len(), page/2, 0) },
-		func() { s.foldTo(d, d.Len(), 300, 0) },
+		func() { s.foldTo(d, d.Newest(), least) },
+		func() { s.foldTo(d, d.Len(), half) },
+		func() { s.foldTo(d, d.Len(), least) },
 		func() { s.shortenHead(d) },
-		func() { s.fold(d, d.Prompt(), d.Len(), 300, 0) },
-		func() { s.fold(d, d.Prompt(), d.Len(), 0, 0) },
+		func() { s.fold(d, d.Prompt(), d.Len(), least) },
+		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Total: 300, Plain: true}) },
+		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Plain: true}) },
 	}
 	for _, step := range hard {
 		if d.Tokens() <= d.Limits.Max {
@@ -87,13 +89,11 @@ func (Squeeze) dropThinking(d *fold.Draft) {
 	}
 }
 
-func (s Squeeze) foldTo(d *fold.Draft, end, room, files int) { s.fold(d, d.Head(), end, room, files) }
+func (s Squeeze) foldTo(d *fold.Draft, end int, room fold.PageRoom) { s.fold(d, d.Head(), end, room) }
 
-func (s Squeeze) fold(d *fold.Draft, start, end, room, files int) {
-	if end > start {
-		d.FoldPage(start, end, s, "to fit", fold.PageStyle{
-			Room: fold.PageRoom{Total: max(room, 0), Files: files, Plain: room < 400}, Restore: s.Restore,
-		})
+func (s Squeeze) fold(d *fold.Draft, start, end int, room fold.PageRoom) {
+	if room.Plain = room.Plain || room.Total < 400; end > start {
+		d.FoldPage(start, end, s, "to fit", fold.PageStyle{Room: room, Restore: s.Restore})
 	}
 }
 

@@ -87,7 +87,13 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 	for b := range f.Blocks {
 		c.Whole += int(f.Blocks[b].Tokens)
 	}
+	said := len(c.Words.Said())
 	c.Words.Add(i, m)
+	for _, s := range c.Words.Said()[said:] {
+		if s.Via != "" { // a person's words are not folded as a tool's
+			f.Blocks[s.Block].Fixed = true
+		}
+	}
 }
 
 // describe finds the facts of a message. If the message is a stand-in for one that cannot

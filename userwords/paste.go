@@ -1,0 +1,142 @@
+package userwords
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// People paste console output, logs, diffs, documents and other people's plans into what
+// they type. A paste is told from typing by its form alone, and only in long messages:
+// where nothing needs the room, nothing depends on it.
+
+// span is a part of a text.
+type span struct{ start, end int }
+
+const (
+	leastPasted = 1_000 // bytes of a message below which all of it counts as typed
+	leastPaste  = 600   // bytes of a paste that is worth shortening
+	pasteHead   = 240   // bytes that a shortened paste keeps of its beginning
+	pasteTail   = 120   // and of its end
+)
+
+// pastesIn finds what is pasted into a text, in order.
+func pastesIn(txt string) []span {
+	if len(txt) < leastPasted {
+		return nil
+	}
+	var list []span
+	fence, document := false, false
+	for at := 0; at < len(txt); {
+		end := text.LineEnd(txt, at)
+		line := strings.TrimRight(txt[at:end], " \t\r\n")
+		mark := strings.HasPrefix(strings.TrimSpace(line), "```")
+		document = document || !fence && isHeading(line)
+		if fence || mark || document || printed(line) {
+			list = join(list, span{at, end}, txt)
+		}
+		fence = fence != mark
+		at = end
+	}
+	kept := list[:0]
+	for _, s := range list {
+		if s.end-s.start >= leastPaste {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// join adds a pasted line to the paste before it, if only little that looks typed is
+// between them: programs print sentences too.
+func join(list []span, s span, txt string) []span {
+	const between = 160
+	if n := len(list); n > 0 {
+		last := &list[n-1]
+		gap := strings.TrimSpace(txt[last.end:s.start])
+		if len(gap) <= between && (!strings.HasSuffix(gap, ":") || last.end-last.start < leastPaste) {
+			last.end = s.end
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// isHeading reports whether a line is a Markdown heading: a document begins.
+func isHeading(line string) bool {
+	n := len(line) - len(strings.TrimLeft(line, "#"))
+	return n > 0 && n < 7 && strings.HasPrefix(line[n:], " ")
+}
+
+// printed reports whether a line looks like a program's: indented, marked, or with
+// more signs and numbers than people write. Empty lines do not.
+func printed(line string) bool {
+	switch {
+	case line == "":
+		return false
+	case line[0] == ' ' || line[0] == '\t',
+		text.HasAnyPrefix(line, "{", "}", "[", "+", "@@", "--- ", "===", "|", "│", "✓", "✗", "$ ", "> ", "FAIL", "diff --git "):
+		return true
+	}
+	letters := 0
+	for i := range len(line) {
+		if c := line[i]; text.IsLetterByte(c) || c == ' ' || c >= 0x80 {
+			letters++
+		}
+	}
+	return len(line) > 20 && letters*10 < len(line)*7 || hasPosition(line)
+}
+
+// hasPosition reports whether a line names a place the way compilers and test runners do:
+// file.go:12:
+func hasPosition(line string) bool {
+	for i := 1; i+2 < len(line); i++ {
+		if line[i] != ':' || !text.IsLetterByte(line[i-1]) {
+			continue
+		}
+		if j := text.DigitsEnd(line, i+1); j > i+1 && j < len(line) && line[j] == ':' {
+			return true
+		}
+	}
+	return false
+}
+
+// Brief returns the words with what is pasted into them shortened to its beginning and
+// end, each paste with a mark that ends in rest.
+func (s Said) Brief(rest string) string {
+	if len(s.pastes) == 0 {
+		return s.Text
+	}
+	var b strings.Builder
+	at := 0
+	for _, p := range s.pastes {
+		head := wholeLines(s.Text[p.start:p.end], pasteHead)
+		tail := s.Text[p.start+len(head) : p.end]
+		if n := len(tail) - pasteTail; n > 0 {
+			tail = tail[text.RuneStart(tail, n):]
+			if _, line, ok := strings.Cut(tail, "\n"); ok && strings.TrimSpace(line) != "" {
+				tail = line
+			}
+		}
+		gone := s.Text[p.start+len(head) : p.end-len(tail)]
+		b.WriteString(s.Text[at : p.start+len(head)])
+		if !strings.HasSuffix(head, "\n") {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "[… %s of a paste left out%s …]\n%s", text.Plural(text.LineCount(gone), "line"), rest, tail)
+		at = p.end
+	}
+	b.WriteString(s.Text[at:])
+	return b.String()
+}
+
+// wholeLines returns the lines of a text that fit into limit bytes, or as much of the
+// first as does.
+func wholeLines(s string, limit int) string {
+	cut := text.CutText(s, limit)
+	if i := strings.LastIndexByte(cut, '\n'); i >= 0 {
+		return cut[:i+1]
+	}
+	return cut
+}
