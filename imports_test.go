@@ -72,9 +72,9 @@ var imports = map[string][]string{
 
 	// The doors work through Session.
 	"agent": {
-		"", "fold", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
+		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
 	},
-	"agent/rehearsal": {"", "agent", "digest", "fold", "model", "recall", "tokens", "transcript"},
+	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"proxy": {
 		"", "fold", "fold/lever", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
 	},

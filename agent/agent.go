@@ -169,7 +169,7 @@ func (a *Agent) fill() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	tools := slices.Clone(o.Tools)
+	tools := append(slices.Clone(o.Tools), snipTool(o.Session.Policy, o.Session.Child)...)
 	if !o.NoRecall {
 		for _, d := range recall.Tools() {
 			tools = append(tools, recallTool(d))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/agent/rehearsal"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 )
 
@@ -28,7 +29,7 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 				}
 				defer w.Close()
 				o := rehearsal.Options(w)
-				o.Session.Policy, o.Session.Budget.Window, o.Limits.Turns = p, window, 200
+				o.Session.Policy, o.Session.Budget, o.Limits.Turns = p, fold.Budget{Window: window}, 200
 				a, err := agent.New(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)

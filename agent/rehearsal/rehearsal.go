@@ -17,10 +17,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,6 +37,8 @@ import (
 type Model struct {
 	// Pace is the pause after each word of an answer, so that people can follow; 0: none.
 	Pace time.Duration
+	// Scenario is what it plays; empty: the shop.
+	Scenario string
 }
 
 // Row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
@@ -60,7 +59,7 @@ const Task = "The shop's checkout was down last night. Read README.md first, the
 // Rules allow what the rehearsal does: harmless commands, and notes in its workspace.
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
-		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "write_file(*.md)",
+		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "bash(df -h)", "bash(head -c 40000 big/a.log)", "write_file(*.md)",
 	}}
 }
 
@@ -75,7 +74,7 @@ func Options(w *agent.Workspace) agent.Options {
 			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
 		},
 		Session: pleat.Options{
-			Model: Row(), Budget: Budget(),
+			Model: Row(), Budget: Budget(), KeepFile: w.Keep,
 			// It writes its digests itself, and not in the background: each run is the same.
 			Digest: digest.Options{Generator: m, NoBackground: true},
 		},
@@ -84,35 +83,21 @@ func Options(w *agent.Workspace) agent.Options {
 	}
 }
 
-// files has the script and the files of a made-up shop: notes, logs and figures.
+// files has the scripts, the files of a made-up shop and those of a made-up machine.
 //
-//go:embed script.txt shop
+//go:embed script.txt demo.txt files.txt shop machine
 var files embed.FS
 
 // Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,
 // logs and figures. It replaces files that are there already.
 func Prepare(dir string) error {
-	shop, _ := fs.Sub(files, "shop") // it exists
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		defer root.Close()
-		err = fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return errors.Join(err, root.MkdirAll(name, 0o755))
-			}
-			data, err := fs.ReadFile(shop, name)
-			return errors.Join(err, root.WriteFile(name, data, 0o644))
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("prepare rehearsal: %w", err)
-	}
-	return nil
+	return Scenario{Name: "shop"}.Prepare(dir)
 }
 
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := look(req)
+	s.script = scriptOf(r.Scenario)
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
 		section, step, try = s.next()
@@ -166,6 +151,8 @@ var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedg
 
 // scene is what one request shows.
 type scene struct {
+	script    *script
+	system    string
 	step, try int      // of the newest calls; 0: none were made yet
 	texts     []string // everything that is shown, oldest first
 	last      []string // the newest results
@@ -182,7 +169,7 @@ var (
 )
 
 func look(req *model.Request) *scene {
-	s := new(scene)
+	s := &scene{system: req.System}
 	names := make(map[string]string)
 	for _, m := range req.Messages {
 		s.see(m, names)

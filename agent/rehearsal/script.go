@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,9 +24,25 @@ type script struct {
 
 var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
-// theScript reads the script. It is part of the program, so it cannot be wrong.
-var theScript = sync.OnceValue(func() *script {
-	data, _ := files.ReadFile("script.txt")
+// The scripts are part of the program, so they cannot be wrong.
+var (
+	shopScript  = sync.OnceValue(func() *script { return readScript("script.txt") })
+	demoScript  = sync.OnceValue(func() *script { return readScript("demo.txt") })
+	filesScript = sync.OnceValue(func() *script { return readScript("files.txt") })
+)
+
+func scriptOf(scenario string) *script {
+	switch scenario {
+	case "demo":
+		return demoScript()
+	case "files":
+		return filesScript()
+	}
+	return shopScript()
+}
+
+func readScript(name string) *script {
+	data, _ := files.ReadFile(name)
 	text := string(data)
 	s := &script{facts: make(map[string]*regexp.Regexp)}
 	s.sections = template.New("").Funcs(template.FuncMap{
@@ -54,7 +71,7 @@ var theScript = sync.OnceValue(func() *script {
 		}
 	}
 	return s
-})
+}
 
 // todoStatus is the status of an item of the list while item at is in progress.
 func todoStatus(at, item int) string {
@@ -75,7 +92,7 @@ func number(s string) int {
 // Render returns the text of a section.
 func (s *scene) Render(section string) (string, error) {
 	var b strings.Builder
-	if err := theScript().sections.ExecuteTemplate(&b, section, s); err != nil {
+	if err := s.script.sections.ExecuteTemplate(&b, section, s); err != nil {
 		return "", fmt.Errorf("play the rehearsal: %w", err)
 	}
 	return b.String(), nil
@@ -100,6 +117,12 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 // next decides what to do: take the next step of the investigation, get back something
 // that was folded away, or end.
 func (s *scene) next() (section string, step, try int) {
+	if s.script != shopScript() { // from one step to the next
+		if n := strconv.Itoa(s.step + 1); s.script.sections.Lookup(n) != nil {
+			return n, s.step + 1, 0
+		}
+		return "answer", 0, 0
+	}
 	if s.step < 17 {
 		return strconv.Itoa(s.step + 1), s.step + 1, 0
 	}
@@ -129,9 +152,9 @@ func (s *scene) next() (section string, step, try int) {
 }
 
 // newest looks for a fact, the newest text first.
-func newest(texts []string, fact string) []string {
+func (s *scene) newest(texts []string, fact string) []string {
 	for i := len(texts) - 1; i >= 0; i-- {
-		if m := theScript().facts[fact].FindStringSubmatch(texts[i]); m != nil {
+		if m := s.script.facts[fact].FindStringSubmatch(texts[i]); m != nil {
 			return m
 		}
 	}
@@ -139,18 +162,18 @@ func newest(texts []string, fact string) []string {
 }
 
 // Find looks for a fact in everything that is shown.
-func (s *scene) Find(fact string) []string { return newest(s.texts, fact) }
+func (s *scene) Find(fact string) []string { return s.newest(s.texts, fact) }
 
 // Read looks for a fact in the newest results.
-func (s *scene) Read(fact string) []string { return newest(s.last, fact) }
+func (s *scene) Read(fact string) []string { return s.newest(s.last, fact) }
 
 // All lists a fact wherever it is in the newest results.
 func (s *scene) All(fact string) [][]string {
-	return theScript().facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
+	return s.script.facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
 }
 
 // Rule is the refund rule, if it was recalled.
-func (s *scene) Rule() []string { return newest(s.recalled, "rule") }
+func (s *scene) Rule() []string { return s.newest(s.recalled, "rule") }
 
 // Deployed returns the line of the deploy that the errors began with.
 func (s *scene) Deployed() []string {
@@ -204,9 +227,19 @@ func (s *scene) Missing() []string {
 func (s *scene) Found(facts ...string) (found []string) {
 	shown := strings.Join(s.texts, "\n")
 	for _, f := range facts {
-		if m := theScript().facts[f].FindString(shown); m != "" {
+		if m := s.script.facts[f].FindString(shown); m != "" {
 			found = append(found, m)
 		}
 	}
 	return found
+}
+
+// Gone names the facts that are not shown.
+func (s *scene) Gone(facts ...string) string {
+	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return len(s.Found(f)) > 0 }), ", ")
+}
+
+// Told reports whether the one who asks for a digest uses a word.
+func (s *scene) Told(word string) bool {
+	return strings.Contains(s.system+strings.Join(s.texts, "\n"), word)
 }

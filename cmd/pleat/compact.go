@@ -46,6 +46,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	on := declareFile(c)
 	var fold foldFlags
 	fold.declare(fs)
+	fs.StringVar(&fold.dir, "dir", ".", "write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
 	store := declareStore(fs)
 	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
 	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
@@ -25,6 +26,7 @@ type foldFlags struct {
 	budget tokenCount
 	policy string
 	focus  string
+	dir    string // for the plain copies of policies that keep some; empty: none are kept
 	pins   texts
 
 	// request says that the result is a request body, so that the system prompt and the
@@ -123,6 +125,14 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		opts.System, opts.Tools = "", nil
 	}
 	opts.Policy, opts.Budget = pol, fit(r.budget)
+	if flags.dir != "" {
+		w, err := agent.OpenWorkspace(flags.dir)
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		opts.KeepFile = w.Keep
+	}
 	opts.Tokens = counterFor(pol, f.model)
 	opts.Observe = func(e pleat.Event) {
 		if e.Kind == pleat.EventEpoch {

@@ -73,12 +73,14 @@ type runFlags struct {
 	limits               agent.Limits
 	usd                  usdLimit
 	rules                string
+	scenario             string
 	tokens               tokenCount
 	otel                 string
 }
 
 func (f *runFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
+	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
 	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
@@ -201,7 +203,7 @@ func (r *running) choose(ctx context.Context) error {
 	var found provider
 	var err error
 	switch ok := true; {
-	case r.f.model == "rehearsal":
+	case r.f.model == "rehearsal" || r.f.model == "" && r.f.scenario != "":
 		return r.rehearse(ctx)
 	case r.f.model != "":
 		found, err = openProvider(ctx, r.f.model, r.p.getenv)
@@ -260,6 +262,7 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { fmt.Fprintln(r.p.stderr, "pleat:", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
+	r.o.Session.KeepFile = w.Keep
 	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
 	if d := &r.o.Session.Digest; d.Generator != nil {
 		d.Generator, d.Rules = r.tel.generator(d.Generator, d.Model.Provider, key.Session), f.rules

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -20,7 +21,11 @@ const pace = 12 * time.Millisecond
 // run can be interrupted and resumed.
 func (r *running) rehearse(ctx context.Context) error {
 	fmt.Fprintln(r.p.stderr, "pleat: a rehearsal: a program plays the model; its tools are real, there is no network, and nothing is spent")
-	dir, err := r.stage()
+	play, err := rehearsal.Find(cmp.Or(r.f.scenario, "shop"))
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	dir, err := r.stage(play)
 	if err != nil {
 		return err
 	}
@@ -32,13 +37,14 @@ func (r *running) rehearse(ctx context.Context) error {
 		r.store = store
 		r.ends = append(r.ends, store.Close)
 	}
-	if r.work, err = agent.OpenWorkspace(filepath.Join(dir, "shop"), r.f.roots...); err != nil {
+	if r.work, err = agent.OpenWorkspace(filepath.Join(dir, play.Name), r.f.roots...); err != nil {
 		return err
 	}
 	s := &r.o.Session
-	policy, model := s.Policy, &rehearsal.Model{}
-	r.o = rehearsal.Options(r.work)
-	s.Policy, s.Digest.Generator, s.Digest.Model = policy, model, rehearsal.Row()
+	policy, model := s.Policy, &rehearsal.Model{Scenario: play.Name}
+	r.o = play.Options(r.work)
+	s.Policy, s.Digest.Generator, s.Digest.Model = play.Policy(policy), model, s.Model
+	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
 	if r.f.digest == "none" {
 		s.Digest.Generator = nil
 	}
@@ -51,14 +57,14 @@ func (r *running) rehearse(ctx context.Context) error {
 	}
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
-		r.task = rehearsal.Task
+		r.task = play.Task
 		fmt.Fprintln(r.p.stdout, "› "+r.task)
 	}
 	return nil
 }
 
 // stage prepares the folder of the rehearsal.
-func (r *running) stage() (string, error) {
+func (r *running) stage(play rehearsal.Scenario) (string, error) {
 	dir := r.f.dir
 	if dir == "." {
 		temp, err := os.MkdirTemp("", "pleat-rehearsal-")
@@ -68,12 +74,12 @@ func (r *running) stage() (string, error) {
 		dir = temp
 		r.ends = append(r.ends, func() error { return os.RemoveAll(temp) })
 	}
-	shop := filepath.Join(dir, "shop")
-	if _, err := os.Stat(shop); err == nil {
+	folder := filepath.Join(dir, play.Name)
+	if _, err := os.Stat(folder); err == nil {
 		return dir, nil // an earlier rehearsal is resumed
 	}
-	if err := os.MkdirAll(shop, 0o700); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", fmt.Errorf("prepare the rehearsal: %w", err)
 	}
-	return dir, rehearsal.Prepare(shop)
+	return dir, play.Prepare(folder)
 }

@@ -23,6 +23,7 @@ type runScreen struct {
 	w        io.Writer
 	s        screen
 	live     bool // the meter stays in the last line
+	frames   bool // every reading of the meter gets a line
 	mu       sync.Mutex
 	snap     fold.Snapshot
 	known    bool
@@ -198,6 +199,10 @@ func (r *runScreen) wipe() {
 
 func (r *runScreen) meter(s fold.Snapshot) {
 	r.snap, r.known = s, true
+	if r.frames {
+		r.line(r.frame(s))
+		return
+	}
 	if !r.toldOnce || s.State != r.told {
 		r.toldOnce, r.told = true, s.State
 		r.line(r.meterText(20))
@@ -205,6 +210,15 @@ func (r *runScreen) meter(s fold.Snapshot) {
 	}
 	r.draw()
 }
+
+// frame is one reading of the meter as the demo shows it.
+func (r *runScreen) frame(s fold.Snapshot) string {
+	const cells = 40
+	full := min(int(s.Utilization*cells), cells)
+	return r.s.style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), s.Utilization*100, s.State))
+}
+
+var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}
 
 func (r *runScreen) draw() {
 	if !r.live || !r.known || r.column {
@@ -218,7 +232,7 @@ func (r *runScreen) draw() {
 // meterText is the meter as one line: how full the window is, in the colour of its state.
 func (r *runScreen) meterText(cells int) string {
 	s := r.snap
-	colour := map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}[s.State]
+	colour := stateColours[s.State]
 	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
 	gauge := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, short(s.Limits.Window), s.State)

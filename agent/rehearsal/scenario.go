@@ -1,0 +1,147 @@
+package rehearsal
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+)
+
+// Scenario is something that the rehearsal can play.
+type Scenario struct {
+	Name string // "shop", "demo" or "files"
+	Task string
+	// Window is the size of the window that it is made for.
+	Window int
+	// Frames: the meter is worth a line whenever it is read.
+	Frames bool
+}
+
+// Scenarios lists what can be played; the first is what plays if none is named.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "shop", Task: Task, Window: 8_000},
+		{
+			Name: "demo", Window: 8_000, Frames: true,
+			Task: "Look at this machine. Read etc/hosts, etc/shells, etc/passwd and etc/os-release, run df -h, uptime and ls -la, and tell me in 150 words what you learned.",
+		},
+		{
+			Name: "files", Window: 200_000,
+			Task: "Read the notes one by one, then a command's long output, then the three large files at once. Then make room with the tool compact and read one note more.",
+		},
+	}
+}
+
+// Find returns the scenario with that name.
+func Find(name string) (Scenario, error) {
+	var names []string
+	for _, s := range Scenarios() {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Scenario{}, fmt.Errorf("there is no scenario %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// Prepare fills a folder with what the scenario works on. It replaces files that are there
+// already.
+func (s Scenario) Prepare(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		switch s.Name {
+		case "shop":
+			err = unpack(root, "shop")
+		case "demo":
+			err = unpack(root, "machine")
+		case "files":
+			err = writeFiles(root)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("prepare rehearsal: %w", err)
+	}
+	return nil
+}
+
+// Options set up an agent that plays the scenario; see [Options].
+func (s Scenario) Options(w *agent.Workspace) agent.Options {
+	o := Options(w)
+	m := &Model{Scenario: s.Name}
+	o.Generator, o.Session.Digest.Generator = m, m
+	o.Session.Model.Window, o.Session.Budget = s.Window, s.Budget(fold.Policy{})
+	return o
+}
+
+// Budget returns the scenario's budget: in a small window that of [Budget], without its levels
+// where the policy has its own.
+func (s Scenario) Budget(p fold.Policy) fold.Budget {
+	if s.Window > 8_000 {
+		return fold.Budget{Window: s.Window}
+	}
+	b := Budget()
+	if !p.Budget.Red.IsZero() || !p.Budget.Buffer.IsZero() {
+		b.Yellow, b.Red = fold.Level{}, fold.Level{}
+	}
+	return b
+}
+
+// Policy returns the policy as the scenario wants it: the demo keeps 2 results and 4 messages,
+// because it is short.
+func (s Scenario) Policy(p fold.Policy) fold.Policy {
+	if s.Name == "demo" && p.Name == "book" {
+		p.AtRed = fold.Change(p.AtRed, func(m *lever.Mask) { m.Keep = 2 })
+		p.AtRed = fold.Change(p.AtRed, func(m *lever.Summarize) { m.Keep = 4 })
+	}
+	return p
+}
+
+// unpack copies one of the embedded folders.
+func unpack(root *os.Root, from string) error {
+	shop, _ := fs.Sub(files, from) // it exists
+	return fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return root.MkdirAll(name, 0o755)
+		}
+		data, err := fs.ReadFile(shop, name)
+		if err != nil {
+			return err
+		}
+		return root.WriteFile(name, data, 0o644)
+	})
+}
+
+// writeFiles makes notes of some 4,000 characters and logs of 80,000: 15 files.
+func writeFiles(root *os.Root) error {
+	write := func(name string, lines int) error {
+		var b strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&b, "%s, line %d of %d: what stands here is only long.\n", name, i+1, lines)
+		}
+		return root.WriteFile(name, []byte(b.String()), 0o644)
+	}
+	for _, dir := range []string{"notes", "big"} {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for i := range 12 {
+		if err := write(fmt.Sprintf("notes/%02d.md", i+1), 70); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"big/a.log", "big/b.log", "big/c.log"} {
+		if err := write(name, 1_350); err != nil {
+			return err
+		}
+	}
+	return nil
+}
