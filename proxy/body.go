@@ -10,24 +10,64 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 var errTooLarge = errors.New("the request is larger than the proxy takes")
 
-// readAll reads at most limit bytes. size is how many to expect, if that is known.
-func readAll(r io.Reader, size, limit int64) ([]byte, error) {
-	var buf bytes.Buffer
-	if size > 0 && size <= limit {
-		buf.Grow(int(min(size, 16<<20)) + bytes.MinRead) // anybody can announce a large size
-	}
-	n, err := buf.ReadFrom(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if n > limit {
+// errMemory says that the requests under way take all the memory that they may.
+var errMemory = errors.New("the proxy has no memory left for the request")
+
+// memory is what the bodies of the requests under way may take together.
+type memory struct{ left atomic.Int64 }
+
+// readAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
+// announce a large size, so the buffer grows with what comes: to at most 16 times as much.
+// Take is asked for more memory before it grows; nil: there is always more.
+func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
+	if size > limit {
 		return nil, errTooLarge
 	}
-	return buf.Bytes(), nil
+	var buf []byte
+	for {
+		if len(buf) == cap(buf) {
+			have := int64(len(buf))
+			more := max(have, 64<<10)
+			if rest := size + 1 - have; size > 0 && rest > 0 { // one byte more finds the end
+				more = min(max(15*have, 64<<10), rest)
+			}
+			more = min(more, limit+1-have)
+			if take != nil && !take(more) {
+				return nil, errMemory
+			}
+			buf = append(make([]byte, 0, have+more), buf...)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return nil, errTooLarge
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// take takes memory for the exchange, which gives it back when it is over.
+func (x *exchange) take(n int64) bool {
+	if x.rw.memory.left.Add(-n) < 0 {
+		x.rw.memory.left.Add(n)
+		return false
+	}
+	x.held += n
+	return true
+}
+
+func (x *exchange) release() {
+	x.rw.memory.left.Add(x.held)
+	x.held = 0
 }
 
 // A Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
@@ -55,7 +95,7 @@ func (o *Options) decoder(encoding string, body io.ReadCloser) (io.ReadCloser, e
 }
 
 // decompress undoes the content encoding of a request.
-func (o *Options) decompress(encoding string, body []byte) ([]byte, error) {
+func (o *Options) decompress(encoding string, body []byte, take func(n int64) bool) ([]byte, error) {
 	if encoding == "" {
 		return body, nil
 	}
@@ -64,7 +104,7 @@ func (o *Options) decompress(encoding string, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	plain, err := readAll(r, int64(len(body))*4, o.MaxBody)
+	plain, err := readAll(r, 0, o.MaxBody, take)
 	if err != nil {
 		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
 	}

@@ -1,11 +1,13 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -224,4 +226,82 @@ func TestEventTooLarge(t *testing.T) {
 			t.Errorf("the report says %v", x.Err)
 		}
 	})
+}
+
+// A long line of a stream is neither moved nor looked at again with every piece of it that
+// comes: that took half a minute here.
+func TestSplitterLongLine(t *testing.T) {
+	var s splitter
+	piece, began := bytes.Repeat([]byte("x"), 100), time.Now()
+	for range 50_000 {
+		if err := s.feed(piece, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second || len(s.buf) != 5_000_000 {
+		t.Errorf("%d bytes took %v", len(s.buf), took)
+	}
+	s.limit = 1000
+	if err := s.feed(piece, nil); !errors.Is(err, errEventTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// drops is a body of which a few bytes come and then nothing.
+type drops struct{ left int }
+
+func (d *drops) Read(p []byte) (int, error) {
+	if d.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := min(d.left, len(p), 4096)
+	d.left -= n
+	return n, nil
+}
+
+// A buffer grows with what comes, whatever was announced; and all requests under way
+// together have a bound.
+func TestMemoryOfBodies(t *testing.T) {
+	const limit = 256 << 20
+	for _, tt := range []struct {
+		size int64
+		come int
+		most int64
+	}{
+		{16 << 20, 6, 64 << 10},
+		{16 << 20, 100 << 10, 17 * 100 << 10},
+		{100 << 10, 90 << 10, 101 << 10},
+		{0, 90 << 10, 180 << 10},
+	} {
+		var took int64
+		_, err := readAll(&drops{tt.come}, tt.size, limit, func(n int64) bool { took += n; return true })
+		if err == nil || took > tt.most {
+			t.Errorf("%d of %d bytes came: %d were taken (%v)", tt.come, tt.size, took, err)
+		}
+	}
+	if _, err := readAll(&drops{1}, limit+1, limit, func(int64) bool { t.Error("memory is taken"); return false }); !errors.Is(err, errTooLarge) {
+		t.Errorf("got %v", err)
+	}
+
+	rw, err := newRewriter(&Options{Store: store.NewMemory(), Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(size int) int {
+		r := httptest.NewRequest("POST", "http://up.invalid/v1/messages", bytes.NewReader(make([]byte, size)))
+		r.Header.Set("Content-Encoding", "unknown")
+		resp, err := rw.roundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode
+	}
+	for _, tt := range []struct{ size, want int }{{1000, 415}, {2 << 20, 503}, {500 << 10, 415}} {
+		if got := send(tt.size); got != tt.want {
+			t.Errorf("%d bytes: status %d, want %d", tt.size, got, tt.want)
+		}
+	}
+	if left := rw.memory.left.Load(); left != 1<<20 {
+		t.Errorf("%d bytes are left when nothing is under way", left)
+	}
 }

@@ -33,6 +33,7 @@ type exchange struct {
 	hidden  int
 	retried bool
 	over    bool
+	held    int64 // of the memory for requests under way
 }
 
 // roundTrip sends a request to where its URL says, rewritten if it is one of ours.
@@ -42,15 +43,17 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 		return rw.unknown(r)
 	}
 	began := rw.o.Now()
-	raw, err := readAll(r.Body, r.ContentLength, rw.o.MaxBody)
+	x := &exchange{rw: rw, in: r}
+	var err error
+	x.raw, err = readAll(r.Body, r.ContentLength, rw.o.MaxBody, x.take)
 	r.Body.Close()
-	if errors.Is(err, errTooLarge) {
-		return refusal(r, http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())), nil
-	}
 	if err != nil {
+		x.release()
+		if status, body := tooMuch(on, err); status != 0 {
+			return refusal(r, status, body), nil
+		}
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	x := &exchange{rw: rw, in: r, raw: raw}
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
 	x.report = Report{Format: on.format, Began: began}
@@ -102,6 +105,17 @@ func (x *exchange) notRead(why string) (*http.Response, error) {
 	return x.pass()
 }
 
+// tooMuch answers a request that takes more memory than it may; 0: err is something else.
+func tooMuch(on *protocol, err error) (status int, body []byte) {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())
+	case errors.Is(err, errMemory):
+		return http.StatusServiceUnavailable, on.refuse("overloaded_error", err.Error()+"; try again later")
+	}
+	return 0, nil
+}
+
 // cause returns errIdle for an error that came from the upstream's silence.
 func (x *exchange) cause(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, errIdle) && err != io.EOF {
@@ -113,10 +127,10 @@ func (x *exchange) cause(err error) error {
 // run decides what happens to the request and sends it.
 func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 	o := &x.rw.o
-	body, err := o.decompress(x.in.Header.Get("Content-Encoding"), x.raw)
+	body, err := o.decompress(x.in.Header.Get("Content-Encoding"), x.raw, x.take)
 	switch {
-	case errors.Is(err, errTooLarge):
-		return x.refuse(http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())), nil
+	case errors.Is(err, errTooLarge), errors.Is(err, errMemory):
+		return x.refuse(tooMuch(on, err)), nil
 	case errors.Is(err, errEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
 		resp := x.refuse(http.StatusUnsupportedMediaType, on.refuse("invalid_request_error", "pleat cannot read the request: "+err.Error()))
 		resp.Header["Accept-Encoding"] = slices.Sorted(maps.Keys(o.Decoders))
@@ -253,7 +267,7 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 		if err != nil || resp.StatusCode < 400 {
 			return resp, err
 		}
-		body, err := readAll(resp.Body, resp.ContentLength, maxError)
+		body, err := readAll(resp.Body, resp.ContentLength, maxError, nil)
 		resp.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("read refusal: %w", err)
@@ -290,6 +304,7 @@ func (x *exchange) finish(err error) {
 		return
 	}
 	x.over = true
+	x.release()
 	x.idle.Stop()
 	x.cancel(nil)
 	if x.rw.o.Report == nil {

@@ -83,6 +83,7 @@ type Options struct {
 	Decoders map[string]Decoder
 
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
+	Memory   int64         // what the bodies of all requests under way may take together in bytes; 0: 1 GiB. Beyond it requests are refused with status 503; what is kept of earlier requests takes at most an eighth of it
 	MaxEvent int           // largest event of a stream in bytes; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
 	Rounds   int           // most hidden rounds for one request of the client; 0: 8
@@ -121,6 +122,7 @@ func (o *Options) fill() error {
 	maps.Copy(decoders, o.Decoders)
 	o.Decoders = decoders
 	o.MaxBody = cmp.Or(o.MaxBody, 256<<20)
+	o.Memory = cmp.Or(o.Memory, 1<<30)
 	o.MaxEvent = cmp.Or(o.MaxEvent, 64<<20)
 	o.Sessions = cmp.Or(o.Sessions, 256)
 	o.Rounds = cmp.Or(o.Rounds, 8)

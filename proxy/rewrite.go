@@ -35,6 +35,7 @@ type rewriter struct {
 	o        Options
 	memo     *memo
 	known    *known
+	memory   memory
 	draining atomic.Bool
 	closing  sync.WaitGroup // sessions that are being closed
 
@@ -51,11 +52,14 @@ type indexKey struct {
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{memo: newMemo(), known: newKnown(128 << 20), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
+	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
 	if o != nil {
 		rw.o = *o
 	}
-	return rw, rw.o.fill()
+	err := rw.o.fill()
+	rw.known = newKnown(rw.o.Memory / 8)
+	rw.memory.left.Store(rw.o.Memory)
+	return rw, err
 }
 
 // caller is who sends a request, as far as it matters for finding its session.

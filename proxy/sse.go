@@ -32,8 +32,10 @@ func (s *splitter) feed(b []byte, event func(raw, data []byte)) error {
 		s.scan = start
 	}
 	s.scan = max(len(s.buf)-3, start)
-	s.buf = append(s.buf[:0], s.buf[start:]...)
-	s.scan -= start
+	if start > 0 { // else a long line would be moved with every piece of it
+		s.buf = append(s.buf[:0], s.buf[start:]...)
+		s.scan -= start
+	}
 	if s.limit > 0 && len(s.buf) > s.limit {
 		return fmt.Errorf("%w: it is larger than %d bytes", errEventTooLarge, s.limit)
 	}

@@ -192,7 +192,7 @@ func (s *stream) resume(got sent) {
 	if got.resp.StatusCode < 400 {
 		return
 	}
-	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError)
+	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError, nil)
 	if err != nil {
 		s.cutOff(err)
 		return
@@ -232,7 +232,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
 	var replies []model.Reply
 	for {
-		body, err := readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody)
+		body, err := readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody, nil)
 		resp.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("read reply: %w", err)
