@@ -19,6 +19,7 @@ import (
 // client's conversation it has seen, and where they are in the transcript.
 type conversation struct {
 	key     store.SessionKey
+	behind  *behind
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]

@@ -142,7 +142,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if rw.o.Session != nil {
 		rw.o.Session(c.key, o)
 	}
-	sess, err := pleat.OpenSession(ctx, rw.o.Store, c.key, o)
+	sess, err := pleat.OpenSession(ctx, c.behind.whole(), c.key, o)
 	if err != nil {
 		return err
 	}
@@ -292,6 +292,9 @@ func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *requ
 	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
 	if m.seq == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
+	}
+	if err := c.behind.wait(ctx); err != nil { // the mark may be on its way
+		return store.SessionKey{}, err
 	}
 	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}
 	if err := pleat.Fork(ctx, rw.o.Store, c.key, m.seq, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {

@@ -75,9 +75,15 @@ func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
 // open returns the conversation from memory or opens it.
 func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
 	if c := rw.inMemory(key); c != nil {
-		return c, nil
+		if c.behind.wait(ctx) == nil || ctx.Err() != nil {
+			return c, nil
+		}
+		rw.lost(c)
 	}
 	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
+	c.behind = &behind{Store: rw.o.Store, run: rw.closing.Go, failed: func(err error) {
+		rw.o.Logger.Warn("what a client sent could not be stored; it is read again with its next request", "session", key.String(), "err", err)
+	}}
 	if err := c.load(ctx, rw.o.Store); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
@@ -131,6 +137,15 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	}
 	for rw.recent.Len() > rw.o.Sessions {
 		rw.drop(rw.recent.Back())
+	}
+}
+
+// lost takes a conversation out of memory that has what the store has not.
+func (rw *rewriter) lost(c *conversation) {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	if e, held := rw.sessions[c.key]; held && e.Value == any(c) {
+		rw.drop(e)
 	}
 }
 

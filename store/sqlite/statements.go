@@ -18,7 +18,7 @@ type statements struct {
 
 // queries are those of the readers.
 type queries struct {
-	sessionByName, entries, body, place, wordAt *sql.Stmt
+	sessionByName, entries, body, place, wordAt, find *sql.Stmt
 }
 
 const (
@@ -32,6 +32,14 @@ const (
 	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns + " FROM entry e JOIN session s ON s.id = e.session " +
 		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"
 )
+
+// findFew is how many labels selectAny looks for.
+const findFew = 4
+
+// selectAny reports whether one of the two indexes has an entry for some labels. One statement
+// sees one moment.
+const selectAny = "SELECT EXISTS(SELECT 1 FROM entry INDEXED BY entry_find1 WHERE find1 IN (?, ?, ?, ?)) OR " +
+	"EXISTS(SELECT 1 FROM entry INDEXED BY entry_find2 WHERE find2 IN (?, ?, ?, ?))"
 
 // preparation is a statement to prepare.
 type preparation struct {
@@ -69,6 +77,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&q.entries, selectEntries + " ORDER BY e.seq LIMIT ?"},
 		{&q.body, selectBody},
 		{&q.place, "SELECT seq, line, lines, start, size FROM place WHERE id = ?"},
+		{&q.find, selectAny},
 		{&q.wordAt, "SELECT doc FROM word_at WHERE term = ? LIMIT ?"},
 	})
 }

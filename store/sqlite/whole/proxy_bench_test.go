@@ -224,9 +224,11 @@ const requestsAtOnce, requestsEach = 8, 20
 // requests sends short conversations, the same request several times.
 func requests(b *testing.B, url string) {
 	var wg sync.WaitGroup
-	for range requestsAtOnce {
+	for n := range requestsAtOnce {
 		wg.Go(func() {
 			g := newGrowing(5_000)
+			g.n = n * 1000
+			g.round(100) // each is a conversation of its own
 			for range requestsEach {
 				resp, err := benchClient.Post(url+g.path, "application/json", bytes.NewReader(g.body()))
 				if err != nil {
