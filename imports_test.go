@@ -76,11 +76,11 @@ var imports = map[string][]string{
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/openai",
+		"", "fold", "fold/lever", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat": {
 		"", "agent", "agent/rehearsal", "bench", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
-		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},
 	"bench": {
@@ -94,7 +94,7 @@ var imports = map[string][]string{
 	"pleattest":             {"model", "transcript"},
 	"internal/corpus":       {"sessionlog", "transcript"},
 	"internal/bpe/bpetest":  {},
-	"internal/upstream":     {"internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/openai"},
+	"internal/upstream":     {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
 	"store/postgres/pgtest": {},
 	"bench/tokenizers":      {},
 	"proxy/sdktest":         {},

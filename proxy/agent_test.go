@@ -36,6 +36,7 @@ type agent struct {
 	header  http.Header
 	tools   string // JSON; empty: a shell
 	extra   string // members of every request, with a comma before each
+	to      string // path; empty: the wire's own
 	bodies  [][]byte
 }
 
@@ -62,6 +63,9 @@ func output(command string) string {
 
 func newAgent(on *protocol, url, prompt string) *agent {
 	a := &agent{on: on, url: url, client: http.DefaultClient, streams: true, model: "small-model", key: "key"}
+	if on == generate {
+		a.model = "gemini-3.8-flash" // which wants signatures
+	}
 	a.say(prompt)
 	return a
 }
@@ -69,7 +73,11 @@ func newAgent(on *protocol, url, prompt string) *agent {
 // say adds a message of the user.
 func (a *agent) say(text string) {
 	lit, _ := json.Marshal(text)
-	a.history = append(a.history, `{"role":"user","content":`+string(lit)+`}`)
+	content := `"content":` + string(lit)
+	if a.on == generate {
+		content = `"parts":[{"text":` + string(lit) + `}]`
+	}
+	a.history = append(a.history, `{"role":"user",`+content+`}`)
 }
 
 func (a *agent) toolList() string {
@@ -78,23 +86,36 @@ func (a *agent) toolList() string {
 		messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
 		chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
 		responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
+		generate:  `[{"functionDeclarations":[{"name":"bash","description":"Run.","parametersJsonSchema":` + schema + `}]}]`,
 	}[a.on])
 }
 
 func (a *agent) body() []byte {
 	tools := a.toolList()
-	extra := map[*protocol]string{messages: `,"max_tokens":1000,"system":"You work."`, chat: `,"stream_options":{"include_usage":true}`, responses: `,"store":false`}[a.on]
+	extra := map[*protocol]string{messages: `,"max_tokens":1000,"system":"You work."`, chat: `,"stream_options":{"include_usage":true}`, responses: `,"store":false`, generate: `,"systemInstruction":{"parts":[{"text":"You work."}]}`}[a.on]
 	if a.on == chat && !a.streams {
 		extra = ""
 	}
 	if tools != "none" {
 		extra += `,"tools":` + tools
 	}
+	if a.on == generate {
+		return fmt.Appendf(nil, `{"contents":[%s]%s}`, strings.Join(a.history, ","), extra+a.extra)
+	}
 	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array, strings.Join(a.history, ","), extra+a.extra)
 }
 
 func (a *agent) path() string {
-	return map[*protocol]string{messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses"}[a.on]
+	return cmp.Or(a.to, pathOf(a.on, a.model, a.streams))
+}
+
+func pathOf(on *protocol, model string, streams bool) string {
+	if on == generate && streams {
+		return "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
+	}
+	return map[*protocol]string{
+		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" + model + ":generateContent",
+	}[on]
 }
 
 // send sends the history and returns the model's answer as this client understands it.
@@ -109,10 +130,16 @@ func (a *agent) send() (model.Reply, error) {
 		req.Header[k] = v
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if a.on == messages {
+	switch a.on {
+	case messages:
 		req.Header.Set("X-Api-Key", a.key)
 		req.Header.Set("Anthropic-Version", "2023-06-01")
-	} else {
+	case generate:
+		if strings.Contains(a.to, "key=") {
+			break
+		}
+		req.Header.Set("X-Goog-Api-Key", a.key)
+	default:
 		req.Header.Set("Authorization", "Bearer "+a.key)
 	}
 	resp, err := a.client.Do(req)
@@ -152,6 +179,7 @@ func (a *agent) step() (bool, error) {
 
 // take adds an answer and the results of its calls to the history.
 func (a *agent) take(reply model.Reply) (bool, error) {
+	var calls []transcript.ToolCall
 	var results []transcript.ToolResult
 	for _, m := range reply.Messages {
 		a.history = append(a.history, m.Raw())
@@ -167,13 +195,13 @@ func (a *agent) take(reply model.Reply) (bool, error) {
 			if err := json.Unmarshal([]byte(c.Input.String()), &args); err != nil {
 				return false, err
 			}
-			results = append(results, transcript.Result(c.ID, output(args.Command)))
+			calls, results = append(calls, c), append(results, transcript.Result(c.ID, output(args.Command)))
 		}
 	}
 	if len(results) == 0 {
 		return false, nil
 	}
-	msgs, err := a.on.results(results)
+	msgs, err := a.on.results(calls, results)
 	if err != nil {
 		return false, err
 	}
@@ -220,7 +248,7 @@ func start(t *testing.T, to http.Handler, o Options) string {
 // startAt starts a proxy before an upstream that runs already.
 func startAt(t *testing.T, u *url.URL, o Options) string {
 	t.Helper()
-	o.Anthropic, o.OpenAI = u, u
+	o.Anthropic, o.OpenAI, o.Gemini = u, u, u
 	if o.Store == nil {
 		o.Store = store.NewMemory()
 	}
@@ -233,7 +261,7 @@ func startAt(t *testing.T, u *url.URL, o Options) string {
 
 // eachWire runs a test for every wire, streaming and not.
 func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
-	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses} {
+	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses, "gemini": generate} {
 		for _, streams := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stream=%t", name, streams), func(t *testing.T) { f(t, on, streams) })
 		}

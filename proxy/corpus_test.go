@@ -19,6 +19,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -43,6 +44,10 @@ func element(on *protocol, m transcript.Message) [][]byte {
 		out, err = openai.EncodeChatMessage(m)
 	case responses:
 		out, err = openai.EncodeItems(m)
+	case generate:
+		var one []byte
+		one, err = gemini.EncodeMessage(m)
+		out = [][]byte{one}
 	}
 	if err != nil {
 		return nil // nothing of it has a form on this wire
@@ -55,6 +60,7 @@ func newReplayed(on *protocol, list []transcript.Message) replayed {
 		messages:  `"max_tokens":4096,"tools":[{"name":"bash","input_schema":{"type":"object"}}]`,
 		chat:      `"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}]`,
 		responses: `"store":false,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
+		generate:  `"tools":[{"functionDeclarations":[{"name":"bash"}]}]`,
 	}[on]
 	var elements []string
 	var ends []int
@@ -112,6 +118,7 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 		messages:  `{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":3}}`,
 		chat:      `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":3,"total_tokens":9}}`,
 		responses: `{"id":"r","status":"completed","output":[],"usage":{"input_tokens":%d,"output_tokens":3,"total_tokens":9}}`,
+		generate:  `{"candidates":[{"content":{"parts":[{"text":"Yes."}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":3,"totalTokenCount":9}}`,
 	}[s.on]
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	setBody(resp, fmt.Appendf(nil, reply, prompt))
@@ -121,7 +128,7 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 // play sends the requests, each through the transport that pick gives for it.
 func (r replayed) play(t *testing.T, s *sink, pick func(i int) *Transport) {
 	t.Helper()
-	path := map[*protocol]string{messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses"}[r.on]
+	path := pathOf(r.on, "some-model", false)
 	for i, body := range r.requests {
 		s.client = body
 		resp, err := (&http.Client{Transport: pick(i)}).Post("http://provider.example"+path, "application/json", bytes.NewReader(body))
@@ -153,7 +160,7 @@ func TestCorpusReplay(t *testing.T) {
 				return nil
 			}
 			files++
-			for _, on := range []*protocol{messages, chat, responses} {
+			for _, on := range protocols {
 				t.Run(fmt.Sprintf("%s/%s", filepath.Base(file), on.format), func(t *testing.T) {
 					r := newReplayed(on, list)
 					n, f, e := replay(t, r)

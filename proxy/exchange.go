@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type exchange struct {
 
 // roundTrip sends a request to where its URL says, rewritten if it is one of ours.
 func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
-	on, counts := route(r)
+	on, at := route(r)
 	if on == nil || r.Body == nil {
 		return rw.unknown(r)
 	}
@@ -57,7 +58,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
 	x.report = Report{Format: on.format, Began: began}
-	resp, err := x.run(on, counts)
+	resp, err := x.run(on, at)
 	if err != nil {
 		x.finish(err)
 		return nil, x.cause(err)
@@ -125,7 +126,7 @@ func (x *exchange) cause(err error) error {
 }
 
 // run decides what happens to the request and sends it.
-func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
+func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	o := &x.rw.o
 	body, err := o.decompress(x.in.Header.Get("Content-Encoding"), x.raw, x.take)
 	switch {
@@ -143,14 +144,15 @@ func (x *exchange) run(on *protocol, counts bool) (*http.Response, error) {
 	if x.req, err = x.rw.read(on, id, body); err != nil {
 		return x.notRead("they cannot be read")
 	}
+	x.req.model = cmp.Or(at.model, x.req.model)
 	x.report.Model, x.report.Messages = x.req.model, len(x.req.messages)
 	if x.req.partial || len(x.req.messages) == 0 {
 		return x.notRead("the provider holds their conversation")
 	}
 	from, begin := x.rw.caller(x.in, x.req), true
-	if counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools
+	if at.counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools
 		x.turn, begin, err = x.rw.beside(x.ctx, x.req, from)
-		begin = begin && err == nil && !counts
+		begin = begin && err == nil && !at.counts
 	}
 	if begin {
 		x.turn, err = x.rw.begin(x.ctx, x.req, from)

@@ -107,7 +107,7 @@ func TestMalformed(t *testing.T) {
 	url := start(t, up, Options{})
 	bodies := []string{`{"model":`, ``, `[]`, `{"messages":"x"}`, "\x00\xff", `{"messages":[` + strings.Repeat(`[`, 20_000), `{"model":"m","messages":[]}`}
 	for i, body := range bodies {
-		for _, path := range []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens"} {
+		for _, path := range []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens", "/v1beta/models/m:generateContent"} {
 			resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ func folding(t *testing.T, on *protocol, o Options) (*agent, *capture, *reports)
 // A client that goes back and says something else gets what it had there, byte for byte,
 // and its own session from then on; so does one that asks the same again.
 func TestRewind(t *testing.T) {
-	for _, on := range []*protocol{messages, chat, responses} {
+	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
 			a, up, r := folding(t, on, Options{})
 			sent := len(up.all())
@@ -137,7 +137,7 @@ func TestClientCompacts(t *testing.T) {
 // Requests beside the conversation: without folds they pass as they are, with folds they
 // get those in force, and they never change the session.
 func TestBeside(t *testing.T) {
-	for _, on := range []*protocol{messages, chat, responses} {
+	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
 			r := newReports()
@@ -240,7 +240,7 @@ func TestPrincipal(t *testing.T) {
 
 // A model that asks for recall without end is stopped; its client gets an answer that ends.
 func TestRecallWithoutEnd(t *testing.T) {
-	for _, on := range []*protocol{messages, chat, responses} {
+	for _, on := range protocols {
 		n := 0
 		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n++
@@ -248,6 +248,7 @@ func TestRecallWithoutEnd(t *testing.T) {
 				messages:  `{"id":"m%d","type":"message","role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t%d","name":"ledger","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}`,
 				chat:      `{"id":"c%d","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","tool_calls":[{"id":"t%d","type":"function","function":{"name":"ledger","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`,
 				responses: `{"id":"r%d","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t%d","name":"ledger","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3,"total_tokens":12}}`,
+				generate:  `{"responseId":"g%d","candidates":[{"content":{"parts":[{"text":"I look."},{"functionCall":{"id":"t%d","name":"ledger"}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"totalTokenCount":12}}`,
 			}[on]
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, call, n, n)

@@ -33,8 +33,14 @@ func NewTransport(o *Options) (*Transport, error) {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	a, o := t.rw.o.Anthropic, t.rw.o.OpenAI
-	if a == nil && o == nil || a != nil && a.Host == r.URL.Host || o != nil && o.Host == r.URL.Host {
+	o, none := &t.rw.o, true
+	for _, u := range []*url.URL{o.Anthropic, o.OpenAI, o.Gemini} {
+		if u != nil && u.Host == r.URL.Host {
+			return t.rw.roundTrip(r)
+		}
+		none = none && u == nil
+	}
+	if none {
 		return t.rw.roundTrip(r)
 	}
 	return t.rw.o.Transport.RoundTrip(r)
@@ -58,8 +64,8 @@ func NewHandler(o *Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rw.o.Anthropic == nil && rw.o.OpenAI == nil {
-		return nil, errors.New("set up proxy: no upstream: set Options.Anthropic or Options.OpenAI")
+	if rw.o.Anthropic == nil && rw.o.OpenAI == nil && rw.o.Gemini == nil {
+		return nil, errors.New("set up proxy: no upstream: set Options.Anthropic, Options.OpenAI or Options.Gemini")
 	}
 	h := &Handler{rw: rw}
 	h.forward = &httputil.ReverseProxy{
@@ -155,9 +161,10 @@ func (h *Handler) Knows(host string) bool {
 func (h *Handler) upstream(r *http.Request) *url.URL {
 	o, path := &h.rw.o, r.URL.Path+"/"
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	_, isGemini := routeGemini(r.URL.Path)
 	switch {
-	case r.Header.Get("X-Goog-Api-Key") != "", r.URL.Query().Has("key"):
-		return nil // Google's
+	case r.Header.Get("X-Goog-Api-Key") != "", r.URL.Query().Has("key"), isGemini:
+		return o.Gemini
 	case strings.Contains(path, "/v1/messages/"), first(r.Header, "Anthropic-Version", "X-Api-Key") != "":
 		return o.Anthropic
 	case strings.Contains(path, "/chat/completions/"), strings.Contains(path, "/responses/"):
@@ -167,7 +174,7 @@ func (h *Handler) upstream(r *http.Request) *url.URL {
 	case bearer == "" && first(r.Header, "Api-Key", "Cookie") == "":
 		return cmp.Or(o.OpenAI, o.Anthropic) // there is no key
 	case strings.HasPrefix(bearer, "AIza"), strings.HasPrefix(bearer, "ya29."), strings.Contains(path, "/v1beta/"):
-		return nil // Google's too
+		return o.Gemini
 	case strings.HasPrefix(bearer, "sk-"), strings.Contains(path, "/v1/"), r.Header.Get("Chatgpt-Account-Id") != "":
 		return o.OpenAI // servers that speak its format take any key
 	}

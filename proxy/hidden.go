@@ -51,7 +51,7 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
-	answers, err := x.req.on.results(results)
+	answers, err := x.req.on.results(ours, results)
 	if err != nil {
 		return false, fmt.Errorf("answer recall: %w", err)
 	}

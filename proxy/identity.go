@@ -18,7 +18,7 @@ import (
 func Principal(r *http.Request, body []byte) string {
 	auth := r.Header.Get("Authorization")
 	token, bearer := strings.CutPrefix(auth, "Bearer ")
-	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth)
+	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth, r.URL.Query().Get("key"))
 	switch {
 	case key == "":
 		return "local"

@@ -46,10 +46,10 @@ const (
 type Options struct {
 	Store store.Store // where conversations and folds are kept
 
-	// Anthropic and OpenAI are where requests of each wire go; nil: that wire is refused.
+	// Anthropic, OpenAI and Gemini are where requests of each wire go; nil: that wire is refused.
 	// A [Transport] leaves requests where they go: it rewrites those to the hosts given
 	// here, or all if none is given.
-	Anthropic, OpenAI *url.URL
+	Anthropic, OpenAI, Gemini *url.URL
 
 	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
 	Policy fold.Policy   // zero: "default", which here also folds when that pays

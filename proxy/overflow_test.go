@@ -40,7 +40,7 @@ func TestOverflowOnce(t *testing.T) {
 
 // A provider that never has enough is asked twice; then the client gets its own words.
 func TestOverflowForEver(t *testing.T) {
-	for _, on := range []*protocol{messages, chat, responses} {
+	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{Calls: 8, Limit: 10})}
 			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
@@ -58,7 +58,7 @@ func TestOverflowForEver(t *testing.T) {
 
 // What cannot fit is refused in the provider's words, and nothing is sent.
 func TestCannotFit(t *testing.T) {
-	for _, on := range []*protocol{messages, chat, responses} {
+	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
 			up := &capture{to: upstream.New(upstream.Options{})}
 			a := newAgent(on, start(t, up, Options{Window: 4_000}), "Do all the steps.")

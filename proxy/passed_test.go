@@ -27,6 +27,7 @@ func TestKeysGoToTheirProvider(t *testing.T) {
 		{"/v1beta/models/gemini-2.5-pro:generateContent?key=AIzaX", "", "", ""},
 		{"/v1/models/gemini-2.5-pro:generateContent", "X-Goog-Api-Key", "AIzaX", ""},
 		{"/v1/models/gemini-2.5-pro:generateContent", "Authorization", "Bearer ya29.x", ""},
+		{"/v1/models/ft:gpt-4o:org", "Authorization", "Bearer sk-proj-x", "openai"},
 		{"/v1/messages", "X-Goog-Api-Key", "AIzaX", ""},
 		{"/v1beta/openai/chat/completions", "Authorization", "Bearer AIzaX", "openai"},
 		{"/v1/threads/thread_1/messages", "Authorization", "Bearer sk-proj-x", "openai"},

@@ -82,8 +82,9 @@ func FuzzScreens(f *testing.F) {
 	f.Add([]byte(plainReply), uint8(0))
 	f.Add([]byte("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":3,\"id\":\"x\",\"function\":{\"name\":\"unfold\",\"arguments\":\"{}\"}}]}}]}\n\ndata: [DONE]\n\n"), uint8(1))
 	f.Add([]byte("data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"name\":\"unfold\"}}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"), uint8(2))
+	f.Add([]byte("data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"unfold\"}}]}}]}\r\n\r\ndata: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n"), uint8(3))
 	f.Fuzz(func(t *testing.T, stream []byte, wire uint8) {
-		on := []*protocol{messages, chat, responses}[wire%3]
+		on := protocols[int(wire)%len(protocols)]
 		run := func(own func(string) bool) (events []string, out []byte) {
 			s, over := on.stream(own), false
 			var split splitter

@@ -13,7 +13,7 @@ import (
 // protocol is one of the wires that requests are rewritten on.
 type protocol struct {
 	format  transcript.Format
-	path    string                                             // how the path of its requests ends
+	route   func(path string) (address, bool)                  // tells its requests by their path, without a slash at the end
 	array   string                                             // the member that holds the messages
 	decode  func(after earlier, body []byte) (*request, error) // after may be nil
 	codec   transcript.Codec
@@ -21,7 +21,7 @@ type protocol struct {
 	check   func(model.Model) func(transcript.View, *transcript.Transcript) error
 	reply   func(body []byte) (model.Reply, error)
 	record  func() recorder
-	results func(results []transcript.ToolResult) ([]transcript.Message, error)
+	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([]transcript.Message, error)
 	stream  func(own func(name string) bool) screen
 	join    func(bodies [][]byte, own func(name string) bool) []byte
 	refuse  func(kind, text string) []byte
@@ -32,7 +32,18 @@ type protocol struct {
 	ping    string                   // an event that keeps a client waiting
 }
 
-var protocols = []*protocol{messages, chat, responses}
+var protocols = []*protocol{messages, chat, responses, generate}
+
+// address is what the path of a request says.
+type address struct {
+	model  string // empty: the body says it
+	counts bool   // the request only counts tokens
+}
+
+// endsIn tells requests by the end of their path.
+func endsIn(path string) func(string) (address, bool) {
+	return func(p string) (address, bool) { return address{}, strings.HasSuffix(p, path) }
+}
 
 // recorder puts an answer together from a stream that passes by.
 type recorder interface {
@@ -62,22 +73,19 @@ type request struct {
 	prefixes []transcript.Hash // the hash chain of the messages
 }
 
-// route returns the wire of a request by the end of its path, and whether the request only
-// counts tokens. Nil: none, the request is passed on unchanged.
-func route(r *http.Request) (on *protocol, counts bool) {
-	path := strings.TrimSuffix(r.URL.Path, "/")
+// route returns the wire of a request by its path, and what else the path says. Nil: none,
+// the request is passed on unchanged.
+func route(r *http.Request) (*protocol, address) {
 	if r.Method != http.MethodPost {
-		return nil, false
+		return nil, address{}
 	}
-	if strings.HasSuffix(path, "/messages/count_tokens") {
-		return messages, true
-	}
+	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, p := range protocols {
-		if strings.HasSuffix(path, p.path) {
-			return p, false
+		if at, ok := p.route(path); ok {
+			return p, at
 		}
 	}
-	return nil, false
+	return nil, address{}
 }
 
 // read decodes a request.

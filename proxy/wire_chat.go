@@ -10,10 +10,10 @@ import (
 
 // chat is the OpenAI Chat Completions wire.
 var chat = &protocol{
-	format: transcript.FormatChat, path: "/chat/completions", array: "messages",
+	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
 	decode: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
 	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
-	results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
 	},
 	stream:  func(own func(string) bool) screen { return &chatScreen{joined: joined{own: own}} },

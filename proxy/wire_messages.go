@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -10,7 +11,7 @@ import (
 
 // messages is the Anthropic Messages wire.
 var messages = &protocol{
-	format: transcript.FormatAnthropic, path: "/v1/messages", array: "messages",
+	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
 	decode: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
 	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
 	results: messageResults,
@@ -22,6 +23,11 @@ var messages = &protocol{
 	},
 	failure: func(body []byte) []byte { return newEvent("error", body) },
 	ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+}
+
+func routeMessages(path string) (address, bool) {
+	before, counts := strings.CutSuffix(path, "/count_tokens")
+	return address{counts: counts}, strings.HasSuffix(before, "/messages") && (counts || strings.HasSuffix(before, "/v1/messages"))
 }
 
 func decodeMessages(after earlier, body []byte) (*request, error) {
@@ -37,7 +43,7 @@ func decodeMessages(after earlier, body []byte) (*request, error) {
 }
 
 // messageResults makes the message that answers our calls: all results are in one.
-func messageResults(rs []transcript.ToolResult) ([]transcript.Message, error) {
+func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
 	if err != nil {
 		return nil, err

@@ -11,10 +11,10 @@ import (
 
 // responses is the OpenAI Responses wire.
 var responses = &protocol{
-	format: transcript.FormatResponses, path: "/responses", array: "input",
+	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
 	decode: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
 	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
-	results: func(rs []transcript.ToolResult) ([]transcript.Message, error) {
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
 	},
 	stream:  func(own func(string) bool) screen { return &responsesScreen{joined: joined{own: own}} },

@@ -69,7 +69,7 @@ func (s *Server) next(r *request) answer {
 	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
-	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !strings.Contains(r.body, recallID) {
+	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !r.asked() {
 		if c, ok := r.recall(); ok {
 			a.calls = append(a.calls, c)
 			if !s.o.Beside {
@@ -94,6 +94,14 @@ func (s *Server) next(r *request) answer {
 
 const recallID = "call_recall_1"
 
+// asked reports whether the recall call is in the request. Where calls have no ids, it is
+// known by its name.
+func (r *request) asked() bool {
+	return strings.Contains(r.body, recallID) || slices.ContainsFunc(r.messages, func(m transcript.Message) bool {
+		return slices.ContainsFunc(m.Calls(), func(c transcript.ToolCall) bool { return c.ID == recall.ToolUnfold })
+	})
+}
+
 // recall asks for line 13 of the first folded output.
 func (r *request) recall() (call, bool) {
 	offered := slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == recall.ToolUnfold })
@@ -115,7 +123,7 @@ func (r *request) recalled() string {
 	for _, m := range r.messages {
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
-			if !ok || res.CallID != recallID {
+			if !ok || res.CallID != recallID && res.CallID != recall.ToolUnfold {
 				continue
 			}
 			text := res.Parts.Text()

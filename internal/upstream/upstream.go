@@ -1,6 +1,6 @@
 // Package upstream is a model server on loopback that follows a script, for tests with
-// real clients: it speaks the Messages, Chat Completions and Responses wires, streaming or
-// not, asks the client to run shell commands with the client's own tool, and checks
+// real clients: it speaks the Messages, Chat Completions, Responses and Gemini wires,
+// streaming or not, asks the client to run shell commands with the client's own tool, and checks
 // every request it gets.
 //
 // It remembers nothing between the requests of a conversation: every command prints which
@@ -92,6 +92,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire = &chat
 	case strings.HasSuffix(path, "/responses"):
 		wire = &responses
+	case strings.HasSuffix(path, ":countTokens"):
+		body, _ := s.readBody(r)
+		reply(w, http.StatusOK, object{"totalTokens": tokens.O200k().Count(string(body))})
+		return
+	case strings.HasSuffix(path, "enerateContent"):
+		wire = geminiFor(r.URL)
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
 		reply(w, http.StatusOK, object{"object": "list", "data": []object{{"id": "scripted", "object": "model", "owned_by": "script"}}})
 		return
@@ -182,11 +188,7 @@ func (s *Server) failure(req *request) string {
 }
 
 func (s *Server) tooLong(on *wire, req *request) string {
-	limit := cmp.Or(s.o.Limit, req.tokens*9/10)
-	if on == &messages {
-		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum", req.tokens, limit)
-	}
-	return fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", limit, req.tokens)
+	return fmt.Sprintf(on.tooLong, req.tokens, cmp.Or(s.o.Limit, req.tokens*9/10))
 }
 
 // refusal is how the provider says that a request failed.
@@ -201,10 +203,7 @@ func (s *Server) refusal(on *wire, fail string, req *request) (kind, text string
 	case "500":
 		return "api_error", "Internal server error"
 	}
-	if on == &messages {
-		return "invalid_request_error", s.tooLong(on, req)
-	}
-	return "context_length_exceeded", s.tooLong(on, req)
+	return on.tooLongKind, s.tooLong(on, req)
 }
 
 func reply(w http.ResponseWriter, status int, v any) {

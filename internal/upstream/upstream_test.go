@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -40,6 +41,26 @@ var clients = map[string]client{
 	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (model.Reply, error) {
 		return recorded(&openai.ResponsesRecorder{}, b)
 	}},
+	"gemini":       geminiClient("gemini-3.8-flash"),
+	"gemini-no-id": geminiClient("gemini-2.5-pro"),
+}
+
+func geminiClient(name string) client {
+	encode := func(r *model.Request) ([]byte, error) {
+		r.Model = name
+		return gemini.Encode(r)
+	}
+	return client{"/v1beta/models/" + name + ":generateContent", encode, gemini.DecodeReply, func(b []byte) (model.Reply, error) {
+		return recorded(&gemini.Recorder{}, b)
+	}}
+}
+
+// url is where a request goes; Gemini's says whether it streams.
+func (c client) url(base string, stream bool) string {
+	if before, ok := strings.CutSuffix(c.path, ":generateContent"); ok && stream {
+		return base + before + ":streamGenerateContent?alt=sse"
+	}
+	return base + c.path
 }
 
 // TestConversation plays a client that runs the commands, on each wire, streaming and
@@ -114,7 +135,7 @@ func ask(t *testing.T, url string, c client, req *model.Request) model.Reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.Post(url+c.path, "application/json", bytes.NewReader(body))
+	resp, err := http.Post(c.url(url, req.Stream), "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

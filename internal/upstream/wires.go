@@ -11,10 +11,13 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-// wire is one of the three formats.
+// wire is one of the formats.
 type wire struct {
-	name     string
-	prefix   string // of reply ids
+	name        string
+	prefix      string // of reply ids
+	tooLong     string // the provider's words, for the tokens of a prompt and the limit
+	tooLongKind string
+
 	decode   func(body []byte, m model.Model) (*request, error)
 	whole    func(a answer) any
 	stream   func(out *stream, a answer, r *request)
@@ -24,10 +27,15 @@ type wire struct {
 
 type object = map[string]any
 
+const openaiTooLong = "This model's maximum context length is %[2]d tokens. However, your messages resulted in %[1]d tokens. Please reduce the length of the messages."
+
 var (
-	messages  = wire{"messages", "msg_", decodeMessages, wholeMessage, streamMessage, breakMessage, messageFailure}
-	chat      = wire{"chat", "chatcmpl-", decodeChat, wholeChat, streamChat, breakChat, openaiFailure}
-	responses = wire{"responses", "resp_", decodeResponses, wholeResponse, streamResponse, breakResponse, openaiFailure}
+	messages = wire{
+		"messages", "msg_", "prompt is too long: %d tokens > %d maximum", "invalid_request_error",
+		decodeMessages, wholeMessage, streamMessage, breakMessage, messageFailure,
+	}
+	chat      = wire{"chat", "chatcmpl-", openaiTooLong, "context_length_exceeded", decodeChat, wholeChat, streamChat, breakChat, openaiFailure}
+	responses = wire{"responses", "resp_", openaiTooLong, "context_length_exceeded", decodeResponses, wholeResponse, streamResponse, breakResponse, openaiFailure}
 )
 
 // stream writes server-sent events and flushes each.

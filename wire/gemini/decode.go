@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -20,6 +21,8 @@ type decoder struct {
 
 	blockSlab wire.Slab[transcript.Block]
 	placeSlab wire.Slab[wire.Place]
+
+	earlier *Request // see DecodeAfter
 }
 
 // camel returns the name that the format's documentation uses. The provider takes each
@@ -115,16 +118,53 @@ func (d *decoder) contents() {
 	n := min(len(d.data)/4096+8, 2048)
 	r.Messages, r.body.Elements = make([]transcript.Message, 0, n), make([]wire.Element, 0, n)
 	for range d.c.Items {
-		at := d.c.Pos()
-		role := d.content()
+		if !d.again() {
+			d.message()
+		}
 		if d.c.Err() != nil {
 			return
 		}
-		span := jsonspan.Span{Start: at, End: d.c.Pos()}
-		r.Messages = append(r.Messages, transcript.WireMessage(roleOf(role), transcript.FormatGemini, jsonspan.View(d.data, span), d.blockSlab.Clone(d.blocks)...))
-		r.body.Elements = append(r.body.Elements, wire.Element{Span: span, Places: d.placeSlab.Clone(d.places)})
 	}
 	r.body.Array = jsonspan.Span{Start: start, End: d.c.Pos()}
+}
+
+// again takes the message at the cursor from the earlier request, if it is the same there.
+func (d *decoder) again() bool {
+	r, e, start := d.req, d.earlier, d.c.Pos()
+	i := len(r.Messages)
+	if e == nil || i >= len(e.Messages) || !d.c.SkipKnown(e.Messages[i].Raw()) {
+		return false
+	}
+	r.Messages = append(r.Messages, e.Messages[i])
+	r.body.Elements = append(r.body.Elements, wire.Element{Span: jsonspan.Span{Start: start, End: d.c.Pos()}, Places: e.body.Elements[i].Places})
+	return true
+}
+
+// message consumes an element of contents. After an earlier request it reads a copy, which
+// does not keep the body in memory.
+func (d *decoder) message() {
+	data, after, start := d.data, d.c, d.c.Pos()
+	whole := jsonspan.Span{}
+	if d.earlier != nil {
+		if whole = d.c.Skip(); d.c.Err() != nil {
+			return
+		}
+		after = d.c
+		d.data = bytes.Clone(whole.Of(data))
+		d.c.Reset(d.data, jsonspan.Limits{})
+		start = 0
+	}
+	role := d.content()
+	if d.c.Err() != nil {
+		return
+	}
+	span := jsonspan.Span{Start: start, End: d.c.Pos()}
+	element := wire.NewElement(span, d.placeSlab.Clone(d.places))
+	m := transcript.WireMessage(roleOf(role), transcript.FormatGemini, jsonspan.View(d.data, span), d.blockSlab.Clone(d.blocks)...)
+	if d.earlier != nil {
+		d.data, d.c, element.Span = data, after, whole
+	}
+	d.req.Messages, d.req.body.Elements = append(d.req.Messages, m), append(d.req.body.Elements, element)
 }
 
 // content consumes a content, its parts into d.blocks and d.places, and returns its role.

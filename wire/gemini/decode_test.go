@@ -54,6 +54,9 @@ func TestDecodeParts(t *testing.T) {
 		{`{"text":"x","thought":true}`, transcript.Thinking{}, "x"},
 		{`{"text":"","thoughtSignature":"cw=="}`, transcript.Thinking{Redacted: true, Signature: "cw=="}, ""},
 		{`{"functionCall":{"id":"c1","name":"f","args":{"a":1}}}`, transcript.ToolCall{ID: "c1", Name: "f"}, `{"a":1}`},
+		{`{"functionCall":{"id":"f__c1","name":"f"}}`, transcript.ToolCall{ID: "c1", Name: "f"}, ""},
+		{`{"functionCall":{"id":"f__f_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
+		{`{"functionCall":{"id":"f__synth_p_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
 		{`{"function_call":{"name":"f"},"thought_signature":"cw=="}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
 		{`{"functionResponse":{"id":"c1","name":"f","response":{"output":"x\n"}}}`, transcript.ToolResult{CallID: "c1"}, "x\n"},
 		{`{"functionResponse":{"name":"f","response":{"error":"no"}}}`, transcript.ToolResult{CallID: "f", Error: true}, "no"},
@@ -189,6 +192,26 @@ func TestSpliceResponses(t *testing.T) {
 	}
 	if vs := decode(t, string(out)).Check(model.Model{}); len(vs) > 0 {
 		t.Error(vs)
+	}
+}
+
+// An answer that is shown as the provider gave it has its responses behind it under its own
+// ids, whatever the client calls them.
+func TestSpliceIDs(t *testing.T) {
+	for _, tt := range []struct{ call, response, want string }{
+		{`{"id":"c1","name":"run"}`, `{"id":"run__c1","name":"run","response":{ }}`, `{"id":"c1","name":"run","response":{ }}`},
+		{`{"name":"run"}`, `{"id":"run__run_1763231123456_0","name":"run","response":{}}`, `{"name":"run","response":{}}`},
+		{`{"name":"run"}`, `{"name":"run", "response":{}}`, `{"name":"run", "response":{}}`},
+	} {
+		made, err := DecodeMessage([]byte(`{"role":"model","parts":[{"functionCall":` + tt.call + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := func(response string) string { return `{"role":"user","parts":[{"functionResponse":` + response + `}]}` }
+		out, err := decode(t, contents(asks, calls, content(tt.response))).Splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: made}, {Source: 2}}})
+		if want := contents(asks, made.Raw(), content(tt.want)); err != nil || string(out) != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+		}
 	}
 }
 

@@ -21,7 +21,8 @@
 // back under the one they came with.
 //
 // A call is known by its id or, as older models send none, by its function's name: the
-// responses of an answer then belong to its calls by name and order. A response's text is
+// responses of an answer then belong to its calls by name and order. Clients change ids;
+// what is known of that is undone. A response's text is
 // its only member if that is a string, such as output, else its JSON.
 //
 // A thoughtSignature stays beside its part, whatever else happens to the part. An empty text

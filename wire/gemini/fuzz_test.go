@@ -47,6 +47,11 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("encoded from scratch: %v\n%s", err, out)
 			}
 		}
+		if out, err := alignIDs(body); err == nil {
+			if _, err := Decode(out); err != nil {
+				t.Fatalf("aligned: %v\n%s", err, out)
+			}
+		}
 		if out, err := joinResponses(body); err == nil {
 			if _, err := Decode(out); err != nil {
 				t.Fatalf("joined: %v\n%s", err, out)

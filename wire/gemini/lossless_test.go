@@ -136,11 +136,11 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		if next >= len(got.body.Elements[at].Places) {
 			return fmt.Errorf("block %d is gone", j)
 		}
-		q := got.body.Elements[at].Places[next]
+		q, from, to := got.body.Elements[at].Places[next], r.body.Elements[vm.Source].Span, got.body.Elements[at].Span
 		next++
-		oldWhole, newWhole := p.Whole, q.Whole
+		oldWhole, newWhole, content := p.Whole.Move(from.Start), q.Whole.Move(to.Start), p.Content.Move(from.Start)
 		if oldWhole.IsZero() {
-			oldWhole, newWhole = r.body.Elements[vm.Source].Span, got.body.Elements[at].Span
+			oldWhole, newWhole = from, to
 		}
 		if !edited {
 			if !bytes.Equal(oldWhole.Of(r.Body()), newWhole.Of(got.Body())) {
@@ -148,8 +148,8 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 			}
 			continue
 		}
-		before := jsonspan.Span{Start: oldWhole.Start, End: p.Content.Start}
-		after := jsonspan.Span{Start: p.Content.End, End: oldWhole.End}
+		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
+		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
 		if p.Content.Len() > 0 && !bytes.Contains(newWhole.Of(got.Body()), []byte(signatureOf(r.Messages[vm.Source].Blocks().At(j)))) {
 			return fmt.Errorf("block %d lost its signature", j)
 		}
@@ -197,6 +197,11 @@ func TestHashes(t *testing.T) {
 	c := decode(t, `{"systemInstruction":{"parts":[{"text":"s2"}]},"tools":[{"functionDeclarations":[{"name":"x"}]}],"contents":[{"parts":[{"text":"hi!"}]}]}`)
 	if a.Hashes()[0] != b.Hashes()[0] || a.Hashes()[0] == c.Hashes()[0] || a.Hashes()[0] != MessageHash([]byte(a.Messages[0].Raw())) {
 		t.Error("message hashes")
+	}
+	const call = `{"role":"model","parts":[{"functionCall":{"name":"f"}%s}]}`
+	hash := func(signature string) transcript.Hash { return MessageHash(fmt.Appendf(nil, call, signature)) }
+	if hash("") != hash(`, "thoughtSignature": "skip_thought_signature_validator"`) || hash("") == hash(`,"thoughtSignature":"cw=="`) {
+		t.Error("hashes of signed messages")
 	}
 	if a.HeadHash() != b.HeadHash() || a.HeadHash() == c.HeadHash() {
 		t.Error("head hashes")

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -148,12 +149,17 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 }
 
 // callID is the call's id, or the function's name: without ids, the responses of an answer
-// belong to its calls by name and order.
+// belong to its calls by name and order. Gemini CLI puts the name before the ids that it
+// gets, and makes up ids for calls that came without; both are undone, so that a call is
+// known by the id that the model gave it.
 func (d *decoder) callID(p *part) string {
-	if id := jsonspan.Text(d.data, p.id); id != "" {
-		return id
+	id, name := jsonspan.Text(d.data, p.id), jsonspan.Text(d.data, p.name)
+	if own, ok := strings.CutPrefix(id, name+"__"); ok {
+		if id = own; strings.HasPrefix(id, "synth_") || strings.HasPrefix(id, name+"_") && strings.Trim(id[len(name):], "_0123456789") == "" {
+			return name
+		}
 	}
-	return jsonspan.Text(d.data, p.name)
+	return cmp.Or(id, name)
 }
 
 // result decodes a response. Its text is its only member, if that is a string, as almost all

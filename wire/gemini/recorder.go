@@ -55,9 +55,13 @@ type Recorder struct {
 	stream  wire.Stream
 	reply   model.Reply
 	pieces  []piece
-	started bool // a candidate or a refusal of the prompt was seen
+	tail    []byte // the end of the stream
+	started bool   // a candidate or a refusal of the prompt was seen
 	done    bool
 }
+
+// tailSize is how much of the end of a stream is kept for an error.
+const tailSize = 8 << 10
 
 // piece is a part of the answer: plain text so far, or a part as it came.
 type piece struct {
@@ -69,6 +73,9 @@ type piece struct {
 // Write takes the next bytes of the stream. It always reports success.
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.stream.Write(b, r.Limit, r.event)
+	if r.tail = append(r.tail, b[max(len(b)-tailSize, 0):]...); len(r.tail) > 2*tailSize {
+		r.tail = append(r.tail[:0], r.tail[len(r.tail)-tailSize:]...)
+	}
 	return len(b), nil
 }
 
@@ -77,6 +84,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // broke off or is malformed, Reply returns what there is, and an error.
 func (r *Recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
+	r.bareError()
 	reply := r.reply
 	if m, ok := r.message(); ok {
 		reply.Messages = []transcript.Message{m}
@@ -91,6 +99,16 @@ func (r *Recorder) Reply() (model.Reply, error) {
 		return reply, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
 	}
 	return reply, nil
+}
+
+// bareError finds an error at the end of a stream that the provider did not send as an event
+// but as JSON by itself.
+func (r *Recorder) bareError() {
+	if at := bytes.LastIndex(r.tail, []byte("\n{")) + 1; !r.done && r.reply.Err == nil && at < len(r.tail) {
+		if body := jsonspan.Value(r.tail[at:]); body.Get("error").Kind() == jsonspan.Object && body.Valid(jsonspan.Object) == nil {
+			r.reply.Err = model.ClassifyError(0, "", bytes.Clone(body))
+		}
+	}
 }
 
 // Done reports whether the answer is over: the provider has given its reason or an error.

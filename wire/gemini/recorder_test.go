@@ -129,6 +129,11 @@ func TestReplyErrors(t *testing.T) {
 	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded || !rec.Done() {
 		t.Errorf("%v, %v", r.Err, err)
 	}
+	rec = &Recorder{} // as the provider has it: not as an event
+	io.WriteString(rec, events(candidate(`{"text":"a"}`, ""))+strings.ReplaceAll(busy, ",", ",\n  ")+"\n")
+	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded {
+		t.Errorf("%v, %v", r.Err, err)
+	}
 	rec = &Recorder{}
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, "")))
 	if r, err := rec.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) != 1 {

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,8 +33,14 @@ var errNoContents = errors.New("no contents array")
 //
 // It refuses what is not JSON and what has no contents array. Requests that the provider
 // would refuse for other reasons are decoded: see [Request.Check].
-func Decode(body []byte) (*Request, error) {
-	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}}
+func Decode(body []byte) (*Request, error) { return DecodeAfter(nil, body) }
+
+// DecodeAfter is [Decode] for a body that probably begins with the messages of an earlier one:
+// those that have the same bytes in the same place of the array are not decoded again. The
+// earlier request may be nil; else the messages of the result share memory with it, and
+// no longer with the body.
+func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
+	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, earlier: earlier}
 	d.c.Reset(body, jsonspan.Limits{})
 	for name := range d.c.Fields {
 		d.member(camel(name))
@@ -47,6 +54,14 @@ func Decode(body []byte) (*Request, error) {
 	return d.req, nil
 }
 
+// Earlier returns what [DecodeAfter] needs of the request, without its body.
+func (r *Request) Earlier() *Request {
+	return &Request{Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}}
+}
+
+// Matches returns how many of the request's messages a body begins with, at the same places.
+func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
+
 // Body returns the bytes that were decoded.
 func (r *Request) Body() []byte { return r.body.Data }
 
@@ -58,7 +73,8 @@ func (r *Request) Partial() bool { return r.cached }
 // the view are indices into Messages. Everything that the view does not change stays
 // byte for byte; the whole view returns the body itself. Messages that the view adds are
 // encoded as by [EncodeMessage]; results among them become parts of the content that holds
-// the other results of the same answer, because the provider takes them only together.
+// the other results of the same answer, because the provider takes them only together, and
+// responses get the ids of the calls that they are shown behind.
 //
 // A result's text becomes the only string of its response, where it has one, else the member
 // output of a new response. A call keeps its signature whatever its arguments become.
@@ -78,9 +94,11 @@ func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, err
 	}
 	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err == nil && slices.ContainsFunc(v.Messages, func(m transcript.ViewMessage) bool {
-		return m.Source < 0 && has(m.Made, transcript.KindToolResult)
+		return m.Source < 0 && (has(m.Made, transcript.KindToolCall) || has(m.Made, transcript.KindToolResult))
 	}) {
-		out, err = joinResponses(out)
+		if out, err = joinResponses(out); err == nil {
+			out, err = alignIDs(out)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("splice gemini request: %w", err)
@@ -102,16 +120,76 @@ func joinResponses(body []byte) ([]byte, error) {
 			joined = -1
 			continue
 		}
-		end := e.Places[len(e.Places)-1].Whole.End
+		end := e.Span.Start + e.Places[len(e.Places)-1].Whole.End
 		if joined < 0 {
 			joined = len(edits)
 			edits = append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: end, End: end}})
 			continue
 		}
-		edits[joined].With = append(append(edits[joined].With, ','), body[e.Places[0].Whole.Start:end]...)
+		edits[joined].With = append(append(edits[joined].With, ','), body[e.Span.Start+e.Places[0].Whole.Start:end]...)
 		edits = append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: r.body.Elements[i-1].Span.End, End: e.Span.End}})
 	}
 	return jsonspan.Splice(body, edits)
+}
+
+// alignIDs gives each response the id that its call has on the wire, or none: an answer may
+// be shown as the provider gave it in front of responses by a client that knows its calls by
+// other ids.
+func alignIDs(body []byte) ([]byte, error) {
+	r, err := Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	var edits []jsonspan.Edit
+	var calls []transcript.ToolCall
+	for i, m := range r.Messages {
+		for j, b := range m.Blocks().All() {
+			res, ok := b.(transcript.ToolResult)
+			at := slices.IndexFunc(calls, func(c transcript.ToolCall) bool { return c.ID == res.CallID })
+			if !ok || at < 0 {
+				continue
+			}
+			want, have := wireID(calls[at].Raw), wireID(res.Raw)
+			if calls = slices.Delete(calls, at, at+1); string(want) != string(have) {
+				edits = append(edits, jsonspan.Edit{Span: r.body.Elements[i].Places[j].Whole.Move(r.body.Elements[i].Span.Start), With: withID(res.Raw, want)})
+			}
+		}
+		calls = m.Calls()
+	}
+	return jsonspan.Splice(body, edits)
+}
+
+// wireID is the literal of the id in a call or response.
+func wireID(raw string) jsonspan.Value {
+	for name, v := range jsonspan.Value(raw).Fields() {
+		if name = camel(name); name == "functionCall" || name == "functionResponse" {
+			return v.Get("id")
+		}
+	}
+	return nil
+}
+
+// withID is a response with another id, or without one.
+func withID(raw string, id jsonspan.Value) []byte {
+	part := jsonspan.Value(raw)
+	for key, at := range part.Members() {
+		if camel(jsonspan.Text(part, key)) != "functionResponse" {
+			continue
+		}
+		value := jsonspan.Value(at.Of(part))
+		var members [][]byte
+		if id != nil {
+			members = append(members, slices.Concat([]byte(`"id":`), id))
+		}
+		for key, v := range value.Members() {
+			if jsonspan.Text(value, key) != "id" {
+				members = append(members, value[key.Start:v.End])
+			}
+		}
+		with := slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
+		return slices.Concat(part[:at.Start], with, part[at.End:])
+	}
+	return part
 }
 
 // has reports whether a message has a block of the kind.
@@ -125,12 +203,24 @@ func has(m transcript.Message, kind transcript.Kind) bool {
 }
 
 // Hashes returns a hash of each message that stays the same when the client sends the
-// message again: space does not count.
-func (r *Request) Hashes() []transcript.Hash { return r.body.Hashes() }
+// message again: space does not count, and neither does the word for a signature that is
+// missing, which Gemini CLI adds to the calls of the current turn and then leaves out.
+func (r *Request) Hashes() []transcript.Hash {
+	out := make([]transcript.Hash, len(r.Messages))
+	for i, e := range r.body.Elements {
+		out[i] = MessageHash(e.Span.Of(r.body.Data))
+	}
+	return out
+}
 
 // MessageHash returns the hash that [Request.Hashes] gives an element of a contents array.
 // The element must be valid JSON.
-func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
+func MessageHash(raw []byte) transcript.Hash {
+	if !bytes.Contains(raw, []byte(unsigned)) {
+		return wire.Hash(raw)
+	}
+	return transcript.HashOf(bytes.ReplaceAll(wire.AppendNormal(nil, raw), []byte(`,"thoughtSignature":"`+unsigned+`"`), nil))
+}
 
 // HeadHash returns the hash of what comes before the messages: system instruction and tools.
 func (r *Request) HeadHash() transcript.Hash {

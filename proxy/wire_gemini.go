@@ -1,0 +1,187 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/gemini"
+)
+
+// generate is Gemini's generateContent wire. The model and whether the answer is streamed
+// are in the path. An answer that is streamed as an array, without alt=sse, is passed on
+// when it is complete.
+var generate = &protocol{
+	format: transcript.FormatGemini, route: routeGemini, array: "contents",
+	decode: decodeGemini, codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
+	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },
+	results: geminiResults,
+	stream:  func(own func(string) bool) screen { return &geminiScreen{joined: joined{own: own}} },
+	join:    joinGemini,
+	refuse:  refuseGemini,
+	tooLong: func(tokens, limit int) []byte {
+		return refuseGemini("invalid_request_error", fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, limit))
+	},
+	failure: func(body []byte) []byte { return append(bytes.Clone(body), "\n\n"...) }, // as the provider: not as an event
+	ping:    "\n\n",                                                                   // Google's libraries stop at comments
+}
+
+// routeGemini knows /v1beta/models/NAME:generateContent and its like.
+func routeGemini(path string) (address, bool) {
+	_, name, found := strings.Cut(path, "/models/")
+	name, method, ok := strings.Cut(name, ":")
+	if !found || !ok || name == "" || strings.Contains(name, "/") {
+		return address{}, false
+	}
+	switch method {
+	case "generateContent", "streamGenerateContent":
+		return address{model: name}, true
+	case "countTokens":
+		return address{model: name, counts: true}, true
+	}
+	return address{}, false
+}
+
+func decodeGemini(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*gemini.Request)
+	r, err := gemini.DecodeAfter(e, body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() },
+	}, nil
+}
+
+// geminiResults makes the content that answers our calls: all results are in one.
+func geminiResults(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+	raw, err := gemini.EncodeResults(calls, rs)
+	if err != nil {
+		return nil, err
+	}
+	m, err := gemini.DecodeMessage(raw)
+	return []transcript.Message{m}, err
+}
+
+func refuseGemini(kind, text string) []byte {
+	code, status := http.StatusBadRequest, "INVALID_ARGUMENT"
+	switch kind {
+	case "overloaded_error":
+		code, status = http.StatusServiceUnavailable, "UNAVAILABLE"
+	case "request_too_large":
+		code = http.StatusRequestEntityTooLarge
+	case "api_error":
+		code, status = http.StatusInternalServerError, "INTERNAL"
+	}
+	return encoded(object{"error": object{"code": code, "message": text, "status": status}})
+}
+
+type geminiScreen struct {
+	joined
+	any bool // parts went to the client
+}
+
+func (s *geminiScreen) begun() bool { return s.any || s.answer > 0 }
+
+// event takes a chunk. The last one has the reason for stopping; the stream's end ends the
+// answer.
+func (s *geminiScreen) event(raw, data []byte) ([]byte, bool) {
+	if len(data) == 0 || data[0] != '{' {
+		return raw, false
+	}
+	if e := get(data, "error"); e != nil {
+		s.hold(raw)
+		return nil, true
+	}
+	if s.id == nil {
+		s.id = bytes.Clone(get(data, "responseId"))
+	}
+	if n := get(data, "usageMetadata", "candidatesTokenCount"); n != nil {
+		s.tokens = number(n)
+	}
+	changed := data
+	parts := elements(get(data, "candidates", 0, "content", "parts"))
+	kept := s.kept(parts)
+	if len(kept) < len(parts) {
+		changed = set(changed, arrayOf(kept), "candidates", 0, "content", "parts")
+	}
+	if s.answer > 0 && s.id != nil && get(changed, "responseId") != nil {
+		changed = set(changed, s.id, "responseId")
+	}
+	raw = rewritten(raw, data, changed)
+	switch {
+	case get(changed, "candidates", 0, "finishReason") != nil || len(s.held) > 0:
+		s.hold(raw)
+		return nil, false
+	case len(kept) == 0 && len(parts) > 0:
+		return nil, false
+	}
+	s.any = s.any || len(kept) > 0
+	return raw, false
+}
+
+// kept are the parts but our calls.
+func (s *geminiScreen) kept(parts [][]byte) [][]byte {
+	kept := parts[:0:0]
+	for _, p := range parts {
+		if name := get(p, "functionCall", "name"); name == nil || !s.own(text(name)) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func (s *geminiScreen) end() []byte {
+	return s.release(func(data []byte) []byte {
+		if s.answer > 0 && get(data, "usageMetadata", "candidatesTokenCount") != nil {
+			data = geminiUsage(data, s.output+s.tokens)
+		}
+		return data
+	})
+}
+
+// geminiUsage sets the output tokens, and the total that follows.
+func geminiUsage(data []byte, tokens int) []byte {
+	before := number(get(data, "usageMetadata", "candidatesTokenCount"))
+	total := number(get(data, "usageMetadata", "totalTokenCount")) - before + tokens
+	data = set(data, digits(tokens), "usageMetadata", "candidatesTokenCount")
+	return set(data, digits(total), "usageMetadata", "totalTokenCount")
+}
+
+// joinGemini makes one complete answer of several, without our calls: the last chunk of the
+// last one, with the parts of all. An array stays one.
+func joinGemini(bodies [][]byte, own func(name string) bool) []byte {
+	s := geminiScreen{joined: joined{own: own}}
+	var parts [][]byte
+	var last, id []byte
+	output, isArray := 0, false
+	for _, b := range bodies {
+		chunks := [][]byte{b}
+		if isArray = len(bytes.TrimSpace(b)) > 0 && bytes.TrimSpace(b)[0] == '['; isArray {
+			chunks = elements(b)
+		}
+		for _, c := range chunks {
+			parts = append(parts, s.kept(elements(get(c, "candidates", 0, "content", "parts")))...)
+			if last = c; id == nil {
+				id = get(c, "responseId")
+			}
+		}
+		output += number(get(last, "usageMetadata", "candidatesTokenCount"))
+	}
+	if len(parts) == 0 {
+		parts = [][]byte{[]byte(`{"text":""}`)}
+	}
+	out := set(last, arrayOf(parts), "candidates", 0, "content", "parts")
+	if get(out, "usageMetadata", "candidatesTokenCount") != nil {
+		out = geminiUsage(out, output)
+	}
+	if id != nil {
+		out = set(out, id, "responseId")
+	}
+	if isArray {
+		out = arrayOf([][]byte{out})
+	}
+	return out
+}
