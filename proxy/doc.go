@@ -8,7 +8,7 @@
 // stored before a view that shows them goes out, so that a restarted proxy, or another one
 // on the same store, sends the same bytes.
 //
-// The wires are Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, one file
-// each (wire_*.go). Requests to other paths pass through unchanged,
+// The wires are Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Gemini's
+// generateContent, one file each (wire_*.go). Requests to other paths pass through unchanged,
 // to the provider that their key belongs to.
 package proxy

@@ -76,7 +76,7 @@ func (d drive) run(t *testing.T, script upstream.Options) (*upstream.Server, str
 	var reports []proxy.Report
 	p := &program{stdout: t.Output(), stderr: t.Output(), getenv: func(string) string { return "" }}
 	f := &proxyFlags{
-		store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, anthropic: server.URL, openai: server.URL,
+		store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, anthropic: server.URL, openai: server.URL, gemini: server.URL,
 		window: tokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	o, done, err := f.options(t.Context(), p, f.logger(p), newTally())

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -31,6 +32,7 @@ Formats:
   anthropic         a request body for Anthropic Messages
   openai-chat       a request body for OpenAI Chat Completions
   openai-responses  a request body for OpenAI Responses
+  gemini            a request body for Gemini's generateContent
 
 The budget is for the messages; in request bodies the system prompt and the tools count too.
 With --json, one object holds the view, the folds, the ledger, pins, anchors and the report.
@@ -157,6 +159,7 @@ var viewFormats = []viewFormat{
 	{"anthropic", requestBody(anthropic.Encode, anthropic.Decode), true},
 	{"openai-chat", requestBody(openai.EncodeChat, openai.DecodeChat), true},
 	{"openai-responses", requestBody(openai.EncodeResponses, openai.DecodeResponses), true},
+	{"gemini", requestBody(gemini.Encode, gemini.Decode), true},
 }
 
 // tell reports what was folded.

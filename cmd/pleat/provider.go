@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
@@ -28,14 +29,16 @@ type provider struct {
 const (
 	defaultAnthropic = "claude-sonnet-5-5"
 	defaultOpenAI    = "gpt-6.1-terra"
+	defaultGemini    = "gemini-3.8-flash"
 )
 
 // providerHelp says how to name a model, for the help of commands that take one.
-const providerHelp = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra), by its id after its wire
-(anthropic:ID, openai:ID, responses:ID), as local:NAME for a model of a server on this
-machine (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server that speaks
-the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses come from
-ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY and OPENAI_BASE_URL.`
+const providerHelp = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra, gemini-3.8-flash), by its id after
+its wire (anthropic:ID, openai:ID, responses:ID, gemini:ID), as local:NAME for a model of a
+server on this machine (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server
+that speaks the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses come from
+ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY and
+GOOGLE_GEMINI_BASE_URL.`
 
 // openProvider makes a client for the model of a name.
 func openProvider(ctx context.Context, spec string, env func(string) string) (provider, error) {
@@ -72,6 +75,8 @@ func (ps *providers) find(ctx context.Context) (provider, bool, error) {
 		spec = "anthropic:" + defaultAnthropic
 	case ps.get("OPENAI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
 		spec = "openai:" + defaultOpenAI
+	case ps.get("GEMINI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
+		spec = "gemini:" + defaultGemini
 	case isLoopback(ps.get("OPENAI_BASE_URL")):
 		spec = ps.get("OPENAI_BASE_URL")
 	case ps.get("OPENAI_BASE_URL") != "":
@@ -101,6 +106,8 @@ func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
 		return ps.openai(ctx, id, transcript.FormatChat)
 	case colon && wire == "responses":
 		return ps.openai(ctx, id, transcript.FormatResponses)
+	case colon && wire == "gemini":
+		return ps.gemini(id)
 	case colon && wire == "local":
 		return ps.named(ctx, id)
 	}
@@ -116,6 +123,8 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	switch {
 	case known && m.Provider == "anthropic":
 		return ps.anthropic(id)
+	case known && m.Provider == "google" && ps.get("GEMINI_API_KEY")+ps.get("GOOGLE_GEMINI_BASE_URL") != "":
+		return ps.gemini(id)
 	case known && m.Provider == "openai" || ps.get("OPENAI_BASE_URL") != "":
 		return ps.openai(ctx, id, transcript.FormatChat)
 	}
@@ -126,7 +135,7 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	return p, nil
 }
 
-const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, local:NAME or http://HOST:PORT/v1#NAME"
+const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, gemini:ID, local:NAME or http://HOST:PORT/v1#NAME"
 
 // canAsk is an error if something is missing to ask a model: its name, or a key or address.
 func canAsk(id, access, example, variable string) error {
@@ -177,6 +186,18 @@ func (ps *providers) openai(ctx context.Context, id string, format transcript.Fo
 		}, nil
 	}
 	return ps.chat(base, key, m, ""), nil
+}
+
+func (ps *providers) gemini(id string) (provider, error) {
+	base, key := ps.get("GOOGLE_GEMINI_BASE_URL"), ps.get("GEMINI_API_KEY")
+	if err := canAsk(id, base+key, "gemini:"+defaultGemini, "GEMINI_API_KEY"); err != nil {
+		return provider{}, err
+	}
+	m := tableModel(id)
+	return provider{
+		Generator: &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Model: m, Name: id + place(base, gemini.DefaultBaseURL),
+		Format: transcript.FormatGemini, Check: gemini.Checker(m),
+	}, nil
 }
 
 // named finds a model of a server on this machine.

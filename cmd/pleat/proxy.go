@@ -27,6 +27,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/wire/gemini"
 )
 
 func proxyCommand(p *program) *cobra.Command {
@@ -41,6 +42,7 @@ Point the agent at it:
 
   ANTHROPIC_BASE_URL=http://127.0.0.1:4141            Claude Code, Anthropic's SDKs
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1            OpenAI's SDKs and most others
+  GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:4141        Gemini CLI, Google's SDKs
 
 "pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
 client. Keys are passed on, and neither stored nor logged.
@@ -85,6 +87,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 type proxyFlags struct {
 	store             *storeFlags
 	anthropic, openai string
+	gemini            string
 	window            tokenCount
 	policy            string
 	recall, recallDir string
@@ -102,6 +105,7 @@ type proxyFlags struct {
 func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`, which may be any server that speaks the format")
+	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
 	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
@@ -158,6 +162,9 @@ func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options)
 		}
 	}
 	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
+		return err
+	}
+	if o.Gemini, err = upstreamURL(f.gemini); err != nil {
 		return err
 	}
 	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digest == "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 	"github.com/spf13/pflag"
 )
@@ -181,6 +182,7 @@ func codecs() map[transcript.Format]transcript.Codec {
 		transcript.FormatAnthropic: anthropic.DecodeMessage,
 		transcript.FormatChat:      openai.DecodeChatMessage,
 		transcript.FormatResponses: openai.DecodeItem,
+		transcript.FormatGemini:    gemini.DecodeMessage,
 	}
 }
 

@@ -24,11 +24,12 @@ func wrapCommand(p *program) *cobra.Command {
 		Use:   "wrap CLIENT [-- ARGUMENTS]",
 		Short: "run an agent behind a proxy of its own",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
-when the client does. CLIENT is claude, codex, opencode, or any other program that reads
-ANTHROPIC_BASE_URL or OPENAI_BASE_URL. The client uses its own keys and logins as before. If
-these variables are set already, the proxy forwards to where they point, unless
---upstream-anthropic or --upstream-openai says otherwise. At the end it says what was folded,
-or that nothing came through the proxy. The exit code is the client's.`,
+when the client does. CLIENT is claude, codex, opencode, gemini, or any other program that
+reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or GOOGLE_GEMINI_BASE_URL. The client uses its own
+keys and logins as before. If these variables are set already, the proxy forwards to where
+they point, unless --upstream-anthropic, --upstream-openai or --upstream-gemini says
+otherwise. At the end it says what was folded, or that nothing came through the proxy. The
+exit code is the client's.`,
 		Example: `pleat wrap claude
 pleat wrap codex -- exec 'Mend the build.'
 pleat wrap --window 100k opencode -- run 'Mend the build.'
@@ -59,6 +60,9 @@ func (f *proxyFlags) keepUpstreams(getenv func(string) string, given map[string]
 	}
 	if base := getenv("OPENAI_BASE_URL"); base != "" && !given["upstream-openai"] {
 		f.openai = base
+	}
+	if base := getenv("GOOGLE_GEMINI_BASE_URL"); base != "" && !given["upstream-gemini"] {
+		f.gemini = base
 	}
 }
 
@@ -107,7 +111,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 // does not send to it anyway.
 func (p *program) client(ctx context.Context, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
-	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1"}
+	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
 	switch name {
 	case "codex":
 		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)

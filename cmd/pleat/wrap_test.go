@@ -42,6 +42,10 @@ func TestWrapClients(t *testing.T) {
 				"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
 			},
 		},
+		{
+			client: "gemini", name: "gemini", args: []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", "Work."},
+			env: map[string]string{"GEMINI_API_KEY": wrapKey},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == tt.client })]
@@ -57,7 +61,7 @@ func TestWrapClients(t *testing.T) {
 			t.Cleanup(server.Close)
 			var out, errs bytes.Buffer
 			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: os.Getenv}
-			args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, tt.name, "--"}
+			args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, tt.name, "--"}
 			if code := p.run(t.Context(), append(args, tt.args...)); code != 0 {
 				t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
 			}
@@ -79,7 +83,7 @@ const wrapKey = "sk-ant-api03-hunter2hunter2hunter2"
 // machine's settings is seen.
 func wrapHome(t *testing.T, name, program string) string {
 	home := t.TempDir()
-	for _, folder := range []string{"bin", "work", ".codex"} {
+	for _, folder := range []string{"bin", "work", ".codex", ".gemini"} {
 		if err := os.Mkdir(filepath.Join(home, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -87,15 +91,19 @@ func wrapHome(t *testing.T, name, program string) string {
 	if err := os.Symlink(program, filepath.Join(home, "bin", name)); err != nil {
 		t.Fatal(err)
 	}
-	login := `{"auth_mode":"apikey","OPENAI_API_KEY":"` + wrapKey + `"}`
-	if err := os.WriteFile(filepath.Join(home, ".codex", "auth.json"), []byte(login), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		".codex/auth.json":      `{"auth_mode":"apikey","OPENAI_API_KEY":"` + wrapKey + `"}`,
+		".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"tools":{"truncateToolOutputThreshold":1000000}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(home, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("PATH", filepath.Join(home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("HOME", home)
 	t.Setenv("CODEX_HOME", filepath.Join(home, ".codex"))
 	t.Setenv("TMPDIR", home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
 		t.Setenv(name, "")
 	}
 	t.Chdir(filepath.Join(home, "work"))

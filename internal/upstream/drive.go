@@ -39,6 +39,8 @@ var Clients = []Client{
 	{"opencode-messages", setupOpencode("@ai-sdk/anthropic")},
 	{"opencode-chat", setupOpencode("@ai-sdk/openai-compatible")},
 	{"opencode-responses", setupOpencode("@ai-sdk/openai")},
+	{"gemini", setupGemini("gemini-3.1-pro-preview")},
+	{"gemini-no-ids", setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
 	{"sdk-messages", setupSDK("messages")},
 	{"sdk-chat", setupSDK("chat")},
 	{"sdk-responses", setupSDK("responses")},
@@ -140,6 +142,16 @@ func setupOpencode(provider string) func(Drive) (argv, env []string, err error) 
 			"XDG_CONFIG_HOME=" + filepath.Join(o.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(o.Home, ".data"),
 			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		}, write(o, ".config/opencode/opencode.json", string(config))
+	}
+}
+
+func setupGemini(model string) func(Drive) (argv, env []string, err error) {
+	return func(o Drive) ([]string, []string, error) {
+		settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},
+"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000}}`
+		program := filepath.Join(o.Dir, "node_modules/.bin/gemini")
+		return []string{program, "--yolo", "--skip-trust", "-m", model, "-p", o.Prompt},
+			[]string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}, write(o, ".gemini/settings.json", settings)
 	}
 }
 
