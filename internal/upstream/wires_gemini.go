@@ -56,7 +56,7 @@ func geminiFor(u *url.URL) *wire {
 		breakOff: func(s *stream, _ answer, text string) { // not as an event
 			_ = json.NewEncoder(s.w).Encode(geminiFailure("INVALID_ARGUMENT", text))
 		},
-		failure:  geminiFailure,
+		failure: geminiFailure,
 	}
 }
 

@@ -231,6 +231,9 @@ type Slab[T any] struct {
 
 // Take returns a new list of n zero values.
 func (s *Slab[T]) Take(n int) []T {
+	if n == 0 {
+		return nil
+	}
 	if n > len(s.free) {
 		s.free = make([]T, max(n, s.next))
 		s.next = min(max(2*s.next, 16), 512)
