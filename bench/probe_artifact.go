@@ -28,11 +28,11 @@ func (s *Session) trail(cut int) trail {
 // calls of tools that can do nothing else asked for and were not refused.
 func trailOf(s *Session, cut int) trail {
 	t := make(trail)
-	calls := callText(s.Messages[:cut])
+	calls := strings.ToLower(callText(s.Messages[:cut]))
 	for _, c := range s.Changes {
 		// Some logs vouch for what others did to the folder meanwhile: no reader of the
 		// conversation can know that.
-		if c.Message < cut && strings.Contains(calls, path.Base(c.Path)) {
+		if c.Message < cut && mentions(calls, plainPath(c.Path)) {
 			t.note(c.Path, c.Op)
 		}
 	}
@@ -43,7 +43,7 @@ func trailOf(s *Session, cut int) trail {
 }
 
 func (t trail) note(p string, op sessionlog.ChangeOp) {
-	if p = path.Clean(strings.ReplaceAll(p, `\`, "/")); p == "." {
+	if p = plainPath(p); p == "." {
 		return
 	}
 	if op == sessionlog.Edited && t[p] == sessionlog.Created {
@@ -166,7 +166,7 @@ func artifacts(s *Session, sp span) []probe {
 	shell := shellText(s.Messages[:sp.cut])
 	var out []probe
 	for _, p := range slices.Sorted(maps.Keys(gold)) {
-		out = append(out, artifactProbe(p, gold[p], strings.Contains(shell, path.Base(p))))
+		out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
 	}
 	return out
 }
@@ -183,7 +183,7 @@ func artifactProbe(p string, op sessionlog.ChangeOp, byCommand bool) probe {
 			return stated
 		}
 		for _, at := range s.candidates(wordSet(path.Base(p))) {
-			if strings.Contains(s.lines[at], path.Base(p)) {
+			if mentions(strings.ToLower(s.lines[at]), p) {
 				return bare
 			}
 		}
@@ -204,9 +204,27 @@ func (t trail) find(p string) (sessionlog.ChangeOp, bool) {
 	return "", false
 }
 
+var driveOf = regexp.MustCompile(`^(?:/mnt/|/cygdrive/|/)?([A-Za-z])(?::/|/)`)
+
+// plainPath gives the spellings of a path one form: those of Windows, of its shells and of
+// its subsystem for Linux as c:/x, where case does not count.
+func plainPath(p string) string {
+	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	if at := driveOf.FindStringSubmatch(p); at != nil && (len(at[0]) > 2 || p[1] == ':') {
+		p = strings.ToLower(at[1] + ":/" + p[len(at[0]):])
+	}
+	return p
+}
+
+// mentions reports whether a text in lower case has the last element of a path.
+func mentions(lower, p string) bool { return strings.Contains(lower, strings.ToLower(path.Base(p))) }
+
 // samePath reports whether one path ends with the other.
 func samePath(a, b string) bool {
-	a, b = strings.TrimPrefix(path.Clean(a), "/"), strings.TrimPrefix(path.Clean(b), "/")
+	a, b = strings.TrimPrefix(plainPath(a), "/"), strings.TrimPrefix(plainPath(b), "/")
+	if strings.Contains(a+b, ":/") {
+		a, b = strings.ToLower(a), strings.ToLower(b)
+	}
 	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
 }
 
@@ -217,7 +235,7 @@ var (
 	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))")
 	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)?$`) // how often, and the call that did it last
 	failure   = regexp.MustCompile(`: failed\b`)
-	pathToken = regexp.MustCompile(`(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
+	pathToken = regexp.MustCompile(`(?:\b[A-Za-z]:)?(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
 
 // changes are the changed files that a view states: by calls that it shows, and by lines of
@@ -230,6 +248,7 @@ func (s *seen) changes() trail {
 	s.trail = t
 	t.addShown(s.msgs)
 	for _, line := range s.own {
+		line = strings.ReplaceAll(line, `\`, "/")
 		if m := statement.FindStringSubmatch(line); m != nil {
 			for _, p := range pathsIn(m[3]) {
 				t.note(p, opOf(m[1]+m[2]))
@@ -326,7 +345,7 @@ func precision(gold trail, shell string, v *seen) (right, judged int, false_ []s
 	said := v.changes()
 	for _, p := range slices.Sorted(maps.Keys(said)) {
 		_, ok := gold.find(p)
-		if !ok && strings.Contains(shell, path.Base(p)) {
+		if !ok && mentions(shell, p) {
 			continue
 		}
 		judged++

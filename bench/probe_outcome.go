@@ -249,7 +249,7 @@ func tells(line string) (failed, told bool) {
 	return failed, told
 }
 
-// shellText is all that was given to a shell.
+// shellText is all that was given to a shell, in lower case.
 func shellText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
@@ -260,5 +260,5 @@ func shellText(msgs []transcript.Message) string {
 			}
 		}
 	}
-	return b.String()
+	return strings.ToLower(b.String())
 }

@@ -79,7 +79,7 @@ func (t *Truth) probes(s *Session) []probe {
 	for _, f := range t.Files {
 		if f.State != FileRead {
 			p := path.Join(t.Root, f.Path)
-			out = append(out, artifactProbe(p, gold[p], strings.Contains(shell, path.Base(p))))
+			out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
 		}
 	}
 	texts := make(map[string]string)

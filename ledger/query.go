@@ -17,6 +17,7 @@ type Filter struct {
 	Outcomes []toolcall.Outcome  `json:"outcome,omitempty"` // any of these
 	Text     string              `json:"text,omitempty"`    // occurs in the arguments, the command or the error line, in any case
 	Effects  bool                `json:"effects,omitempty"` // only calls that may have changed something
+	Files    bool                `json:"files,omitempty"`   // the changed files instead of the calls: only Path narrows them
 	From     int                 `json:"from,omitempty"`    // number of the first call
 	To       int                 `json:"to,omitempty"`      // number of the last call; 0: up to the newest
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ var ledgerDetails = []ledgerDetail{
 type RenderOptions struct {
 	UpTo   int              // only calls in messages before this one; 0: none
 	Budget int              // tokens; 0, or too few for anything else: only counts are written
+	Names  int              // tokens that the names of changed files may take, if more than Budget
 	Count  func(string) int // counts tokens; nil: a quarter of the bytes
 	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
@@ -62,7 +64,7 @@ const briefDetail = 5
 // Render writes the record of the calls for a model to read. Everything that may have
 // changed something and every failure has its line as long as there is room; queries find
 // the rest. Every changed file is named, even if nothing else fits; only if the names alone
-// are too many are the oldest merely counted.
+// are too many are the oldest merely counted, by folder.
 //
 // The text is a pure function of the ledger and the options. It is empty if there is no
 // call.
@@ -87,17 +89,23 @@ func (l *Ledger) Render(o RenderOptions) string {
 			return s
 		}
 	}
-	d := ledgerDetail{width: 80, compact: true, paths: unlimited}
+	d := ledgerDetail{width: shortCommand, compact: true, paths: unlimited}
 	if s := largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
 		return s
 	}
-	d.commands = 0
-	if s := largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
-		return s
+	d.commands, o.Budget = 0, max(o.Budget, o.Names)
+	w.limit = 16 * o.Budget
+	for _, w.folders = range []int{maxFolders, 0} {
+		if s := largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
+			return s
+		}
 	}
 	d.paths = 0
 	return w.text(d)
 }
+
+// maxFolders is how many folders of files are listed that are not named.
+const maxFolders = 12
 
 // ledgerWriter holds what all renderings of one ledger share.
 type ledgerWriter struct {
@@ -110,6 +118,7 @@ type ledgerWriter struct {
 	answer  func(e *Entry) string
 	brief   bool
 	limit   int
+	folders int // most folders of changed files that are not named
 }
 
 // callGroup is a command, or a failed call, with its repeats.
@@ -246,15 +255,15 @@ func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int)
 				hidden++
 				continue
 			}
-			w.line(b, g, d.width)
+			w.line(b, g, d)
 		case IsFileCall(e) && (d.repeats || e.Outcome != toolcall.Failed) || d.reads == readsEach:
-			w.line(b, callGroup{last: i, calls: 1}, d.width)
+			w.line(b, callGroup{last: i, calls: 1}, d)
 		case d.reads == readsInPlace:
 			end := i + 1
 			for end < len(w.entries) && !w.hasLine(&w.entries[end]) && !IsFileCall(&w.entries[end]) {
 				end++
 			}
-			w.stretch(b, i, end, d.width)
+			w.stretch(b, i, end, d)
 			i = end - 1
 		default:
 			hidden++
@@ -264,8 +273,8 @@ func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int)
 }
 
 // line writes one call, or the newest of several that are the same.
-func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
-	e := &w.entries[g.last]
+func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
+	e, width := &w.entries[g.last], d.width
 	fmt.Fprintf(b, "#%d %s", e.Seq, CallLabel(e))
 	args := e.Args
 	if e.Command != "" && g.calls > 1 {
@@ -274,14 +283,14 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 	if w.answer != nil && Publishes(e) {
 		width *= 2 // what was said to others
 		if strings.Contains(e.Command, "git ") {
-			width /= 4 // the answer says it
+			width = max(width/4, shortCommand) // the answer says it
 		}
 	}
 	args = text.OneLine(args, width)
 	if args != "" {
 		b.WriteString(" " + args)
 	}
-	if names := e.unnamed(args); len(names) > 0 { // cut off the line, but a change must be named
+	if names := e.unnamed(args); len(names) > 0 && d.changes { // cut off the line, but a change must be named
 		fmt.Fprintf(b, " (changes %s)", joinPaths(names))
 	}
 	if g.calls > 1 {
@@ -325,10 +334,13 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, width int) {
 	b.WriteByte('\n')
 }
 
+// shortCommand is how many bytes of a command tell it from others.
+const shortCommand = 64
+
 // stretch writes neighbouring calls that only look, in one line.
-func (w *ledgerWriter) stretch(b *strings.Builder, from, to, width int) {
+func (w *ledgerWriter) stretch(b *strings.Builder, from, to int, d ledgerDetail) {
 	if to-from == 1 {
-		w.line(b, callGroup{last: from, calls: 1}, width)
+		w.line(b, callGroup{last: from, calls: 1}, d)
 		return
 	}
 	var names []string
@@ -342,15 +354,15 @@ func (w *ledgerWriter) stretch(b *strings.Builder, from, to, width int) {
 			names = append(names, name)
 		}
 	}
-	fmt.Fprintf(b, "#%d-#%d %d calls that only look: %s\n", w.entries[from].Seq, w.entries[to-1].Seq, to-from, text.OneLine(joinPaths(names), 2*width))
+	fmt.Fprintf(b, "#%d-#%d %d calls that only look: %s\n", w.entries[from].Seq, w.entries[to-1].Seq, to-from, text.OneLine(joinPaths(names), 2*d.width))
 }
 
 // files writes what became of each changed file.
 func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 	list := w.changed
 	if extra := len(list) - d.paths; extra > 0 {
+		w.counted(b, list[:extra])
 		list = list[extra:]
-		fmt.Fprintf(b, "%d more files changed before these.\n", extra)
 	}
 	if !d.compact {
 		for _, s := range list {
@@ -378,6 +390,32 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 	}
 }
 
+// counted writes how many changed files are not named, and in which folders they are.
+func (w *ledgerWriter) counted(b *strings.Builder, list []PathState) {
+	in := make(map[string]int)
+	for _, s := range list {
+		in[s.Path[:strings.LastIndexAny(s.Path, slashes)+1]]++
+	}
+	folders := byFrequency(in)
+	fmt.Fprintf(b, "%d more files changed in %d folders", len(list), len(folders))
+	for i, f := range folders[:min(len(folders), w.folders)] {
+		fmt.Fprintf(b, "%s %s (%d)", map[bool]string{true: ":", false: ","}[i == 0], cmp.Or(f.Name, "./"), f.Count)
+	}
+	b.WriteString("; ledger(files=true) names them all.\n")
+}
+
+// Files names all changed files, or those that a path of a filter chooses.
+func (l *Ledger) Files(path string) string {
+	w := &ledgerWriter{changed: l.Changed()}
+	if path != "" {
+		w.changed = slices.DeleteFunc(w.changed, func(s PathState) bool { return !pathMatches(path, s.Path) })
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d changed files.\n", len(w.changed))
+	w.files(&b, ledgerDetail{compact: true, paths: unlimited})
+	return b.String()
+}
+
 var stateLabels = []string{"Created", "Edited", "Deleted", "Created and deleted again", "Touched by unknown tools"}
 
 // label chooses the words for what became of a file.
@@ -400,7 +438,7 @@ func (s PathState) label() int {
 func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
 	shown := slices.Sorted(slices.Values(w.order[:min(len(w.order), d.commands)]))
 	for _, i := range shown {
-		w.line(b, w.groups[i], d.width)
+		w.line(b, w.groups[i], d)
 	}
 	for i := range w.entries {
 		if e := &w.entries[i]; w.hasLine(e) || IsFileCall(e) || d.reads == readsCounted {
@@ -428,7 +466,7 @@ func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i in
 	w := &ledgerWriter{entries: list, counts: l.Counts(f)}
 	return w.heading(), func(i int) string {
 		var b strings.Builder
-		w.line(&b, callGroup{last: i, calls: 1}, toolcall.MaxArgs)
+		w.line(&b, callGroup{last: i, calls: 1}, ledgerDetails[0])
 		return b.String()
 	}
 }

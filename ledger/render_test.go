@@ -365,3 +365,30 @@ func BenchmarkLedgerRender(b *testing.B) {
 }
 
 func count(text string) int { return tokens.NewTokenizer(model.Model{}, nil).CountText(text) }
+
+// Files that there is no room to name are counted by folder, and one call names them all.
+func TestLedgerCountsFolders(t *testing.T) {
+	var steps []callStep
+	for i := range 300 {
+		steps = append(steps, editCall(fmt.Sprintf("/w/%s/some-file-%d.go", []string{"a", "b", "a"}[i%3], i)))
+	}
+	l := ledgerOf(steps...)
+	got := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200})
+	var more, folders, a, b int
+	_, line, _ := strings.Cut(got, "\n")
+	if n, err := fmt.Sscanf(line, "%d more files changed in %d folders: /w/a/ (%d), /w/b/ (%d); ledger(files=true) names them all.", &more, &folders, &a, &b); n != 4 {
+		t.Fatalf("%v in\n%s", err, got)
+	}
+	if named := strings.Count(got, "some-file-"); more+named != 300 || a+b != more || folders != 2 || a <= b {
+		t.Errorf("%d named and %d counted (%d and %d)", named, more, a, b)
+	}
+	if more := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200, Names: 4000}); strings.Count(more, "some-file-") != 300 {
+		t.Errorf("there is room for all names:\n%s", more)
+	}
+	if all := namedPaths(l.Files("")); !slices.Contains(all, "/w/a/some-file-0.go") || !slices.Contains(all, "/w/b/some-file-298.go") {
+		t.Errorf("not all named: %s", l.Files(""))
+	}
+	if part := l.Files("/w/b"); strings.Count(part, "some-file-") != 100 {
+		t.Errorf("not those of one folder: %s", part)
+	}
+}

@@ -158,7 +158,7 @@ func (in *Input) words(room int) string {
 }
 
 func (in *Input) ledgerPart(room int) string {
-	share := room/8 + 250 // each file once and the latest outcome of each command
+	share := room/6 + 250 // each file once and the latest outcome of each command
 	switch {
 	case in.Room.Plain:
 		share = room
@@ -166,7 +166,7 @@ func (in *Input) ledgerPart(room int) string {
 		share += 100 // what others were told
 	}
 	text := in.Ledger.Render(ledger.RenderOptions{
-		UpTo: in.End, Budget: max(share, 60), Count: in.count, Answer: in.answer, Brief: in.small,
+		UpTo: in.End, Budget: max(share, 60), Names: room / 2, Count: in.count, Answer: in.answer, Brief: in.small,
 	})
 	if text == "" {
 		return ""

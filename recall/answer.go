@@ -105,7 +105,7 @@ func (s answerer) search(ctx context.Context, a args) (string, error) {
 
 func (s answerer) ledger(_ context.Context, a args) (string, error) {
 	f := ledger.Filter{
-		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
+		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"), Files: a.flag("files"),
 		From: a.number("from"), To: a.number("to"),
 	}
 	var err error

@@ -10,8 +10,12 @@ import (
 )
 
 // LedgerText lists the calls that the filter chooses, the newest last, in at most budget tokens
-// (0: no bound). It names the call that lists those for which there is no room.
+// (0: no bound). It names the call that lists those for which there is no room. Asked for
+// files, it names all of those.
 func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
+	if f.Files {
+		return fmt.Sprintf("%sledger] %s", mark, s.Ledger.Files(f.Path))
+	}
 	list := s.SelectCalls(f)
 	if len(list) == 0 {
 		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, s.Ledger.Len())

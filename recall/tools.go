@@ -64,6 +64,7 @@ var recallDefinitions = []model.Tool{
 			`"outcome":{"type":"array","items":{"type":"string","enum":["ok","error","unanswered"]}},` +
 			`"text":{"type":"string","description":"Calls with this text in their arguments or error line."},` +
 			`"effects":{"type":"boolean","description":"Only calls that may have changed something."},` +
+			`"files":{"type":"boolean","description":"All changed files, by name, instead of the calls."},` +
 			`"from":{"type":"integer","description":"Number of the first call."},` +
 			`"to":{"type":"integer","description":"Number of the last call."}}}`,
 	},
