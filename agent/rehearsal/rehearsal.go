@@ -153,6 +153,7 @@ var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedg
 type scene struct {
 	script    *script
 	system    string
+	tools     []model.Tool
 	step, try int      // of the newest calls; 0: none were made yet
 	texts     []string // everything that is shown, oldest first
 	last      []string // the newest results
@@ -169,7 +170,7 @@ var (
 )
 
 func look(req *model.Request) *scene {
-	s := &scene{system: req.System}
+	s := &scene{system: req.System, tools: req.Tools}
 	names := make(map[string]string)
 	for _, m := range req.Messages {
 		s.see(m, names)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"text/template"
 
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -237,6 +238,11 @@ func (s *scene) Found(facts ...string) (found []string) {
 // Gone names the facts that are not shown.
 func (s *scene) Gone(facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return len(s.Found(f)) > 0 }), ", ")
+}
+
+// Has reports whether there is a tool of that name.
+func (s *scene) Has(tool string) bool {
+	return slices.ContainsFunc(s.tools, func(t model.Tool) bool { return t.Name == tool })
 }
 
 // Told reports whether the one who asks for a digest uses a word.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var inBackticks = regexp.MustCompile("`([^`]+)`")
+
+// Every command of docs/sources.md runs and shows what the page says, in the order of the
+// page and in one folder.
+func TestSourcesPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	script.WriteString("env HOME=$WORK\n")
+	rows, last := 0, ""
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 8 || !strings.HasPrefix(strings.TrimSpace(cells[4]), "`pleat ") {
+			continue
+		}
+		rows++
+		if command := strings.Trim(cells[4], " `"); command != last {
+			fmt.Fprintf(&script, "exec %s\n", command)
+			last = command
+		}
+		for _, shows := range inBackticks.FindAllStringSubmatch(cells[5], -1) {
+			if file, ok := strings.CutPrefix(shows[1], "./"); ok {
+				fmt.Fprintf(&script, "exists-glob %s\n", file)
+				continue
+			}
+			text := regexp.QuoteMeta(shows[1])
+			fmt.Fprintf(&script, "stdout '%s'\n", strings.ReplaceAll(text, "'", "''"))
+		}
+	}
+	if rows < 40 {
+		t.Fatalf("the page has %d rows with commands", rows)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sources.txt"), []byte(script.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{Dir: dir, Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		"exists-glob": func(ts *testscript.TestScript, _ bool, args []string) {
+			if found, err := filepath.Glob(ts.MkAbs(args[0])); err != nil || len(found) == 0 {
+				ts.Fatalf("there is no file %s", args[0])
+			}
+		},
+	}})
+}
