@@ -89,13 +89,14 @@ type Session struct {
 	key   store.SessionKey
 	o     Options
 
-	mu   sync.Mutex
-	st   *fold.Folding
-	last uint64 // number of the newest entry applied
-	cal  *tokens.Calibration
-	usd  float64
-	sent int // tokens of the last view that was given out, by our count; 0: none yet
-	cap  int // the largest prompt that the provider says it takes, by its count; 0: not told
+	mu    sync.Mutex
+	st    *fold.Folding
+	last  uint64 // number of the newest entry applied
+	cal   *tokens.Calibration
+	usd   float64
+	sent  int // tokens of the last view that was given out, by our count; 0: none yet
+	legal int // length of the transcript when the view in force was last known to be legal; 0: not known
+	cap   int // the largest prompt that the provider says it takes, by its count; 0: not told
 
 	answered time.Time // when the newest answer of the model was stored
 
@@ -131,7 +132,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
 	s.miner = &page.Miner{Conversation: c}
 	s.st = fold.NewFolding(c, pageDesk{s.miner})
-	s.st.Recall, s.st.Policy = s.recall(), &s.o.Policy
+	s.st.Recall, s.st.Policy, s.st.ThinkFirst = s.recall(), &s.o.Policy, s.o.Model.Thinking.First
 	if s.o.KeepFile != nil {
 		s.st.KeepFile = s.keepFile
 	}

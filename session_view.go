@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -35,6 +37,9 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	snap := s.snapshot()
 	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
 	o, due := s.due(turn)
+	if (!due || o.Trigger.Voluntary()) && !s.stillLegal() {
+		o.Trigger, due = fold.TriggerIllegal, true
+	}
 	if due {
 		if _, err := s.epoch(ctx, o); err != nil {
 			return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
@@ -43,6 +48,25 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 		s.digestAhead(o)
 	}
 	return s.fitting()
+}
+
+// stillLegal reports whether the view in force is legal. It was when its epoch opened, and
+// an answer to a legal request leaves it so. Only what came without an answer is checked,
+// because after a request that failed the user may say something else, and answers without
+// the thinking that their turn must begin with.
+func (s *Session) stillLegal() bool {
+	n := s.st.Transcript.Len()
+	if s.legal == n || !s.st.AnyFold() || s.legal > 0 && s.st.Answers(s.legal) {
+		s.legal = n
+		return true
+	}
+	err := s.checkView(s.st.View())
+	if err == nil {
+		s.legal = n
+	} else {
+		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.key.String(), "err", err)
+	}
+	return !errors.Is(err, transcript.ErrIllegal)
 }
 
 // fitting is the view in force, if it may be sent.
@@ -239,6 +263,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			continue
 		}
 		if p.IsEmpty() {
+			if o.Trigger == fold.TriggerIllegal && bar(&o, p) {
+				continue
+			}
 			if o.Trigger == fold.TriggerRed {
 				s.o.Logger.Warn(fold.StillRed(p.After, o.Limits), "session", s.key.String())
 			}
@@ -248,12 +275,19 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if err != nil || !wanted {
 			return p, err
 		}
-		if err := s.check(p); err != nil {
-			if o.Trigger.Voluntary() {
-				s.o.Logger.Warn("a voluntary epoch was not legal and was dropped", "session", s.key.String(), "err", err)
+		err = s.checkView(s.st.Render(&fold.ShownView{}, p.In))
+		if errors.Is(err, transcript.ErrIllegal) {
+			s.o.Logger.Warn("the view of a plan was not legal; planning another one", "session", s.key.String(), "epoch", p.Epoch, "folds", len(p.Folds), "err", err)
+			if !o.Trigger.Voluntary() && bar(&o, p) {
+				try--
+				continue
+			}
+			if o.Trigger.Voluntary() || o.Trigger == fold.TriggerRed && p.Before <= o.Limits.Max {
 				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
 			}
-			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
 		}
 		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && try < 3 {
@@ -262,6 +296,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if err != nil {
 			return nil, err
 		}
+		s.legal = s.st.Transcript.Len()
 		s.after(ctx, p)
 		return p, nil
 	}
@@ -290,24 +325,42 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 	return !(*p).IsEmpty(), s.st.Contents.Fault()
 }
 
-// check refuses a plan whose view the wire would refuse.
-func (s *Session) check(p *fold.Plan) error {
-	messages := s.st.Render(&fold.ShownView{}, p.In)
+// bar changes the options of a plan whose view was not legal. Step by step it bars the levers
+// that fold whole messages, the last one first; then all but squeeze are barred, then the
+// folds in force end, and at last messages stay where they are and only blocks are folded. It
+// reports false if nothing is left to bar.
+func bar(o *fold.PlanOptions, p *fold.Plan) bool {
+	resort := policy.LastResort()
+	for _, f := range slices.Backward(p.Folds) {
+		if f.Whole() && o.Steps == nil && !slices.Contains(o.Barred, f.Lever) && !slices.Contains(resort.Names(), f.Lever) {
+			o.Barred = append(o.Barred, f.Lever)
+			return true
+		}
+	}
+	switch {
+	case !o.Fresh && o.Barred != nil && o.Steps == nil:
+		o.Steps = resort
+	case !o.Fresh:
+		o.Steps, o.Fresh = resort, true
+	case !o.NoSpans:
+		o.NoSpans = true
+	default:
+		return false
+	}
+	return true
+}
+
+// checkView returns an error if the wire would refuse a view.
+func (s *Session) checkView(messages []transcript.ViewMessage) error {
 	v := transcript.View{Messages: messages}
 	if bad := v.Check(&s.st.Transcript); len(bad) > 0 {
-		return fmt.Errorf("check view of epoch %d: %s: %w", p.Epoch, bad[0], transcript.ErrIllegal)
+		return fmt.Errorf("%s: %w", bad[0], transcript.ErrIllegal)
 	}
 	if s.o.Check == nil {
 		return nil
 	}
 	err := s.o.Check(v, &s.st.Transcript)
-	if fault := s.st.Contents.Fault(); fault != nil {
-		err = fault
-	}
-	if err != nil {
-		return fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
-	}
-	return nil
+	return cmp.Or(s.st.Contents.Fault(), err)
 }
 
 // enter makes the epoch durable and puts it in force.

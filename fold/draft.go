@@ -18,17 +18,21 @@ type Draft struct {
 	Child   bool // the session is a sub-agent's
 	Pulled  bool // the caller named the levers, and the policy's are not pulled
 
-	s      *Folding
-	p      *Policy
-	echo   Echoes
-	safe   []bool // places where a cut splits no round; see Folding.Safe
-	whole  []bool // the same for the transcript without folds
-	model  bool   // a model can be asked for a digest
-	need   *Need  // what it should be asked for
-	reread []string
-	kept   map[transcript.BlockRef]bool
-	done   bool
-	said   int // tokens that people typed after the head; 0: not counted yet
+	s       *Folding
+	p       *Policy
+	barred  []string // levers that are not pulled
+	noSpans bool     // only single blocks are folded
+	unseen  bool     // results that no model has seen may be folded too
+	guess   bool     // the limits are a guess: nothing unseen is folded for them
+	echo    Echoes
+	safe    []bool // places where a cut splits no round; see Folding.Safe
+	whole   []bool // the same for the transcript without folds
+	model   bool   // a model can be asked for a digest
+	need    *Need  // what it should be asked for
+	reread  []string
+	kept    map[transcript.BlockRef]bool
+	done    bool
+	said    int // tokens that people typed after the head; 0: not counted yet
 
 	spans map[transcript.Place]Fold // what Span has measured
 	in    Folded
@@ -40,10 +44,15 @@ type Draft struct {
 type Echoes func(bf *conv.BlockFacts, recall func(handle string) string) func(handle string) string
 
 func newDraft(s *Folding, p *Policy, o PlanOptions) *Draft {
-	in := s.InUse.clone()
+	in, total := s.InUse.clone(), s.Parts.Total()
+	if o.Fresh {
+		in = s.bornOnly()
+		parts, _ := s.RenderedParts(in)
+		total = parts.Total()
+	}
 	d := &Draft{
 		Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From, Child: o.Child, Pulled: o.Steps != nil,
-		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: s.Parts.Total(),
+		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, guess: o.Guess,
 		safe: s.Safe(in), whole: s.Safe(Folded{}), spans: make(map[transcript.Place]Fold), kept: make(map[transcript.BlockRef]bool),
 	}
 	if d.Pulled || o.Trigger == TriggerIdle {
@@ -60,6 +69,9 @@ func (d *Draft) pull(steps Steps) {
 	for _, l := range steps {
 		if d.done {
 			return
+		}
+		if slices.Contains(d.barred, l.Name()) {
+			continue
 		}
 		l.Pull(d)
 	}
@@ -85,8 +97,17 @@ func (d *Draft) Keep(ref transcript.BlockRef) { d.kept[ref] = true }
 // and the plan names it.
 func (d *Draft) Reread(path string) { d.reread = append(d.reread, path) }
 
+// AllowUnseen lets levers fold results that no model has seen, until the function that it
+// returns is called. It does nothing if the limits are a guess.
+func (d *Draft) AllowUnseen(allow bool) (end func()) {
+	was := d.unseen
+	d.unseen = was || allow && !d.guess
+	return func() { d.unseen = was }
+}
+
 // FoldBlock replaces a block by a stub, if that makes the view smaller. Blocks that may not
-// be folded stay: thinking, images outside of results, and what pleat does not know.
+// be folded stay: thinking, images outside of results, what pleat does not know, and results
+// that no model has seen; see [Draft.AllowUnseen].
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) bool {
 	bf := d.Facts(ref)
 	before := int(bf.Tokens)
@@ -96,7 +117,7 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	}
 	parts := Parts{Stubs: d.Count(stub)}
 	after := parts.Total()
-	if bf.Fixed || after >= before || stub == "" || d.s.isLate(ref, d.in) {
+	if bf.Fixed || after >= before || stub == "" || d.s.isLate(ref, d.in) || bf.Kind == transcript.KindToolResult && !d.unseen && !d.Seen(ref.Message) {
 		return false
 	}
 	d.in.blocks[ref] = d.add(&Fold{
@@ -130,9 +151,10 @@ func (d *Draft) span(start, end int) *Fold {
 }
 
 // FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the
-// stretch end with it. Both ends must be safe; see [Draft.Safe].
+// stretch end with it. Both ends must be safe; see [Draft.Safe]. It does nothing if the view
+// would be illegal for it, or would lack a result that no model has seen.
 func (d *Draft) FoldSpan(f *Fold) bool {
-	if !d.apart(f) {
+	if d.noSpans || !d.apart(f) || !d.joins(f.Start, f.End, f.Stub != "") || !d.unseen && d.hidesUnseen(f.Start, f.End) {
 		return false
 	}
 	f.Block = -1
@@ -154,6 +176,60 @@ func (d *Draft) FoldSpan(f *Fold) bool {
 		d.total = parts.Total()
 	}
 	return true
+}
+
+// joins reports whether what the view shows before a stretch and after it may be
+// neighbours once the stretch is folded: a system message comes after the user and before
+// an answer, or last. A stub comes before the system messages that precede its stretch.
+func (d *Draft) joins(start, end int, stub bool) bool {
+	next := d.in.past(end)
+	switch {
+	case d.behindSystem(start):
+		return next == d.Len() || d.s.Facts[next].Role != transcript.RoleUser && d.s.Facts[next].Role != transcript.RoleTool
+	case next == d.Len() || !d.s.isSystem(next) || stub:
+		return true
+	}
+	at := d.before(start)
+	return at >= 0 && d.s.Facts[at].Role != transcript.RoleAssistant
+}
+
+// before returns the message before place i that the view shows, or -1.
+func (d *Draft) before(i int) int {
+	for i--; i >= 0; i-- {
+		k := d.in.reaching(i)
+		if k == len(d.in.spans) || d.in.spans[k].Start > i {
+			break
+		}
+		i = d.in.spans[k].Start
+	}
+	return i
+}
+
+// behindSystem reports whether the view shows a system message before place i, other than
+// the prompt. Stubs do not count: they stand before it.
+func (d *Draft) behindSystem(i int) bool {
+	at := d.before(i)
+	return at >= d.Prompt() && d.s.isSystem(at)
+}
+
+// Joined moves the end of a stretch back to where it can be folded; see [Draft.FoldSpan].
+func (d *Draft) Joined(start, end int) int {
+	for end > start && !d.joins(start, end, true) {
+		end = d.Back(end - 1)
+	}
+	return end
+}
+
+// hidesUnseen reports whether messages start ≤ i < end hold a result that no model has seen.
+func (d *Draft) hidesUnseen(start, end int) bool {
+	for i := max(start, d.s.asked); i < end; i++ {
+		for b := range d.s.Facts[i].Blocks {
+			if d.s.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // apart reports whether a stretch contains each folded stretch whole or not at all.
@@ -219,6 +295,9 @@ func (d *Draft) ShowAgain(ref transcript.BlockRef) bool {
 
 // SetBare shows messages before i without thinking.
 func (d *Draft) SetBare(i int) {
+	if d.noSpans {
+		return // a message may have nothing but thinking
+	}
 	old := d.in.Bare
 	before := d.shownIn(old, i)
 	d.in.Bare = i

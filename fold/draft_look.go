@@ -101,8 +101,9 @@ func (d *Draft) Back(i int) int {
 // Tail returns the last safe place with at least keep messages after it.
 func (d *Draft) Tail(keep int) int { return d.Back(max(d.Len()-keep, 0)) }
 
-// Newest returns the place where the newest round begins, or the newest message if that is
-// not part of a round: the current work begins there.
+// Newest returns the place where the current work begins: the newest round, or the newest
+// message if that is not part of a round, and every round with a result that no model has
+// seen.
 func (d *Draft) Newest() int {
 	n := d.Len()
 	if n == 0 {
@@ -110,7 +111,7 @@ func (d *Draft) Newest() int {
 	}
 	at := n - 1
 	for i := d.s.Transcript.Rounds() - 1; i >= 0; i-- {
-		if r := d.s.Transcript.Round(i); r.End == n {
+		if r := d.s.Transcript.Round(i); r.End == n || d.hidesUnseen(r.Start, r.End) {
 			at = min(at, r.Start)
 		}
 	}
@@ -173,6 +174,17 @@ func (d *Draft) Results() []transcript.BlockRef {
 // Seen reports whether a model has seen message i.
 func (d *Draft) Seen(i int) bool { return i < d.s.asked }
 
+// Turn returns the newest message that a person typed to begin a turn, rather than beside
+// results; -1: none. Providers let the thinking before it go.
+func (d *Draft) Turn() int {
+	for i := min(d.s.openTurn(), d.Len()) - 1; i >= 0; i-- {
+		if d.s.Facts[i].Typed {
+			return i
+		}
+	}
+	return -1
+}
+
 // LastTyped returns the newest message that a person typed, or -1.
 func (d *Draft) LastTyped() int {
 	for i := d.Len() - 1; i >= 0; i-- {
@@ -226,7 +238,7 @@ func (d *Draft) CoveredAny(start, end int) bool {
 func (d *Draft) Bare() int { return d.in.Bare }
 
 // HasSpan reports whether the draft has replaced whole messages.
-func (d *Draft) HasSpan() bool { return slices.ContainsFunc(d.added, (*Fold).whole) }
+func (d *Draft) HasSpan() bool { return slices.ContainsFunc(d.added, (*Fold).Whole) }
 
 // LastSpan returns the end of the newest folded stretch; 0: there is none.
 func (d *Draft) LastSpan() int {

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -41,7 +42,7 @@ func (s *Folding) Use(folds []*Fold) {
 // keep remembers a fold by its number, and its stretch by its handle.
 func (s *Folding) keep(f *Fold) {
 	s.Folds = append(s.Folds, f)
-	if f.whole() {
+	if f.Whole() {
 		s.Index.Add(f.Hash, transcript.Place{Start: f.Start, End: f.End, Block: -1})
 	}
 }
@@ -81,7 +82,7 @@ func (s *Folding) SetOf(ids []int, bare int) Folded {
 	in := Folded{blocks: make(map[transcript.BlockRef]*Fold), Bare: bare}
 	for _, id := range ids {
 		f := s.Folds[id-1]
-		if f.whole() {
+		if f.Whole() {
 			in.spans = append(in.spans, f)
 		} else {
 			in.blocks[f.ref()] = f
@@ -116,14 +117,18 @@ func (s *Folding) Undone() (EpochData, bool) {
 		prev := s.History[at[len(at)-2]]
 		d.InForce, d.Bare = slices.Clone(prev.InForce), prev.Bare
 	}
-	for _, f := range s.Folds {
-		if s.born[f.ref()] == f && !slices.Contains(d.InForce, f.ID) {
-			d.InForce = append(d.InForce, f.ID)
+	born := s.bornOnly()
+	for _, id := range born.InForce() {
+		if !slices.Contains(d.InForce, id) {
+			d.InForce = append(d.InForce, id)
 		}
 	}
 	slices.Sort(d.InForce)
 	return d, true
 }
+
+// bornOnly is the set of the folds made at birth: what they replace was never shown.
+func (s *Folding) bornOnly() Folded { return Folded{blocks: maps.Clone(s.born)} }
 
 // inEffect lists the epochs that were not undone, as places in history.
 func (s *Folding) inEffect() []int {

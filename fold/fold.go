@@ -47,8 +47,8 @@ type Fold struct {
 // Digests that were stored before folds had the field are known by their lever's name.
 func (f *Fold) IsDigest() bool { return f.Digest || f.Lever == "digest" }
 
-// whole reports whether the fold replaces whole messages.
-func (f *Fold) whole() bool { return f.Block < 0 }
+// Whole reports whether the fold replaces whole messages.
+func (f *Fold) Whole() bool { return f.Block < 0 }
 
 func (f *Fold) ref() transcript.BlockRef {
 	return transcript.BlockRef{Message: f.Start, Block: f.Block}

@@ -12,9 +12,10 @@ import (
 // Folding is a conversation and the folds in force: what a view is computed from.
 type Folding struct {
 	*conv.Conversation
-	Recall func(handle string) string // how stubs say to get content back; nil: they do not
-	Head   Parts                      // system and tools
-	Policy *Policy                    // says which stretches will be folded, and so measured; nil: not known
+	Recall     func(handle string) string // how stubs say to get content back; nil: they do not
+	Head       Parts                      // system and tools
+	ThinkFirst bool                       // a turn with open calls must begin with thinking: no cut inside one may leave it without
+	Policy     *Policy                    // says which stretches will be folded, and so measured; nil: not known
 	// KeepFile keeps a plain copy and returns the name that it got; nil: none are kept.
 	KeepFile func(name, text string) string
 

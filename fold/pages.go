@@ -80,6 +80,10 @@ type PageStyle struct {
 // FoldPage replaces messages start ≤ i < end by a page, if that makes the view smaller. Beside
 // a summary, fewer files come back where all of them would take more than they replace.
 func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle) bool {
+	start = d.Widened(start)
+	if end = d.Joined(start, end); end <= start {
+		return false
+	}
 	for !d.foldPage(start, end, l, reason, style) {
 		if !style.AsIs || style.Room.Files == 0 {
 			return false
@@ -92,14 +96,14 @@ func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle
 }
 
 func (d *Draft) foldPage(start, end int, l Lever, reason string, style PageStyle) bool {
-	f := d.Span(d.Widened(start), end, l, reason)
+	f := d.Span(start, end, l, reason)
 	pg := d.page(f, style)
 	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
 	if style.Stub != "" {
 		f.Stub = Expand(style.Stub, "{n}", strconv.Itoa(f.End-f.Start), "{summary}", pg.Text, "{handle}", f.Handle)
 		f.Parts.Digest += d.Count(f.Stub) - d.Count(pg.Text)
 	}
-	if style.Ack != "" {
+	if style.Ack != "" && !d.behindSystem(start) && (end == d.Len() || !d.s.isSystem(end)) {
 		f.Ack = style.Ack
 		if end == d.Len() {
 			f.Then = goOn

@@ -12,7 +12,7 @@ import (
 // before the first of the new folds: an empty stretch with a stub.
 func (d *Draft) showPins() {
 	stripped := d.in.Bare > d.s.InUse.Bare
-	if len(d.added) == 0 && !stripped {
+	if len(d.added) == 0 && !stripped || d.noSpans {
 		return
 	}
 	missing := slices.DeleteFunc(slices.Clone(d.s.Pinned), d.shows)

@@ -22,6 +22,7 @@ const (
 	TriggerIdle    Trigger = "idle"    // the cache is cold anyway
 	TriggerCliff   Trigger = "cliff"   // a price tier is near
 	TriggerTurn    Trigger = "turn"    // the policy folds before every request
+	TriggerIllegal Trigger = "illegal" // what came since makes the view one that the wire refuses
 )
 
 // Voluntary reports whether the session could go on without the epoch.
@@ -54,11 +55,11 @@ type Plan struct {
 
 	In    Folded `json:"-"` // the folds in force once the plan is carried out
 	Need  *Need  `json:"-"` // a digest that the plan would be better with; nil: none
-	bares bool   // it takes thinking away
+	other bool   // it changes the view also without new folds: less thinking, or fewer folds
 }
 
 // IsEmpty reports whether the plan would change nothing.
-func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 && !p.bares }
+func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 && !p.other }
 
 // String prints the plan as a table.
 func (p *Plan) String() string {
@@ -83,7 +84,7 @@ func (p *Plan) String() string {
 	fmt.Fprintln(w, "LEVER\tMESSAGES\tBEFORE\tAFTER\tHANDLE\tWHY")
 	for _, f := range p.Folds {
 		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
-		if !f.whole() || f.End == f.Start+1 {
+		if !f.Whole() || f.End == f.Start+1 {
 			where = fmt.Sprint(f.Start + 1)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", f.Lever, where, f.Before, f.After, f.Handle, f.Reason)
@@ -105,6 +106,12 @@ type PlanOptions struct {
 	Binds   bool  // the model binds thinking to the bytes before it
 	Child   bool  // the session is a sub-agent's
 	Steps   Steps // pull exactly these, as far as they go; nil: the policy's
+
+	// What a session bars when the view of a plan was not legal.
+	Barred  []string // levers that are not pulled
+	Fresh   bool     // the folds in force end, apart from those made at birth
+	NoSpans bool     // only single blocks are folded: the messages stay as they are
+	Guess   bool     // the limits are a guess: results that no model has seen stay whole
 }
 
 // Make chooses folds. The same conversation, folds and options give the same plan. Make may
@@ -125,7 +132,7 @@ func Make(s *Folding, p *Policy, o PlanOptions) *Plan {
 // counts the view's tokens once more from scratch.
 func (d *Draft) plan(o PlanOptions) *Plan {
 	p := &Plan{Epoch: d.s.Epochs + 1, Trigger: o.Trigger, Focus: o.Focus, Before: d.s.Parts.Total(), Limits: o.Limits, Need: d.need}
-	if len(d.added) == 0 && d.in.Bare == d.s.InUse.Bare {
+	if len(d.added) == 0 && d.in.Bare == d.s.InUse.Bare && !o.Fresh {
 		p.After = p.Before
 		return p
 	}
@@ -141,9 +148,10 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 	parts, _ := d.s.RenderedParts(d.in)
 	p.In, p.After, p.Kept = d.in, parts.Total(), d.reread
 	if d.in.Bare != d.s.InUse.Bare {
-		p.bares = p.After < p.Before
+		p.other = p.After < p.Before
 		first = min(first, d.s.InUse.Bare)
 	}
+	p.other = p.other || o.Fresh
 	p.Cache = cacheCost(o.Rates, p.Before-p.After, d.TokensIn(first, d.s.asked), d.s.expected(), o.Cold)
 	if p.After > o.Limits.Max {
 		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", text.Thousands(p.After), text.Thousands(o.Limits.Max))
@@ -162,7 +170,7 @@ func StillRed(tokens int, l Limits) string {
 // all later thinking invalid. When a person has just spoken, all of it may go; inside a run
 // the provider is asked to drop what does not verify.
 func (d *Draft) unbind(p *Plan) {
-	if n := d.s.Transcript.Len(); n > 0 && d.s.Facts[n-1].Typed {
+	if n := d.s.Transcript.Len(); n > 0 && d.s.Facts[n-1].Typed && (!d.s.ThinkFirst || d.s.openTurn() == n) {
 		d.SetBare(n)
 		return
 	}

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -54,7 +55,8 @@ func (s *Folding) Render(v *ShownView, in Folded) []transcript.ViewMessage {
 		}
 		f := in.spans[v.spans]
 		if f.Stub != "" {
-			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.User(f.Stub).WithOrigin(transcript.OriginInjected)})
+			stub := transcript.ViewMessage{Source: -1, Made: transcript.User(f.Stub).WithOrigin(transcript.OriginInjected)}
+			v.made = slices.Insert(v.made, s.beforeSystem(v.made), stub)
 		}
 		if f.Ack != "" {
 			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
@@ -66,6 +68,21 @@ func (s *Folding) Render(v *ShownView, in Folded) []transcript.ViewMessage {
 		v.spans++
 	}
 	return v.made[:len(v.made):len(v.made)]
+}
+
+// beforeSystem returns the place in a view for a message of pleat's own. What comes next to
+// the user must not come between a system message and the answer to it.
+func (s *Folding) beforeSystem(made []transcript.ViewMessage) int {
+	at := len(made)
+	for at > 0 && made[at-1].Source >= s.Prompt() && s.isSystem(made[at-1].Source) {
+		at--
+	}
+	return at
+}
+
+// isSystem reports whether message i is a system or developer message.
+func (s *Folding) isSystem(i int) bool {
+	return s.Facts[i].Role == transcript.RoleSystem || s.Facts[i].Role == transcript.RoleDeveloper
 }
 
 // rebuildLast counts the newest message once more.
@@ -251,10 +268,45 @@ func (s *Folding) Safe(in Folded) []bool {
 		}
 	}
 	ok := make([]bool, n+1)
-	depth := 0
+	depth, open := 0, n
+	if s.ThinkFirst {
+		open = s.openTurn()
+	}
 	for i := range ok {
 		depth += inside[i]
-		ok[i] = depth == 0
+		ok[i] = depth == 0 && (i <= open || i == n || s.beginsWithThinking(i))
 	}
 	return ok
+}
+
+// Answers reports whether message i is an answer that may begin a turn.
+func (s *Folding) Answers(i int) bool {
+	return s.Facts[i].Role == transcript.RoleAssistant && (!s.ThinkFirst || s.beginsWithThinking(i))
+}
+
+func (s *Folding) beginsWithThinking(i int) bool {
+	b := s.Facts[i].Blocks
+	return len(b) > 0 && b[0].Kind == transcript.KindThinking
+}
+
+// openTurn returns where the turn begins that the newest results belong to; the end of the
+// conversation if it does not end with results. Nobody but the model and its tools has
+// spoken since, except beside results.
+func (s *Folding) openTurn() int {
+	n := s.Transcript.Len()
+	for end := n; end > 0; {
+		start, results := end, false
+		for ; start > 0 && s.Facts[start-1].Role != transcript.RoleAssistant; start-- {
+			for b := range s.Facts[start-1].Blocks {
+				results = results || s.Facts[start-1].Blocks[b].Kind == transcript.KindToolResult
+			}
+		}
+		if !results {
+			return end
+		}
+		for end = start; end > 0 && s.Facts[end-1].Role == transcript.RoleAssistant; {
+			end--
+		}
+	}
+	return 0
 }

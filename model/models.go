@@ -84,6 +84,9 @@ type ThinkingRule struct {
 	Signed bool `json:"signed"`
 	// AccountBound: thinking made under one account is dropped under another.
 	AccountBound bool `json:"account_bound"`
+	// First: a turn with open tool calls must begin with thinking. It is not of the model but
+	// of a conversation with it: whoever asks for thinking of a fixed size sets it.
+	First bool `json:"-"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.
 	Modes []string `json:"modes"`
 }

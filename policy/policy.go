@@ -51,3 +51,7 @@ func shellLimit(n int) map[string]int {
 	}
 	return m
 }
+
+// LastResort returns the steps for a view that must fit when those of the policy led to none
+// that is legal.
+func LastResort() fold.Steps { return fold.Steps{lever.Aim{}, lever.Squeeze{}} }

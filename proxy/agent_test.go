@@ -242,11 +242,24 @@ func serveAt(text string) *url.URL {
 // start starts a proxy before an upstream and returns where it listens.
 func start(t *testing.T, to http.Handler, o Options) string {
 	t.Helper()
-	return startAt(t, serve(t, to), o)
+	_, url := startHandler(t, to, o)
+	return url
+}
+
+// startHandler is start for tests that look at the handler, too.
+func startHandler(t *testing.T, to http.Handler, o Options) (*Handler, string) {
+	t.Helper()
+	return handlerAt(t, serve(t, to), o)
 }
 
 // startAt starts a proxy before an upstream that runs already.
 func startAt(t *testing.T, u *url.URL, o Options) string {
+	t.Helper()
+	_, at := handlerAt(t, u, o)
+	return at
+}
+
+func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 	t.Helper()
 	o.Anthropic, o.OpenAI, o.Gemini = u, u, u
 	if o.Store == nil {
@@ -256,7 +269,7 @@ func startAt(t *testing.T, u *url.URL, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, h).String()
+	return h, serve(t, h).String()
 }
 
 // eachWire runs a test for every wire, streaming and not.

@@ -46,9 +46,10 @@ type conversation struct {
 
 // setup is what a session was opened with that a later request may change.
 type setup struct {
-	model string
-	head  transcript.Hash
-	mode  mode
+	model  string
+	manual bool // thinking of a fixed size
+	head   transcript.Hash
+	mode   mode
 }
 
 // mode is how a session gets folded content back. Only the prefix may change after its

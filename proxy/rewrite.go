@@ -127,6 +127,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 // start opens the conversation's session for a request's model and head.
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
+	model.Thinking.First = req.manual
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: slices.Concat(req.tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
@@ -149,7 +150,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if old := c.sess; old != nil { // the client has changed the model
 		rw.closing.Go(func() { _ = old.Close() })
 	}
-	c.sess, c.setup = sess, setup{req.model, req.HeadHash(), c.mode}
+	c.sess, c.setup = sess, setup{req.model, req.manual, req.HeadHash(), c.mode}
 	return nil
 }
 
@@ -220,7 +221,7 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 		if err := c.refresh(ctx, rw.o.Store); err != nil {
 			return err
 		}
-		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.mode == c.mode {
+		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.manual == req.manual && c.setup.mode == c.mode {
 			break
 		}
 		if err := rw.start(ctx, c, req, from); err != nil {

@@ -64,6 +64,7 @@ type request struct {
 	on       *protocol
 	body     []byte
 	model    string
+	manual   bool // it asks for thinking of a fixed size; see model.ThinkingRule.First
 	partial  bool // the provider holds part of the conversation
 	system   string
 	tools    []model.Tool

@@ -37,7 +37,7 @@ func decodeMessages(after earlier, body []byte) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages,
+		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking(),
 		earlier: func() earlier { return r.Earlier() },
 	}, nil
 }

@@ -72,6 +72,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	if d.Enough() && d.Trigger != fold.TriggerAsked {
 		return
 	}
+	defer d.AllowUnseen(g.Whole)()
 	start, end := d.Head(), d.Closed()
 	room := g.room(d)
 	if !g.Whole {

@@ -36,7 +36,8 @@ func (m Mask) Pull(d *fold.Draft) {
 	if d.Trigger == fold.TriggerPays {
 		why = "old result; folding it saves money"
 	}
-	for _, ref := range old(d, m.Keep, m.Unseen) {
+	defer d.AllowUnseen(m.Unseen)()
+	for _, ref := range old(d, m.Keep) {
 		if !m.All && d.Enough() && d.Trigger != fold.TriggerPays {
 			return
 		}
@@ -55,13 +56,8 @@ func (m Mask) Saves(s *fold.Folding, ref transcript.BlockRef) int {
 	return s.MaskSaves(ref, m.Min, m.Exempt)
 }
 
-// old lists all results but the newest few, oldest first. Results that no model has seen
-// yet are in the list only if unseen.
-func old(d *fold.Draft, keep int, unseen bool) []transcript.BlockRef {
+// old lists the results but the newest keep, oldest first.
+func old(d *fold.Draft, keep int) []transcript.BlockRef {
 	refs := d.Results()
-	refs = refs[:max(len(refs)-keep, 0)]
-	for !unseen && len(refs) > 0 && !d.Seen(refs[len(refs)-1].Message) {
-		refs = refs[:len(refs)-1]
-	}
-	return refs
+	return refs[:max(len(refs)-keep, 0)]
 }

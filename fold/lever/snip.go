@@ -47,7 +47,8 @@ func (s Snip) Pull(d *fold.Draft) {
 	for start < n && !d.Safe(start) {
 		start++ // a round at the head stays whole at the head
 	}
-	start, end = d.Widened(start), d.Back(end)
+	start = d.Widened(start)
+	end = d.Joined(start, d.Back(end))
 	if end <= start {
 		return
 	}

@@ -12,8 +12,9 @@ import (
 
 // Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
 // in this order: old results, thinking of closed turns, length within long blocks,
-// turns before the newest round, restored files, key lines, ledger detail, the newest
-// round's place in the view, the head. It never gives up the newest words of the user.
+// turns before the newest round, restored files, key lines, ledger detail, length of
+// results that no model has seen, the newest round's place in the view, the head. It never
+// gives up the newest words of the user.
 type Squeeze struct {
 	Restore fold.Restore `json:"restore,omitzero"` // on its pages
 }
@@ -50,9 +51,16 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		}
 		step()
 	}
-	// After the next step the newest round itself goes, which nothing else can prevent.
+	// After the next step the newest round itself goes, which nothing else can prevent: first
+	// the length of what no model has seen, then its place.
+	goal := d.Goal
+	d.Goal = d.Limits.Max
+	defer func() { d.Goal = goal }()
 	hard := []func(){
 		func() { s.foldTo(d, d.Newest(), least) },
+		func() { d.AllowUnseen(true); s.shorten(d, 1_500) },
+		func() { s.shorten(d, 500) },
+		func() { s.shorten(d, 120) },
 		func() { s.foldTo(d, d.Len(), half) },
 		func() { s.foldTo(d, d.Len(), least) },
 		func() { s.shortenHead(d) },
@@ -61,7 +69,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Plain: true}) },
 	}
 	for _, step := range hard {
-		if d.Tokens() <= d.Limits.Max {
+		if d.Enough() {
 			return
 		}
 		step()
@@ -84,7 +92,7 @@ func (s Squeeze) maskOlder(d *fold.Draft) {
 // dropThinking removes the thinking of the turns before the user's newest words. Providers
 // allow that; inside an open turn they do not.
 func (Squeeze) dropThinking(d *fold.Draft) {
-	if at := d.LastTyped(); at > d.Bare() {
+	if at := d.Turn(); at > d.Bare() {
 		d.SetBare(at)
 	}
 }

@@ -27,7 +27,7 @@ func (s Supersede) Pull(d *fold.Draft) {
 	if d.Enough() {
 		return
 	}
-	for _, ref := range old(d, s.Keep, false) {
+	for _, ref := range old(d, s.Keep) {
 		call := int(d.Facts(ref).Call)
 		if call == 0 || !d.Maskable(ref, s.Exempt) {
 			continue

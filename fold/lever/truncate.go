@@ -17,6 +17,7 @@ func (Truncate) Name() string { return "truncate" }
 
 // Pull drops halves.
 func (t Truncate) Pull(d *fold.Draft) {
+	defer d.AllowUnseen(true)()
 	for before := -1; !d.Enough() && d.Tokens() != before; {
 		before = d.Tokens()
 		t.half(d)

@@ -18,7 +18,7 @@ import (
 // rules are listed in the package documentation.
 func (r *Request) Check(m model.Model) []transcript.Violation {
 	if m.ID == model.UnknownModel {
-		m = model.Model{}
+		m = model.Model{Thinking: model.ThinkingRule{First: m.Thinking.First}}
 	}
 	c := &checker{r: r, m: m}
 	c.tools()
@@ -189,7 +189,7 @@ func (c *checker) compactions() {
 // manual thinking: the answer that began the round starts with its thinking.
 func (c *checker) openThinking() {
 	turns := c.turns()
-	if c.r.thinking().Get("type").Text() != "enabled" || len(turns) < 2 {
+	if !c.m.Thinking.First && !c.r.ManualThinking() || len(turns) < 2 {
 		return
 	}
 	k := len(turns) - 1

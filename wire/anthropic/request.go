@@ -122,6 +122,10 @@ func (r *Request) askDrop() []jsonspan.Edit {
 // thinking is the request's thinking parameter.
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
 
+// ManualThinking reports whether the request asks for thinking of a fixed size: then a turn
+// with open tool calls must begin with thinking; see [model.ThinkingRule].First.
+func (r *Request) ManualThinking() bool { return r.thinking().Get("type").Text() == "enabled" }
+
 // MessageHash returns the hash that [Request.Hashes] gives an element of a messages array.
 // The element must be valid JSON.
 func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }

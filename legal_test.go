@@ -1,0 +1,153 @@
+package pleat_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// TestAlwaysLegal plays conversations as clients arrange them, for every model of the
+// table, on every wire: system messages in all the places where a provider takes them, text
+// beside results, several messages of the user in a row, requests that got no answer. There
+// is always a view, it is legal, and it fits.
+func TestAlwaysLegal(t *testing.T) {
+	checks := map[transcript.Format]func(model.Model) func(transcript.View, *transcript.Transcript) error{
+		transcript.FormatAnthropic: anthropic.Checker, transcript.FormatChat: openai.ChatChecker, transcript.FormatResponses: openai.ResponsesChecker,
+	}
+	models := slices.Collect(model.DefaultModels().All())
+	seeds := 4 * len(models)
+	if testing.Short() {
+		seeds = len(models)
+	}
+	for _, w := range wireFormats() {
+		t.Run(string(w.format), func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				m := models[seed%len(models)]
+				manual := w.format == transcript.FormatAnthropic && !m.Accepts.SystemMessages && seed/len(models)%2 == 1
+				m.Thinking.First = manual
+				w.check = checks[w.format](m)
+				legalCase(t, w, m, uint64(seed))
+			}
+		})
+	}
+}
+
+func legalCase(t *testing.T, w wireFormat, m model.Model, seed uint64) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(seed, 0x1e9a1))
+	msgs := arranged(r, w.format != transcript.FormatAnthropic || m.Accepts.SystemMessages, m.Thinking.First, seed)
+	pol := policy.Default()
+	if all := policy.All(); seed%3 == 2 {
+		pol = all[int(seed)%len(all)]
+	}
+	window := 4_000 + r.IntN(6_000)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "w"}, &pleat.Options{
+		Budget: fold.Budget{Window: window}, Policy: pol, Model: m, Tokens: counter,
+		Codecs: map[transcript.Format]transcript.Codec{w.format: w.codec}, Check: w.check,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("seed %d, model %s, policy %s", seed, m.ID, pol.Name)
+	for end := 1; end <= len(msgs); end++ {
+		last := msgs[end-1].Role() == transcript.RoleAssistant
+		if last || end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant && r.IntN(3) > 0 {
+			continue
+		}
+		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if m.Thinking.First {
+			body = []byte(`{"thinking":{"type":"enabled","budget_tokens":1024},` + string(body[1:]))
+		}
+		req, err := w.decode(body)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if bad := req.Check(m); len(bad) > 0 && w.format == transcript.FormatAnthropic {
+			t.Fatalf("%s: the request is not legal as it comes: %v", name, bad)
+		}
+		if err := s.Append(ctx, messagesOf(req)[s.Len():]...); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		v, err := s.View(ctx, pleat.Turn{})
+		if err != nil {
+			t.Fatalf("%s, %d messages: %v", name, s.Len(), err)
+		}
+		out, err := req.Splice(v)
+		if err != nil {
+			t.Fatalf("%s: splice: %v", name, err)
+		}
+		sent, err := w.decode(out)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if bad := transcript.NewViolations(req.Check(m), sent.Check(m)); len(bad) > 0 {
+			t.Fatalf("%s, %d messages: illegal: %v\n%s", name, s.Len(), bad, shape(messagesOf(sent)))
+		}
+	}
+}
+
+// shape lists who speaks in a request.
+func shape(msgs []transcript.Message) string {
+	var b strings.Builder
+	for i, m := range msgs {
+		fmt.Fprintf(&b, "%d %s:", i, m.Role())
+		for _, blk := range m.Blocks().All() {
+			fmt.Fprintf(&b, " %s", blk.Kind())
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// arranged is a random conversation with what clients put between and beside its messages.
+func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Message {
+	var out []transcript.Message
+	note := transcript.NewMessage(transcript.RoleSystem, transcript.Say(strings.Repeat("Mind the rules of this place. ", 1+r.IntN(20))))
+	opens := false // the next answer begins a turn
+	for _, m := range (pleattest.Transcripts{Legal: true, NoThink: !manual && seed%2 == 0}).Make(seed) {
+		blocks := slices.Collect(func(yield func(transcript.Block) bool) {
+			for _, b := range m.Blocks().All() {
+				if !yield(b) {
+					return
+				}
+			}
+		})
+		if m.Role() == transcript.RoleAssistant {
+			for system && out[len(out)-1].Role() != transcript.RoleAssistant && r.IntN(3) == 0 {
+				out = append(out, note)
+			}
+			if manual && opens && blocks[0].Kind() != transcript.KindThinking {
+				blocks = slices.Insert(blocks, 0, transcript.Block(transcript.Thinking{Text: transcript.Plain("Let me see."), Signature: "c2ln"}))
+			}
+			opens = false
+			out = append(out, transcript.NewMessage(m.Role(), blocks...))
+			continue
+		}
+		opens = opens || m.Role() == transcript.RoleUser && blocks[0].Kind() == transcript.KindText
+		if r.IntN(4) == 0 {
+			blocks = append(blocks, transcript.Say("By the way, the port is 8081."))
+		}
+		out = append(out, transcript.NewMessage(m.Role(), blocks...))
+		if r.IntN(6) == 0 {
+			out = append(out, transcript.User("And one more thing."))
+		}
+	}
+	return out
+}
