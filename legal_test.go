@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
@@ -26,6 +27,7 @@ import (
 func TestAlwaysLegal(t *testing.T) {
 	checks := map[transcript.Format]func(model.Model) func(transcript.View, *transcript.Transcript) error{
 		transcript.FormatAnthropic: anthropic.Checker, transcript.FormatChat: openai.ChatChecker, transcript.FormatResponses: openai.ResponsesChecker,
+		transcript.FormatGemini: gemini.Checker,
 	}
 	models := slices.Collect(model.DefaultModels().All())
 	seeds := 4 * len(models)
