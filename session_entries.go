@@ -103,6 +103,13 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	var err error
 	switch e.Kind {
+	case store.EntrySession:
+		var d sessionData
+		if err = json.Unmarshal(e.Data, &d); err == nil {
+			s.st.Forked = d.Parent != ""
+		}
+	case store.EntryPrefix:
+		s.st.Marked = s.st.Transcript.Len()
 	case store.EntryMessage:
 		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
 			s.answered = e.Time

@@ -36,6 +36,9 @@ func (s *Folding) answered() {
 	}
 	s.answers++
 	s.asked = s.Transcript.Len()
+	if s.Forked && s.Marked > 0 {
+		s.asked = min(s.asked, s.Marked)
+	}
 	s.spent.sent = s.Whole
 	s.spent.saved += s.Head.Total() + s.Whole - s.Parts.Total()
 }

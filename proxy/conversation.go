@@ -264,9 +264,9 @@ func (c *conversation) same(ctx context.Context, m *memo, req *request, p positi
 	return nil
 }
 
-// countWhile returns how many messages at the start of a list have a property.
-func countWhile(list []transcript.Message, has func(transcript.Message) bool) int {
-	if i := slices.IndexFunc(list, func(m transcript.Message) bool { return !has(m) }); i >= 0 {
+// countWhile returns how many elements at the start of a list have a property.
+func countWhile[E any](list []E, has func(E) bool) int {
+	if i := slices.IndexFunc(list, func(e E) bool { return !has(e) }); i >= 0 {
 		return i
 	}
 	return len(list)
@@ -312,6 +312,10 @@ func (c *conversation) view(ctx context.Context, v transcript.View, req *request
 		case vm.Source < 0:
 		case client[vm.Source] >= 0:
 			out.Messages[i].Source = client[vm.Source]
+			if len(vm.Edits) > 0 { // it may have fewer blocks than when it was new; see request.shorter
+				has := req.messages[client[vm.Source]].Blocks().Len()
+				out.Messages[i].Edits = vm.Edits[:countWhile(vm.Edits, func(e transcript.BlockEdit) bool { return e.Block < has })]
+			}
 		default:
 			m, known := c.hidden[vm.Source]
 			if !known {

@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -100,6 +101,30 @@ func (m *memo) prefixes(req *request, before *decoded) []transcript.Hash {
 		return transcript.Chain(hashes)
 	}
 	return append(before.prefixes[:n:n], transcript.ChainAfter(before.prefixes[n-1], hashes)...)
+}
+
+// maxTransient is how many blocks a client may leave out when it sends a message again.
+const maxTransient = 3
+
+// shorter returns the hashes of a request as it may come again in the next one: some clients
+// add blocks of text to their newest message, and leave them out when they send it again.
+// The first message is taken as it is, because nothing before it says whose it is.
+func (r *request) shorter(prefixes []transcript.Hash) (out []transcript.Hash) {
+	last := len(r.messages) - 1
+	if last == 0 {
+		return nil
+	}
+	m := r.messages[last]
+	var drop []transcript.BlockEdit
+	for b := m.Blocks().Len() - 1; b > 0 && len(drop) < maxTransient && m.Blocks().At(b).Kind() == transcript.KindText; b-- {
+		drop = slices.Insert(drop, 0, transcript.BlockEdit{Block: b, Drop: true})
+		less, err := r.on.edited(m, drop)
+		if err != nil {
+			break
+		}
+		out = append(out, transcript.ChainAfter(prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
+	}
+	return out
 }
 
 // leading returns how many system messages a request begins with.

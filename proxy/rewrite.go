@@ -238,15 +238,20 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 // mark records that the request's messages are in the session, with the folds in force,
 // after appending those that are new.
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
-	prefix, first := t.prefixes[len(t.prefixes)-1], len(c.marks) == 0
-	if err := c.record(ctx, t.from.scope.label(prefix), &t.mark, rw.o.Now(), news...); err != nil {
-		return err
+	n, first := len(t.prefixes), len(c.marks) == 0
+	for _, prefix := range append(t.prefixes[n-1:n:n], t.req.shorter(t.prefixes)...) {
+		m := t.mark
+		m.Hash = prefix.String()
+		if err := c.record(ctx, t.from.scope.label(prefix), &m, rw.o.Now(), news...); err != nil {
+			return err
+		}
+		news, t.mark.seq = nil, m.seq
+		rw.mu.Lock()
+		if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
+			rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
+		}
+		rw.mu.Unlock()
 	}
-	rw.mu.Lock()
-	if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
-		rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
-	}
-	rw.mu.Unlock()
 	if t.from.hint == "" || !first {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
@@ -55,6 +57,52 @@ func TestEveryModel(t *testing.T) {
 		wellBehaved(t, log)
 		if len(log) != len(a.bodies) || !log[len(log)-1].Folded {
 			t.Errorf("%s: %d requests, %d of the client; folded: %v", m.ID, len(log), len(a.bodies), log[len(log)-1].Folded)
+		}
+	}
+}
+
+// withBlock is a message with one more block of text at its end.
+func withBlock(message, text string) string {
+	at := strings.LastIndex(message, "}]") + 1
+	return message[:at] + fmt.Sprintf(`,{"type":"text","text":%q}`, text) + message[at:]
+}
+
+// A client that adds a block to its newest message, and leaves it out when it sends that
+// message again, has one session; no result is folded before the model has seen it.
+func TestTransientBlocks(t *testing.T) {
+	m, _ := model.DefaultModels().Lookup("claude-fable-5-1")
+	up := upstream.New(upstream.Options{Calls: 30, Bytes: 12_000, Limit: window, Model: m, Thinking: true, RecallAt: 9})
+	seen := &capture{to: up}
+	h, url := startHandler(t, seen, Options{Window: window})
+	a := claude(url, m)
+	for i := 0; ; i++ {
+		a.extra = fmt.Sprintf(`,"metadata":{"n":%d}`, i)
+		last := len(a.history) - 1
+		whole := a.history[last]
+		a.history[last] = withBlock(whole, fmt.Sprintf("%d tokens are left.", 100_000-i))
+		if i%7 == 3 {
+			a.history[last] = withBlock(a.history[last], "Nobody has heard from you in a while.")
+		}
+		reply, err := a.send()
+		if err != nil {
+			t.Fatalf("turn %d: %v", i, err)
+		}
+		a.history[last] = whole
+		more, err := a.take(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !more {
+			break
+		}
+	}
+	wellBehaved(t, up.Log())
+	if n := len(h.Sessions()); n > 2 { // the first message alone proves nothing
+		t.Errorf("%d sessions for one conversation", n)
+	}
+	for i, body := range seen.all() {
+		if step := up.Log()[i].Step; step > 0 && !strings.Contains(string(body), fmt.Sprintf("step %d line 0 value", step)) {
+			t.Errorf("request %d does not show the result of step %d, which is new", i, step)
 		}
 	}
 }
