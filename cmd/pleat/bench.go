@@ -219,10 +219,10 @@ func (b *benchFlags) sayCost(p *program, what string, e bench.Estimate) {
 	if e.Known {
 		price = fmt.Sprintf("at most %.2f USD by the price table", e.USD)
 	}
-	fmt.Fprintf(p.stderr, "%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
+	p.note("%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
 		what, plural(e.Requests, "request"), thousands(e.Input), thousands(e.Output), price, b.cache)
 	if !b.yes {
-		fmt.Fprintln(p.stderr, "nothing was asked; say --yes to go on")
+		p.note("nothing was asked; say --yes to go on\n")
 	}
 }
 
@@ -234,12 +234,12 @@ func fetchCorpus(ctx context.Context, p *program, dir string) error {
 		if had {
 			state = "there"
 		}
-		fmt.Fprintf(p.stdout, "%-8s %9s  %s  %s  (%s, %s)\n", state, byteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
+		p.printf("%-8s %9s  %s  %s  (%s, %s)\n", state, byteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
 	}}
 	if err := f.Fetch(ctx, dir, files); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", plural(len(files), "file"), dir, dir)
+	p.printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", plural(len(files), "file"), dir, dir)
 	return nil
 }
 

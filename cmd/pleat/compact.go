@@ -82,7 +82,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		}
 		err = p.writeTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
 		if err == nil && !*quiet {
-			r.tell(p.stderr)
+			r.tell(p)
 		}
 		return err
 	})
@@ -163,23 +163,23 @@ var viewFormats = []viewFormat{
 }
 
 // tell reports what was folded.
-func (r *folded) tell(w io.Writer) {
+func (r *folded) tell(p *program) {
 	rep := r.report
-	fmt.Fprintf(w, "%s: %s → %s tokens (budget %s), %s → %s\n", fileName(r.file.name), thousands(rep.Whole),
+	p.note("%s: %s → %s tokens (budget %s), %s → %s\n", fileName(r.file.name), thousands(rep.Whole),
 		thousands(rep.Snapshot.Tokens), thousands(r.budget), thousands(rep.Messages), plural(len(r.view.Messages), "message"))
 	if len(rep.Folds) == 0 {
-		fmt.Fprintln(w, "nothing was folded: it fits")
+		p.note("nothing was folded: it fits\n")
 	}
 	for _, l := range byLever(rep.Folds) {
-		fmt.Fprintf(w, "  %-10s %10s  %9s → %s tokens\n", l.Lever, plural(l.Folds, "fold"), thousands(l.Before), thousands(l.After))
+		p.note("  %-10s %10s  %9s → %s tokens\n", l.Lever, plural(l.Folds, "fold"), thousands(l.Before), thousands(l.After))
 	}
 	if r.warning != "" {
-		fmt.Fprintln(w, "warning:", r.warning)
+		p.note("warning: %s\n", r.warning)
 	}
 	if rep.Snapshot.Tokens > r.budget {
-		fmt.Fprintln(w, "warning: the result is larger than the budget: the policy folds no more than this")
+		p.note("warning: the result is larger than the budget: the policy folds no more than this\n")
 	}
 	if len(rep.Folds) > 0 {
-		fmt.Fprintf(w, "kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())
+		p.note("kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())
 	}
 }

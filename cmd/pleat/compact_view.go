@@ -296,7 +296,7 @@ func requestBody[R interface {
 			return fmt.Errorf("check request: %w", err)
 		}
 		for _, v := range req.Check(r.file.model) {
-			fmt.Fprintf(p.stderr, "warning: the provider will refuse this: %s\n", v)
+			p.note("warning: the provider will refuse this: %s\n", v)
 		}
 		_, err = w.Write(append(body, '\n'))
 		return err

@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
-
-	"github.com/pleat-dev/pleat/model"
 )
 
 // completes sets how shells complete the arguments and the flags of a command, by the
@@ -39,9 +37,7 @@ func (p *program) choices(c *cobra.Command, placeholder string) cobra.Completion
 		case has("POLICY"):
 			list = policyNames()
 		case has("MODEL"):
-			for m := range model.DefaultModels().All() {
-				list = append(list, m.ID)
-			}
+			list = modelNames()
 		case has("COMMAND"):
 			each(c.Root(), func(c *cobra.Command) { list = append(list, c.Name()) })
 		}

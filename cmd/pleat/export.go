@@ -37,14 +37,14 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 		}
 		write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
 		if *out == "" || *out == "-" {
-			err = write(p.stdout)
+			err = write(p.contents())
 		} else {
 			err = writeNewFile(*out, *force, write)
 		}
 		if err != nil {
 			return fmt.Errorf("export session %s: %w", info.Key, err)
 		}
-		fmt.Fprintf(p.stderr, "Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
+		p.note("Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
 		return nil
 	}))
 	return c

@@ -155,6 +155,9 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		}
 	}
 	if r.view, err = r.session.View(ctx, pleat.Turn{}); err != nil {
+		if errors.Is(err, fold.ErrCannotFit) {
+			err = fmt.Errorf("%w (or give a larger --budget)", err)
+		}
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, thousands(r.budget), err)
 	}
 	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored

@@ -54,7 +54,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if err := st.Forget(ctx, key); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stdout, "Forgot session %s.\n", printable(key.Session))
+		p.printf("Forgot session %s.\n", printable(key.Session))
 		return nil
 	}))
 	return c
@@ -69,7 +69,7 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 	if !ok {
 		return false, errors.New("there is no terminal to ask on (use --yes to delete without asking)")
 	}
-	fmt.Fprintf(p.stderr, "%s [y/N] ", question)
+	p.note("%s [y/N] ", question)
 	answer := make(chan string, 1)
 	go func() { // may run until the program ends: reading from a terminal cannot be stopped
 		line, _ := bufio.NewReader(p.stdin).ReadString('\n')
@@ -77,7 +77,7 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(p.stderr)
+		p.note("\n")
 		return false, ctx.Err()
 	case a := <-answer:
 		return a == "y" || a == "yes", nil

@@ -138,7 +138,7 @@ func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []st
 	out := gcJSON{"pleat/gc/1", g.yes, storedInfo(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
-			fmt.Fprintln(p.stdout, "The flags match no session.")
+			p.printf("The flags match no session.\n")
 			return nil
 		}
 		if err := p.output(false, storedListJSON{Sessions: out.Sessions}); err != nil {
@@ -152,11 +152,11 @@ func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []st
 	}
 	switch {
 	case g.json:
-		return writeJSON(p.stdout, out)
+		return writeJSON(p.contents(), out)
 	case g.yes:
-		fmt.Fprintf(p.stdout, "Deleted %s.\n", plural(len(list), "session"))
+		p.printf("Deleted %s.\n", plural(len(list), "session"))
 	default:
-		fmt.Fprintln(p.stdout, "Nothing was deleted; --yes deletes these for good.")
+		p.printf("Nothing was deleted; --yes deletes these for good.\n")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // writeTo writes to standard output, or to a file that appears only when it is complete.
 func (p *program) writeTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
-		return buffered(p.stdout, "output", write)
+		return buffered(p.contents(), "output", write)
 	}
 	if err := replaceFile(name, 0o644, write); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)

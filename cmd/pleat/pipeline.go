@@ -23,7 +23,7 @@ type result interface {
 // output prints a result: one JSON object, or lines for people.
 func (p *program) output(asJSON bool, r result) error {
 	if asJSON {
-		return writeJSON(p.stdout, r)
+		return writeJSON(p.contents(), r)
 	}
 	out := &page{bufio.NewWriter(p.stdout), p.screen()}
 	r.print(out)
@@ -83,8 +83,7 @@ type page struct {
 }
 
 func (p *page) line(format string, args ...any) {
-	fmt.Fprintf(p, format, args...)
-	p.WriteByte('\n')
+	p.WriteString(string(sprint(format, args...)) + "\n")
 }
 
 // title names the file that the page is about.
@@ -93,10 +92,11 @@ func (p *page) title(file string) { p.line("%s", p.bold(clipMiddle(fileName(file
 // head begins a part of the page.
 func (p *page) head(title, note string) {
 	p.line("")
+	space := ""
 	if note != "" {
-		note = "  " + p.dim(clip(note, p.width-columns(title)-2))
+		space = "  "
 	}
-	p.line("%s%s", p.bold(title), note)
+	p.line("%s%s%s", p.bold(title), space, p.dim(clip(note, p.width-columns(title)-2)))
 }
 
 func fileName(name string) string {

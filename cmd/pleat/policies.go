@@ -33,7 +33,7 @@ pleat plan session.jsonl --policy ./mine.json`,
 		if err != nil {
 			return err
 		}
-		return writeJSON(p.stdout, pol)
+		return writeJSON(p.contents(), pol)
 	})
 	return c
 }
@@ -49,7 +49,7 @@ func (j policiesJSON) print(p *page) {
 		for i, line := range wrap(policy.Doc, p.width-name-2) {
 			label := p.bold(pad(policy.Name, name))
 			if i > 0 {
-				label = strings.Repeat(" ", name)
+				label = styled(strings.Repeat(" ", name))
 			}
 			p.line("%s  %s", label, line)
 		}

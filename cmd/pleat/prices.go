@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		}
 		m, ok := table.Lookup(args[0])
 		if !ok {
-			return fmt.Errorf("model %q is not in the table of %s (other names are counted as %q)", args[0], table.AsOf(), model.UnknownModel)
+			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), didYouMean("", args[0], modelNames()), model.UnknownModel)
 		}
 		return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
 	})
@@ -103,9 +104,16 @@ func (j pricesJSON) print(p *page) {
 
 // usd writes a price with as many digits as it has, at least two.
 func usd(f float64) string {
-	s := strconv.FormatFloat(f, 'f', -1, 64)
+	s := strconv.FormatFloat(math.Round(f*1e6)/1e6, 'f', -1, 64)
 	if i := strings.IndexByte(s, '.'); i < 0 || len(s)-i < 3 {
 		s = strconv.FormatFloat(f, 'f', 2, 64)
 	}
 	return s
+}
+
+func modelNames() (names []string) {
+	for m := range model.DefaultModels().All() {
+		names = append(names, m.ID)
+	}
+	return names
 }

@@ -130,7 +130,7 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
-		return p, fmt.Errorf("model %q is neither in the table nor on this machine [hint: %s]", id, namedHint)
+		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, didYouMean("", id, modelNames()), namedHint)
 	}
 	return p, nil
 }

@@ -283,7 +283,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 		return err
 	}
 	front.drain = drain
-	fmt.Fprintf(p.stderr, "pleat: listening on http://%s\n", l.Addr())
+	p.note("pleat: listening on http://%s\n", l.Addr())
 	return errors.Join(serveUntilDone(ctx, l, front, log), end())
 }
 

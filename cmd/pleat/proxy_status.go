@@ -42,7 +42,7 @@ func (f *proxyFlags) drain(ctx context.Context, p *program) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "the proxy folds no new conversations; stop it when \"pleat proxy status\" shows that none is active")
+	p.printf("the proxy folds no new conversations; stop it when \"pleat proxy status\" shows that none is active\n")
 	return nil
 }
 

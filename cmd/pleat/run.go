@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,9 +35,9 @@ the model can get back what it wants to see again. Without TASK it is a chat; ty
 its commands.
 
 The model is the one that --model names, else one for which there is a key or a server on
-this machine, else the rehearsal: a program that plays the model, really calls the tools in
-a folder of its own, and needs no network. With "--model rehearsal" no key is used by
-surprise.
+this machine. "--model rehearsal" is a program that plays the model, really calls the tools in
+a folder of its own, and needs no network; so is a bare "pleat run" on a terminal where there
+is no model.
 
 File tools are confined to the folder. On a terminal you are asked before commands run and
 files change. Where nobody can be asked they are refused, unless --allow or --yes says
@@ -141,9 +143,11 @@ type running struct {
 	screen *runScreen
 	tel    *telemetry
 	lines  *lineReader
+	events io.Writer  // for --json
 	stop   func()     // cancels what the model is doing
-	asking sync.Mutex // guards rules, which answers may extend
+	asking sync.Mutex // guards always, which answers extend
 	rules  agent.Rules
+	always map[[2]string]bool // calls, by tool and subject, that a person allowed for good
 	work   *agent.Workspace
 	name   string // of the model, for people
 	task   string // what the rehearsal proposes
@@ -153,7 +157,10 @@ type running struct {
 }
 
 func (f *runFlags) run(ctx context.Context, p *program, args []string) (err error) {
-	r := &running{p: p, f: f, screen: p.runScreen(), task: strings.Join(args, " ")}
+	r := &running{p: p, f: f, screen: p.runScreen(), lines: p.lineReader(), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.contents()}
+	if f.asJSON { // standard output has the events alone
+		r.p = &program{p.stdin, p.stderr, p.stderr, p.getenv}
+	}
 	defer func() {
 		for i := len(r.ends) - 1; i >= 0; i-- {
 			err = errors.Join(err, r.ends[i]())
@@ -198,6 +205,10 @@ func (r *running) setup(ctx context.Context) error {
 	return r.make(ctx)
 }
 
+var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --model
+(no server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234;
+"pleat run --model rehearsal" shows a run without a model)`)
+
 // choose finds the model.
 func (r *running) choose(ctx context.Context) error {
 	var found provider
@@ -208,8 +219,11 @@ func (r *running) choose(ctx context.Context) error {
 	case r.f.model != "":
 		found, err = openProvider(ctx, r.f.model, r.p.getenv)
 	default:
-		if found, ok, err = findProvider(ctx, r.p.getenv); !ok && err == nil {
-			fmt.Fprintln(r.p.stderr, "pleat: no key in the environment and no model server on this machine: this is the rehearsal")
+		found, ok, err = findProvider(ctx, r.p.getenv)
+		if !ok && err == nil && (r.task != "" || r.f.resume != "" || r.f.asJSON || !r.lines.terminal) {
+			return errNoModel
+		}
+		if !ok && err == nil {
 			return r.rehearse(ctx)
 		}
 	}
@@ -260,7 +274,7 @@ func (r *running) make(ctx context.Context) error {
 	}
 	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
 	r.o.Hooks = f.hooks.tools()
-	r.o.Session.Hooks = f.hooks.epochs(func(err error) { fmt.Fprintln(r.p.stderr, "pleat:", err) })
+	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
 	r.o.Session.KeepFile = w.Keep
 	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
@@ -272,16 +286,15 @@ func (r *running) make(ctx context.Context) error {
 	}
 	r.o.Observe = r.screen.observe
 	if f.asJSON {
-		r.o.Observe = jsonObserver(r.p.stdout)
+		r.o.Observe = jsonObserver(r.events)
 	}
-	r.lines = r.p.lineReader()
 	r.agent, err = agent.New(ctx, r.o)
 	if err != nil {
 		return err
 	}
 	r.ends = append(r.ends, func() error { return r.agent.Close() }) // the chat may have changed it
 	if !f.asJSON {
-		fmt.Fprintf(r.p.stdout, "%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
+		r.p.printf("%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
 	}
 	return nil
 }
@@ -375,7 +388,7 @@ func (r *running) closing(res agent.Result) {
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
 		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
 	}
-	fmt.Fprintln(r.p.stdout, r.screen.s.dim(line))
+	r.p.printf("%s\n", r.screen.s.dim(line))
 }
 
 // permit applies the rules, then asks the person at the terminal.
@@ -389,7 +402,7 @@ func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, err
 	switch {
 	case known:
 		return d, nil
-	case r.f.yes:
+	case r.f.yes, r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}]:
 		return agent.Decision{Allow: true}, nil
 	case !r.lines.terminal || r.f.asJSON:
 		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil

@@ -22,18 +22,18 @@ import (
 func (r *running) chat(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if r.task != "" {
-		fmt.Fprintln(r.p.stdout, r.task)
+		r.p.printf("%s\n", r.task)
 	}
-	fmt.Fprintln(r.p.stdout, r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
+	r.p.printf("%s\n", r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
 		r.screen.settle()
 		text, err := r.lines.read("› ")
 		if errors.Is(err, errInterrupted) {
-			fmt.Fprintln(r.p.stdout, r.screen.s.dim("/quit or Ctrl-D ends the chat"))
+			r.p.printf("%s\n", r.screen.s.dim("/quit or Ctrl-D ends the chat"))
 			continue
 		}
 		if errors.Is(err, io.EOF) {
-			fmt.Fprintln(r.p.stdout, r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
+			r.p.printf("%s\n", r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
 			return nil
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (r *running) chat(ctx context.Context) error {
 				return nil
 			}
 			if err != nil {
-				fmt.Fprintln(r.p.stdout, r.screen.s.style("31", err.Error()))
+				r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
 			}
 		default:
 			r.say(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, text) })
@@ -64,9 +64,9 @@ func (r *running) say(ctx context.Context, run func(context.Context) (agent.Resu
 	res, err := run(ctx)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
-		fmt.Fprintln(r.p.stdout, r.screen.s.style("31", err.Error()))
+		r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
 	case res.Stop != agent.StopDone:
-		fmt.Fprintln(r.p.stdout, r.screen.s.dim(stopped(res.Stop)+"; /resume goes on"))
+		r.p.printf("%s\n", r.screen.s.dim(stopped(res.Stop)+"; /resume goes on"))
 	}
 }
 
@@ -107,7 +107,11 @@ func (r *running) command(ctx context.Context, text string) (over bool, err erro
 	return false, list[i].run(r, ctx, strings.TrimSpace(arg))
 }
 
-func (r *running) printf(format string, args ...any) { fmt.Fprintf(r.p.stdout, format, args...) }
+// printf prints below the text, where the meter was.
+func (r *running) printf(format string, args ...any) {
+	r.screen.settle()
+	r.p.printf(format, args...)
+}
 
 func (r *running) compact(ctx context.Context, focus string) error {
 	plan, err := r.agent.Session().Compact(ctx, focus)
@@ -124,8 +128,9 @@ func (r *running) context(_ context.Context, _ string) error {
 	s := r.agent.Session().Snapshot()
 	r.screen.mu.Lock()
 	r.screen.snap = s
-	r.printf("%s\n", r.screen.meterText(30))
+	meter := r.screen.meterText(30)
 	r.screen.mu.Unlock()
+	r.printf("%s\n", meter)
 	for _, part := range partNames(s.Parts) {
 		if n := part.Tokens; n > 0 {
 			r.printf("  %-20s %9s  %s\n", part.Name, thousands(n), bar(n, s.Parts.Total(), 30))
@@ -198,10 +203,11 @@ func (r *running) undo(ctx context.Context, _ string) error {
 
 func (r *running) cost(_ context.Context, _ string) error {
 	r.screen.mu.Lock()
-	defer r.screen.mu.Unlock()
-	r.printf("%s tokens in this chat", thousands(r.screen.tokens))
-	if r.screen.usd > 0 {
-		r.printf(", $%.4f", r.screen.usd)
+	tokens, usd := r.screen.tokens, r.screen.usd
+	r.screen.mu.Unlock()
+	r.printf("%s tokens in this chat", thousands(tokens))
+	if usd > 0 {
+		r.printf(", $%.4f", usd)
 	}
 	if usd := r.agent.Session().Spent(); usd > 0 {
 		r.printf("; the whole session $%.4f", usd)
@@ -262,7 +268,7 @@ func (r *running) askPerson(c agent.Call) agent.Decision {
 	r.screen.endLine()
 	r.screen.wipe()
 	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
-	r.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
+	r.p.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
 	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
 	if err != nil { // Ctrl-C, or the terminal is gone
 		r.stop()
@@ -273,7 +279,7 @@ func (r *running) askPerson(c agent.Call) agent.Decision {
 	case "y", "yes":
 		return agent.Decision{Allow: true}
 	case "a", "always":
-		r.rules.Allow = append(r.rules.Allow, c.Name+"("+c.Subject+")")
+		r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}] = true
 		return agent.Decision{Allow: true}
 	case "n", "no", "":
 		return agent.Decision{Reason: cmp.Or(reason, "the user said no")}

@@ -20,7 +20,7 @@ const pace = 12 * time.Millisecond
 // that is deleted after the run. With --dir or --store the user's own are used, so that a
 // run can be interrupted and resumed.
 func (r *running) rehearse(ctx context.Context) error {
-	fmt.Fprintln(r.p.stderr, "pleat: a rehearsal: a program plays the model; its tools are real, there is no network, and nothing is spent")
+	r.p.note("pleat: a rehearsal: a program plays the model; its tools are real, there is no network, and nothing is spent\n")
 	play, err := rehearsal.Find(cmp.Or(r.f.scenario, "shop"))
 	if err != nil {
 		return usageError{err.Error()}
@@ -58,7 +58,7 @@ func (r *running) rehearse(ctx context.Context) error {
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
 		r.task = play.Task
-		fmt.Fprintln(r.p.stdout, "› "+r.task)
+		r.p.printf("› %s\n", r.task)
 	}
 	return nil
 }

@@ -29,23 +29,24 @@ type runScreen struct {
 	known    bool
 	usd      float64
 	tokens   int
-	column   bool                // the last line of text has not ended
+	word     string              // the model's newest word, as far as it has come
+	at       int                 // columns of the last line of text that are used
 	drawn    bool                // the meter is in the last line now
-	folds    map[string][]string // of the epochs that are being told, by session
+	folds    map[string][]styled // of the epochs that are being told, by session
 	told     fold.State
 	toldOnce bool
 }
 
 func (p *program) runScreen() *runScreen {
 	_, terminal := terminalFile(p.stdout)
-	return &runScreen{folds: make(map[string][]string), w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
+	return &runScreen{folds: make(map[string][]styled), w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
 }
 
 // observe is the agent's observer.
 func (r *runScreen) observe(e agent.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	indent := strings.Repeat("  ", e.Depth)
+	indent := styled(strings.Repeat("  ", e.Depth))
 	switch e.Kind {
 	case agent.EventSnapshot:
 		if e.Depth == 0 {
@@ -115,20 +116,20 @@ var triggers = map[fold.Trigger]string{
 	fold.TriggerCliff:   "a price step is near",
 }
 
-func (r *runScreen) call(c *agent.Call) string {
+func (r *runScreen) call(c *agent.Call) styled {
 	about := c.Subject
 	if about == "" && c.Input != "{}" {
 		about = c.Input
 	}
 	room := max(r.s.width-len(c.Name)-4, 20)
-	line := r.s.style("34", "●") + " " + r.s.bold(c.Name) + " " + clip(oneLine(about), room)
+	line := r.s.style("34", "●") + " " + r.s.bold(c.Name) + " " + styled(clip(oneLine(about), room))
 	if c.Denied != "" {
 		line += "\n  " + r.s.style("31", "✗ not run: "+clip(oneLine(c.Denied), r.s.width-14))
 	}
 	return line
 }
 
-func (r *runScreen) result(c *agent.Call, res *agent.CallResult) string {
+func (r *runScreen) result(c *agent.Call, res *agent.CallResult) styled {
 	text := strings.TrimRight(res.Text, "\n")
 	if res.Error {
 		return r.s.style("31", "  ✗ "+clip(lastLine(text), r.s.width-6))
@@ -168,22 +169,37 @@ func (r *runScreen) text(t string) {
 		return
 	}
 	r.wipe()
-	fmt.Fprint(r.w, t)
-	r.column = !strings.HasSuffix(t, "\n")
-	if !r.column {
-		r.draw()
+	for r.word += visible(t); strings.ContainsAny(r.word, " \n"); {
+		i := strings.IndexAny(r.word, " \n")
+		r.put(r.word[:i], r.word[i:i+1])
+		r.word = r.word[i+1:]
+	}
+	r.draw()
+}
+
+// put writes a word and the space or line feed after it. On a terminal a word that no longer
+// fits the line begins the next.
+func (r *runScreen) put(word, after string) {
+	n := columns(word)
+	if r.live && r.at > 0 && r.at+n > r.s.width {
+		fmt.Fprintln(r.w)
+		r.at = 0
+	}
+	fmt.Fprint(r.w, word+after)
+	if r.at += n + 1; after == "\n" {
+		r.at = 0
 	}
 }
 
 func (r *runScreen) endLine() {
-	if r.column {
-		fmt.Fprintln(r.w)
-		r.column = false
+	if r.at > 0 || r.word != "" {
+		r.put(r.word, "\n")
+		r.word = ""
 	}
 }
 
 // line writes a line above the meter.
-func (r *runScreen) line(text string) {
+func (r *runScreen) line(text styled) {
 	r.endLine()
 	r.wipe()
 	fmt.Fprintln(r.w, text)
@@ -212,7 +228,7 @@ func (r *runScreen) meter(s fold.Snapshot) {
 }
 
 // frame is one reading of the meter as the demo shows it.
-func (r *runScreen) frame(s fold.Snapshot) string {
+func (r *runScreen) frame(s fold.Snapshot) styled {
 	const cells = 40
 	full := min(int(s.Utilization*cells), cells)
 	return r.s.style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), s.Utilization*100, s.State))
@@ -221,7 +237,7 @@ func (r *runScreen) frame(s fold.Snapshot) string {
 var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}
 
 func (r *runScreen) draw() {
-	if !r.live || !r.known || r.column {
+	if !r.live || !r.known || r.at > 0 || r.word != "" {
 		return
 	}
 	r.wipe()
@@ -230,7 +246,7 @@ func (r *runScreen) draw() {
 }
 
 // meterText is the meter as one line: how full the window is, in the colour of its state.
-func (r *runScreen) meterText(cells int) string {
+func (r *runScreen) meterText(cells int) styled {
 	s := r.snap
 	colour := stateColours[s.State]
 	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
@@ -238,10 +254,10 @@ func (r *runScreen) meterText(cells int) string {
 	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, short(s.Limits.Window), s.State)
 	line := "context " + r.s.style(colour, text)
 	if s.Epoch > 0 {
-		line += fmt.Sprintf(", epoch %d", s.Epoch)
+		line += sprint(", epoch %d", s.Epoch)
 	}
 	if r.usd > 0 {
-		line += fmt.Sprintf(", $%.4f", r.usd)
+		line += sprint(", $%.4f", r.usd)
 	}
 	return line
 }

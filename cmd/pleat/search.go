@@ -171,11 +171,12 @@ func (p *page) printHit(h recall.SearchHit) {
 			p.line("%s", p.dim("      …"))
 		}
 		last = l.Number
-		mark, text := " ", clip(oneLineKeepIndent(l.Text), p.width-9)
+		text := clip(oneLineKeepIndent(l.Text), p.width-9)
 		if l.Match {
-			mark, text = ">", p.bold(text)
+			p.line("%6d > %s", l.Number, p.bold(text))
+		} else {
+			p.line("%6d   %s", l.Number, text)
 		}
-		p.line("%6d %s %s", l.Number, mark, text)
 	}
 }
 

@@ -232,7 +232,7 @@ func (o *overview) printLargest(p *page) {
 	for _, b := range o.Largest {
 		what := b.Kind
 		if b.What != "" {
-			what = strings.TrimSuffix(strings.TrimPrefix(b.Kind, "tool "), "s") + ": " + b.What
+			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images", "image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
 		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), clip(what, p.width-29))
 	}

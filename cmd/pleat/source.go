@@ -91,7 +91,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.strict && !told {
-				fmt.Fprintf(p.stderr, "pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+				p.note("pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
 			}
 		},
 	})
@@ -118,7 +118,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
 	if told = true; skipped > maxDamage && !flags.strict {
-		fmt.Fprintf(p.stderr, "pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
+		p.note("pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
 	}
 	return nil
 }

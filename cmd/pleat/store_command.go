@@ -143,11 +143,11 @@ func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error 
 	out := checkedJSON{storeJSON: about}
 	out.Schema, out.Newest = store.Schema()
 	if !o.json {
-		fmt.Fprintf(p.stdout, "%s (%s) can be reached.\n", out.Store, out.Kind)
+		p.printf("%s (%s) can be reached.\n", out.Store, out.Kind)
 		if out.Schema == out.Newest {
-			fmt.Fprintf(p.stdout, "Schema version %d, as it should be.\n", out.Schema)
+			p.printf("Schema version %d, as it should be.\n", out.Schema)
 		} else {
-			fmt.Fprintf(p.stdout, "Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
+			p.printf("Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
 		}
 	}
 	if out.verifiedCounts, err = verify(ctx, p, store, o.tenant); err != nil {

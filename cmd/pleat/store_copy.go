@@ -34,7 +34,7 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	}
 	d := &c.done
 	if d.Mute > 0 && !o.json {
-		fmt.Fprintf(p.stderr, "%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
+		p.note("%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
 	}
 	if err := p.output(o.json, d); err != nil {
 		return err

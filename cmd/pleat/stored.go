@@ -71,7 +71,7 @@ pleat store list --names`,
 			return err
 		}
 		if len(list) == 0 && !*names && !*asJSON {
-			fmt.Fprintln(p.stderr, "The store has no sessions.")
+			p.note("The store has no sessions.\n")
 			return nil
 		}
 		return p.output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -27,7 +30,7 @@ func (p *program) screen() screen {
 	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
 		s.width = n
 	} else if terminal {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			s.width = n
 		}
 	}
@@ -44,14 +47,74 @@ func terminalFile(w io.Writer) (*os.File, bool) {
 	return f, err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func (s screen) bold(text string) string { return s.style("1", text) }
-func (s screen) dim(text string) string  { return s.style("2", text) }
+// styled is text that may have sequences for colours, because this program made it. All
+// other text that is shown came from outside, or may have: see [shown].
+type styled string
 
-func (s screen) style(code, text string) string {
-	if !s.colour || text == "" {
-		return text
+func (s screen) bold(text string) styled { return s.style("1", text) }
+func (s screen) dim(text string) styled  { return s.style("2", text) }
+
+func (s screen) style(code, text string) styled {
+	if text = visible(text); s.colour && text != "" {
+		text = "\x1b[" + code + "m" + text + "\x1b[0m"
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return styled(text)
+}
+
+// shown makes the arguments of a format fit for a terminal: every text is escaped, except
+// styled ones.
+func shown(args []any) []any {
+	out := slices.Clone(args)
+	for i, a := range out {
+		switch a := a.(type) {
+		case styled:
+		case error:
+			out[i] = visible(a.Error())
+		case fmt.Stringer:
+			out[i] = visible(a.String())
+		default:
+			if v := reflect.ValueOf(a); v.Kind() == reflect.String {
+				out[i] = visible(v.String())
+			}
+		}
+	}
+	return out
+}
+
+func sprint(format string, args ...any) styled { return styled(fmt.Sprintf(format, shown(args)...)) }
+
+func (p *program) printf(format string, args ...any) { fmt.Fprint(p.stdout, sprint(format, args...)) }
+
+func (p *program) note(format string, args ...any) { fmt.Fprint(p.stderr, sprint(format, args...)) }
+
+// contents is standard output for texts of others. On a terminal they are escaped;
+// elsewhere they come out byte for byte.
+func (p *program) contents() io.Writer {
+	if _, terminal := terminalFile(p.stdout); terminal {
+		return &escaper{w: p.stdout}
+	}
+	return p.stdout
+}
+
+type escaper struct {
+	w    io.Writer
+	rest []byte // the beginning of a character
+}
+
+func (e *escaper) Write(b []byte) (int, error) {
+	all := append(e.rest, b...)
+	cut := len(all)
+	for i := len(all) - 1; i >= max(len(all)-utf8.UTFMax, 0); i-- {
+		if utf8.RuneStart(all[i]) {
+			if !utf8.FullRune(all[i:]) {
+				cut = i
+			}
+			break
+		}
+	}
+	_, err := io.WriteString(e.w, visible(string(all[:cut])))
+	e.rest = slices.Clone(all[cut:])
+	return len(b), err
 }
 
 // progress shows on a terminal how far long work has come. Elsewhere it is silent, and so
@@ -84,7 +147,7 @@ func (g *progress) say(format string, args ...any) {
 	}
 	if now := time.Now(); now.After(g.next) {
 		g.next, g.shown = now.Add(progressEvery), true
-		fmt.Fprintf(g.w, "\r\x1b[K"+format, args...)
+		fmt.Fprint(g.w, "\r\x1b[K"+sprint(format, args...))
 	}
 }
 

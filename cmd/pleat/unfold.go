@@ -70,7 +70,7 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 		if err != nil {
 			return err
 		}
-		return found.print(p.stdout, f)
+		return found.print(p.contents(), f)
 	})
 	return c
 }

@@ -16,7 +16,7 @@ func versionCommand(p *program) *cobra.Command {
 		Short: "print the version",
 		Long:  "Prints the version of pleat, the commit it was built from if that is known, and the\nversion of Go.",
 		RunE: p.runs(func(context.Context, *program, []string) error {
-			fmt.Fprintln(p.stdout, "pleat", version())
+			p.printf("pleat %s\n", version())
 			return nil
 		}),
 	}

@@ -58,27 +58,10 @@ func percent(part, whole int) string {
 }
 
 // oneLine puts a text on one line of a terminal. White space becomes single spaces, and
-// characters that cannot be printed are dropped: they could move the cursor.
+// characters that could move the cursor are escaped.
 func oneLine(s string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			space = b.Len() > 0
-			continue
-		case !unicode.IsPrint(r):
-			continue
-		case space:
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-		if b.Len() > 2_000 { // nothing shows more
-			break
-		}
-	}
-	return b.String()
+	s = strings.ToValidUTF8(s[:min(len(s), 2_000)], "") // nothing shows more
+	return strings.Join(strings.Fields(visible(s)), " ")
 }
 
 // clip cuts a line to n columns of a terminal and ends it with an ellipsis.
@@ -194,19 +177,25 @@ func (t *tokenCount) Set(s string) error {
 }
 
 // visible is a text that came from a model, a tool, a file or a session, as it can be shown
-// on a terminal: control characters and those that reorder text are written as escapes, so
-// that none can move the cursor, hide something or set a colour.
+// on a terminal: control characters, and those that reorder or hide text, are written as
+// escapes.
 func visible(s string) string {
-	var b strings.Builder
 	s = strings.ReplaceAll(s, "\r\n", "\n")
+	plain := func(r rune) bool {
+		return r == '\n' || r == '\t' || r == '\u200d' || unicode.IsPrint(r) || unicode.In(r, unicode.Zs, unicode.Co)
+	}
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	var b strings.Builder
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r == '\n', r == '\t', unicode.IsPrint(r), unicode.Is(unicode.Zs, r), r == '\u200d', unicode.Is(unicode.Co, r):
+		case plain(r):
 			b.WriteRune(r)
 		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	return b.String()
