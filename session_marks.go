@@ -20,6 +20,14 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// Shrink drops messages from memory until the others take about that many bytes. They are
+// read from the store when they are needed again.
+func (s *Session) Shrink(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.st.Contents.Shrink(bytes)
+}
+
 // Last is the number of the newest entry that the session knows of.
 func (s *Session) Last() uint64 {
 	s.mu.Lock()

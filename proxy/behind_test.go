@@ -2,13 +2,18 @@ package proxy
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // hooked is a store whose writes of what no stub depends on go through a hook.
@@ -78,4 +83,80 @@ func TestStoreBehindFails(t *testing.T) {
 			t.Error("nothing was folded")
 		}
 	})
+}
+
+// counted counts the bodies that are read back.
+type counted struct {
+	store.Store
+	bodies, entries atomic.Int64
+}
+
+func (c *counted) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	c.bodies.Add(1)
+	return c.Store.Body(ctx, key, hash)
+}
+
+// A long conversation that is seen for the first time is folded without being read back from
+// the store, and does not stay in memory.
+func TestFirstSight(t *testing.T) {
+	st := &counted{Store: store.NewMemory()}
+	up := upstream.New(upstream.Options{})
+	var folded bool
+	o := Options{Store: st, Window: 600_000, Report: func(r Report) { folded = r.Folded }, Anthropic: serve(t, up)}
+	h, err := NewHandler(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body strings.Builder
+	body.WriteString(`{"model":"small-model","max_tokens":100,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"Do all the steps."}`)
+	for i := range 400 {
+		fmt.Fprintf(&body, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"bash","input":{"command":"run %d"}}]}`, i, i)
+		fmt.Fprintf(&body, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i, strings.Repeat(fmt.Sprintf("line %d of the log, ", i), 500))
+	}
+	body.WriteString(`]}`)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(body.String()))
+	r.Host = "127.0.0.1"
+	h.ServeHTTP(w, r)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := st.bodies.Load(); w.Code != http.StatusOK || !folded || n != 0 {
+		t.Errorf("status %d, folded %t, %d messages read back: %.300s", w.Code, folded, n, w.Body)
+	}
+}
+
+func (c *counted) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		for e, err := range c.Store.Scan(ctx, key, from, kinds...) {
+			c.entries.Add(1)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *counted) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	c.entries.Add(int64(len(entries)))
+	return c.Store.Append(ctx, key, last, entries...)
+}
+
+// The store's work in a turn does not grow with the number of turns and epochs before it.
+func TestTurnsCostWhatIsNew(t *testing.T) {
+	const turns = 300
+	st := &counted{Store: store.NewMemory()}
+	up := upstream.New(upstream.Options{Calls: turns, Bytes: 1500})
+	a := newAgent(messages, start(t, up, Options{Store: st, Window: 8000}), "Do all the steps.")
+	var work [turns / 100]int64
+	for i := range turns {
+		before := st.entries.Load() + st.bodies.Load()
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+		work[i/100] += st.entries.Load() + st.bodies.Load() - before
+	}
+	if first, last := work[0], work[len(work)-1]; last*10 > first*13 {
+		t.Errorf("entries and bodies read and written in each hundred turns: %v", work)
+	}
 }

@@ -22,7 +22,7 @@ var errMemory = errors.New("the proxy has no memory left for the request")
 type memory struct{ left atomic.Int64 }
 
 // readAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
-// announce a large size, so the buffer grows with what comes: to at most 16 times as much.
+// announce a large size, so the buffer grows with what comes: to at most 64 times as much.
 // Take is asked for more memory before it grows; nil: there is always more.
 func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
 	if size > limit {
@@ -34,7 +34,7 @@ func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, e
 			have := int64(len(buf))
 			more := max(have, 64<<10)
 			if rest := size + 1 - have; size > 0 && rest > 0 { // one byte more finds the end
-				more = min(max(15*have, 64<<10), rest)
+				more = min(max(63*have, 64<<10), rest)
 			}
 			more = min(more, limit+1-have)
 			if take != nil && !take(more) {

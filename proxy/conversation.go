@@ -102,8 +102,14 @@ func (c *conversation) publish() {
 	})
 }
 
+// idleMemory is how many bytes of messages a session keeps between requests: the client sends
+// everything again anyway. While it is in use it keeps more, because the view of a new epoch
+// is checked as a whole.
+const idleMemory = 4 << 20
+
 // unlock ends a use of the session.
 func (c *conversation) unlock() {
+	c.sess.Shrink(idleMemory)
 	c.publish()
 	c.mu.Unlock()
 }

@@ -132,7 +132,6 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: slices.Concat(req.tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
-		Memory: 4 << 20, // the client sends everything again anyway
 	}
 	if c.mode.Prefix != "" {
 		o.Policy = exempt(o.Policy, c.mode.prefixed())

@@ -110,7 +110,13 @@ func (c *Contents) hold(i int, m transcript.Message) {
 	h := &heldMessage{i, m.Weight(), m}
 	c.held[i] = c.order.PushFront(h)
 	c.bytes += h.bytes
-	for c.bytes > c.limit && c.order.Len() > 1 {
+	c.Shrink(c.limit)
+}
+
+// Shrink drops messages from memory, those used least recently first, until the others take
+// about that many bytes.
+func (c *Contents) Shrink(bytes int) {
+	for c.bytes > bytes && c.order.Len() > 1 {
 		back := c.order.Back()
 		last := back.Value.(*heldMessage)
 		if c.leaving != nil {

@@ -192,6 +192,9 @@ func (d *decoder) messages() {
 	// One guess at their number saves most of the growing: a message of an agent's
 	// conversation has a few kilobytes.
 	n := min(len(d.data)/4096+8, 2048)
+	if d.earlier != nil {
+		n = len(d.earlier.Messages) + 8
+	}
 	d.req.Messages = make([]transcript.Message, 0, n)
 	d.req.body.Elements, d.req.shapes = make([]wire.Element, 0, n), make([]shape, 0, n)
 	d.block = -1

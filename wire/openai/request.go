@@ -82,6 +82,9 @@ func (r *Request) broken(format string, err error) error {
 func (r *Request) sized(s *scanner) ([]transcript.Message, []wire.Element) {
 	const typical = 4 << 10 // bytes of a message in a long conversation
 	n := min(4+(len(s.data)-s.c.Pos())/typical, 4<<10)
+	if r.earlier != nil {
+		n = len(r.earlier.Messages) + 8
+	}
 	return make([]transcript.Message, 0, n), make([]wire.Element, 0, n)
 }
 
