@@ -40,12 +40,12 @@ func (s *Session) Recall(ctx context.Context, tool, input string) (text string, 
 // recallSession is a session as the recall tools use it.
 type recallSession struct{ *Session }
 
-func (s recallSession) Compact(ctx context.Context, focus string) (folds, before, after int, none bool, err error) {
+func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compacted, error) {
 	p, err := s.Session.Compact(ctx, focus)
 	if err != nil || p.IsEmpty() {
-		return 0, 0, 0, true, err
+		return recall.Compacted{}, err
 	}
-	return len(p.Folds), p.Before, p.After, false, nil
+	return recall.Compacted{Folds: len(p.Folds), Before: p.Before, After: p.After, Answer: s.o.Policy.Asks().Answer}, nil
 }
 
 // Search looks for lines in everything that was said and done in the session, folded or

@@ -94,3 +94,33 @@ func TestPolicyRetries(t *testing.T) {
 		}
 	}
 }
+
+// However many files were read, a refusal is answered with a summary and the newest messages.
+func TestRefusalAfterReads(t *testing.T) {
+	t.Parallel()
+	for _, files := range []int{4, 12, 30} {
+		asked := 0
+		gen := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+			asked++
+			switch {
+			case asked <= files:
+				return pleattest.Use(call(fmt.Sprint("c", asked), "read_file", `{"path":"f%d.txt"}`, asked)).Reply, nil
+			case asked == files+1:
+				return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
+			case !strings.Contains(requestText(req), "[Reactive compact]\n\nAll was read."):
+				t.Errorf("%d files: no summary in\n%.500s", files, requestText(req))
+			}
+			return pleattest.Say("done").Reply, nil
+		})
+		summarizer := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("<summary>All was read.</summary>")}}
+		b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{
+			Policy: policy.FourLayer(), Budget: fold.Budget{Window: 200_000}, Digest: digest.Options{Generator: summarizer},
+		}})
+		for i := range files {
+			b.file(t, fmt.Sprintf("f%d.txt", i+1), strings.Repeat("a line of the file that was read\n", 400))
+		}
+		if res, err := b.Run(t.Context(), "Read all files."); err != nil || res.Text != "done" {
+			t.Errorf("%d files: %+v, %v", files, res, err)
+		}
+	}
+}

@@ -129,6 +129,7 @@ type Ask struct {
 	Notes    bool   `json:"notes,omitempty"`     // the session's notes, if there are any, take its place
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // temperature 0, where the model takes one
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
+	Answer   string `json:"answer,omitempty"`    // what a compact call that folded something is answered with; empty: pleat's own words
 	// AsIs takes the text as it came, unchecked.
 	AsIs bool `json:"as_is,omitempty"`
 }

@@ -35,7 +35,7 @@ func FourLayer() fold.Policy {
 		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Ask: fold.Ask{
-			Retries: 2, Breaker: 3, Notes: true, EndsTurn: true, JSON: true,
+			Retries: 2, Breaker: 3, Notes: true, EndsTurn: true, Answer: "[Compacted. History summarized.]", JSON: true,
 			Prompt: fourLayerPrompt, Closing: fourLayerClosing,
 		},
 	}

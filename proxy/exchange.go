@@ -32,7 +32,7 @@ type exchange struct {
 	idle    *time.Timer
 	report  Report
 	hidden  int
-	retried bool
+	retried int // refusals that were mended
 	over    bool
 	held    int64 // of the memory for requests under way
 }
@@ -262,7 +262,7 @@ func (x *exchange) exchange() (*http.Response, error) {
 	return x.whole(resp)
 }
 
-// sendUntilTaken sends the turn, and once more if a refusal can be mended.
+// sendUntilTaken sends the turn, and again if a refusal can be mended.
 func (x *exchange) sendUntilTaken() (*http.Response, error) {
 	for {
 		resp, err := x.send(x.ctx)
@@ -284,13 +284,13 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 // maxError is how large the body of a refusal may be.
 const maxError = 8 << 20
 
-// refused reacts to an error of the provider, once. It reports whether the turn should be
-// sent again: folded harder, or with permission to drop thinking.
+// refused reacts to an error of the provider, as often as the policy says. It reports whether
+// the turn should be sent again: folded harder, or with permission to drop thinking.
 func (x *exchange) refused(e *model.APIError) (again bool) {
-	if x.retried || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
+	if x.retried >= max(x.rw.o.Policy.Retries, 1) || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
 		return false
 	}
-	x.retried = true
+	x.retried++
 	log := x.rw.o.Logger.With("session", x.turn.conv.key.String(), "kind", e.Kind.String())
 	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
 		log.Warn("the provider refused a request and it could not be mended", "err", err)
@@ -313,7 +313,7 @@ func (x *exchange) finish(err error) {
 		return
 	}
 	r := &x.report
-	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried
+	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried > 0
 	if t := x.turn; t != nil && t.conv != nil {
 		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
 	}

@@ -34,7 +34,7 @@ type Session interface {
 	Unpin(ctx context.Context, text string) error
 	// Compact folds now and returns the number of folds and the tokens of the view
 	// before and after; none is true if nothing could be folded.
-	Compact(ctx context.Context, focus string) (folds, before, after int, none bool, err error)
+	Compact(ctx context.Context, focus string) (Compacted, error)
 }
 
 // Answer answers a call to one of the [Tools] with the text for the model: at most 4,000
@@ -159,15 +159,23 @@ func (s answerer) pin(ctx context.Context, a args) (string, error) {
 }
 
 func (s answerer) compact(ctx context.Context, a args) (string, error) {
-	folds, before, after, none, err := s.Compact(ctx, a.text("focus"))
-	if err != nil {
+	c, err := s.Compact(ctx, a.text("focus"))
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if none {
+	case c.Answer != "" && c.Folds > 0:
+		return c.Answer, nil
+	case c.Folds == 0:
 		return mark + "compact: nothing can be folded that would make room]\n", nil
 	}
 	return fmt.Sprintf("%scompact: %s, %s → %s tokens; nothing is lost, search and unfold bring it back]\n",
-		mark, text.Plural(folds, "fold"), text.Thousands(before), text.Thousands(after)), nil
+		mark, text.Plural(c.Folds, "fold"), text.Thousands(c.Before), text.Thousands(c.After)), nil
+}
+
+// Compacted is what a compaction came to.
+type Compacted struct {
+	Folds, Before, After int    // folds: 0: nothing could be folded; tokens of the view before and after
+	Answer               string // what the policy wants the model to be told; empty: nothing in particular
 }
 
 // args are the arguments of a call as they came.

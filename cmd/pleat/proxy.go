@@ -132,6 +132,12 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 		return nil, nil, err
 	}
 	o.Observe = func(key store.SessionKey, e pleat.Event) { tel.session(context.Background(), key.Session)(e) }
+	if set := o.Session; set != nil { // calls of the summarizer are traced like others
+		o.Session = func(key store.SessionKey, s *pleat.Options) {
+			set(key, s)
+			s.Digest.Generator = tel.generator(s.Digest.Generator, s.Digest.Model.Provider, key.Session)
+		}
+	}
 	o.Report = func(r proxy.Report) {
 		t.add(r)
 		tel.exchange(r)
