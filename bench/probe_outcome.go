@@ -26,6 +26,7 @@ var (
 		"git": strings.Fields("status diff log show branch remote blame ls-files rev-parse --no-pager fetch grep"),
 		"gh":  strings.Fields("api repo view"),
 	}
+	goesOn   = regexp.MustCompile(`(?m)^(?:Process running with session ID|Command running in background with ID:) `)
 	inFolder = regexp.MustCompile(`^cd \S+ && `)
 )
 
@@ -135,6 +136,10 @@ func outcomes(s *Session, sp span) []probe {
 			}
 		}
 		resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
+			if goesOn.MatchString(r.Text()) { // its end is told elsewhere, or never
+				delete(last, cmd)
+				return
+			}
 			if !slices.Contains(order, cmd) {
 				order = append(order, cmd)
 			}

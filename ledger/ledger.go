@@ -28,6 +28,7 @@ type Ledger struct {
 	open    map[string][]int // unanswered calls by id, oldest first, as indexes
 	paths   PathTable
 	dirs    []string             // where the shell was, newest last
+	tasks   map[string]int       // calls that go on in the background, by the name of that, as indexes
 	files   map[int]*fileHistory // by the number that paths gives a file
 	latest  map[string]int       // newest answered call by signature, as index
 	failing map[string][]int     // failed runs by command, not mended yet, as indexes
@@ -55,6 +56,8 @@ func (l *Ledger) Add(at int, m transcript.Message) {
 			if n := l.Waiting(b.CallID); n > 0 {
 				l.Result(transcript.BlockRef{Message: at, Block: i}, b.CallID, toolcall.DescribeResult(l.Entry(n).CallFacts, b))
 			}
+		case transcript.Text:
+			l.Notice(b.Text.String())
 		}
 	}
 }
@@ -127,6 +130,37 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 	e.Paths = mergeTouched(e.Paths, f.Touched)
 	e.Touched = nil
 	l.supersede(i)
+	if e.Outcome == toolcall.Running && e.Task == "" {
+		if l.tasks == nil {
+			l.tasks = make(map[string]int)
+		}
+		l.tasks[e.Started] = i
+	} else if e.Task != "" {
+		l.ended(e.Task, f)
+	}
+}
+
+// Notice takes a text in which the agent says how something in the background ended.
+func (l *Ledger) Notice(text string) {
+	if strings.HasPrefix(text, "<task-notification>") {
+		if id, f, told := toolcall.TaskEnd(text); told {
+			l.ended(id, f)
+		}
+	}
+}
+
+// ended gives a call that went on in the background its outcome.
+func (l *Ledger) ended(task string, f toolcall.ResultFacts) {
+	i, ok := l.tasks[task]
+	if !ok || f.Outcome == toolcall.Running {
+		return
+	}
+	delete(l.tasks, task)
+	e := &l.Entries[i]
+	e.Outcome, e.ExitCode, e.ErrorLine = f.Outcome, f.ExitCode, strings.Clone(f.ErrorLine)
+	if e.Kind == toolcall.CallRun && e.Command != "" {
+		l.sawRun(i, e.Dir+"\x00"+e.Command)
+	}
 }
 
 // dirOf is the directory in which a call runs: the one that it says, else the one in which

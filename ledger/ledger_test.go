@@ -214,3 +214,38 @@ func TestLedgerOneFile(t *testing.T) {
 		})
 	}
 }
+
+// What goes on in the background ends when the agent is told so.
+func TestLedgerBackground(t *testing.T) {
+	build := func(answer string) callStep { return bashCall("make all", answer) }
+	codex := callStep{"exec_command", `{"cmd":"make all"}`, "Chunk ID: a\nWall time: 30 seconds\nProcess running with session ID 42\nOutput:\nFAIL is not the end\n"}
+	claude := build("Command running in background with ID: b1c2. Output is being written to: /tmp/b1c2.output")
+	poll := func(answer string) callStep { return callStep{"write_stdin", `{"session_id":42,"chars":""}`, answer} }
+	output := func(answer string) callStep { return callStep{"TaskOutput", `{"task_id":"b1c2","block":true}`, answer} }
+	tests := []struct {
+		name   string
+		steps  []callStep
+		notice string
+		want   string
+	}{
+		{"goes on", []callStep{codex, poll("Process running with session ID 42\nOutput:\n")}, "", "running"},
+		{"ended well", []callStep{codex, poll("Process running with session ID 42\n"), poll("Process exited with code 0\nOutput:\nok\n")}, "", "ok"},
+		{"failed", []callStep{codex, poll("Process exited with code 2\nOutput:\nmake: *** [all] Error 2\n")}, "", "error"},
+		{"another one's end", []callStep{codex, {"write_stdin", `{"session_id":43}`, "Process exited with code 2\n"}}, "", "running"},
+		{"asked for", []callStep{claude, output("<retrieval_status>success</retrieval_status>\n\n<task_id>b1c2</task_id>\n\n<status>completed</status>\n\n<exit_code>1</exit_code>\n\n<output>\nx</output>")}, "", "error"},
+		{"asked too early", []callStep{claude, output("<task_id>b1c2</task_id>\n<status>running</status>")}, "", "running"},
+		{"told", []callStep{claude}, "<task-notification>\n<task-id>b1c2</task-id>\n<status>completed</status>\n<summary>Background command \"Build\" completed (exit code 0)</summary>\n</task-notification>", "ok"},
+		{"told that it failed", []callStep{claude}, "<task-notification>\n<task-id>b1c2</task-id>\n<status>failed</status>\n<summary>Background command \"Build\" failed with exit code 2</summary>\n</task-notification>", "error"},
+		{"an agent", []callStep{{"Agent", `{"prompt":"look"}`, "Async agent launched successfully.\nagentId: a77 (internal ID)"}}, "<task-notification>\n<task-id>a77</task-id>\n<status>completed</status>\n</task-notification>", "ok"},
+		{"somebody talks of it", []callStep{claude}, "why is <task-id>b1c2</task-id> <status>failed</status>?", "running"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := ledgerOf(tt.steps...)
+			l.Add(100, transcript.User(tt.notice))
+			if got := l.Entry(1).Outcome.String(); got != tt.want {
+				t.Errorf("%s, want %s: %+v", got, tt.want, l.Entry(1).ResultFacts)
+			}
+		})
+	}
+}

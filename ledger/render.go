@@ -186,7 +186,7 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 	if e.Outcome == toolcall.Failed && (e.Harmless || IsFileCall(e)) {
 		return e.SupersededBy == 0 && !(w.brief && e.Harmless)
 	}
-	return !e.Harmless && !IsFileCall(e)
+	return !e.Harmless && !IsFileCall(e) && e.Task == "" // what was asked about has the outcome
 }
 
 // largest is text(n) for the greatest n up to limit for which it fits, empty if none does.
@@ -233,6 +233,8 @@ func (w *ledgerWriter) heading() string {
 			ends = append(ends, fmt.Sprintf("; %d failed", o.Count))
 		case toolcall.Unanswered.String():
 			ends = append(ends, fmt.Sprintf("; %d without a result", o.Count))
+		case toolcall.Running.String():
+			ends = append(ends, fmt.Sprintf("; %d still running", o.Count))
 		}
 	}
 	return fmt.Sprintf("%d tool calls: %s%s.\n", w.counts.Calls, strings.Join(kinds, ", "), strings.Join(ends, ""))
@@ -303,6 +305,8 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	switch {
 	case e.Outcome == toolcall.Unanswered:
 		b.WriteString(": no result")
+	case e.Outcome == toolcall.Running:
+		b.WriteString(": goes on in the background")
 	case e.Outcome == toolcall.Failed:
 		b.WriteString(": failed")
 		if e.ExitCode != nil && *e.ExitCode != 0 {

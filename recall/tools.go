@@ -61,7 +61,7 @@ var recallDefinitions = []model.Tool{
 			`"path":{"type":"string","description":"Calls that touched this file, directory, or pattern with *."},` +
 			`"tool":{"type":"string","description":"Calls of this tool."},` +
 			`"kind":{"type":"array","items":{"type":"string","enum":["read","create","edit","delete","run","net","other"]}},` +
-			`"outcome":{"type":"array","items":{"type":"string","enum":["ok","error","unanswered"]}},` +
+			`"outcome":{"type":"array","items":{"type":"string","enum":["ok","error","running","unanswered"]}},` +
 			`"text":{"type":"string","description":"Calls with this text in their arguments or error line."},` +
 			`"effects":{"type":"boolean","description":"Only calls that may have changed something."},` +
 			`"files":{"type":"boolean","description":"All changed files, by name, instead of the calls."},` +

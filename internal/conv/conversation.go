@@ -146,7 +146,11 @@ func (c *Conversation) describeBlock(ref transcript.BlockRef, b transcript.Block
 		return f
 	}
 	f.Bytes, f.Lines, f.Hash = counted(shape.Bytes), counted(shape.Lines), shape.Hash
-	f.Chars = counted(utf8.RuneCountInString(transcript.BlockText(b)))
+	txt := transcript.BlockText(b)
+	f.Chars = counted(utf8.RuneCountInString(txt))
+	if f.Kind == transcript.KindText {
+		c.Ledger.Notice(txt)
+	}
 	f.Name = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
 }

@@ -46,9 +46,10 @@ const (
 	Unanswered Outcome = iota // no result, or none yet
 	Succeeded
 	Failed
+	Running // it goes on in the background, as far as is known
 )
 
-var outcomeNames = []string{"unanswered", "ok", "error"}
+var outcomeNames = []string{"unanswered", "ok", "error", "running"}
 
 // String returns the outcome's name as it appears in JSON output and queries.
 func (o Outcome) String() string { return nameAt(outcomeNames, int(o)) }
@@ -139,6 +140,9 @@ type CallFacts struct {
 	Steps    bool `json:"steps,omitempty"`
 	Filtered bool `json:"filtered,omitempty"`
 
+	// Task is what goes on in the background and is asked about, or written to, by this call.
+	Task string `json:"task,omitempty"`
+
 	// Signature is equal for two calls that ask for the same thing.
 	Signature string `json:"signature"`
 }
@@ -146,14 +150,14 @@ type CallFacts struct {
 // own returns the facts in memory of their own: they live longer than the call.
 func (f CallFacts) own() CallFacts {
 	f.Tool, f.Args, f.Command, f.Dir = strings.Clone(f.Tool), strings.Clone(f.Args), strings.Clone(f.Command), strings.Clone(f.Dir)
-	f.Left, f.Signature = strings.Clone(f.Left), strings.Clone(f.Signature)
+	f.Left, f.Task, f.Signature = strings.Clone(f.Left), strings.Clone(f.Task), strings.Clone(f.Signature)
 	f.Paths = ownPaths(f.Paths)
 	return f
 }
 
 // own returns the facts in memory of their own.
 func (f ResultFacts) own() ResultFacts {
-	f.ErrorLine, f.Cwd, f.Touched = strings.Clone(f.ErrorLine), strings.Clone(f.Cwd), ownPaths(f.Touched)
+	f.ErrorLine, f.Cwd, f.Started, f.Touched = strings.Clone(f.ErrorLine), strings.Clone(f.Cwd), strings.Clone(f.Started), ownPaths(f.Touched)
 	return f
 }
 
@@ -174,6 +178,8 @@ type ResultFacts struct {
 	Bytes     int     `json:"bytes"`
 	// Unchanged: it shows nothing, it says that an earlier result still holds.
 	Unchanged bool `json:"unchanged,omitempty"`
+	// Started is the name of what goes on in the background.
+	Started string `json:"started,omitempty"`
 	// Cwd is where the agent put its shell back to.
 	Cwd string `json:"cwd,omitempty"`
 

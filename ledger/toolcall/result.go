@@ -37,6 +37,16 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	case saysFailed(call, head), call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
 		f.Outcome = Failed
 	}
+	if f.Started = started(head); f.Started != "" && f.Outcome == Succeeded && f.ExitCode == nil {
+		f.Outcome = Running
+	}
+	if call.Task != "" && !r.Error {
+		if _, end, told := TaskEnd(txt[:min(len(txt), headLook)]); told {
+			f.Outcome, f.ExitCode = end.Outcome, end.ExitCode
+		} else if strings.Contains(head, "<status>running</status>") {
+			f.Outcome = Running
+		}
+	}
 	if _, dir, ok := strings.Cut(tail, "\nShell cwd was reset to "); ok && runs {
 		f.Cwd, _, _ = strings.Cut(dir, "\n")
 	}

@@ -86,6 +86,7 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
 	rule, known := toolRules[toolKey(c.Name)]
 	f.Kind, f.Harmless = rule.kind, rule.harmless
+	f.Task = polled(toolKey(c.Name), args)
 	switch rule.shape {
 	case shapeShell:
 		describeShellCall(&f, args, input)
