@@ -22,7 +22,7 @@ calls and their results. Flags select calls; a call must match all of them. With
 lists the files that the session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. Kinds are read, create, edit,
-delete, run, net and other. Outcomes are ok, error and unanswered.`,
+delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
 		Example: `# which files did the session change?
 pleat ledger session.jsonl --files
 # everything that was done to one file or folder
