@@ -16,7 +16,8 @@ import (
 // registry. The file clients.txt lists the packages with the versions that were tried;
 // their install scripts are not needed.
 type Client struct {
-	Name string
+	Name  string
+	Model string // that it is told to ask for
 	// setup prepares a home folder for talking to the server at base and returns the
 	// command that runs a prompt, and what it needs in its environment.
 	setup func(o Drive) (argv, env []string, err error)
@@ -33,18 +34,24 @@ type Drive struct {
 
 // Clients are the programs that can be driven.
 var Clients = []Client{
-	{"claude", setupClaude},
-	{"codex", setupCodex(`model = "gpt-5.5"`)},
-	{"codex-default", setupCodex("")}, // its newest model, whose tools stand in the input
-	{"opencode-messages", setupOpencode("@ai-sdk/anthropic")},
-	{"opencode-chat", setupOpencode("@ai-sdk/openai-compatible")},
-	{"opencode-responses", setupOpencode("@ai-sdk/openai")},
-	{"gemini", setupGemini("gemini-3.1-pro-preview")},
-	{"gemini-no-ids", setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"sdk-messages", setupSDK("messages")},
-	{"sdk-chat", setupSDK("chat")},
-	{"sdk-responses", setupSDK("responses")},
+	{"claude", "claude-sonnet-4-5", setupClaude},
+	{"codex", "gpt-5.5", setupCodex(`model = "gpt-5.5"`)},
+	{"codex-default", "its newest", setupCodex("")}, // whose tools stand in the input
+	{"opencode-messages", "scripted", setupOpencode("@ai-sdk/anthropic")},
+	{"opencode-chat", "scripted", setupOpencode("@ai-sdk/openai-compatible")},
+	{"opencode-responses", "scripted", setupOpencode("@ai-sdk/openai")},
+	{"gemini", "gemini-3.1-pro-preview", setupGemini("gemini-3.1-pro-preview")},
+	{"gemini-no-ids", "gemini-2.5-pro", setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
+	{"sdk-messages", "claude-sonnet-4-5", setupSDK("messages")},
+	{"sdk-chat", "gpt-5.5", setupSDK("chat")},
+	{"sdk-responses", "gpt-5.5", setupSDK("responses")},
 }
+
+//go:embed clients.txt
+var packages string
+
+// Packages are the npm packages of the clients, with the versions that were tried.
+func Packages() []string { return strings.Fields(packages) }
 
 // Installed reports whether the client's program is in the folder.
 func (c Client) Installed(dir string) bool {
