@@ -189,7 +189,7 @@ func (j *diffJSON) print(p *page) {
 	}
 	for _, e := range j.Epochs {
 		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, thousands(e.Before), thousands(e.After))
-		p.line("%s%s", line, clip(removed(e.Removed), p.width-columns(line)))
+		p.line("%s%s", line, p.clip(removed(e.Removed), p.width-columns(line)))
 		if e.Warning != "" {
 			p.line("       warning: %s", e.Warning)
 		}

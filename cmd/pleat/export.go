@@ -44,7 +44,7 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 		if err != nil {
 			return fmt.Errorf("export session %s: %w", info.Key, err)
 		}
-		p.note("Exported session %s: %s, %s.\n", printable(info.Key.Session), entryCount(info.Entries), byteSize(info.BodyBytes))
+		p.note("Exported session %s: %s, %s.\n", info.Key.Session, entryCount(info.Entries), byteSize(info.BodyBytes))
 		return nil
 	}))
 	return c

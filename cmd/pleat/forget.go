@@ -40,10 +40,10 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 			return err
 		}
 		if info.Key != key {
-			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, printable(info.Key.Session))
+			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
 		}
 		if !*yes {
-			ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", printable(key.Session), entryCount(info.Entries), byteSize(info.BodyBytes)))
+			ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), byteSize(info.BodyBytes)))
 			if err != nil {
 				return fmt.Errorf("forget session %s: %w", key, err)
 			}
@@ -54,7 +54,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if err := st.Forget(ctx, key); err != nil {
 			return err
 		}
-		p.printf("Forgot session %s.\n", printable(key.Session))
+		p.printf("Forgot session %s.\n", key.Session)
 		return nil
 	}))
 	return c

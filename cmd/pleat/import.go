@@ -103,7 +103,7 @@ type importing struct {
 }
 
 func (d importedJSON) print(p *page) {
-	session, folds := printable(d.Session), plural(d.Folds, "fold")
+	session, folds := d.Session, plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
 		p.line("Repaired %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)

@@ -157,11 +157,11 @@ func (j *ledgerJSON) print(p *page) {
 		if e.SupersededBy > 0 {
 			newer = fmt.Sprint(e.SupersededBy)
 		}
-		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
-		p.line("%s%s", line, clip(oneLine(e.Args), max(p.width-columns(line), 12)))
+		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(p.clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
+		p.line("%s%s", line, p.clip(oneLine(e.Args), max(p.width-columns(line), 12)))
 		if e.ErrorLine != "" && e.Outcome == toolcall.Failed {
 			indent := 5 + 8 + 2 + 6 + 2
-			p.line("%s%s", strings.Repeat(" ", indent), p.dim(clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
+			p.line("%s%s", strings.Repeat(" ", indent), p.dim(p.clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
 		}
 	}
 }
@@ -190,6 +190,6 @@ func (j *ledgerJSON) printFiles(p *page) {
 		if f.Source != "" {
 			path += " (from " + f.Source + ")"
 		}
-		p.line("%s%s", line, clipMiddle(oneLine(path), p.width-columns(line)))
+		p.line("%s%s", line, p.clipMiddle(oneLine(path), p.width-columns(line)))
 	}
 }

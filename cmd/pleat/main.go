@@ -58,7 +58,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return e.code
 	}
 	msg := err.Error()
-	fmt.Fprintln(p.stderr, "pleat:", visible(withoutPassword(msg)))
+	p.note("pleat: %s\n", withoutPassword(msg))
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(msg, "unknown command") {
 		fmt.Fprintf(p.stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
 		return 2
@@ -138,7 +138,7 @@ func (p *program) runs(run runFunc) func(*cobra.Command, []string) error {
 		}
 		for _, s := range settings {
 			if s.ignored != "" {
-				fmt.Fprintf(p.stderr, "pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, visible(s.ignored))
+				p.note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, s.ignored)
 			}
 		}
 		return run(c.Context(), p, args)

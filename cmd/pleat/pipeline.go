@@ -87,7 +87,7 @@ func (p *page) line(format string, args ...any) {
 }
 
 // title names the file that the page is about.
-func (p *page) title(file string) { p.line("%s", p.bold(clipMiddle(fileName(file), p.width))) }
+func (p *page) title(file string) { p.line("%s", p.bold(p.clipMiddle(fileName(file), p.width))) }
 
 // head begins a part of the page.
 func (p *page) head(title, note string) {
@@ -96,7 +96,7 @@ func (p *page) head(title, note string) {
 	if note != "" {
 		space = "  "
 	}
-	p.line("%s%s%s", p.bold(title), space, p.dim(clip(note, p.width-columns(title)-2)))
+	p.line("%s%s%s", p.bold(title), space, p.dim(p.clip(note, p.width-columns(title)-2)))
 }
 
 func fileName(name string) string {

@@ -142,6 +142,6 @@ func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcrip
 			}
 			why += what
 		}
-		p.line("%s%s", line, clip(why, max(p.width-columns(line), 12)))
+		p.line("%s%s", line, p.clip(why, max(p.width-columns(line), 12)))
 	}
 }

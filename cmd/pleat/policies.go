@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -46,7 +47,7 @@ type policiesJSON struct {
 func (j policiesJSON) print(p *page) {
 	name := widest(j.Policies, func(p fold.Policy) string { return p.Name })
 	for _, policy := range j.Policies {
-		for i, line := range wrap(policy.Doc, p.width-name-2) {
+		for i, line := range strings.Split(ansi.Wordwrap(policy.Doc, p.width-name-2, ""), "\n") {
 			label := p.bold(pad(policy.Name, name))
 			if i > 0 {
 				label = styled(strings.Repeat(" ", name))
@@ -54,21 +55,4 @@ func (j policiesJSON) print(p *page) {
 			p.line("%s  %s", label, line)
 		}
 	}
-}
-
-// wrap breaks a text at spaces into lines of at most n columns.
-func wrap(text string, n int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && columns(line)+1+columns(word) > n {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

@@ -90,14 +90,14 @@ func (j pricesJSON) print(p *page) {
 	p.line("%s", p.dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", pad("model", name), "window", "input", "write", "read", "output")))
 	for _, m := range j.Models {
 		if len(m.Prices) == 0 {
-			p.line("%s%8s%9s", pad(clip(m.ID, name), name), short(m.Window), "–")
+			p.line("%s%8s%9s", pad(p.clip(m.ID, name), name), short(m.Window), "–")
 		}
 		for i, t := range m.Prices {
 			id, window := m.ID, short(m.Window)
 			if i > 0 {
 				id, window = "  prompts above "+short(t.Above), ""
 			}
-			p.line("%s%8s%9s%9s%9s%9s", pad(clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
+			p.line("%s%8s%9s%9s%9s%9s", pad(p.clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (s proxyStatus) print(p *page) {
 		})
 	}
 	for _, j := range s.Sessions {
-		row(clip(j.Session, 14), clip(j.Model, 20), fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds), j.sessionTally)
+		row(p.clip(j.Session, 14), p.clip(j.Model, 20), fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds), j.sessionTally)
 	}
 	row("all", "", "", "", s.All)
 	p.table(rows)

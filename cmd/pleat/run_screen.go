@@ -202,6 +202,9 @@ func (r *runScreen) endLine() {
 func (r *runScreen) line(text styled) {
 	r.endLine()
 	r.wipe()
+	if r.live {
+		text = r.s.wrap(text)
+	}
 	fmt.Fprintln(r.w, text)
 	r.draw()
 }

@@ -150,7 +150,7 @@ func (j *searchJSON) print(p *page) {
 		if i > 0 {
 			p.line("")
 		}
-		p.line("%s", p.bold(clipMiddle(cmp.Or(f.Session, fileName(f.File)), p.width)))
+		p.line("%s", p.bold(p.clipMiddle(cmp.Or(f.Session, fileName(f.File)), p.width)))
 		for _, h := range f.Hits {
 			p.line("")
 			p.printHit(h)
@@ -160,10 +160,10 @@ func (j *searchJSON) print(p *page) {
 
 func (p *page) printHit(h recall.SearchHit) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, plural(h.Lines, "line"), h.Handle)
-	p.line("%s", clip(oneLine(h.What), p.width))
-	p.line("%s", p.dim(clip(about, p.width)))
+	p.line("%s", p.clip(oneLine(h.What), p.width))
+	p.line("%s", p.dim(p.clip(about, p.width)))
 	if h.Stale != "" {
-		p.line("%s", p.dim(clip(oneLine(h.Stale), p.width)))
+		p.line("%s", p.dim(p.clip(oneLine(h.Stale), p.width)))
 	}
 	last := 0
 	for _, l := range h.Shown {
@@ -171,7 +171,7 @@ func (p *page) printHit(h recall.SearchHit) {
 			p.line("%s", p.dim("      …"))
 		}
 		last = l.Number
-		text := clip(oneLineKeepIndent(l.Text), p.width-9)
+		text := p.clip(oneLineKeepIndent(l.Text), p.width-9)
 		if l.Match {
 			p.line("%6d > %s", l.Number, p.bold(text))
 		} else {

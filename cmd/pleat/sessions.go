@@ -271,12 +271,12 @@ func (j *sessionsJSON) print(p *page) {
 			if f.Problem != "" {
 				title = "(" + oneLine(f.Problem) + ")"
 			}
-			p.line("%s%s", line, clip(title, p.width-columns(line)))
+			p.line("%s%s", line, p.clip(title, p.width-columns(line)))
 			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 			if f.ID != "" {
 				where = "opencode export " + f.ID
 			}
-			p.line("      %s", p.dim(clipMiddle(where, p.width-6)))
+			p.line("      %s", p.dim(p.clipMiddle(where, p.width-6)))
 		}
 	}
 }

@@ -141,9 +141,9 @@ func (o *overview) printHead(p *page) {
 	if o.Begin != nil {
 		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
 	}
-	p.line("%s", clip(strings.Join(about, " · "), p.width))
+	p.line("%s", p.clip(strings.Join(about, " · "), p.width))
 	if src.Title != "" {
-		p.line("%s", clip("“"+oneLine(src.Title)+"”", p.width))
+		p.line("%s", p.clip("“"+oneLine(src.Title)+"”", p.width))
 	}
 	p.line("")
 	m := o.Messages
@@ -198,7 +198,7 @@ func (o *overview) printKinds(p *page) {
 	const name, number = 16, 10
 	room := p.width - 2 - name - 1 - number - 6
 	for _, k := range o.Tokens.ByKind {
-		p.line("  %s %s%s %s", pad(clip(k.Name, name), name), bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), padLeft(thousands(k.Tokens), number), padLeft(percent(k.Tokens, o.Tokens.All), 4))
+		p.line("  %s %s%s %s", pad(p.clip(k.Name, name), name), bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), padLeft(thousands(k.Tokens), number), padLeft(percent(k.Tokens, o.Tokens.All), 4))
 	}
 }
 
@@ -219,7 +219,7 @@ func (o *overview) printTools(p *page) {
 		if t.Failed > 0 {
 			failed = thousands(t.Failed)
 		}
-		p.line("  %s %7s%8s %s%11s %s", pad(clip(t.Name, name), name), thousands(t.Calls), failed, bar(t.Tokens, o.Tools[0].Tokens, room), thousands(t.Tokens), padLeft(percent(t.Tokens, o.Tokens.All), 4))
+		p.line("  %s %7s%8s %s%11s %s", pad(p.clip(t.Name, name), name), thousands(t.Calls), failed, bar(t.Tokens, o.Tools[0].Tokens, room), thousands(t.Tokens), padLeft(percent(t.Tokens, o.Tokens.All), 4))
 	}
 }
 
@@ -234,7 +234,7 @@ func (o *overview) printLargest(p *page) {
 		if b.What != "" {
 			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images", "image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
-		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), clip(what, p.width-29))
+		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), p.clip(what, p.width-29))
 	}
 }
 
@@ -256,7 +256,7 @@ func (o *overview) printCompactions(p *page) {
 		case c.Summary > 0:
 			about += " to a summary of " + thousands(c.Summary)
 		}
-		p.line("  %s", clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.TrimSpace(about)), p.width-2))
+		p.line("  %s", p.clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.TrimSpace(about)), p.width-2))
 	}
 }
 
@@ -295,7 +295,7 @@ func (o *overview) printWindow(p *page) {
 		foot += fmt.Sprintf(", %s of the window of %s", percent(w.Largest, w.Size), short(w.Size))
 	}
 	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
-	p.line("%s%s", strings.Repeat(" ", label+2), clip(foot, p.width-label-2))
+	p.line("%s%s", strings.Repeat(" ", label+2), p.clip(foot, p.width-label-2))
 }
 
 // buckets spreads values over at most n columns; each column shows its largest value. If

@@ -231,7 +231,7 @@ func (s *statsJSON) print(p *page) {
 		rows = append(rows, []string{name, thousands(t.Sessions), thousands(int(t.Entries)), byteSize(t.BodyBytes), thousands(int(t.Bodies)), byteSize(t.Stored)})
 	}
 	for _, t := range s.Tenants {
-		add(t, cmp.Or(printable(t.Tenant), "(none)"))
+		add(t, cmp.Or(t.Tenant, "(none)"))
 		all.Sessions += t.Sessions
 		all.Entries += t.Entries
 		all.BodyBytes += t.BodyBytes

@@ -91,7 +91,7 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 		case onlyThis(err):
 			c.done.Problems = append(c.done.Problems, problemJSON{info.Key.Tenant, info.Key.Session, err.Error()})
 		case err != nil:
-			return fmt.Errorf("session %s: %w", printable(info.Key.String()), err)
+			return fmt.Errorf("session %s: %w", info.Key.String(), err)
 		}
 	}
 	return nil

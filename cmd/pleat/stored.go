@@ -138,7 +138,7 @@ func (j storedListJSON) print(p *page) {
 
 // title is the session's name for people.
 func (s storedJSON) title() string {
-	return printable(store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String())
+	return store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()
 }
 
 // printSessions prints a table of sessions and its sum.
@@ -147,8 +147,8 @@ func (p *page) printSessions(list []storedJSON) {
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
-		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(clip(session, name), name), entries, size, last, begins)
-		p.line("%s", strings.TrimRight(clip(line, p.width), " "))
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(p.clip(session, name), name), entries, size, last, begins)
+		p.line("%s", strings.TrimRight(p.clip(line, p.width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
@@ -157,16 +157,6 @@ func (p *page) printSessions(list []storedJSON) {
 		bytes += s.Bytes
 	}
 	p.line("%s, %s, %s", plural(len(list), "session"), entryCount(entries), byteSize(bytes))
-}
-
-// printable quotes a name that has control characters.
-func printable(name string) string {
-	for _, r := range name {
-		if r < ' ' || r == 0x7f || r == 0xfffd || r >= 0x80 && r < 0xa0 {
-			return fmt.Sprintf("%q", name)
-		}
-	}
-	return name
 }
 
 func entryCount(n uint64) string {

@@ -7,15 +7,18 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
 // screen is what a command knows about the terminal it writes to.
 type screen struct {
 	width  int
+	whole  bool // lines are not cut: nothing says how wide they may be
 	colour bool
 }
 
@@ -26,9 +29,9 @@ const defaultWidth = 80
 // out for something that is no terminal.
 func (p *program) screen() screen {
 	f, terminal := terminalFile(p.stdout)
-	s := screen{width: defaultWidth, colour: terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"}
+	s := screen{width: defaultWidth, whole: !terminal, colour: terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"}
 	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
-		s.width = n
+		s.width, s.whole = n, false
 	} else if terminal {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			s.width = n
@@ -83,9 +86,25 @@ func shown(args []any) []any {
 
 func sprint(format string, args ...any) styled { return styled(fmt.Sprintf(format, shown(args)...)) }
 
-func (p *program) printf(format string, args ...any) { fmt.Fprint(p.stdout, sprint(format, args...)) }
+// printf and note write to standard output and standard error. On a terminal, lines break at
+// words.
+func (p *program) printf(format string, args ...any) { p.write(p.stdout, sprint(format, args...)) }
 
-func (p *program) note(format string, args ...any) { fmt.Fprint(p.stderr, sprint(format, args...)) }
+func (p *program) note(format string, args ...any) { p.write(p.stderr, sprint(format, args...)) }
+
+func (p *program) write(w io.Writer, text styled) {
+	if _, terminal := terminalFile(w); terminal {
+		text = p.screen().wrap(text)
+	}
+	_, _ = io.WriteString(w, string(text))
+}
+
+func (s screen) wrap(text styled) styled {
+	if widest(strings.Split(string(text), "\n"), func(l string) string { return l }) <= s.width {
+		return text
+	}
+	return styled(ansi.Wordwrap(string(text), s.width, ""))
+}
 
 // contents is standard output for texts of others. On a terminal they are escaped;
 // elsewhere they come out byte for byte.

@@ -84,7 +84,7 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 	}
 	hashed := len(v.Damage)
 	for i, info := range list {
-		tell.say("unfolding session %d of %d: %s", i+1, len(list), printable(info.Key.Session))
+		tell.say("unfolding session %d of %d: %s", i+1, len(list), info.Key.Session)
 		folds, problems, err := checkSession(ctx, st, info.Key, tell)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -136,7 +136,7 @@ func checkSession(ctx context.Context, store store.Store, key store.SessionKey, 
 		if err := ctx.Err(); err != nil {
 			return folds, problems, err
 		}
-		tell.say("unfolding %d of %s of session %s", i+1, plural(len(list), "fold"), printable(key.Session))
+		tell.say("unfolding %d of %s of session %s", i+1, plural(len(list), "fold"), key.Session)
 		u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 		if err == nil && transcript.HashOf(u.Whole()) != f.Hash {
 			err = errors.New("it has other content now")
@@ -169,10 +169,10 @@ func (v *verifiedCounts) verdict() error {
 func (d damageJSON) String() string {
 	where := ""
 	if d.Session != "" {
-		where = "session " + printable(d.Session) + ": "
+		where = "session " + d.Session + ": "
 	}
 	if d.Entry > 0 {
-		where = fmt.Sprintf("session %s, entry %d: ", printable(d.Session), d.Entry)
+		where = fmt.Sprintf("session %s, entry %d: ", d.Session, d.Entry)
 	}
 	return "damaged: " + where + d.What
 }

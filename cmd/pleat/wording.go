@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
@@ -65,29 +66,24 @@ func oneLine(s string) string {
 }
 
 // clip cuts a line to n columns of a terminal and ends it with an ellipsis.
-func clip(s string, n int) string {
-	if columns(s) <= n {
-		return s
+func clip(s string, n int) string { return ansi.Truncate(s, max(n, 1), "…") }
+
+// clip cuts a line for a terminal. What goes elsewhere stays whole.
+func (s screen) clip(text string, n int) string {
+	if s.whole {
+		return text
 	}
-	used := 0
-	for i, r := range s {
-		if used += runeColumns(r); used > n-1 {
-			return strings.TrimRight(s[:i], " ") + "…"
-		}
-	}
-	return s
+	return clip(text, n)
 }
 
 // clipMiddle cuts the middle out of a line that is longer than n columns. Both ends of a
 // path matter.
-func clipMiddle(s string, n int) string {
-	if columns(s) <= n || n < 8 {
-		return clip(s, n)
+func (s screen) clipMiddle(text string, n int) string {
+	w := columns(text)
+	if head := (n - 1) / 3; w > n && n >= 8 && !s.whole {
+		return ansi.Truncate(text, head+1, "…") + ansi.TruncateLeft(text, w-(n-1-head), "")
 	}
-	runes := []rune(s)
-	head := (n - 1) / 3
-	tail := n - 1 - head
-	return string(runes[:head]) + "…" + string(runes[len(runes)-min(tail, len(runes)):])
+	return s.clip(text, n)
 }
 
 // pad fills a line up to n columns.
@@ -109,28 +105,7 @@ func widest[T any](list []T, cell func(T) string) int {
 }
 
 // columns is the width of a line in a terminal.
-func columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-// runeColumns is the width of a character. It knows the scripts and pictures that take two
-// columns, roughly.
-func runeColumns(r rune) int {
-	switch {
-	case unicode.Is(unicode.Mn, r), r == '\u200d', r == '\ufe0f':
-		return 0
-	case r < 0x1100:
-		return 1
-	case r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
+func columns(s string) int { return ansi.StringWidth(s) }
 
 // bar draws part of whole as a bar of n columns, precise to an eighth of a column.
 func bar(part, whole, n int) string {
