@@ -92,6 +92,16 @@ func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
 	if got := dump(t, view(t, s)); got != folded {
 		t.Error("a refused undo changed the view")
 	}
+	// Whoever folds it anew can take all back, and the next view fits again.
+	if err := s.UndoAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if snap := s.Snapshot(); snap.Tokens != snap.Whole {
+		t.Errorf("%d of %d tokens are shown when all is undone", snap.Tokens, snap.Whole)
+	}
+	if view(t, s); s.Snapshot().Tokens > s.Snapshot().Limits.Max {
+		t.Error("the view after undoing all does not fit")
+	}
 }
 
 // What a provider says when it refuses a view holds from then on.
@@ -524,5 +534,25 @@ func TestSetBudget(t *testing.T) {
 	}
 	if again := tokens(fold.Green); again != wide {
 		t.Errorf("%d tokens after all was undone, want %d", again, wide)
+	}
+}
+
+// A paste that is larger than the budget by itself is cut to what the user typed beside it,
+// its beginning and end, and comes back under its handle.
+func TestLargePasteFits(t *testing.T) {
+	s := busy(t, 5, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
+	paste := strings.Repeat("    main.go:12: connection refused by peer\n", 2_000)
+	if err := s.Append(t.Context(), transcript.User("why does this fail?\n"+paste+"it worked yesterday")); err != nil {
+		t.Fatal(err)
+	}
+	msgs := view(t, s)
+	last := msgs[len(msgs)-1].Text()
+	for _, want := range []string{"why does this fail?\n    main.go:12:", "it worked yesterday", "of a paste left out"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the newest message lacks %q", want)
+		}
+	}
+	if snap := s.Snapshot(); snap.Tokens > snap.Limits.Target || len(msgs) < 5 {
+		t.Errorf("%d tokens in %d messages, target %d", snap.Tokens, len(msgs), snap.Limits.Target)
 	}
 }

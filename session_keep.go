@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,6 +121,25 @@ func (s *Session) Spent() float64 {
 // [ErrCannotFit] if the result would be too large to send.
 func (s *Session) Undo(ctx context.Context) error {
 	defer s.begin(ctx)()
+	return s.undo(ctx, s.limits().Max)
+}
+
+// UndoAll takes back every epoch, whatever the budget: for a session that is to be folded
+// anew. The next view opens an epoch if it must.
+func (s *Session) UndoAll(ctx context.Context) error {
+	defer s.begin(ctx)()
+	var err error
+	for err == nil {
+		err = s.undo(ctx, math.MaxInt)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// undo takes back the newest epoch in force, if the view has at most so many tokens then.
+func (s *Session) undo(ctx context.Context, most int) error {
 	d, ok := s.st.Undone()
 	if !ok {
 		return fmt.Errorf("undo: no epoch is in force: %w", store.ErrNotFound)
@@ -127,8 +147,8 @@ func (s *Session) Undo(ctx context.Context) error {
 	d.DropThinking = s.o.Model.Thinking.Bound
 	in := s.st.SetOf(d.InForce, d.Bare)
 	parts, _ := s.st.RenderedParts(in)
-	if total := parts.Total(); total > s.limits().Max {
-		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: s.limits().Max})
+	if parts.Total() > most {
+		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: most})
 	}
 	d.Before, d.After = s.st.Parts.Total(), parts.Total()
 	data, err := json.Marshal(d)

@@ -44,6 +44,9 @@ func (d *Draft) shownIn(start, end int) int {
 // Count counts a text's tokens.
 func (d *Draft) Count(text string) int { return d.s.Count.CountText(text) }
 
+// Whole returns the tokens of all messages without folds.
+func (d *Draft) Whole() int { return d.s.Whole }
+
 // Overhead returns the tokens of the system prompt and the tools.
 func (d *Draft) Overhead() int { return d.s.Head.Total() }
 

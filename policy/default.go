@@ -14,12 +14,12 @@ func Default() fold.Policy {
 	restore := fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true}
 	steps := func(keep int) fold.Steps {
 		return fold.Steps{
+			lever.Shorten{Typed: 3, Injected: 8},
 			lever.Aim{},
 			lever.KeepReread{Files: 5, Tokens: 5_000},
 			lever.Supersede{Keep: 3},
 			lever.Collapse{Rounds: 4, Keep: keep},
 			lever.Mask{Keep: 3, Min: 120},
-			lever.Snip{Above: 50, Head: 3, Tail: 47, UnlessDigest: true, Restore: restore},
 			lever.Digest{Keep: keep, Fill: true, Restore: restore, Ask: fold.Ask{Breaker: 3, Retries: 1}},
 			lever.Squeeze{Restore: restore},
 			lever.Refill{},
@@ -27,7 +27,7 @@ func Default() fold.Policy {
 	}
 	return fold.Policy{
 		Name: "default",
-		Doc:  "pleat's own: spill at birth; then supersede, collapse, mask, snip, digest, squeeze until half the window is free",
+		Doc:  "pleat's own: spill at birth; then shorten, supersede, collapse, mask, digest, squeeze until half the window is free",
 		AtBirth: fold.Steps{lever.Spill{
 			Chars: 50_000, Tools: shellLimit(30_000), Message: 200_000, Preview: 2_000, Window: 4, Exempt: recallTools,
 		}},

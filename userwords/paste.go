@@ -17,8 +17,7 @@ type span struct{ start, end int }
 const (
 	leastPasted = 1_000 // bytes of a message below which all of it counts as typed
 	leastPaste  = 600   // bytes of a paste that is worth shortening
-	pasteHead   = 240   // bytes that a shortened paste keeps of its beginning
-	pasteTail   = 120   // and of its end
+	pasteKept   = 360   // bytes that a shortened paste keeps of its beginning and end
 )
 
 // pastesIn finds what is pasted into a text, in order.
@@ -104,30 +103,59 @@ func hasPosition(line string) bool {
 
 // Brief returns the words with what is pasted into them shortened to its beginning and
 // end, each paste with a mark that ends in rest.
-func (s Said) Brief(rest string) string {
-	if len(s.pastes) == 0 {
-		return s.Text
+func (s Said) Brief(rest string) string { return brief(s.Text, s.pastes, pasteKept, rest) }
+
+// Shorten shortens a text until it fits: first what is pasted into it, then all of it
+// loses its middle. Each mark ends in rest.
+func Shorten(txt, rest string, fits func(string) bool) string {
+	pastes := pastesIn(txt)
+	for keep := len(txt) / 2; len(pastes) > 0 && keep >= pasteKept; keep /= 2 {
+		if short := brief(txt, pastes, keep, rest); fits(short) {
+			return short
+		}
+	}
+	words := brief(txt, pastes, pasteKept, rest)
+	for keep := len(words) / 2; ; keep = keep * 3 / 4 {
+		if short := withoutMiddle(words, keep, rest); keep < minKept || fits(short) {
+			return short
+		}
+	}
+}
+
+// withoutMiddle keeps so many bytes of a text, two thirds of them from its beginning.
+func withoutMiddle(words string, keep int, rest string) string {
+	head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
+	return fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, text.Plural(len(words)-len(head)-len(tail), "byte"), rest, tail)
+}
+
+// brief shortens the pastes in a text to so many bytes each.
+func brief(txt string, pastes []span, keep int, rest string) string {
+	if len(pastes) == 0 {
+		return txt
 	}
 	var b strings.Builder
 	at := 0
-	for _, p := range s.pastes {
-		head := wholeLines(s.Text[p.start:p.end], pasteHead)
-		tail := s.Text[p.start+len(head) : p.end]
-		if n := len(tail) - pasteTail; n > 0 {
+	for _, p := range pastes {
+		if p.end-p.start < keep+leastPaste/2 {
+			continue
+		}
+		head := wholeLines(txt[p.start:p.end], keep*2/3)
+		tail := txt[p.start+len(head) : p.end]
+		if n := len(tail) - keep/3; n > 0 {
 			tail = tail[text.RuneStart(tail, n):]
 			if _, line, ok := strings.Cut(tail, "\n"); ok && strings.TrimSpace(line) != "" {
 				tail = line
 			}
 		}
-		gone := s.Text[p.start+len(head) : p.end-len(tail)]
-		b.WriteString(s.Text[at : p.start+len(head)])
+		gone := txt[p.start+len(head) : p.end-len(tail)]
+		b.WriteString(txt[at : p.start+len(head)])
 		if !strings.HasSuffix(head, "\n") {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "[… %s of a paste left out%s …]\n%s", text.Plural(text.LineCount(gone), "line"), rest, tail)
 		at = p.end
 	}
-	b.WriteString(s.Text[at:])
+	b.WriteString(txt[at:])
 	return b.String()
 }
 

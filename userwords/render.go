@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // RenderOptions say which of people's words a page shows, and in how much room.
@@ -193,10 +191,7 @@ func (p *page) sayIn(w *Words, e *entry, room int) {
 func (p *page) shortened(s Said, room int) string {
 	rest := p.rest(s.Message)
 	words := s.Brief(rest)
-	write := func(keep int) string {
-		head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
-		return p.saidText(s, fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, text.Plural(len(words)-len(head)-len(tail), "byte"), rest, tail))
-	}
+	write := func(keep int) string { return p.saidText(s, withoutMiddle(words, keep, rest)) }
 	low, high := minKept-1, min(len(words), max(room, 0)*maxTokenBytes)
 	for low < high { // by bisection
 		mid := (low + high + 1) / 2

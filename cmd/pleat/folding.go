@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -234,15 +233,9 @@ func (r *folded) open(ctx context.Context, tell *progress, store store.Store, op
 	return r.unfoldAll(ctx)
 }
 
-// unfoldAll undoes the epochs and pins of earlier runs. Meanwhile everything fits the budget.
+// unfoldAll undoes the epochs and pins of earlier runs.
 func (r *folded) unfoldAll(ctx context.Context) error {
-	r.session.SetBudget(fit(1 << 40))
-	defer r.session.SetBudget(fit(r.budget))
-	var err error
-	for err == nil {
-		err = r.session.Undo(ctx)
-	}
-	if !errors.Is(err, store.ErrNotFound) {
+	if err := r.session.UndoAll(ctx); err != nil {
 		return err
 	}
 	for _, text := range r.session.Pins() {

@@ -2,8 +2,8 @@
 // is a value whose fields are its settings; a policy (package policy) is a list of them for
 // each occasion.
 //
-// The cheap ones come first in a policy: [Spill] at birth, then [Supersede], [Collapse] and
-// [Mask], which need no page, then [Snip] or [Digest], which fold turns into one, or
+// The cheap ones come first in a policy: [Spill] at birth, then [Shorten], [Supersede],
+// [Collapse] and [Mask], which need no page, then [Snip] or [Digest], which fold turns into one, or
 // [Summarize], which replaces them by a model's text as it came, and [Squeeze] as the last
 // resort. [Aim], [KeepReread] and [Refill] fold nothing by themselves: they say where the
 // others stop, what stays, and what comes back. [Truncate], which drops the first half, is
@@ -20,7 +20,7 @@ import (
 // All returns one of each lever with its settings at zero: what policy files can name.
 func All() []fold.Lever {
 	return []fold.Lever{
-		Aim{}, KeepReread{}, Spill{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{}, Squeeze{}, Refill{}, Truncate{}, Nothing{},
+		Aim{}, KeepReread{}, Spill{}, Shorten{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{}, Squeeze{}, Refill{}, Truncate{}, Nothing{},
 	}
 }
 

@@ -47,7 +47,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	}
 	for _, step := range gentle {
 		if d.Enough() {
-			return
+			break
 		}
 		step()
 	}
@@ -61,9 +61,13 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		func() { d.AllowUnseen(true); s.shorten(d, 1_500) },
 		func() { s.shorten(d, 500) },
 		func() { s.shorten(d, 120) },
+		func() {
+			s.foldTo(d, d.Len(), fold.PageRoom{Total: d.Limits.Max - d.Fixed() - page.Total/8, Words: page.Words})
+		},
 		func() { s.foldTo(d, d.Len(), half) },
 		func() { s.foldTo(d, d.Len(), least) },
 		func() { s.shortenHead(d) },
+		func() { s.fold(d, d.Prompt(), d.Len(), half) },
 		func() { s.fold(d, d.Prompt(), d.Len(), least) },
 		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Total: 300, Plain: true}) },
 		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Plain: true}) },

@@ -1,0 +1,27 @@
+package lever_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestShorten(t *testing.T) {
+	paste := strings.Repeat("    main.go:12: connection refused by peer\n", 2_000)
+	s := open(t, 20_000, lever.Shorten{Typed: 3, Injected: 8})
+	say(t, s, transcript.User("<system-reminder>\nThese are the rules of the house.\n"+strings.Repeat("Always knock at the door first. ", 600)+"\n</system-reminder>"),
+		transcript.User("Read all files."))
+	reads(t, s, 0, 3)
+	say(t, s, transcript.User("why does this fail?\n"+paste+"it worked yesterday"))
+	all := strings.Join(view(t, s), "\n")
+	has(t, s, "These are the rules of the house.", "Read all files.", "why does this fail?\n    main.go:12:", "it worked yesterday", "lines of a paste left out; the rest: ")
+	if n := s.Snapshot(); n.Tokens > n.Limits.Target || strings.Count(all, "knock") > 100 {
+		t.Errorf("%d tokens, target %d", n.Tokens, n.Limits.Target)
+	}
+	if list := s.Report().Folds; len(list) != 2 || list[0].Lever != "shorten" || list[1].Lever != "shorten" {
+		t.Errorf("folds %v", list)
+	}
+	refused(t, lever.Shorten{Typed: -1}, "must not be negative")
+}
