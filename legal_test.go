@@ -153,3 +153,38 @@ func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Messa
 	}
 	return out
 }
+
+// A view that the wire refuses is planned again with less and less of what may be wrong with
+// it, so that there is always one.
+func TestBarred(t *testing.T) {
+	stubs := func(v transcript.View) (made, edited int) {
+		for _, m := range v.Messages {
+			if m.Source < 0 {
+				made++
+			}
+			edited += len(m.Edits)
+		}
+		return made, edited
+	}
+	var most int // messages of pleat's own that the wire takes
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: fold.Budget{Window: 8_000}, Tokens: counter,
+		Check: func(v transcript.View, _ *transcript.Transcript) error {
+			if made, _ := stubs(v); made > most {
+				return fmt.Errorf("%d messages are made up: %w", made, transcript.ErrIllegal)
+			}
+			return nil
+		},
+	})
+	for i, allowed := range []int{1, 0} {
+		most = allowed
+		work(t, s, 20*i, 20, 2_000)
+		v, err := s.View(t.Context(), pleat.Turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made, edited := stubs(v); made > allowed || made+edited == 0 {
+			t.Errorf("the view has %d messages of pleat's own and %d edits; %d messages are allowed", made, edited, allowed)
+		}
+	}
+}

@@ -447,16 +447,25 @@ func (s *Session) put(ctx context.Context, e store.Entry) error {
 	}
 }
 
-// refresh takes in entries that were written since the session last looked.
+// refresh takes in entries that were written since the session last looked. If its newest
+// entry is no longer there, somebody has deleted the session: the error is [store.ErrNotFound].
 func (s *Session) refresh(ctx context.Context) error {
-	for e, err := range s.store.Scan(ctx, s.key, s.last+1) {
+	there := s.last == 0
+	for e, err := range s.store.Scan(ctx, s.key, max(s.last, 1)) {
 		if err != nil {
 			return err
+		}
+		if e.Seq == s.last {
+			there = true
+			continue
 		}
 		if err := s.apply(ctx, e); err != nil {
 			return err
 		}
 		s.last = e.Seq
+	}
+	if !there {
+		return fmt.Errorf("entry %d is gone: %w", s.last, store.ErrNotFound)
 	}
 	return nil
 }
@@ -491,9 +500,7 @@ func (s *Session) Snapshot() fold.Snapshot {
 func (s *Session) snapshot() fold.Snapshot {
 	l := s.levels()
 	snap := fold.Snapshot{Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Head.Total() + s.st.Whole, Limits: l, Messages: s.st.Shown.Count, Epoch: s.st.Epoch}
-	if s.cal.Samples() > 0 {
-		snap.Tokens, snap.Whole = s.cal.Correct(snap.Tokens), s.cal.Correct(snap.Whole)
-	}
+	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
 	snap.State = l.State(snap.Tokens)
 	return snap

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -91,4 +93,71 @@ func viewJSON(t *testing.T, s *pleat.Session) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// A fork folds no result that it has never shown, also if an answer to it follows: another
+// session showed it, in whatever form.
+func TestForkUnseen(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 12_000}, Tokens: counter}
+	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
+	s, err := pleat.OpenSession(ctx, st, from, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := func(id string) []transcript.Message {
+		text := "result " + id + strings.Repeat("\nanother line of it", 150)
+		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)), transcript.Results(transcript.Result(id, text))}
+	}
+	at, err := s.Mark(ctx, "a", nil, append([]transcript.Message{transcript.User("Go.")}, append(round("1"), round("2")...)...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := pleat.OpenSession(ctx, st, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var news []transcript.Message
+	for _, id := range []string{"3", "4", "5", "6", "7"} {
+		news = append(news, round(id)...)
+	}
+	if _, err := fork.Mark(ctx, "b", nil, news...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fork.Pull(ctx, lever.Mask{Keep: 1, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	msgs, err := fork.Messages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown string
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
+			if r, ok := b.(transcript.ToolResult); ok && strings.HasPrefix(r.Text(), "result ") {
+				shown += r.CallID
+			}
+		}
+	}
+	if shown != "34567" {
+		t.Errorf("results %q are shown, want those that the fork has never shown", shown)
+	}
+}
+
+// A pin that no view has room for is refused.
+func TestPinTooLarge(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
+	if err := s.Pin(t.Context(), strings.Repeat("Never touch legacy. ", 1_000)); err == nil || len(s.Pins()) != 0 {
+		t.Errorf("it was kept: %v", err)
+	}
+	text, failed, _ := s.Recall(t.Context(), "pin", `{"text":"`+strings.Repeat("Never touch legacy. ", 1_000)+`"}`)
+	if !failed || strings.Contains(text, "kept") {
+		t.Errorf("the model is told %q", text)
+	}
+	if err := s.Pin(t.Context(), "Never touch legacy."); err != nil {
+		t.Error(err)
+	}
 }

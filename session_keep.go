@@ -21,12 +21,19 @@ import (
 
 // Pin keeps a text verbatim in the views of every epoch from the next one on. Until then no
 // view shows it unless the conversation does. Pinning it again moves it to the end of
-// [Session.Pins].
+// [Session.Pins]. What would take more than a quarter of the window is refused.
 func (s *Session) Pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
 	defer s.begin(ctx)()
+	size, most := 0, s.limits().Max/4
+	for _, p := range append(slices.DeleteFunc(slices.Clone(s.st.Pinned), func(p string) bool { return p == text }), text) {
+		size += s.o.Tokens.CountText(p)
+	}
+	if size > most {
+		return fmt.Errorf("pin: with it the pinned texts have %d tokens; all views must hold them, so %d is the most", size, most)
+	}
 	return s.writePin(ctx, pinData{Text: text})
 }
 

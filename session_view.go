@@ -212,40 +212,79 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 }
 
 // Refused opens an epoch because the provider said that the last view is too long, and
-// returns the view to retry with. The numbers it gave, if any, correct the estimate and
-// the budget for good: later views stay below the size it takes. The same bytes are never
-// sent twice: if nothing can be folded any more it returns [ErrCannotFit].
+// returns the view to retry with. What it says about sizes corrects the estimate and the
+// budget for good: later views stay below the size it takes. If it gives no numbers, that
+// size is taken to be two thirds of what it refused, but results that no model has seen stay
+// whole unless it refuses once more. The same bytes are never sent twice: if nothing can be
+// folded any more it returns [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	defer s.begin(ctx)()
+	v, err := s.refused(ctx, e)
+	if err != nil {
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+	}
+	return v, nil
+}
+
+func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	total := s.st.Parts.Total()
-	limit := total * 9 / 10                        // without numbers: a tenth less than what was refused
-	if e != nil && e.Kind != model.ErrorTooLarge { // else the numbers are bytes
-		room := e.Limit - e.Output // for the prompt
-		switch {
-		case e.Used > 0 && room > 0:
-			limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
-		case e.Over > 0:
-			limit = min(limit, total-e.Over)
-		}
-		if e.Used > 0 || room > 0 {
-			if err := s.writeUsage(ctx, usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}); err != nil {
-				return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
-			}
-		}
+	limit, told, err := s.learn(ctx, e, total)
+	if err != nil {
+		return transcript.View{}, err
 	}
 	o := s.planOptions()
-	o.Trigger = fold.TriggerRefused
+	o.Trigger, o.Guess = fold.TriggerRefused, !told && !s.st.Refused()
 	o.Limits.Max = min(o.Limits.Max, limit)
 	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
 	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
 	p, err := s.epoch(ctx, o)
-	if err != nil {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+	if err == nil && o.Guess && p.After > total*9/10 { // nearly all of it is what no model has seen
+		o.Guess = false
+		_, err = s.epoch(ctx, o)
 	}
-	if p.IsEmpty() || p.After > o.Limits.Max && s.o.Policy.Fits() {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max})
+	if err != nil {
+		return transcript.View{}, err
+	}
+	after := s.st.Parts.Total()
+	if after >= total || told && after > o.Limits.Max && s.o.Policy.Fits() {
+		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max}
+	}
+	if !told && (e == nil || e.Kind != model.ErrorTooLarge) {
+		if err := s.writeUsage(ctx, usageData{Limit: s.theirs(max(limit, after))}); err != nil {
+			return transcript.View{}, err
+		}
 	}
 	return s.fitting()
+}
+
+// learn returns how many of our tokens a view may have after a refusal, and whether the
+// provider said so. Its numbers are stored.
+func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit int, told bool, err error) {
+	if e == nil || e.Kind == model.ErrorTooLarge { // its numbers are bytes
+		return total * 2 / 3, false, nil
+	}
+	limit = total * 9 / 10
+	room := e.Limit - e.Output // for the prompt
+	switch {
+	case e.Used > 0 && room > 0:
+		limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
+	case e.Over > 0:
+		limit = min(limit, total-e.Over)
+	case e.Used <= 0 && room <= 0:
+		return total * 2 / 3, false, nil
+	}
+	if e.Used > 0 || room > 0 {
+		err = s.writeUsage(ctx, usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)})
+	}
+	return limit, true, err
+}
+
+// theirs is a number of our tokens in the provider's.
+func (s *Session) theirs(n int) int {
+	if s.cal.Samples() > 0 {
+		return s.cal.Correct(n)
+	}
+	return n
 }
 
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another

@@ -117,6 +117,9 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	}
 	parts := Parts{Stubs: d.Count(stub)}
 	after := parts.Total()
+	if r, ok := d.wordless(ref); ok && r.Parts.Len() == 0 {
+		return false // a result may have no content, and then none can be replaced
+	}
 	if bf.Fixed || after >= before || stub == "" || d.s.isLate(ref, d.in) || bf.Kind == transcript.KindToolResult && !d.unseen && !d.Seen(ref.Message) {
 		return false
 	}
@@ -127,6 +130,14 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	})
 	d.total += after - before
 	return true
+}
+
+// wordless returns a result without text.
+func (d *Draft) wordless(ref transcript.BlockRef) (r transcript.ToolResult, ok bool) {
+	if bf := d.Facts(ref); bf.Kind == transcript.KindToolResult && bf.Bytes == 0 {
+		r, ok = d.Block(ref).(transcript.ToolResult)
+	}
+	return r, ok
 }
 
 // Span describes a stretch for folding: its handle, and how large it is. The caller sets

@@ -143,6 +143,11 @@ func (s *Folding) inEffect() []int {
 	return at
 }
 
+// Refused reports whether the provider refused the transcript as it is now before.
+func (s *Folding) Refused() bool {
+	return s.Settled() && s.History[len(s.History)-1].Trigger == TriggerRefused
+}
+
 // Settled reports whether an epoch was opened for the transcript as it is now. Then
 // planning again would give up more although nothing new came, and the same request would
 // not get the same bytes twice.

@@ -326,7 +326,10 @@ func (c *conversation) view(ctx context.Context, v transcript.View, req *request
 			m, known := c.hidden[vm.Source]
 			if !known {
 				var err error
-				if m, err = c.sess.Message(ctx, vm.Source); err != nil {
+				if m, err = c.sess.Message(ctx, vm.Source); err == nil {
+					m, err = req.on.unnamed(m)
+				}
+				if err != nil {
 					return transcript.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
 				}
 			}

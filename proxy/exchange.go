@@ -284,10 +284,15 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 // maxError is how large the body of a refusal may be.
 const maxError = 8 << 20
 
-// refused reacts to an error of the provider, as often as the policy says. It reports whether
-// the turn should be sent again: folded harder, or with permission to drop thinking.
+// refused reacts to an error of the provider: as often as the policy says, and twice if the
+// provider never says how long a prompt may be. It reports whether the turn should be sent
+// again: folded harder, or with permission to drop thinking.
 func (x *exchange) refused(e *model.APIError) (again bool) {
-	if x.retried >= max(x.rw.o.Policy.Retries, 1) || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
+	most := max(x.rw.o.Policy.Retries, 1)
+	if e.Overflow() && e.Used == 0 && e.Limit == 0 && e.Over == 0 {
+		most = max(most, 2)
+	}
+	if x.retried >= most || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
 		return false
 	}
 	x.retried++

@@ -31,7 +31,12 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	if err := c.refresh(ctx, rw.o.Store); err != nil {
+	err = c.refresh(ctx, rw.o.Store)
+	if errors.Is(err, store.ErrNotFound) {
+		rw.gone(c)
+		return nil, answered(req), nil
+	}
+	if err != nil {
 		return nil, false, err
 	}
 	if !c.tools {
@@ -89,10 +94,8 @@ func (rw *rewriter) count(req *request, from int, texts ...string) (total int) {
 // answer to it; without one, the turn goes out, or the request as it came.
 func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	log := x.rw.o.Logger
-	var big *pleat.CannotFitError
-	if errors.As(err, &big) && !x.rw.o.ObserveOnly {
-		log.Warn("a request cannot fit", "err", err)
-		return x.refuse(http.StatusBadRequest, x.req.on.tooLong(big.Parts.Total(), big.Max)), nil
+	if body := x.tooLong(err); body != nil {
+		return x.refuse(http.StatusBadRequest, body), nil
 	}
 	log.Error("a request could not be rewritten", "err", err)
 	x.report.Err = err
@@ -112,6 +115,17 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	}
 	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
 	return nil, nil
+}
+
+// tooLong is the provider's own refusal for an error which says that nothing fits; nil: the
+// error is another one.
+func (x *exchange) tooLong(err error) []byte {
+	var big *pleat.CannotFitError
+	if !errors.As(err, &big) || x.rw.o.ObserveOnly {
+		return nil
+	}
+	x.rw.o.Logger.Warn("a request cannot fit", "err", err)
+	return x.req.on.tooLong(big.Parts.Total(), big.Max)
 }
 
 // reason says what went wrong without naming sessions, which clients need not know.

@@ -118,6 +118,11 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope, prefixes); err != nil {
 				return nil, err
 			}
+		case errors.Is(err, store.ErrNotFound):
+			rw.gone(conv)
+			if key, _, err = rw.locate(ctx, from, prefixes); err != nil {
+				return nil, err
+			}
 		case !errors.Is(err, store.ErrConflict):
 			return nil, err
 		}

@@ -163,6 +163,16 @@ func (rw *rewriter) drop(e *list.Element) {
 	rw.forget(old, len(old.indexed))
 }
 
+// gone takes a conversation out of memory whose session somebody has deleted: it starts anew
+// with its next request.
+func (rw *rewriter) gone(c *conversation) {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	if e, ok := rw.sessions[c.key]; ok && e.Value == c {
+		rw.drop(e)
+	}
+}
+
 // indexed is how many prefixes of a conversation the index holds: a client that goes back
 // further than that is found through the store.
 const indexed = 256

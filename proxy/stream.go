@@ -137,6 +137,11 @@ func (s *stream) over() {
 	}
 	if err == nil && reply.Err == nil {
 		again, err := x.hide(x.ctx, reply)
+		if body := x.tooLong(err); body != nil {
+			s.out = append(s.out, x.req.on.errorEvent(body)...)
+			s.ended, s.err = true, io.EOF
+			return
+		}
 		if err != nil {
 			s.cutOff(err)
 			return
@@ -241,7 +246,11 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		reply, err := x.req.on.reply(body)
 		sound, again := err == nil && reply.Err == nil, false
 		if sound {
-			if again, err = x.hide(x.ctx, reply); err != nil {
+			again, err = x.hide(x.ctx, reply)
+			if body := x.tooLong(err); body != nil {
+				return x.refuse(http.StatusBadRequest, body), nil
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -1,12 +1,19 @@
 package proxy
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // systemMessage is a message such as Claude Code puts between the others for newer models.
@@ -100,9 +107,167 @@ func TestTransientBlocks(t *testing.T) {
 	if n := len(h.Sessions()); n > 2 { // the first message alone proves nothing
 		t.Errorf("%d sessions for one conversation", n)
 	}
+	showsNew(t, seen, up)
+}
+
+// silent refuses bodies above a limit without saying how long a prompt may be, as Codex'
+// provider does.
+type silent struct {
+	to      http.Handler
+	limit   int // bytes
+	refused int
+}
+
+func (s *silent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if len(body) > s.limit {
+		s.refused++
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","code":"context_length_exceeded"}}`)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.to.ServeHTTP(w, r)
+}
+
+// A provider whose limit nobody knows, and which does not tell it, refuses twice at most,
+// and sees every new result whole.
+func TestRefusedWithoutNumbers(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		up := upstream.New(upstream.Options{Calls: 40, Bytes: 12_000})
+		seen := &capture{to: up}
+		s := &silent{to: seen, limit: 90_000}
+		a := newAgent(on, start(t, s, Options{Window: 200_000}), "Do all the steps.")
+		a.streams = streams
+		a.run(t)
+		wellBehaved(t, up.Log())
+		showsNew(t, seen, up)
+		if s.refused < 1 || s.refused > 2 {
+			t.Errorf("refused %d times", s.refused)
+		}
+	})
+}
+
+// showsNew fails the test for every request that does not show its newest result whole.
+func showsNew(t *testing.T, seen *capture, up *upstream.Server) {
+	t.Helper()
 	for i, body := range seen.all() {
-		if step := up.Log()[i].Step; step > 0 && !strings.Contains(string(body), fmt.Sprintf("step %d line 0 value", step)) {
+		step := up.Log()[i].Step
+		if whole := fmt.Sprintf("step-%d-done", step); step > 0 && !strings.Contains(string(body), whole) {
 			t.Errorf("request %d does not show the result of step %d, which is new", i, step)
 		}
+	}
+}
+
+// What the client has never seen goes out without the ids that bind it to reasoning, which a
+// later view may not show.
+func TestHiddenItemsHaveNoIDs(t *testing.T) {
+	up := upstream.New(upstream.Options{Calls: 30, Bytes: 12_000, Limit: window, RecallAt: 5, Thinking: true})
+	seen := &capture{to: up}
+	newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.").run(t)
+	wellBehaved(t, up.Log())
+	found := 0
+	for _, body := range seen.all() {
+		r, err := openai.DecodeResponses(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range r.Messages {
+			if text(get([]byte(m.Raw()), "name")) != "unfold" {
+				continue
+			}
+			found++
+			if id := text(get([]byte(m.Raw()), "id")); id != "" {
+				t.Errorf("a hidden call has the id %q", id)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was recalled")
+	}
+}
+
+// A conversation whose session is deleted while the proxy has it in memory starts anew.
+func TestForgottenSession(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window})
+		st := store.NewMemory()
+		h, url := startHandler(t, up, Options{Window: window, Store: st})
+		a := newAgent(on, url, "Do all the steps.")
+		a.streams = streams
+		for i := 0; ; i++ {
+			more, err := a.step()
+			if err != nil {
+				t.Fatalf("turn %d: %v", i, err)
+			}
+			if !more {
+				break
+			}
+			if i%3 == 1 {
+				for _, s := range h.Sessions() {
+					if err := st.Forget(t.Context(), s.Key); err != nil && !errors.Is(err, store.ErrNotFound) {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		wellBehaved(t, up.Log())
+	})
+}
+
+// asker is a model that does nothing but ask for its ledger.
+type asker struct{ asked int }
+
+func (a *asker) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	a.asked++
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q},{"type":"tool_use","id":"toolu_%[1]d","name":"ledger","input":{}}],`+
+		`"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, a.asked, strings.Repeat("What was done so far? ", 20))
+}
+
+// Where a hidden round makes a request too long, the client gets the provider's own refusal.
+func TestHiddenRoundTooLong(t *testing.T) {
+	late := 0
+	for words := 3_600; words > 3_000; words -= 25 {
+		up := &asker{}
+		a := newAgent(messages, start(t, up, Options{Window: 6_000}), "Go.")
+		a.streams, a.extra = false, `,"system":"`+strings.Repeat("rule ", words)+`"`
+		_, err := a.send()
+		var e *model.APIError
+		if !errors.As(err, &e) {
+			continue
+		}
+		if e.Status != http.StatusBadRequest || !e.Overflow() {
+			t.Errorf("%d words: the client got %v", words, err)
+		}
+		if up.asked > 0 {
+			late++
+		}
+	}
+	if late == 0 {
+		t.Error("no round was too long")
+	}
+}
+
+// A result without content is legal, and nothing stands in for it.
+func TestEmptyResults(t *testing.T) {
+	for _, p := range policy.All() {
+		up := upstream.New(upstream.Options{Calls: 9})
+		r := newReports()
+		a := newAgent(messages, start(t, up, Options{Window: window, Policy: p, Report: r.add}), "Do all the steps.")
+		a.model = "claude-sonnet-4-5"
+		for i := range 8 {
+			a.history = append(a.history, fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9x%d","name":"bash","input":{"command":"true"}}]}`, i),
+				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01A09q90qw90lq917835lq9x%d"}]}`, i))
+			if _, err := a.send(); err != nil {
+				t.Fatalf("%s, %d results: %v", p.Name, i, err)
+			}
+		}
+		for i, x := range r.wait(len(a.bodies)) {
+			if x.Session.Session == "" {
+				t.Errorf("%s: request %d was passed on as it came", p.Name, i)
+			}
+		}
+		wellBehaved(t, up.Log())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // protocol is one of the wires that requests are rewritten on.
@@ -147,6 +148,14 @@ func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (t
 		return transcript.Message{}, err
 	}
 	return p.codec(out[len(open) : len(out)-2])
+}
+
+// unnamed is a message without the name that binds it to others which the view may not show.
+func (p *protocol) unnamed(m transcript.Message) (transcript.Message, error) {
+	if p != responses {
+		return m, nil
+	}
+	return openai.Unnamed(m)
 }
 
 // errorEvent turns an error in the provider's form into an event, for a client that already

@@ -175,6 +175,23 @@ func (r *ResponsesRequest) reasonedBy() map[int][]int {
 	return out
 }
 
+// Unnamed returns an item without its id, where its type allows that. The provider then takes
+// it whether or not the reasoning that it followed is shown.
+func Unnamed(item transcript.Message) (transcript.Message, error) {
+	const open, end = `{"input":[`, `]}`
+	r, err := DecodeResponses([]byte(open + item.Raw() + end))
+	if err != nil || len(r.items) != 1 || r.items[0].id == "" || !canLoseID(r.items[0].typ) {
+		return item, err
+	}
+	v := transcript.Whole(1)
+	v.Messages[0].Edits = anonymous(&r.body, 0, nil)
+	out, err := r.body.Splice(v, nil)
+	if err != nil {
+		return item, err
+	}
+	return DecodeItem(out[len(open) : len(out)-len(end)])
+}
+
 // canLoseID reports whether items of a type may be sent without an id.
 func canLoseID(typ string) bool {
 	switch typ {
