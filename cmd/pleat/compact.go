@@ -22,8 +22,8 @@ func compactCommand(p *program) *cobra.Command {
 		Short: "fold a session to a budget, keeping every original in the store",
 		Long: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
 tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
-anything that was folded, exactly. A session that fits already is not folded. No model is
-asked; the same file, policy and budget give the same bytes.
+anything that was folded, exactly. A session that fits already is not folded. Without
+--digest-model no model is asked, and the same file, policy and budget give the same bytes.
 
 Formats:
   text              the view as plain text
@@ -49,6 +49,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	var fold foldFlags
 	fold.declare(fs)
 	fs.StringVar(&fold.dir, "dir", ".", "write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
+	digests := fs.String("digest-model", "", "let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
 	store := declareStore(fs)
 	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
 	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
@@ -68,6 +69,11 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			return err
 		}
 		defer f.Close()
+		if *digests != "" && *digests != "none" {
+			if fold.writer, err = openProvider(ctx, *digests, p.getenv); err != nil {
+				return err
+			}
+		}
 		db, err := p.openStore(ctx, store)
 		if err != nil {
 			return err

@@ -25,7 +25,8 @@ type foldFlags struct {
 	budget tokenCount
 	policy string
 	focus  string
-	dir    string // for the plain copies of policies that keep some; empty: none are kept
+	dir    string   // for the plain copies of policies that keep some; empty: none are kept
+	writer provider // of digests; zero: code
 	pins   texts
 
 	// request says that the result is a request body, so that the system prompt and the
@@ -124,6 +125,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		opts.System, opts.Tools = "", nil
 	}
 	opts.Policy, opts.Budget = pol, fit(r.budget)
+	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.writer.Generator, flags.writer.Model, true
 	if flags.dir != "" {
 		w, err := agent.OpenWorkspace(flags.dir)
 		if err != nil {
