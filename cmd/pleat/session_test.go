@@ -81,11 +81,11 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 		Folds                 []foldJSON
 		Ledger, Pins, Anchors []any
 	}
-	ts.Check(json.Unmarshal(run("compact", ts.MkAbs(args[0]), "--budget", args[1], "--json"), &c))
+	ts.Check(json.Unmarshal(run("compact", ts.MkAbs(args[0]), "--budget", args[1], "--pin", "the port is 8081", "--json"), &c))
 	if c.Tokens.After > c.Tokens.Budget || c.Tokens.Before <= c.Tokens.Budget {
 		ts.Fatalf("tokens %+v", c.Tokens)
 	}
-	if len(c.Folds) == 0 || len(c.Ledger) == 0 || len(c.Anchors) == 0 || len(c.Pins) == 0 {
+	if len(c.Folds) == 0 || len(c.Ledger) == 0 || len(c.Anchors) == 0 || len(c.Pins) != 1 {
 		ts.Fatalf("%d folds, %d ledger entries, %d anchors, %d pins", len(c.Folds), len(c.Ledger), len(c.Anchors), len(c.Pins))
 	}
 	for i := 0; i < len(c.Folds); i += 1 + len(c.Folds)/5 { // some of them: each opens the store
