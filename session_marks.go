@@ -41,8 +41,18 @@ func (s *Session) Last() uint64 {
 // meanwhile the place is no longer where the caller thinks: the session takes in what was
 // written and returns [ErrConflict], as [Session.Append] does.
 func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...transcript.Message) (uint64, error) {
+	return s.MarkAs(ctx, []string{label}, data, msgs...)
+}
+
+// MarkAs is like Mark with several labels: an entry for each, in one write. It returns the
+// number of the last.
+func (s *Session) MarkAs(ctx context.Context, labels []string, data []byte, msgs ...transcript.Message) (uint64, error) {
 	defer s.begin(ctx)()
-	if err := s.append(ctx, msgs, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data}); err != nil {
+	var entries []store.Entry
+	for _, label := range labels {
+		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data})
+	}
+	if err := s.append(ctx, msgs, entries...); err != nil {
 		return 0, fmt.Errorf("mark session %s: %w", s.key, err)
 	}
 	return s.last, nil

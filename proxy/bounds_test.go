@@ -38,7 +38,7 @@ func (g *gated) Append(ctx context.Context, key store.SessionKey, last uint64, e
 func TestStatusDoesNotWait(t *testing.T) {
 	for _, by := range []string{"store", "digest"} {
 		t.Run(by, func(t *testing.T) {
-			st := &gated{Store: store.NewMemory(), at: make(chan struct{}, 100)}
+			st := &gated{Store: store.NewMemory(), at: make(chan struct{}, 1000)}
 			gate := make(chan struct{})
 			at := st.at
 			o := Options{Store: st, Window: window}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -28,8 +29,9 @@ type conversation struct {
 	sess    *pleat.Session
 	setup   setup
 	mode    mode
-	renamed bool   // stubs of the session may have other names for our tools than those in use
-	seen    uint64 // entries up to this one were looked at for marks
+	before  store.SessionKey // what the client\'s conversation was before the client compacted it; zero: none
+	renamed bool             // stubs of the session may have other names for our tools than those in use
+	seen    uint64           // entries up to this one were looked at for marks
 	marks   map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
@@ -42,6 +44,9 @@ type conversation struct {
 	hidden  map[int]transcript.Message // those of hidden rounds that the newest view shows
 	written int                        // folds whose files are written
 	warm    fold.WarmPrefix            // what the provider's cache has
+	cache   model.CacheRule            // of its model
+	ours    int                        // tokens of our tools
+	sizes   []int                      // tokens of the client's messages before each of the transcript
 }
 
 // setup is what a session was opened with that a later request may change.
@@ -69,6 +74,7 @@ type mark struct {
 	Tools   bool    `json:"tools,omitempty"`  // the request had tools
 	Aliases []alias `json:"aliases,omitempty"`
 	Reply   *reply  `json:"reply,omitempty"`
+	Before  string  `json:"before,omitempty"` // session that the client's own compaction ended
 
 	seq uint64
 }
@@ -158,9 +164,9 @@ func (c *conversation) load(ctx context.Context, st store.Store) error {
 }
 
 // record stores a mark, after the messages that are new, and adds it.
-func (c *conversation) record(ctx context.Context, label string, m *mark, at time.Time, news ...transcript.Message) error {
+func (c *conversation) record(ctx context.Context, labels []string, m *mark, at time.Time, news ...transcript.Message) error {
 	last := c.sess.Last()
-	seq, err := c.sess.Mark(ctx, label, m.encode(), news...)
+	seq, err := c.sess.MarkAs(ctx, labels, m.encode(), news...)
 	if err != nil {
 		return err
 	}
@@ -183,7 +189,7 @@ func (c *conversation) take(m mark, at time.Time) {
 	if err != nil {
 		return
 	}
-	c.last, c.tools = at, c.tools || m.Tools
+	c.last, c.tools, c.before = at, c.tools || m.Tools, m.lineage(c.key.Tenant)
 	c.marks[h] = m
 	c.client, c.covered = extend(c.client, c.covered, m.Aliases, m.At)
 }

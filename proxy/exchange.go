@@ -24,13 +24,18 @@ type exchange struct {
 	rw   *rewriter
 	in   *http.Request // as the client sent it, for the upstream
 	raw  []byte        // its body as it came
+	on   *protocol
+	from caller
 	req  *request
-	turn *turn // nil: passed on as it is
+	turn *turn         // nil: passed on as it is
+	near *conversation // that a request without tools is beside; nil: none is known
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	idle    *time.Timer
 	report  Report
+	began   model.Usage // of the first request that went out and was answered
+	said    int         // output tokens of the last answer
 	hidden  int
 	retried int // refusals that were mended
 	over    bool
@@ -55,6 +60,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("read request: %w", err)
 	}
+	x.on, x.from.scope.tenant = on, rw.o.Principal(r, x.raw)
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
 	x.report = Report{Format: on.format, Began: began}
@@ -75,6 +81,7 @@ func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	rw.once("requests to this path are passed on, not compacted", r.URL.Path)
+	rw.book.charge(BillRow{Tenant: rw.o.Principal(r, nil), Tally: Tally{Requests: 1, Sent: 1, Passed: 1}})
 	if rw.o.Report != nil {
 		report := Report{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
 		if err == nil {
@@ -149,9 +156,10 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	if x.req.partial || len(x.req.messages) == 0 {
 		return x.notRead("the provider holds their conversation")
 	}
-	from, begin := x.rw.caller(x.in, x.req), true
+	x.from = x.rw.caller(x.in, x.req)
+	from, begin := x.from, true
 	if at.counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools
-		x.turn, begin, err = x.rw.beside(x.ctx, x.req, from)
+		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, from)
 		begin = begin && err == nil && !at.counts
 	}
 	if begin {
@@ -189,13 +197,15 @@ func answered(req *request) bool {
 func (x *exchange) pass() (*http.Response, error) {
 	out := x.in.Clone(x.ctx)
 	setRequestBody(out, x.raw)
+	out.Header.Set("Accept-Encoding", "identity")
 	x.report.BytesOut = len(x.raw)
+	x.report.Sent++
 	resp, err := x.rw.o.Transport.RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}
 	x.report.Status = resp.StatusCode
-	resp.Body = &passing{x: x, from: resp.Body}
+	x.accounted(resp)
 	return resp, nil
 }
 
@@ -213,7 +223,8 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	if x.turn.drop && x.req.on == messages {
 		addBeta(out.Header, anthropic.BindingBeta)
 	}
-	x.report.BytesOut = len(body)
+	x.report.BytesOut += len(body)
+	x.report.Sent++
 	resp, err := x.rw.o.Transport.RoundTrip(out)
 	if err != nil {
 		return nil, err
@@ -314,36 +325,50 @@ func (x *exchange) finish(err error) {
 	x.release()
 	x.idle.Stop()
 	x.cancel(nil)
-	if x.rw.o.Report == nil {
-		return
-	}
 	r := &x.report
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried > 0
 	if t := x.turn; t != nil && t.conv != nil {
 		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
 	}
-	x.rw.o.Report(*r)
+	x.bill()
+	if x.rw.o.Report != nil {
+		x.rw.o.Report(*r)
+	}
 }
 
 // passing is a reply that is passed on as it comes.
 type passing struct {
 	x    *exchange
 	from io.ReadCloser
+	rec  recorder // reads what it cost; nil: nobody does
 }
 
 func (p *passing) Read(b []byte) (int, error) {
 	p.x.idle.Reset(p.x.rw.o.Timeout)
 	n, err := p.from.Read(b)
 	p.x.first(n)
+	if p.rec != nil {
+		_, _ = p.rec.Write(b[:n]) // what it cannot read costs nothing
+	}
 	if err != nil {
 		err = p.x.cause(err)
-		p.x.finish(notEOF(err))
+		p.finish(notEOF(err))
 	}
 	return n, err
 }
 
+func (p *passing) finish(err error) {
+	if p.rec != nil {
+		reply, err := p.rec.Reply()
+		p.x.used(reply.Usage)
+		p.rec = nil
+		p.x.settle(context.WithoutCancel(p.x.ctx), nil, reply, err == nil && reply.Err == nil)
+	}
+	p.x.finish(err)
+}
+
 func (p *passing) Close() error {
-	p.x.finish(nil)
+	p.finish(nil)
 	return p.from.Close()
 }
 

@@ -19,34 +19,34 @@ import (
 // force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
-func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, begin bool, err error) {
+func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, near *conversation, begin bool, err error) {
 	prefixes := req.prefixes
 	key, known, err := rw.locate(ctx, from, prefixes)
 	if err != nil || !known {
-		return nil, answered(req), err
+		return nil, nil, answered(req), err
 	}
 	c, err := rw.open(ctx, key, req, from)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	c.mu.Lock()
 	defer c.unlock()
 	err = c.refresh(ctx, rw.o.Store)
 	if errors.Is(err, store.ErrNotFound) {
 		rw.gone(c)
-		return nil, answered(req), nil
+		return nil, nil, answered(req), nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	if !c.tools {
-		return nil, answered(req), nil
+		return nil, nil, answered(req), nil
 	}
 	t, fits := rw.asIs(ctx, c, req, from, prefixes)
 	if t == nil {
-		return nil, !rw.fitsWhole(req), nil
+		return nil, c, !rw.fitsWhole(req), nil
 	}
-	return t, !fits, nil
+	return t, c, !fits, nil
 }
 
 // asIs makes the request that goes out if nothing more is folded: the session's view of
@@ -60,7 +60,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	rest := len(req.messages) - p.client
-	t = &turn{req: req, from: from, at: p.at + rest, meter: c.sess.Snapshot()}
+	t = &turn{req: req, from: from, key: c.key, at: p.at + rest, meter: c.sess.Snapshot()}
 	t.client, _ = extend(slices.Clone(c.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {

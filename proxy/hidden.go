@@ -47,7 +47,7 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 			continue
 		}
 		name := strings.TrimPrefix(c.Name, t.mode.Prefix)
-		text, failed, _ := t.conv.sess.Recall(ctx, name, c.Input.String())
+		text, failed := rw.recall(ctx, t, name, c.Input.String())
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
@@ -115,13 +115,16 @@ func (rw *rewriter) again(ctx context.Context, t *turn) error {
 // settle records what the provider reported and, where there were hidden rounds, the whole
 // answer, so that it is known when it comes back.
 func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model.Reply, complete bool) {
-	x.report.Usage = last.Usage
-	t := x.turn
-	if t == nil || t.conv == nil || !complete {
+	t, c := x.turn, x.near
+	if !complete {
 		return
 	}
-	if err := x.keep(ctx, replies, last); err != nil {
-		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", t.conv.key.String(), "err", err)
+	var err error
+	if t != nil && t.conv != nil {
+		c, err = t.conv, x.keep(ctx, replies, last)
+	}
+	if err = errors.Join(err, x.heard(ctx, c, last)); err != nil {
+		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", c.key.String(), "err", err)
 	}
 }
 
@@ -147,7 +150,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 			said = append(said, r.Messages...)
 		}
 		said = append(said, last.Messages...)
-		if err := c.record(ctx, "", &mark{mode: t.mode, Reply: &reply{from, t.at, saidHash(said, t.mode.own)}}, time.Time{}); err != nil {
+		if err := c.record(ctx, []string{""}, &mark{mode: t.mode, Reply: &reply{from, t.at, saidHash(said, t.mode.own)}}, time.Time{}); err != nil {
 			return err
 		}
 	}

@@ -164,7 +164,8 @@ type Report struct {
 	FirstAt  time.Duration // until the first byte of the reply
 	Status   int           // of the reply
 	BytesIn  int           // the client's request, decompressed
-	BytesOut int           // the request that went out last
+	BytesOut int           // the requests that went out for it
+	Sent     int           // requests that went out for it
 	Messages int           // the client's
 	Folded   bool          // folds were in force
 	Epochs   int           // opened by this request
@@ -172,7 +173,9 @@ type Report struct {
 	Retried  bool          // the provider refused the first view as too long
 	Forked   bool          // the conversation left the one it was known by
 	Snapshot fold.Snapshot
-	Usage    model.Usage
+	Usage    model.Usage // of all requests that went out for it
+	USD      float64     // what they cost, by the price table
+	Without  float64     // about what the client's own request would have cost
 	Err      error
 }
 

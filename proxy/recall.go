@@ -22,14 +22,14 @@ const ToolPrefix = "pleat_"
 // newMode decides how a new session gets folded content back. Tools are only added to a
 // conversation from its first request on: later they would change what the provider has
 // in its cache, and what its thinking is bound to.
-func (o *Options) newMode(req *request, before *mode) mode {
+func (o *Options) newMode(req *request, before *origin) mode {
 	switch {
 	case o.Recall == RecallFile && !o.ObserveOnly:
 		return mode{Recall: RecallFile}
 	case o.ObserveOnly, o.Recall == RecallOff, !req.hasTools():
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
-		return *before
+		return before.mode
 	case answered(req):
 		return mode{Recall: RecallOff}
 	}

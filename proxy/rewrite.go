@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -34,6 +35,7 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 type rewriter struct {
 	o        Options
 	memo     *memo
+	book     *book
 	known    *known
 	memory   memory
 	draining atomic.Bool
@@ -59,6 +61,7 @@ func newRewriter(o *Options) (*rewriter, error) {
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
 	rw.memory.left.Store(rw.o.Memory)
+	rw.book = &book{st: rw.o.Store, log: rw.o.Logger, now: rw.o.Now}
 	return rw, err
 }
 
@@ -74,8 +77,10 @@ type caller struct {
 type turn struct {
 	req    *request
 	from   caller
+	key    store.SessionKey
 	conv   *conversation
-	mode   mode // of the conversation, which others may rename meanwhile
+	before store.SessionKey // of the conversation
+	mode   mode             // of the conversation, which others may rename meanwhile
 	out    []byte
 	at     int // length of the transcript
 	client []int
@@ -87,6 +92,7 @@ type turn struct {
 	epochs   int
 	folded   bool
 	meter    fold.Snapshot
+	size     client
 }
 
 // errMoved says that the conversation needs a fork of the session.
@@ -154,6 +160,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if old := c.sess; old != nil { // the client has changed the model
 		rw.closing.Go(func() { _ = old.Close() })
 	}
+	c.cache, c.ours = model.Cache, tokens.NewTokenizer(model, nil).CountTools(c.mode.tools(req))
 	c.sess, c.setup = sess, setup{req.model, req.manual, req.HeadHash(), c.mode}
 	return nil
 }
@@ -174,13 +181,13 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if !c.last.IsZero() {
 		idle = max(rw.o.Now().Sub(c.last), 0)
 	}
-	t := &turn{req: req, from: from, conv: c, mode: c.mode, prefixes: prefixes, mark: p.mark}
+	t := &turn{req: req, from: from, key: c.key, conv: c, mode: c.mode, before: c.before, prefixes: prefixes, mark: p.mark}
 	t.mark.mode = c.mode
 	if p.mark.Client < len(req.messages) {
 		news := req.messages[p.client:]
 		t.mark = mark{
 			mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes),
-			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases,
+			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases, Before: c.before.Session,
 		}
 		if err := rw.mark(ctx, c, t, news...); err != nil {
 			return nil, p, err
@@ -200,6 +207,8 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		return nil, p, err
 	}
 	t.client = c.client[:t.at:t.at]
+	ttl := c.cache.TTL
+	t.measure(p, len(ttl) > 0 && idle > ttl[0])
 	return t, p, rw.write(ctx, t, v)
 }
 
@@ -242,28 +251,24 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 // mark records that the request's messages are in the session, with the folds in force,
 // after appending those that are new.
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
-	n, first := len(t.prefixes), len(c.marks) == 0
+	var names []string
+	if len(c.marks) == 0 {
+		names = t.from.names(t.req)
+	}
+	n := len(t.prefixes)
 	for _, prefix := range append(t.prefixes[n-1:n:n], t.req.shorter(t.prefixes)...) {
 		m := t.mark
 		m.Hash = prefix.String()
-		if err := c.record(ctx, t.from.scope.label(prefix), &m, rw.o.Now(), news...); err != nil {
+		if err := c.record(ctx, append(names, t.from.scope.label(prefix)), &m, rw.o.Now(), news...); err != nil {
 			return err
 		}
-		news, t.mark.seq = nil, m.seq
+		names, news, t.mark.seq = nil, nil, m.seq
 		rw.mu.Lock()
 		if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
 			rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
 		}
 		rw.mu.Unlock()
 	}
-	if t.from.hint == "" || !first {
-		return nil
-	}
-	_, err := c.sess.Mark(ctx, t.from.hintLabel(), t.mark.encode())
-	if err != nil && !errors.Is(err, store.ErrConflict) {
-		return err
-	}
-	c.wroteOne()
 	return nil
 }
 

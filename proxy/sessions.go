@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/list"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,9 +87,12 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
 	if c.mode.Recall == "" {
-		before, err := rw.before(ctx, from)
+		before, err := rw.before(ctx, from, req)
 		if err != nil {
 			return nil, err
+		}
+		if before != nil && before.key != key {
+			c.before = before.key
 		}
 		c.mode = rw.o.newMode(req, before).free(req)
 	}
@@ -101,25 +103,8 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 	return c, nil
 }
 
-// before returns the mode of the session that the client had under the same name: what it
-// calls one conversation keeps its tools when the client has compacted it.
-func (rw *rewriter) before(ctx context.Context, from caller) (*mode, error) {
-	if from.hint == "" {
-		return nil, nil
-	}
-	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, from.hintLabel())
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	var m mark
-	if err := json.Unmarshal(found[0].Entry.Data, &m); err != nil || m.Recall != RecallTools {
-		return nil, nil
-	}
-	return &m.mode, nil
-}
-
 func (c caller) hintLabel() string {
-	return transcript.HashOf("hint\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + c.hint).String()
+	return c.label("hint", c.hint)
 }
 
 // keep puts a conversation into memory, and drops the least recently used one.
@@ -205,7 +190,9 @@ func (rw *rewriter) close() error {
 	}
 	rw.mu.Unlock()
 	rw.closing.Wait()
-	return nil
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	return rw.book.wait(ctx)
 }
 
 // SessionStatus describes a session that a proxy has in memory, as of the last time that
@@ -242,6 +229,10 @@ func (rw *rewriter) status() []SessionStatus {
 		out = append(out, *e.Value.(*conversation).status.Load())
 	}
 	rw.mu.Unlock()
-	slices.SortStableFunc(out, func(a, b SessionStatus) int { return b.Last.Compare(a.Last) })
+	newestFirst(out, func(s SessionStatus) time.Time { return s.Last })
 	return out
+}
+
+func newestFirst[T any](list []T, last func(T) time.Time) {
+	slices.SortStableFunc(list, func(a, b T) int { return last(b).Compare(last(a)) })
 }

@@ -27,6 +27,7 @@ type stream struct {
 	err     error
 	next    chan sent // another request is under way
 	settle  func()    // to be done before the end of the stream
+	counted bool      // what this answer cost is on the account
 	closed  bool
 }
 
@@ -129,7 +130,7 @@ func (s *stream) event(raw, data []byte) {
 // to come.
 func (s *stream) over() {
 	x := s.x
-	reply, err := s.rec.Reply()
+	reply, err := s.count()
 	if err == nil && reply.Err != nil && !s.screen.begun() && x.refused(reply.Err) {
 		s.screen.next()
 		s.send()
@@ -162,6 +163,16 @@ func (s *stream) over() {
 	s.out = append(s.out, s.screen.end()...)
 }
 
+// count puts what this answer cost on the account, even if it is not complete.
+func (s *stream) count() (model.Reply, error) {
+	reply, err := s.rec.Reply()
+	if !s.counted {
+		s.x.used(reply.Usage)
+		s.counted = true
+	}
+	return reply, err
+}
+
 // record does what is left to do at the end of the answer.
 func (s *stream) record() {
 	if s.settle != nil {
@@ -172,6 +183,7 @@ func (s *stream) record() {
 
 // cutOff ends a stream with an error, so that the client sees that it is incomplete.
 func (s *stream) cutOff(err error) {
+	_, _ = s.count()
 	s.ended, s.err = true, fmt.Errorf("reply broke off: %w", err)
 	s.x.rw.o.Logger.Warn("a reply broke off", "err", err)
 }
@@ -193,7 +205,7 @@ func (s *stream) resume(got sent) {
 		s.cutOff(got.err)
 		return
 	}
-	s.from, s.split, s.rec = got.resp.Body, splitter{limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
+	s.counted, s.from, s.split, s.rec = false, got.resp.Body, splitter{limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
 	if got.resp.StatusCode < 400 {
 		return
 	}
@@ -221,6 +233,9 @@ func (s *stream) Close() error {
 	}
 	s.closed = true
 	s.record() // some clients know the end when they see it
+	if s.next == nil {
+		_, _ = s.count()
+	}
 	err := s.from.Close()
 	if s.next != nil {
 		if got := <-s.next; got.resp != nil {
@@ -244,6 +259,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		}
 		bodies = append(bodies, body)
 		reply, err := x.req.on.reply(body)
+		x.used(reply.Usage)
 		sound, again := err == nil && reply.Err == nil, false
 		if sound {
 			again, err = x.hide(x.ctx, reply)

@@ -82,6 +82,7 @@ const (
 	EntryPin     EntryKind = "pin"
 	EntryUsage   EntryKind = "usage"
 	EntryPrefix  EntryKind = "prefix" // label: hash of a client's conversation prefix
+	EntryBill    EntryKind = "bill"   // what a proxy's requests came to
 )
 
 // Entry is one record of a session.

@@ -51,13 +51,22 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/metrics":
 		f.tally.metrics.ServeHTTP(w, r)
 	case "/pleat/status":
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(f.tally.status(f.proxy))
+		f.status(w, r)
 	case "/pleat/drain":
 		f.drained(w, r, given)
 	default:
 		f.proxy.ServeHTTP(w, r)
 	}
+}
+
+func (f *front) status(w http.ResponseWriter, r *http.Request) {
+	s, err := readStatus(r.Context(), f.proxy)
+	if err != nil {
+		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s)
 }
 
 // drained begins to drain, for those who may: with the token for it, or without any on this

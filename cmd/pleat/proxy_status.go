@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/pleat-dev/pleat/proxy"
 )
 
 // ask sends a request to the running proxy that the flags describe, with the token in a
@@ -63,7 +65,7 @@ func (s proxyStatus) print(p *page) {
 		p.line("draining: new conversations pass unchanged")
 	}
 	rows := [][]string{{"SESSION", "MODEL", "REQUESTS", "CONTEXT", "FOLDS", "SENT", "GOT", "CACHE READ", "SPENT", "WITHOUT"}}
-	row := func(name, model, context string, folds string, t sessionTally) {
+	row := func(name, model, context string, folds string, t proxy.Tally) {
 		cached := "-"
 		if t.Prompt > 0 {
 			cached = percent(int(t.CacheRead), int(t.Prompt))
@@ -74,17 +76,21 @@ func (s proxyStatus) print(p *page) {
 		})
 	}
 	for _, j := range s.Sessions {
-		row(p.clip(j.Session, 14), p.clip(j.Model, 20), fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds), j.sessionTally)
+		name, context, folds := p.clip(j.Session, 14), "-", "-"
+		if j.Messages > 0 {
+			context, folds = fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds)
+		}
+		row(cmp.Or(name, "(none)"), p.clip(j.Model, 20), context, folds, j.Tally)
 	}
 	row("all", "", "", "", s.All)
 	p.table(rows)
 	if len(s.Sessions) == 0 {
 		p.line("no conversation has come through yet")
 	}
-	if s.Passed > 0 {
-		p.line("%s passed on, not compacted: the proxy did not understand them; its log names the paths", plural(s.Passed, "request"))
+	if s.All.Passed > 0 {
+		p.line("%s passed on, not compacted: the proxy did not understand them; its log names the paths", plural(s.All.Passed, "request"))
 	}
-	p.line("SENT is what clients sent, GOT what providers got of it. WITHOUT is what it would have cost at least without folding, if the cache were always warm.")
+	p.line("SENT is what clients sent, GOT what providers got for it, hidden rounds included. WITHOUT is about what the clients' own requests would have cost. (none) are requests of no session, such as those for titles.")
 }
 
 func dollars(usd float64) string {

@@ -1,27 +1,26 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
 
-// tally adds up what a proxy did since it started, for its status page and for Prometheus.
+// tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".
 type tally struct {
 	metrics http.Handler
 
-	mu       sync.Mutex
-	sessions map[store.SessionKey]*sessionTally // those used last
-	all      sessionTally
-	passed   int
+	mu  sync.Mutex
+	all proxy.Tally
 
 	requests *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
@@ -32,34 +31,8 @@ type tally struct {
 	added    prometheus.Histogram
 }
 
-// sessionTally adds up what happened to the requests of a session.
-type sessionTally struct {
-	Requests int   `json:"requests"`
-	Epochs   int   `json:"epochs"`
-	Hidden   int   `json:"hidden_rounds"`
-	Retried  int   `json:"retried"`
-	BytesIn  int64 `json:"bytes_in"`  // what the client sent
-	BytesOut int64 `json:"bytes_out"` // what the provider got
-	// Prompt tokens that the provider reported, and its cache's part in them.
-	Prompt     int64 `json:"prompt_tokens"`
-	CacheRead  int64 `json:"cache_read_tokens"`
-	CacheWrite int64 `json:"cache_write_tokens"`
-	Output     int64 `json:"output_tokens"`
-	// USD is what was spent according to the price table. Without is what the same requests
-	// would have cost at least without folding, if the cache were always warm.
-	USD     float64 `json:"usd"`
-	Without float64 `json:"usd_without"`
-
-	whole int // tokens of the whole conversation at its last request
-	used  int // number of the proxy's last request for it
-}
-
-// maxTallies is how many sessions have a tally of their own. A proxy keeps fewer sessions in
-// memory, so its status shows them all.
-const maxTallies = 1024
-
 func newTally() *tally {
-	t := &tally{sessions: make(map[store.SessionKey]*sessionTally)}
+	t := &tally{}
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -68,7 +41,7 @@ func newTally() *tally {
 	}
 	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.", "wire", "status", "folded")
 	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
-	t.usd = vec("pleat_usd_total", "USD by the price table: spent, and what the same would have cost without folding and with a warm cache.", "kind")
+	t.usd = vec("pleat_usd_total", "USD by the price table: spent, and about what the clients' own requests would have cost.", "kind")
 	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
 	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
 	t.retried = counter("pleat_overflows_total", "Requests that a provider refused as too long and that were folded harder.")
@@ -86,25 +59,6 @@ func newTally() *tally {
 func (t *tally) add(r proxy.Report) {
 	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
 	t.added.Observe(r.Added.Seconds())
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r.Passed {
-		t.passed++
-	}
-	if r.Session.Session == "" {
-		return
-	}
-	s := t.session(r)
-	m, _ := model.DefaultModels().Lookup(r.Model)
-	usd, _ := m.Cost(r.Usage)
-	without := usd
-	if r.Folded {
-		without, _ = m.Cost(s.unfolded(r))
-	}
-	s.whole = r.Snapshot.Whole
-	for _, x := range []*sessionTally{s, &t.all} {
-		x.take(r, usd, without)
-	}
 	t.epochs.Add(float64(r.Epochs))
 	t.hidden.Add(float64(r.Hidden))
 	if r.Retried {
@@ -114,85 +68,53 @@ func (t *tally) add(r proxy.Report) {
 	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite + u.CacheWrite1h, "output": u.Output} {
 		t.tokens.WithLabelValues(kind).Add(float64(n))
 	}
-	t.usd.WithLabelValues("spent").Add(usd)
-	t.usd.WithLabelValues("without").Add(without)
+	t.usd.WithLabelValues("spent").Add(r.USD)
+	t.usd.WithLabelValues("without").Add(r.Without)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.Epochs += r.Epochs
+	t.all.BytesIn += int64(r.BytesIn)
+	t.all.BytesOut += int64(r.BytesOut)
 }
 
-// session is the tally of a report's session. If there are too many, a new one replaces the
-// least recently used.
-func (t *tally) session(r proxy.Report) *sessionTally {
-	s := t.sessions[r.Session]
-	if s == nil {
-		if len(t.sessions) >= maxTallies {
-			var oldest store.SessionKey
-			for key, x := range t.sessions {
-				if o := t.sessions[oldest]; o == nil || x.used < o.used {
-					oldest = key
-				}
-			}
-			delete(t.sessions, oldest)
-		}
-		s = &sessionTally{whole: r.Snapshot.Whole} // assume that all of it is cached
-		t.sessions[r.Session] = s
-	}
-	s.used = t.all.Requests
-	return s
-}
-
-// unfolded is what the request would have used without folding: what was there before is
-// read from a warm cache, and the rest is written to it.
-func (s *sessionTally) unfolded(r proxy.Report) model.Usage {
-	fresh := max(r.Snapshot.Whole-s.whole, 0)
-	return model.Usage{CacheRead: max(r.Snapshot.Whole-fresh, 0), CacheWrite: fresh, Output: r.Usage.Output}
-}
-
-func (s *sessionTally) take(r proxy.Report, usd, without float64) {
-	s.Requests++
-	s.Epochs += r.Epochs
-	s.Hidden += r.Hidden
-	if r.Retried {
-		s.Retried++
-	}
-	s.BytesIn += int64(r.BytesIn)
-	s.BytesOut += int64(r.BytesOut)
-	s.Prompt += int64(r.Usage.Prompt())
-	s.CacheRead += int64(r.Usage.CacheRead)
-	s.CacheWrite += int64(r.Usage.CacheWrite + r.Usage.CacheWrite1h)
-	s.Output += int64(r.Usage.Output)
-	s.USD += usd
-	s.Without += without
+func (t *tally) sum() proxy.Tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all
 }
 
 // proxyStatus is what "pleat proxy status --json" prints.
 type proxyStatus struct {
 	Format   string             `json:"format"`
 	Draining bool               `json:"draining"`
-	Passed   int                `json:"passed_on"` // requests that were not understood, since the proxy started
-	All      sessionTally       `json:"all"`
-	Sessions []proxySessionJSON `json:"sessions"` // in memory, the one used last first
+	All      proxy.Tally        `json:"all"`
+	Sessions []proxySessionJSON `json:"sessions"` // the one used last first
 }
 
+// proxySessionJSON is a session's row of the bill. What a proxy has in memory of it is zero
+// if it has not.
 type proxySessionJSON struct {
-	Session  string        `json:"session"`
-	Tenant   string        `json:"tenant"`
-	Model    string        `json:"model"`
+	proxy.BillRow
 	Messages int           `json:"messages"`
 	Folds    int           `json:"folds"`
 	Snapshot fold.Snapshot `json:"snapshot"`
-	sessionTally
 }
 
-func (t *tally) status(h *proxy.Handler) proxyStatus {
-	list := h.Sessions()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := proxyStatus{Format: "pleat/proxy-status/1", Draining: h.Draining(), Passed: t.passed, All: t.all, Sessions: []proxySessionJSON{}}
-	for _, s := range list {
-		j := proxySessionJSON{Session: s.Key.Session, Tenant: s.Key.Tenant, Model: s.Model, Messages: s.Messages, Folds: s.Folds, Snapshot: s.Snapshot}
-		if k := t.sessions[s.Key]; k != nil {
-			j.sessionTally = *k
-		}
-		out.Sessions = append(out.Sessions, j)
+func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	bill, err := h.Bill(ctx)
+	if err != nil {
+		return proxyStatus{}, err
 	}
-	return out
+	inMemory := make(map[store.SessionKey]proxy.SessionStatus)
+	for _, s := range h.Sessions() {
+		inMemory[s.Key] = s
+	}
+	out := proxyStatus{Format: "pleat/proxy-status/1", Draining: h.Draining(), All: bill.All, Sessions: []proxySessionJSON{}}
+	for _, row := range bill.Rows {
+		s := inMemory[store.SessionKey{Tenant: row.Tenant, Session: row.Session}]
+		out.Sessions = append(out.Sessions, proxySessionJSON{BillRow: row, Messages: s.Messages, Folds: s.Folds, Snapshot: s.Snapshot})
+	}
+	return out, nil
 }

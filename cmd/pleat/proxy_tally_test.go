@@ -1,43 +1,61 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
-	"github.com/pleat-dev/pleat/store"
 )
 
-// The tallies of sessions that were not used for long go; the sum keeps everything.
-func TestTallyIsBounded(t *testing.T) {
-	tl := newTally()
-	for i := range 3 * maxTallies {
-		for _, name := range []string{"busy", fmt.Sprint(i)} {
-			tl.add(proxy.Report{Session: store.SessionKey{Session: name}, BytesIn: 1})
+// The status of a proxy that was started again is the same as before.
+func TestStatusAfterRestart(t *testing.T) {
+	script := newUpstream(upstream.Options{})
+	up := httptest.NewServer(script)
+	defer up.Close()
+	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "tools", openai: up.URL}
+	p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}
+	var seen []proxyStatus
+	for i := range 2 {
+		o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := proxy.NewHandler(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tools := range []string{"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`} {
+			if i > 0 {
+				break
+			}
+			r := httptest.NewRequest(http.MethodPost, "/v1/responses", strings.NewReader(`{"model":"gpt-6.1-sol","input":[{"role":"user","content":"Hello."}]`+tools+`}`))
+			r.Host = "localhost"
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/pleat/status", nil)
+		r.Host = "localhost"
+		(&front{proxy: h, tally: newTally(), store: o.Store}).ServeHTTP(w, r)
+		var s proxyStatus
+		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil {
+			t.Fatalf("%v: %s", err, w.Body)
+		}
+		seen = append(seen, s)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := done(); err != nil {
+			t.Error(err)
 		}
 	}
-	if n := len(tl.sessions); n != maxTallies {
-		t.Errorf("%d tallies, want %d", n, maxTallies)
-	}
-	if n := tl.sessions[store.SessionKey{Session: "busy"}].Requests; n != 3*maxTallies {
-		t.Errorf("the session that was always in use has %d requests", n)
-	}
-	if n := tl.all.Requests; n != 6*maxTallies {
-		t.Errorf("%d requests in all", n)
-	}
-}
-
-// A session that comes back folded costs no more unfolded than with everything in the
-// cache: what was there before is not known.
-func TestTallyOfUnknownSession(t *testing.T) {
-	tl := newTally()
-	usage := model.Usage{Input: 10, Output: 10}
-	tl.add(proxy.Report{Session: store.SessionKey{Session: "s"}, Model: "claude-sonnet-4-5", Folded: true, Snapshot: fold.Snapshot{Whole: 1000}, Usage: usage})
-	m, known := model.DefaultModels().Lookup("claude-sonnet-4-5")
-	want, _ := m.Cost(model.Usage{CacheRead: 1000, Output: 10})
-	if got := tl.all.Without; !known || got != want {
-		t.Errorf("without folds it costs %v, want %v", got, want)
+	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 || a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
+		t.Errorf("before %+v, after %+v; %d sessions", a, b, len(seen[1].Sessions))
 	}
 }

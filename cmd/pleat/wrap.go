@@ -98,11 +98,11 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 		err = errors.Join(err, end())
 	}()
 	err = p.client(ctx, "http://"+l.Addr().String(), args, signals)
-	if s := front.tally.status(front.proxy); came.Load() == 0 {
+	if all := front.tally.sum(); came.Load() == 0 {
 		p.note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
-	} else if s.All.Epochs > 0 {
+	} else if all.Epochs > 0 {
 		p.note("pleat: %s, %s of %s went out; what was folded is in the store (\"pleat store list\")\n",
-			plural(s.All.Epochs, "epoch"), byteSize(s.All.BytesOut), byteSize(s.All.BytesIn))
+			plural(all.Epochs, "epoch"), byteSize(all.BytesOut), byteSize(all.BytesIn))
 	}
 	return err
 }

@@ -38,7 +38,10 @@ type answer struct {
 	thinking  string
 	text      string
 	calls     []call
-	prompt    int
+	prompt    int // tokens: input, read from the cache and written to it
+	input     int
+	read      int
+	written   int
 	recalled  string
 }
 

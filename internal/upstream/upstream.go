@@ -37,6 +37,8 @@ type Options struct {
 	Thinking bool   // answers begin with thinking, on the wires that have it
 
 	Model model.Model // whose rules requests are checked by
+	Price Price       // what the bill is made with
+	Cache bool        // prompts that begin like earlier ones are read from a cache
 
 	// Decoders read bodies of these Content-Encodings; Codex sends zstd.
 	Decoders map[string]func(io.Reader) (io.ReadCloser, error)
@@ -67,6 +69,8 @@ type Server struct {
 	log    []Exchange
 	failed bool
 	ids    int
+	bill   Bill
+	seen   map[[32]byte]bool // beginnings of prompts that the cache has
 }
 
 // New makes a server.
@@ -156,9 +160,12 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	s.log = append(s.log, x)
 	s.ids++
 	a.id = fmt.Sprintf("%s%06d", on.prefix, s.ids)
+	a.model, a.prompt = req.model, req.tokens
+	if fail == "" {
+		s.charge(&a, req)
+	}
 	s.mu.Unlock()
 
-	a.model, a.prompt = req.model, req.tokens
 	switch {
 	case fail == "stream" && req.stream:
 		on.breakOff(streamTo(w), a, s.tooLong(on, req))

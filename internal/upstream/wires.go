@@ -120,7 +120,7 @@ func messageBlocks(a answer) []object {
 }
 
 func messageUsage(a answer, out int) object {
-	return object{"input_tokens": a.prompt, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": out}
+	return object{"input_tokens": a.input, "cache_creation_input_tokens": a.written, "cache_read_input_tokens": a.read, "output_tokens": out}
 }
 
 func wholeMessage(a answer) any {

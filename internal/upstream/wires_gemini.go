@@ -107,7 +107,7 @@ func geminiChunks(a answer) []object {
 	var out []object
 	for i, parts := range lists {
 		candidate := object{"content": object{"parts": parts, "role": "model"}, "index": 0}
-		usage := object{"promptTokenCount": a.prompt, "totalTokenCount": a.prompt}
+		usage := object{"promptTokenCount": a.prompt, "cachedContentTokenCount": a.read, "totalTokenCount": a.prompt}
 		if i == len(lists)-1 {
 			candidate["finishReason"] = "STOP"
 			usage["candidatesTokenCount"], usage["totalTokenCount"] = output(a), a.prompt+output(a)

@@ -18,7 +18,10 @@ func chatStop(a answer) string {
 
 func chatUsage(a answer) object {
 	out := output(a)
-	return object{"prompt_tokens": a.prompt, "completion_tokens": out, "total_tokens": a.prompt + out}
+	return object{
+		"prompt_tokens": a.prompt, "completion_tokens": out, "total_tokens": a.prompt + out,
+		"prompt_tokens_details": object{"cached_tokens": a.read, "cache_write_tokens": a.written},
+	}
 }
 
 func wholeChat(a answer) any {
@@ -112,7 +115,7 @@ func wholeResponse(a answer) any {
 		"id": a.id, "object": "response", "created_at": 1, "status": "completed", "model": a.model, "error": nil,
 		"incomplete_details": nil, "output": responseItems(a), "parallel_tool_calls": true, "tool_choice": "auto", "tools": []object{},
 		"usage": object{
-			"input_tokens": a.prompt, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": out,
+			"input_tokens": a.prompt, "input_tokens_details": object{"cached_tokens": a.read, "cache_write_tokens": a.written}, "output_tokens": out,
 			"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": a.prompt + out,
 		},
 	}

@@ -1,0 +1,98 @@
+package upstream
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+)
+
+// Price is what a million tokens cost in USD.
+type Price struct {
+	Input, CacheRead, CacheWrite, Output float64
+}
+
+// Bill is what the server has charged. It is made by arithmetic of its own, from what the
+// server has said in its replies.
+type Bill struct {
+	Requests                             int
+	Input, CacheRead, CacheWrite, Output int
+	USD                                  float64
+}
+
+// Bill returns the bill so far.
+func (s *Server) Bill() Bill {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, p := s.bill, s.o.Price
+	b.USD = (float64(b.Input)*p.Input + float64(b.CacheRead)*p.CacheRead + float64(b.CacheWrite)*p.CacheWrite + float64(b.Output)*p.Output) / 1_000_000
+	return b
+}
+
+// charge puts an answer on the bill, and divides its prompt into what the cache had and what
+// it has from now on. The caller holds the lock.
+func (s *Server) charge(a *answer, req *request) {
+	have, all := s.cached(req)
+	read := a.prompt * have / all
+	switch {
+	case !s.o.Cache:
+		a.input = a.prompt
+	case s.o.Price.CacheWrite > 0:
+		a.read, a.written = read, a.prompt-read
+	default:
+		a.read, a.input = read, a.prompt-read
+	}
+	s.bill.Requests++
+	s.bill.Input += a.input
+	s.bill.CacheRead += a.read
+	s.bill.CacheWrite += a.written
+	s.bill.Output += output(*a)
+}
+
+// cached remembers a prompt and returns how many bytes of it begin an earlier one: its
+// tools, its system prompt and then its messages, each whole.
+func (s *Server) cached(req *request) (have, all int) {
+	var parts []string
+	for _, t := range req.tools {
+		parts = append(parts, t.Raw)
+	}
+	var head struct{ System json.RawMessage }
+	_ = json.Unmarshal([]byte(req.body), &head) // it was decoded once already
+	parts = append(parts, string(head.System))
+	for _, m := range req.messages {
+		parts = append(parts, string(withoutMarkers(m.Raw())))
+	}
+	if s.seen == nil {
+		s.seen = make(map[[32]byte]bool)
+	}
+	var sum [32]byte
+	all = 1
+	for _, p := range parts {
+		sum = sha256.Sum256(append(slices.Clone(sum[:]), p...))
+		all += len(p)
+		if s.seen[sum] {
+			have = all
+		}
+		s.seen[sum] = true
+	}
+	return have, all
+}
+
+// withoutMarkers is a message without cache markers, which are no part of the prompt, and
+// with its content as a list.
+func withoutMarkers(raw string) []byte {
+	var m map[string]any
+	if json.Unmarshal([]byte(raw), &m) != nil {
+		return []byte(raw)
+	}
+	if text, ok := m["content"].(string); ok {
+		m["content"] = []any{map[string]any{"type": "text", "text": text}}
+	}
+	list, _ := m["content"].([]any)
+	for _, b := range list {
+		if block, ok := b.(map[string]any); ok {
+			delete(block, "cache_control")
+		}
+	}
+	out, _ := json.Marshal(m)
+	return out
+}

@@ -1,0 +1,179 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// sonnet is what a million tokens of claude-sonnet-5-5 cost.
+var sonnet = upstream.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
+
+func cents(usd float64) string { return fmt.Sprintf("%.2f", usd) }
+
+// billing is a proxy whose bill can be read.
+func billing(t *testing.T, up *upstream.Server, o Options) (*Handler, string) {
+	t.Helper()
+	o.Anthropic = serve(t, up)
+	o.OpenAI, o.Gemini = o.Anthropic, o.Anthropic
+	h, err := NewHandler(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, serve(t, h).String()
+}
+
+func billed(t *testing.T, h *Handler) Bill {
+	t.Helper()
+	b, err := h.Bill(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Every request to the provider is on the bill once, to the cent and to the token: hidden
+// rounds, requests without tools, the client's own compaction, a fork, and what comes after
+// a restart. Another proxy on the store shows the same bill.
+func TestBill(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		price := sonnet
+		if on == generate { // which does not charge for writing
+			price.CacheWrite = 0
+		}
+		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
+		reports := newReports()
+		o := Options{Window: window, Store: store.NewMemory(), Report: reports.add}
+		h, url := billing(t, up, o)
+		a := newAgent(on, url, "Do all the steps.")
+		a.streams, a.model = streams, "claude-sonnet-5-5"
+		title := newAgent(on, url, "What is this about?")
+		title.streams, title.model, title.tools = streams, a.model, "none"
+		sent := 0
+		step := func(b *agent) {
+			t.Helper()
+			if _, err := b.step(); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+			reports.wait(sent)
+		}
+		step(title)
+		for range 16 {
+			step(a)
+		}
+		fork := *a
+		fork.history = append([]string(nil), a.history[:9]...)
+		fork.say("Do it another way.")
+		step(&fork)
+		summary := *a
+		summary.say("Summarize all of it.")
+		summary.tools = "none"
+		step(&summary)
+		check := func(h *Handler) {
+			t.Helper()
+			got, want := billed(t, h).All, up.Bill()
+			if cents(got.USD) != cents(want.USD) || got.Prompt != int64(want.Input+want.CacheRead+want.CacheWrite) || got.Output != int64(want.Output) ||
+				got.CacheRead != int64(want.CacheRead) || got.Sent != want.Requests || got.Requests != sent {
+				t.Errorf("billed %+v for %d requests, the provider charges %+v", got, sent, want)
+			}
+			if want.USD < 0.1 || got.Hidden == 0 {
+				t.Errorf("too little happened: %+v", want)
+			}
+		}
+		check(h)
+		before := billed(t, h)
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := NewHandler(&Options{Store: o.Store, Anthropic: h.rw.o.Anthropic, OpenAI: h.rw.o.OpenAI, Gemini: h.rw.o.OpenAI, Window: window, Report: reports.add})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := billed(t, again); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("after a restart the bill is\n%+v\nbefore\n%+v", after, before)
+		}
+		a.url = serve(t, again).String()
+		step(a)
+		check(again)
+	})
+}
+
+// The bill says about what the client's own requests would have cost, with forks and with
+// our tools left out.
+func TestBillWithout(t *testing.T) {
+	script := upstream.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
+	talk := func(url string) {
+		a := newAgent(messages, url, "Do all the steps.")
+		a.model = "claude-sonnet-5-5"
+		for i := range 40 {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+			if i%10 == 9 { // the client goes back and continues from there
+				fork := *a
+				fork.history = append([]string(nil), a.history[:len(a.history)-4]...)
+				fork.say("Do it another way.")
+				for range 3 {
+					if _, err := fork.step(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	bare := upstream.New(script)
+	talk(serve(t, bare).String())
+	for _, w := range []int{24_000, 60_000, 1_000_000} {
+		h, url := billing(t, upstream.New(script), Options{Window: w, Store: store.NewMemory()})
+		talk(url)
+		got, want := billed(t, h).All, bare.Bill().USD
+		t.Logf("window %d: spent $%.4f, without $%.4f, the bare bill is $%.4f", w, got.USD, got.Without, want)
+		if off := math.Abs(got.Without-want) / want; off > 0.03 {
+			t.Errorf("window %d: without folding it would have cost $%.4f, the bare bill is $%.4f", w, got.Without, want)
+		}
+	}
+}
+
+// Where folding cannot pay it is not done: whenever the session ends, it has cost at most a
+// fiftieth more than without us, recall tools included.
+func TestBillWhereFoldingCannotPay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("140 requests of a megabyte take a while")
+	}
+	for _, size := range []int{8_000, 24_000} {
+		script := upstream.Options{Calls: 70, Bytes: size, Price: sonnet, Cache: true}
+		bare, through := upstream.New(script), upstream.New(script)
+		_, url := billing(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
+		var agents []*agent
+		for _, to := range []string{serve(t, bare).String(), url} {
+			a := newAgent(messages, to, "Do all the steps.")
+			a.model = "claude-sonnet-5-5"
+			lit := fmt.Sprintf("%q", strings.Repeat("You are an agent, and these are your rules. ", 1000)) // Claude Code begins with 46 KB
+			a.history = []string{`{"role":"user","content":` + lit + `}`}
+			agents = append(agents, a)
+		}
+		worst := 0.0
+		for i := range 70 {
+			for _, a := range agents {
+				if _, err := a.step(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ratio := through.Bill().USD / bare.Bill().USD
+			if i%5 == 4 || ratio > 1.02 {
+				t.Logf("%d bytes, %d requests: %.4f", size, i+1, ratio)
+			}
+			if i >= 14 { // at first the recall tools weigh more
+				worst = max(worst, ratio)
+			}
+		}
+		if worst > 1.02 {
+			t.Errorf("results of %d bytes: %.4f of the bare bill at worst", size, worst)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// A client that compacts by itself begins a new conversation, whose session is of one
+// lineage with the old one: its model can still get at what was folded there. That a
+// conversation continues another one of the same principal is proven by the client's own
+// name for both, or by an answer that a model gave in the old one and that the new one
+// begins with: the summary, or messages that the client kept. The first words of a person
+// prove nothing.
+
+// origin is what a new conversation continues.
+type origin struct {
+	mode mode
+	key  store.SessionKey
+}
+
+// before finds what a new conversation continues; nil: nothing.
+func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*origin, error) {
+	named, tools := from.hintLabel(), from.toolsLabel(req)
+	labels := append([]string{named, tools}, from.saidLabels(openingText(req))...)
+	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b store.Found) int { // the client's name first
+		return cmp.Compare(slices.Index(labels, a.Entry.Label), slices.Index(labels, b.Entry.Label))
+	})
+	for _, f := range found {
+		var m mark
+		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallTools {
+			continue
+		}
+		if f.Entry.Label == named && from.hint == "" || f.Entry.Label == tools && !rw.keeps(ctx, f.Key, req) {
+			continue
+		}
+		return &origin{m.mode, f.Key}, nil
+	}
+	return nil, nil
+}
+
+// toolsLabel is where the newest conversation of clients with the same tools is found,
+// which those that kept some of it may continue.
+func (c caller) toolsLabel(req *request) string { return c.label("tools", req.toolsText()) }
+
+// names are the labels by which a conversation is found once the client has compacted it.
+func (c caller) names(req *request) (labels []string) {
+	if c.hint != "" {
+		labels = append(labels, c.hintLabel())
+	}
+	if req.hasTools() {
+		labels = append(labels, c.toolsLabel(req))
+	}
+	return labels
+}
+
+func (r *request) toolsText() string {
+	var b strings.Builder
+	for _, t := range slices.Concat(r.tools, r.inInput) {
+		b.WriteString(t.Name + "\x00")
+	}
+	return b.String()
+}
+
+func (c caller) label(kind, text string) string {
+	return transcript.HashOf(kind + "\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + text).String()
+}
+
+const (
+	proofLine  = 40 // characters that a line of an answer must have to prove something
+	proofLines = 4  // lines of an answer that are remembered, the longest
+	opening    = 4  // messages of a conversation in which a summary may be
+)
+
+// saidLabels are where answers with the lines of a text are found.
+func (c caller) saidLabels(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); len(line) >= proofLine {
+			lines = append(lines, line)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for i, l := range lines {
+		lines[i] = c.label("said", l)
+	}
+	return lines
+}
+
+// openingText is what a conversation begins with.
+func openingText(req *request) string {
+	var b strings.Builder
+	for i, m := range req.messages[req.leading():] {
+		if i == opening || b.Len() > 1<<18 {
+			break
+		}
+		b.WriteString(m.Text() + "\n")
+	}
+	return b.String()
+}
+
+// keeps reports whether the client has kept answers of a session: calls have ids that
+// nobody else knows.
+func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *request) bool {
+	kept := make(map[string]bool)
+	for _, m := range req.messages {
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(transcript.ToolCall); ok && m.Role() == transcript.RoleAssistant {
+				kept[c.ID+"\x00"+c.Input.String()] = true
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return false
+	}
+	s, err := rw.reopen(ctx, key, req, "")
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	for i := s.Len() - 1; i >= 0; i-- {
+		m, err := s.Message(ctx, i)
+		if err != nil {
+			return false
+		}
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(transcript.ToolCall); ok && kept[c.ID+"\x00"+c.Input.String()] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reopen opens a session to read it.
+func (rw *rewriter) reopen(ctx context.Context, key store.SessionKey, req *request, prefix string) (*pleat.Session, error) {
+	m, window := rw.o.model(req.model)
+	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
+		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
+		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
+		Recall: mode{Recall: RecallTools, Prefix: prefix}.stubs("", key),
+	})
+}
+
+// heard remembers an answer without calls, which may be a summary that the client begins
+// its next conversation with.
+func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply) error {
+	var text strings.Builder
+	for _, m := range reply.Messages {
+		text.WriteString(m.Text() + "\n")
+	}
+	if c == nil || len(transcript.Unanswered(reply.Messages...)) > 0 {
+		return nil
+	}
+	labels := x.from.saidLabels(text.String())
+	c.mu.Lock()
+	defer c.unlock()
+	if c.mode.Recall != RecallTools {
+		return nil
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	last := c.sess.Last()
+	_, err := c.sess.MarkAs(ctx, labels[:min(len(labels), proofLines)], mark{mode: c.mode}.encode())
+	if err == nil {
+		c.wrote(last)
+	}
+	return err
+}
+
+// mostBefore is how many compactions of a client recall reaches back over.
+const mostBefore = 32
+
+// recall answers a call of our tools, from the whole lineage.
+func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
+	text, failed, _ = t.conv.sess.Recall(ctx, tool, input)
+	key := t.before
+	for range mostBefore {
+		if key.Session == "" || tool == recall.ToolUnfold && !failed {
+			break
+		}
+		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)
+		if err != nil {
+			break
+		}
+		switch tool {
+		case recall.ToolUnfold:
+			if more, missing, _ := old.Recall(ctx, tool, input); !missing {
+				text, failed = more, false
+			}
+		case recall.ToolSearch:
+			if more, bad, _ := old.Recall(ctx, tool, input); !bad {
+				text += "\n[before the conversation was compacted:]\n" + more
+			}
+		case recall.ToolLedger:
+			if more, bad, _ := old.Recall(ctx, tool, input); !bad {
+				text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
+			}
+		}
+		_ = old.Close() // it only waits
+		if key, err = rw.beforeOf(ctx, key); err != nil {
+			break
+		}
+	}
+	return text, failed
+}
+
+// beforeOf returns what a stored session continues.
+func (rw *rewriter) beforeOf(ctx context.Context, key store.SessionKey) (store.SessionKey, error) {
+	for e, err := range rw.o.Store.Scan(ctx, key, 1, store.EntryPrefix) {
+		var m mark
+		if err == nil {
+			err = json.Unmarshal(e.Data, &m)
+		}
+		if err != nil {
+			return store.SessionKey{}, err
+		}
+		if m.Hash != "" { // a request: it says it
+			return m.lineage(key.Tenant), nil
+		}
+	}
+	return store.SessionKey{}, errors.New("the session has no requests")
+}
+
+// lineage is the session that a request's session continues; zero: none.
+func (m mark) lineage(tenant string) store.SessionKey {
+	if m.Before == "" {
+		return store.SessionKey{}
+	}
+	return store.SessionKey{Tenant: tenant, Session: m.Before}
+}

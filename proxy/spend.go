@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+)
+
+// used puts what the provider reported for one request on the exchange's account.
+func (x *exchange) used(u model.Usage) {
+	if u.Prompt() == 0 && u.Output == 0 {
+		return
+	}
+	m, _ := x.rw.o.Models.Lookup(x.report.Model)
+	usd, _ := m.Cost(u)
+	r := &x.report
+	if r.Usage.Prompt() == 0 {
+		x.began = u
+	}
+	x.said = u.Output
+	r.Usage.Input += u.Input
+	r.Usage.CacheRead += u.CacheRead
+	r.Usage.CacheWrite += u.CacheWrite
+	r.Usage.CacheWrite1h += u.CacheWrite1h
+	r.Usage.Output += u.Output
+	r.Usage.Reasoning += u.Reasoning
+	r.USD += usd
+}
+
+// client is what a turn's request takes as the client sent it, by our count.
+type client struct {
+	prompt int // all of it
+	cached int // what begins an earlier request
+	tools  int // ours, which it does not have
+	view   int // what went out for it
+	hidden bool
+	cold   bool // the provider's cache has forgotten it
+}
+
+// without is about what the exchange would have cost without us: the client's own bytes, of
+// which the cache has what it was sent before.
+func (x *exchange) without() float64 {
+	m, _ := x.rw.o.Models.Lookup(x.report.Model)
+	u, t := x.began, x.turn
+	if t == nil || t.size.view == 0 || u.Prompt() == 0 {
+		return x.report.USD
+	}
+	scale := float64(u.Prompt()) / float64(t.size.view)
+	count := func(n int) int { return int(float64(n)*scale + 0.5) }
+	if !t.folded && !t.size.hidden {
+		for _, part := range []*int{&u.CacheRead, &u.CacheWrite1h, &u.CacheWrite, &u.Input} {
+			if n := count(t.size.tools); *part >= n {
+				*part -= n
+				break
+			}
+		}
+	} else {
+		all, cached := count(t.size.prompt), count(t.size.cached)
+		if t.size.cold || u.CacheRead+u.CacheWrite+u.CacheWrite1h == 0 {
+			cached = 0
+		}
+		fresh := all - cached
+		switch {
+		case u.CacheWrite1h > 0:
+			u = model.Usage{CacheRead: cached, CacheWrite1h: fresh}
+		case u.CacheWrite > 0:
+			u = model.Usage{CacheRead: cached, CacheWrite: fresh}
+		default:
+			u = model.Usage{CacheRead: cached, Input: fresh}
+		}
+	}
+	u.Output = x.said // of the answer that the client got
+	usd, _ := m.Cost(u)
+	return usd
+}
+
+// measure takes the size of the turn's request as the client sent it. The caller holds the
+// conversation's lock.
+func (t *turn) measure(before position, cold bool) {
+	c := t.conv
+	view := t.meter.Parts
+	head := view.System + view.Tools - c.ours
+	t.size = client{prompt: head + c.size(t.at), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold}
+	if known := min(before.mark.At, t.at); known > 0 {
+		t.size.cached = head + c.size(known)
+	}
+}
+
+// size counts the tokens of the client's messages among the first n of the transcript.
+func (c *conversation) size(n int) int {
+	for len(c.sizes) <= n {
+		i, sum := len(c.sizes)-1, 0
+		if i >= 0 {
+			sum = c.sizes[i]
+			if c.client[i] >= 0 {
+				sum += c.sess.Tokens(i, i+1)
+			}
+		}
+		c.sizes = append(c.sizes, sum)
+	}
+	return c.sizes[n]
+}
+
+// bill puts the exchange on the bill.
+func (x *exchange) bill() {
+	r := &x.report
+	row := BillRow{Tenant: x.from.scope.tenant, Model: r.Model}
+	if x.near != nil {
+		row.Session = x.near.key.Session
+	}
+	if t := x.turn; t != nil {
+		row.Session = t.key.Session
+	}
+	r.Without = x.without()
+	u := r.Usage
+	row.Tally = Tally{
+		Requests: 1, Sent: r.Sent, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried), Passed: one(r.Passed),
+		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
+		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
+		USD: r.USD, Without: r.Without,
+	}
+	x.rw.book.charge(row)
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// accounted lets a reply that is passed on be read on its way, for what it cost.
+func (x *exchange) accounted(resp *http.Response) {
+	p := &passing{x: x, from: resp.Body}
+	if resp.StatusCode < 400 && x.rw.o.plainReply(resp) == nil {
+		p.from = resp.Body
+		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+			p.rec = x.on.record()
+		} else {
+			p.rec = &wholeRecorder{read: x.on.reply}
+		}
+	}
+	resp.Body = p
+}
+
+// wholeRecorder reads a reply that comes as a whole.
+type wholeRecorder struct {
+	bytes.Buffer
+	read func(body []byte) (model.Reply, error)
+}
+
+func (r *wholeRecorder) Write(b []byte) (int, error) {
+	if r.Len() > maxError {
+		return 0, io.ErrShortBuffer
+	}
+	return r.Buffer.Write(b)
+}
+
+func (r *wholeRecorder) Reply() (model.Reply, error) { return r.read(r.Bytes()) }
