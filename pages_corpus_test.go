@@ -17,12 +17,11 @@ import (
 // TestCorpusPages folds the first 70 % of real sessions into small views, without a
 // model. What a page quotes must be in the session, word for word. It logs how many of
 // the names that the agent used afterwards, without seeing them again first, are in the
-// view: a guide, not a score, because a bare list of names would win it. Only sessions of
-// the first folder: a page of one in another quotes a cut argument.
+// view: a guide, not a score, because a bare list of names would win it.
 func TestCorpusPages(t *testing.T) {
 	for _, target := range []int{8_000, 20_000} {
 		sum, n := 0.0, 0
-		for _, path := range corpus.FirstFiles(t) {
+		for _, path := range corpus.Files(t) {
 			msgs := corpus.Read(t, path)
 			cut := len(msgs) * 7 / 10
 			if counter.CountText(allText(msgs[:cut])) < 30_000 {
@@ -58,6 +57,9 @@ func TestCorpusPages(t *testing.T) {
 	}
 }
 
+// messageHead says where a quotation is from, perhaps with the call that it answers.
+var messageHead = regexp.MustCompile(`^message [^(:]*(?:\(.*?\))?:(?: |$)`)
+
 // quoted returns the lines that pages quote from files, outputs and the assistant.
 func quoted(msgs []transcript.Message) []string {
 	var out []string
@@ -76,9 +78,7 @@ func quoted(msgs []transcript.Message) []string {
 			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside || strings.HasSuffix(line, "):") {
 				continue
 			}
-			if strings.HasPrefix(line, "message ") {
-				_, line, _ = strings.Cut(line, ": ")
-			}
+			line = line[len(messageHead.FindString(line)):]
 			if changes {
 				line = strings.TrimLeft(line, "+- ")
 			}

@@ -27,20 +27,8 @@ func Folders(t testing.TB) []string {
 // Files lists the session files in those folders.
 func Files(t testing.TB) []string {
 	t.Helper()
-	return filesIn(t, Folders(t))
-}
-
-// FirstFiles lists the session files in the first of those folders, for tests whose figures
-// hold only there.
-func FirstFiles(t testing.TB) []string {
-	t.Helper()
-	return filesIn(t, Folders(t)[:1])
-}
-
-func filesIn(t testing.TB, folders []string) []string {
-	t.Helper()
 	var files []string
-	for _, folder := range folders {
+	for _, folder := range Folders(t) {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
