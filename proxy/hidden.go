@@ -123,7 +123,11 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 	if t != nil && t.conv != nil {
 		c, err = t.conv, x.keep(ctx, replies, last)
 	}
-	if err = errors.Join(err, x.heard(ctx, c, last)); err != nil {
+	err = errors.Join(err, x.heard(ctx, c, last))
+	if err == nil && c != nil {
+		err = c.behind.wait(ctx) // the next request may go to another replica
+	}
+	if err != nil {
 		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", c.key.String(), "err", err)
 	}
 }

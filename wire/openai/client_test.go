@@ -69,7 +69,7 @@ func TestClientRequest(t *testing.T) {
 		{name: "limit", req: model.Request{Model: "gpt-4o", MaxTokens: 1 << 20}, chat: `"max_completion_tokens":16384`, responses: `"max_output_tokens":16384`},
 		{name: "temperature taken", req: model.Request{Model: "gpt-4o", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
 		{name: "temperature refused", req: model.Request{Model: "gpt-5.4", Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
-		{name: "temperature of a model that nobody knows", req: model.Request{Model: "m", Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
+		{name: "temperature of a model that nobody knows", req: model.Request{Model: "m", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
 		{name: "temperature of a local model", options: openai.ClientOptions{Model: model.Model{ID: "own", Window: 4096}}, req: model.Request{Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
 		{name: "model of which only the name is said", options: openai.ClientOptions{Model: model.Model{ID: "gpt-5.4"}}, req: model.Request{Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
 		{name: "no tools", req: model.Request{Model: "m", Tools: tool, NoTools: true}, chat: `"tool_choice":"none"`, responses: `"tool_choice":"none"`},
