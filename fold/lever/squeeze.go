@@ -57,6 +57,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	d.Goal = d.Limits.Max
 	defer func() { d.Goal = goal }()
 	hard := []func(){
+		func() { s.foldTo(d, d.Newest(), s.rest(d, page.Words)) },
 		func() { s.foldTo(d, d.Newest(), least) },
 		func() { d.AllowUnseen(true); s.shorten(d, 1_500) },
 		func() { s.shorten(d, 500) },
@@ -78,6 +79,13 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		}
 		step()
 	}
+}
+
+// rest is the room that the head and the newest round leave for a page.
+func (Squeeze) rest(d *fold.Draft, words int) fold.PageRoom {
+	r := fold.PageRoom{Total: (d.Limits.Max - d.Fixed() - d.TokensIn(d.Newest(), d.Len())) * 9 / 10, Words: words}
+	r.Total = max(2*r.Total-d.PageSize(r), 300) // less what the user's words take beyond it
+	return r
 }
 
 // maskOlder folds the results before the newest round.
