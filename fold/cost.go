@@ -43,19 +43,24 @@ func (s *Folding) answered() {
 	s.spent.saved += s.Head.Total() + s.Whole - s.Parts.Total()
 }
 
-// maxLoss bounds the bet that an epoch which nothing forced pays for itself: were this
-// request the session's last, the session would have cost at most so much more than without
-// folds. With the recall tools, which a session pays for from its first request on, that
-// stays below a fiftieth.
-const maxLoss = 0.013
+// Most sessions are short, and end before an epoch that nothing forced has paid for itself.
+// So a session with fewer than youngRequests may open one only if, were this request its
+// last, it would have cost at most youngLoss more than without folds.
+const (
+	youngRequests = 40
+	youngLoss     = 0.02
+)
 
 // affordable reports whether the session may take on what an epoch costs.
 func (s *Folding) affordable(r model.Rates, c CacheCost) bool {
+	if s.answers >= youngRequests {
+		return true
+	}
 	head := s.Head.Total()
 	without := r.Write*float64(head+s.Whole) + r.Read*float64(s.spent.again+head+s.spent.sent)
 	paid := (r.Write - r.Read) * float64(s.spent.rewritten+c.Rewritten)
 	saved := r.Read * float64(s.spent.saved+head+s.Whole-s.Parts.Total()+c.Removed)
-	return paid-saved <= maxLoss*without
+	return paid-saved <= youngLoss*without
 }
 
 // cacheCost weighs removing tokens from a view of which rewritten tokens follow the earliest
