@@ -48,12 +48,12 @@ func TestFailedChange(t *testing.T) {
 // A shown command says what it did to the files that it names.
 func TestShownCommand(t *testing.T) {
 	msgs := []transcript.Message{transcript.Assistant(
-		transcript.Call("1", "write", `{"file_path":"/w/tmp/a.sql"}`), transcript.Call("2", "write", `{"file_path":"/w/b.go"}`),
-		transcript.Call("3", "bash", `{"command":"cd /w && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
+		transcript.Call("1", "write", `{"file_path":"/dir/tmp/a.sql"}`), transcript.Call("2", "write", `{"file_path":"/dir/b.go"}`),
+		transcript.Call("3", "bash", `{"command":"cd /dir && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
 	)}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
 	want := trail{
-		"/w/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/w/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
+		"/dir/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/dir/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
 		"c.go": sessionlog.Created, "sub/c.go": sessionlog.Created, "e.go": sessionlog.Edited,
 	}
 	if d := diff.Values(want, got); d != "" {
