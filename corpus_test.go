@@ -111,10 +111,10 @@ func (c *corpusCase) hopeless() bool {
 // most a third of the view without the system prompt, no invention.
 func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 	text := allText(msgs)
-	expanded := spellOut(text)
+	expanded, joined := spellOut(text), oneSpace(text) // what a person typed may be several blocks
 	for _, p := range ledger.Of(transcript.NewTranscript(c.msgs...)).Changed() {
 		c.paths++
-		if strings.Contains(expanded, p.Path) {
+		if strings.Contains(expanded, p.Path) || strings.Contains(text, strings.ReplaceAll(p.Path, `\`, `\\`)) { // as its call has it
 			c.named++
 		} else if c.window >= 20_000 || !strings.Contains(text, "ledger(files=true) names them all") {
 			c.t.Errorf("%s: changed file %s is neither named nor counted", c.name, p.Path)
@@ -130,7 +130,7 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 			continue // with a paste
 		}
 		c.said++
-		if strings.Contains(text, w.Text) {
+		if strings.Contains(joined, oneSpace(w.Text)) {
 			c.verbatim++
 		} else if snap := s.Snapshot(); typed <= (snap.Tokens-snap.Parts.System)/3 {
 			c.t.Errorf("%s: message %d is not verbatim: %s", c.name, w.Message, w.Text)
