@@ -179,8 +179,20 @@ func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://pleat@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
 }
 
-// Start starts the server and waits until it answers.
+// Start starts the server and waits until it answers. After a kill, a process that was just
+// being born can hold the memory of the old server a moment longer; then Start tries again.
 func (c *Cluster) Start() error {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		err := c.start()
+		if err == nil || !strings.HasSuffix(err.Error(), stillInUse) || time.Now().After(until) {
+			return err
+		}
+	}
+}
+
+const stillInUse = "its memory is still in use"
+
+func (c *Cluster) start() error {
 	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -210,7 +222,11 @@ func (c *Cluster) Start() error {
 		select {
 		case <-c.ended:
 			text, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-			return fmt.Errorf("server ended:\n%s", text[max(0, len(text)-2000):])
+			end := string(text[max(0, len(text)-2000):])
+			if i := strings.LastIndex(end, "pre-existing shared memory block"); i > strings.LastIndex(end, "ready to accept connections") {
+				return fmt.Errorf("server ended:\n%s\n%s", end, stillInUse)
+			}
+			return fmt.Errorf("server ended:\n%s", end)
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
