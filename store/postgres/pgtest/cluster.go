@@ -179,20 +179,8 @@ func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://pleat@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
 }
 
-// Start starts the server and waits until it answers. After a kill, a process that was just
-// being born can hold the memory of the old server a moment longer; then Start tries again.
+// Start starts the server and waits until it answers.
 func (c *Cluster) Start() error {
-	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		err := c.start()
-		if err == nil || !strings.HasSuffix(err.Error(), stillInUse) || time.Now().After(until) {
-			return err
-		}
-	}
-}
-
-const stillInUse = "its memory is still in use"
-
-func (c *Cluster) start() error {
 	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -222,11 +210,7 @@ func (c *Cluster) start() error {
 		select {
 		case <-c.ended:
 			text, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-			end := string(text[max(0, len(text)-2000):])
-			if i := strings.LastIndex(end, "pre-existing shared memory block"); i > strings.LastIndex(end, "ready to accept connections") {
-				return fmt.Errorf("server ended:\n%s\n%s", end, stillInUse)
-			}
-			return fmt.Errorf("server ended:\n%s", end)
+			return fmt.Errorf("server ended:\n%s", text[max(0, len(text)-2000):])
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
@@ -239,6 +223,9 @@ func (c *Cluster) start() error {
 func (c *Cluster) Kill() {
 	postmaster := c.server.Process.Pid
 	_ = syscall.Kill(postmaster, syscall.SIGSTOP)
+	for running(postmaster) {
+		time.Sleep(time.Millisecond)
+	}
 	pids := children(postmaster)
 	_ = syscall.Kill(postmaster, syscall.SIGKILL)
 	for _, pid := range pids {
@@ -246,20 +233,31 @@ func (c *Cluster) Kill() {
 	}
 	<-c.ended
 	for _, pid := range pids { // until they are gone, their memory is in use
-		for alive(pid) {
+		for state(pid) != "" {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	_ = os.Remove(filepath.Join(c.data(), "postmaster.pid"))
 }
 
-func alive(pid int) bool {
+// running reports whether a process has not yet been stopped. Where that cannot be found out
+// it says no.
+func running(pid int) bool {
+	s := state(pid)
+	return s != "" && s != "T"
+}
+
+// state is the letter of a process's state, empty if it is gone.
+func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return false
+		return ""
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
+	if len(fields) == 0 || fields[0] == "Z" || fields[0] == "X" {
+		return ""
+	}
+	return fields[0]
 }
 
 // children lists the processes of a server. Where that cannot be found out, they end by
