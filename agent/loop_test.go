@@ -165,6 +165,25 @@ func TestDeniedToolIsToldAndTheLoopGoesOn(t *testing.T) {
 	}
 }
 
+// A rule that denies holds for tools that need no permission, too.
+func TestDenyRules(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, agent.Options{Permit: agent.AllowAll, Deny: []string{"read_file(secret/**)", "glob"}},
+		pleattest.Use(call("1", "read_file", `{"path":"secret/key"}`), call("2", "glob", `{"pattern":"*"}`), call("3", "read_file", `{"path":"a.txt"}`)),
+		pleattest.Say("done"))
+	if err := os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Run(t.Context(), "look"); err != nil {
+		t.Fatal(err)
+	}
+	for i, denied := range []bool{true, true, false} {
+		if r := b.results()[i]; r.Error != denied || denied != strings.Contains(r.Text(), "[denied]") {
+			t.Errorf("call %d was answered with %q", i+1, r.Text())
+		}
+	}
+}
+
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, agent.Options{

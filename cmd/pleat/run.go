@@ -272,7 +272,7 @@ func (r *running) make(ctx context.Context) error {
 	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {
 		return err
 	}
-	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
+	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
