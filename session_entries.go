@@ -124,6 +124,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 		if err = json.Unmarshal(e.Data, &d); err == nil {
 			if err = s.st.Enter(d); err == nil {
 				s.st.EpochSeq = e.Seq
+				s.legal = 0
 			}
 		}
 	case store.EntryDigest:

@@ -135,14 +135,14 @@ func (s *Session) Undo(ctx context.Context) error {
 // anew. The next view opens an epoch if it must.
 func (s *Session) UndoAll(ctx context.Context) error {
 	defer s.begin(ctx)()
-	var err error
-	for err == nil {
-		err = s.undo(ctx, math.MaxInt)
+	for {
+		if _, ok := s.st.Undone(); !ok {
+			return nil
+		}
+		if err := s.undo(ctx, math.MaxInt); err != nil {
+			return err
+		}
 	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // undo takes back the newest epoch in force, if the view has at most so many tokens then.

@@ -250,7 +250,11 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max}
 	}
 	if !told && (e == nil || e.Kind != model.ErrorTooLarge) {
-		if err := s.writeUsage(ctx, usageData{Limit: s.theirs(max(limit, after))}); err != nil {
+		learned := s.theirs(max(limit, after))
+		for s.cal.Samples() > 0 && s.cal.Estimate(learned) < after {
+			learned++ // rounding must not forbid the view that was just made
+		}
+		if err := s.writeUsage(ctx, usageData{Limit: learned}); err != nil {
 			return transcript.View{}, err
 		}
 	}

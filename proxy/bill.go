@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -224,8 +225,9 @@ func (b *book) bill(ctx context.Context) (Bill, error) {
 		return Bill{}, err
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	last, rows, err := b.read(ctx, b.pending)
+	unwritten := maps.Clone(b.pending)
+	b.mu.Unlock()
+	last, rows, err := b.read(ctx, unwritten)
 	if err != nil {
 		return Bill{}, err
 	}
@@ -239,7 +241,7 @@ func (b *book) bill(ctx context.Context) (Bill, error) {
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return Bill{}, fmt.Errorf("read bill: %w", err)
 		}
-		if _, pending := b.pending[e.Label]; e.Label != billAll && !pending {
+		if _, pending := unwritten[e.Label]; e.Label != billAll && !pending {
 			rows[e.Label] = r
 		}
 	}

@@ -160,7 +160,7 @@ func (h *Handler) Knows(host string) bool {
 // key it has; nil: nowhere. A key never goes to a provider that it may not belong to.
 func (h *Handler) upstream(r *http.Request) *url.URL {
 	o, path := &h.rw.o, r.URL.Path+"/"
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	bearer, _ := bearerOf(r.Header.Get("Authorization"))
 	_, isGemini := routeGemini(r.URL.Path)
 	switch {
 	case r.Header.Get("X-Goog-Api-Key") != "", r.URL.Query().Has("key"), isGemini:

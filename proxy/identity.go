@@ -18,7 +18,7 @@ import (
 // reveal the key.
 func Principal(r *http.Request, body []byte) string {
 	auth := r.Header.Get("Authorization")
-	token, bearer := strings.CutPrefix(auth, "Bearer ")
+	token, bearer := bearerOf(auth)
 	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth, r.URL.Query().Get("key"))
 	switch {
 	case key == "":
@@ -31,6 +31,15 @@ func Principal(r *http.Request, body []byte) string {
 		}
 	}
 	return "key-" + short(key)
+}
+
+// bearerOf returns the token of an Authorization header that has one.
+func bearerOf(auth string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(auth, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
 }
 
 // renewed reports whether a bearer token is one of those that a login hands out and

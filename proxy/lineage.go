@@ -1,12 +1,15 @@
 package proxy
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -20,8 +23,8 @@ import (
 // lineage with the old one: its model can still get at what was folded there. That a
 // conversation continues another one of the same principal is proven by the client's own
 // name for both, or by an answer that a model gave in the old one and that the new one
-// begins with: the summary, or messages that the client kept. The first words of a person
-// prove nothing.
+// begins with: two lines of the summary, or messages that the client kept. The first words
+// of a person prove nothing, nor does a line that the model only quoted.
 
 // origin is what a new conversation continues.
 type origin struct {
@@ -32,7 +35,7 @@ type origin struct {
 // before finds what a new conversation continues; nil: nothing.
 func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*origin, error) {
 	named, tools := from.hintLabel(), from.toolsLabel(req)
-	labels := append([]string{named, tools}, from.saidLabels(openingText(req))...)
+	labels := append([]string{named, tools}, from.saidLabels(openingText(req), nil)...)
 	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
 	if err != nil {
 		return nil, err
@@ -40,12 +43,21 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 	slices.SortFunc(found, func(a, b store.Found) int { // the client's name first
 		return cmp.Compare(slices.Index(labels, a.Entry.Label), slices.Index(labels, b.Entry.Label))
 	})
+	lines := make(map[store.SessionKey]int)
+	for _, f := range found {
+		if f.Entry.Label != named && f.Entry.Label != tools {
+			lines[f.Key]++
+		}
+	}
 	for _, f := range found {
 		var m mark
 		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallTools {
 			continue
 		}
 		if f.Entry.Label == named && from.hint == "" || f.Entry.Label == tools && !rw.keeps(ctx, f.Key, req) {
+			continue
+		}
+		if f.Entry.Label != named && f.Entry.Label != tools && lines[f.Key] < 2 {
 			continue
 		}
 		return &origin{m.mode, f.Key}, nil
@@ -82,15 +94,20 @@ func (c caller) label(kind, text string) string {
 
 const (
 	proofLine  = 40 // characters that a line of an answer must have to prove something
+	proofWords = 6  // words that it must have
+	proofID    = 12 // characters of a call's id that nobody else can know
 	proofLines = 4  // lines of an answer that are remembered, the longest
 	opening    = 4  // messages of a conversation in which a summary may be
 )
 
-// saidLabels are where answers with the lines of a text are found.
-func (c caller) saidLabels(text string) []string {
+// saidLabels are where answers with the lines of a text are found, but for lines that are
+// quoted, in so far as that is known.
+func (c caller) saidLabels(text string, quoted func(line string) bool) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) >= proofLine {
+		line = strings.TrimSpace(line)
+		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
+		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords && (quoted == nil || !quoted(line)) {
 			lines = append(lines, line)
 		}
 	}
@@ -114,12 +131,12 @@ func openingText(req *request) string {
 }
 
 // keeps reports whether the client has kept answers of a session: calls have ids that
-// nobody else knows.
+// nobody else knows, unless they are short or only the function's name.
 func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *request) bool {
 	kept := make(map[string]bool)
 	for _, m := range req.messages {
 		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok && m.Role() == transcript.RoleAssistant {
+			if c, ok := b.(transcript.ToolCall); ok && m.Role() == transcript.RoleAssistant && len(c.ID) >= proofID && c.ID != c.Name {
 				kept[c.ID+"\x00"+c.Input.String()] = true
 			}
 		}
@@ -146,8 +163,11 @@ func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *reques
 	return false
 }
 
-// reopen opens a session to read it.
+// reopen opens a session to read it. One that was deleted stays so.
 func (rw *rewriter) reopen(ctx context.Context, key store.SessionKey, req *request, prefix string) (*pleat.Session, error) {
+	if _, err := rw.beforeOf(ctx, key); err != nil {
+		return nil, err
+	}
 	m, window := rw.o.model(req.model)
 	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
 		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
@@ -166,13 +186,13 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 	if c == nil || len(transcript.Unanswered(reply.Messages...)) > 0 {
 		return nil
 	}
-	labels := x.from.saidLabels(text.String())
+	labels := x.from.saidLabels(text.String(), x.req.quotes)
+	if len(labels) == 0 {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.unlock()
 	if c.mode.Recall != RecallTools {
-		return nil
-	}
-	if len(labels) == 0 {
 		return nil
 	}
 	last := c.sess.Last()
@@ -183,15 +203,25 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 	return err
 }
 
+// quotes reports whether a line stands in the request.
+func (r *request) quotes(line string) bool {
+	literal, err := json.Marshal(line)
+	return err == nil && (bytes.Contains(r.body, literal[1:len(literal)-1]) || bytes.Contains(r.body, []byte(line)))
+}
+
 // mostBefore is how many compactions of a client recall reaches back over.
 const mostBefore = 32
 
 // recall answers a call of our tools, from the whole lineage.
 func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
-	text, failed, _ = t.conv.sess.Recall(ctx, tool, input)
+	t.conv.mu.Lock()
+	sess := t.conv.sess
+	t.conv.unlock()
+	text, failed, _ = sess.Recall(ctx, tool, input)
 	key := t.before
+	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
 	for range mostBefore {
-		if key.Session == "" || tool == recall.ToolUnfold && !failed {
+		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {
 			break
 		}
 		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)

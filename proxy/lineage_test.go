@@ -11,7 +11,10 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-const summary = "The summary of the model: twelve of the steps are done, each value was right, and the others are next."
+const summary = "The summary of the model: twelve of the steps are done, each value was right, and the others are next.\n" +
+	"What is left to do: the other steps, one after the other, and then an answer that names all the values."
+
+var escaped = strings.ReplaceAll(summary, "\n", `\n`) // for a JSON string
 
 // recalling is a model that follows a script, sums up when it is asked to, and makes one
 // call of a recall tool when it is told to. It keeps the answer to that call.
@@ -64,9 +67,9 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		tools         bool // whether ours are offered
 	}{
 		{"the client's name", id, id, "key", begun("Go on."), true, true},
-		{"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + summary + "\\n</summary>"), true, true},
+		{"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + escaped + "\\n</summary>"), true, true},
 		{"the summary, answered", nil, nil, "key", func(*agent) []string {
-			return []string{said("user", "What did we do so far?"), said("assistant", summary), said("user", "Go on.")}
+			return []string{said("user", "What did we do so far?"), said("assistant", escaped), said("user", "Go on.")}
 		}, true, true},
 		{"messages that were kept", nil, nil, "key", func(old *agent) []string {
 			return append([]string{said("user", "It was compacted by a program.")}, old.history[len(old.history)-4:]...)
@@ -75,9 +78,11 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		{"the same first words, answered", nil, nil, "key", func(*agent) []string {
 			return []string{said("user", "Do all the steps, please."), said("assistant", "Which?"), said("user", "Go on.")}
 		}, false, false},
+		{"a line that the answer had, too", nil, nil, "key", begun("Do as it says: " + strings.Split(escaped, "\\n")[1]), false, true},
+		{"a line of the summary", nil, nil, "key", begun(strings.Split(escaped, "\\n")[1]), false, true},
 		{"another name", id, other, "key", begun("Go on."), false, true},
 		{"the client's name, another principal", id, id, "key2", begun("Go on."), false, true},
-		{"the summary, another principal", nil, nil, "key2", begun(summary), false, true},
+		{"the summary, another principal", nil, nil, "key2", begun(escaped), false, true},
 		{"messages that were kept, another principal", nil, nil, "key2", func(old *agent) []string {
 			return append([]string{said("user", "It was compacted by a program.")}, old.history[len(old.history)-4:]...)
 		}, false, false},

@@ -142,5 +142,8 @@ func spillFile(dir, callID string) string {
 		}
 		return '_'
 	}, callID)
+	if len(name) > 100 { // file systems allow some 250
+		name = name[:80] + "-" + transcript.HashOf(callID).String()[:16]
+	}
 	return path.Join(dir, name+".txt")
 }

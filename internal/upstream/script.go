@@ -156,12 +156,12 @@ func (r *request) shell(n, bytes int) (call, error) {
 			continue
 		}
 		input, err := fill(r.tools[i].Schema, command)
-		return call{id: fmt.Sprintf("call_%03d", n), name: name, input: input}, err
+		return call{id: fmt.Sprintf("call_%03d_from_upstream", n), name: name, input: input}, err
 	}
 	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
 		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
 		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) + ");\ntext(r.output ?? r);"
-		return call{id: fmt.Sprintf("call_%03d", n), name: "exec", input: script, script: true}, err
+		return call{id: fmt.Sprintf("call_%03d_from_upstream", n), name: "exec", input: script, script: true}, err
 	}
 	return call{}, fmt.Errorf("the client offers no shell tool")
 }
