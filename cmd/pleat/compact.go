@@ -52,13 +52,13 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	digests := fs.String("digest-model", "", "let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
 	store := declareStore(fs)
 	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
-	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat or openai-responses")
+	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	quiet := fs.Bool("quiet", false, "no report on standard error")
 	fs.Lookup("json").Usage = "print one JSON object instead"
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
 		i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
 		if i < 0 {
-			return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses", *format)}
+			return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", *format)}
 		}
 		to := viewFormats[i]
 		if on.json {

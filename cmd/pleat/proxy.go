@@ -37,7 +37,8 @@ func proxyCommand(p *program) *cobra.Command {
 		Short:     "stand between an agent and its provider, and keep it inside its window",
 		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
-what it wants to see again. Until something is folded, requests go out byte for byte.
+what it wants to see again. Apart from the recall tools, which conversations with tools get from
+their first request on, requests go out byte for byte until something is folded.
 Point the agent at it:
 
   ANTHROPIC_BASE_URL=http://127.0.0.1:4141            Claude Code, Anthropic's SDKs

@@ -205,7 +205,7 @@ func (r *running) setup(ctx context.Context) error {
 	return r.make(ctx)
 }
 
-var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --model. ` +
+var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name one with --model. ` +
 	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
 	`"pleat run --model rehearsal" shows a run without a model`)
 
