@@ -294,6 +294,7 @@ func (s *Session) theirs(n int) int {
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another
 // process wrote meanwhile, it plans again on what is true now.
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
+	pulled := o.Steps != nil // by a caller who wants these levers and no others
 	for try := 0; ; try++ {
 		p := fold.Make(s.st, &s.o.Policy, o)
 		if err := s.st.Contents.Fault(); err != nil {
@@ -306,7 +307,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			continue
 		}
 		if p.IsEmpty() {
-			if o.Trigger == fold.TriggerIllegal && bar(&o, p) {
+			must := o.Trigger == fold.TriggerIllegal || o.Barred != nil && o.Trigger != fold.TriggerAsked
+			if must && !pulled && bar(&o, p) {
 				continue
 			}
 			if o.Trigger == fold.TriggerRed {
@@ -321,7 +323,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		err = s.checkView(s.st.Render(&fold.ShownView{}, p.In))
 		if errors.Is(err, transcript.ErrIllegal) {
 			s.o.Logger.Warn("the view of a plan was not legal; planning another one", "session", s.key.String(), "epoch", p.Epoch, "folds", len(p.Folds), "err", err)
-			if !o.Trigger.Voluntary() && bar(&o, p) {
+			if !o.Trigger.Voluntary() && !pulled && bar(&o, p) {
 				try--
 				continue
 			}
@@ -331,6 +333,13 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		}
 		if err != nil {
 			return nil, fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
+		}
+		if o.NoSpans && p.After > o.Limits.Max && s.o.Policy.Fits() { // hardly folded at all: not even as a fallback
+			if o.Trigger != fold.TriggerIllegal && p.Before <= o.Limits.Max {
+				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
+			}
+			parts, _ := s.st.RenderedParts(p.In)
+			return nil, &CannotFitError{Parts: parts, Max: o.Limits.Max}
 		}
 		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && try < 3 {
