@@ -15,8 +15,8 @@ func (d *Draft) showPins() {
 	if len(d.added) == 0 && !stripped || d.noSpans {
 		return
 	}
-	missing := slices.DeleteFunc(slices.Clone(d.s.Pinned), d.shows)
-	if len(missing) == 0 {
+	stub, parts := d.pinned()
+	if stub == "" {
 		return
 	}
 	at := d.s.Transcript.Len()
@@ -29,15 +29,30 @@ func (d *Draft) showPins() {
 	at = d.Back(min(max(at, d.Head()), d.s.Transcript.Len()-1)) // behind the head where there is more
 	f := d.span(at, at)
 	f.Lever, f.Reason = "pin", "pinned, and not on a page"
-	f.Stub = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n" + strings.Join(missing, "\n")
-	f.Parts = Parts{Pins: d.Count(f.Stub), Stubs: d.s.Count.CountMessage(transcript.User(""))}
-	f.After = f.Parts.Total()
+	f.Stub, f.Parts, f.After = stub, parts, parts.Total()
 	if d.total+f.After > d.Limits.Max {
 		return
 	}
 	d.in.spans = append(d.in.spans, d.add(f))
 	slices.SortFunc(d.in.spans, byPlace)
 	d.total += f.After
+}
+
+// pinned is the message with the pins that the view does not show yet, empty if it shows all.
+func (d *Draft) pinned() (stub string, parts Parts) {
+	missing := slices.DeleteFunc(slices.Clone(d.s.Pinned), d.shows)
+	if len(missing) == 0 {
+		return "", Parts{}
+	}
+	stub = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n" + strings.Join(missing, "\n")
+	return stub, Parts{Pins: d.Count(stub), Stubs: d.s.Count.CountMessage(transcript.User(""))}
+}
+
+// PinsRoom returns the tokens of the pins that the view does not show yet. They come on top
+// of what the levers leave.
+func (d *Draft) PinsRoom() int {
+	_, parts := d.pinned()
+	return parts.Total()
 }
 
 // shows reports whether a stub of the view holds a text.

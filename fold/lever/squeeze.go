@@ -54,7 +54,6 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	// After the next step the newest round itself goes, which nothing else can prevent: first
 	// the length of what no model has seen, then its place.
 	goal := d.Goal
-	d.Goal = d.Limits.Max
 	defer func() { d.Goal = goal }()
 	hard := []func(){
 		func() { s.foldTo(d, d.Newest(), s.rest(d, page.Words)) },
@@ -74,7 +73,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Plain: true}) },
 	}
 	for _, step := range hard {
-		if d.Enough() {
+		if d.Goal = d.Limits.Max - d.PinsRoom(); d.Enough() {
 			return
 		}
 		step()
