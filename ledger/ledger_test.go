@@ -197,10 +197,10 @@ func TestLedgerOneFile(t *testing.T) {
 		{"put back", []callStep{editCall("/w/x.go"), bashCall("cd /elsewhere && ls", "a\nShell cwd was reset to /w\n"), bashCall("rm x.go y.go", "")}, "/w/x.go y.go"},
 		{"a directory of the call", []callStep{{"exec_command", `{"cmd":"cd sub && touch x.go","workdir":"/w"}`, "ok"}, editCall("/w/sub/x.go")}, "/w/sub/x.go"},
 		{"Windows", []callStep{
-			{"Edit", `{"file_path":"C:\\Work\\x.go"}`, "ok"},
-			bashCall("cd /c/work && rm ./X.go", ""), bashCall("touch /mnt/c/Work/x.go", ""),
+			{"Edit", `{"file_path":"C:\\Src\\x.go"}`, "ok"},
+			bashCall("cd /c/src && rm ./X.go", ""), bashCall("touch /mnt/c/Src/x.go", ""),
 			{"PowerShell", `{"command":"Set-Location c:\\work; Remove-Item .\\x.go -ErrorAction SilentlyContinue"}`, "ok"},
-		}, `C:\Work\x.go`},
+		}, `C:\Src\x.go`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,8 +5,8 @@ import "testing"
 func TestCleanPath(t *testing.T) {
 	for _, same := range [][]string{
 		{
-			`C:\Work\App\x.go`, "C:/Work/App/x.go", "c:/work/app/x.go", "/c/Work/App/x.go", "/mnt/c/Work/App/x.go", "/cygdrive/c/Work/App/x.go",
-			`\\?\C:\Work\App\x.go`, "file:///C:/Work/App/x.go", `"C:\Work\App\x.go"`, `C:\Work\.\App\sub\..\x.go`, "C:/Work//App/x.go",
+			`C:\Src\App\x.go`, "C:/Src/App/x.go", "c:/src/app/x.go", "/c/Src/App/x.go", "/mnt/c/Src/App/x.go", "/cygdrive/c/Src/App/x.go",
+			`\\?\C:\Src\App\x.go`, "file:///C:/Src/App/x.go", `"C:\Src\App\x.go"`, `C:\Src\.\App\sub\..\x.go`, "C:/Src//App/x.go",
 		},
 		{`\\server\share\x.go`, "//server/share/x.go", `\\?\UNC\server\share\x.go`},
 		{`\\wsl$\Ubuntu\home\me\x.go`, `\\wsl.localhost\Ubuntu\home\me\x.go`, "/home/me/x.go", "/home/me/./x.go", "file:///home/me/x.go"},
