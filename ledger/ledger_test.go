@@ -195,11 +195,11 @@ func TestLedgerOneFile(t *testing.T) {
 		{"a subshell", []callStep{bashCall("cd /w && (cd sub && touch b.go) && touch c.go", ""), editCall("/w/sub/b.go"), editCall("/w/c.go")}, "/w/sub/b.go /w/c.go"},
 		{"a shell that begins anew", []callStep{bashCall("cd src && touch x.go", ""), bashCall("cd src && rm x.go", "")}, "x.go"},
 		{"put back", []callStep{editCall("/w/x.go"), bashCall("cd /elsewhere && ls", "a\nShell cwd was reset to /w\n"), bashCall("rm x.go y.go", "")}, "/w/x.go y.go"},
-		{"a directory of the call", []callStep{{"exec_command", `{"cmd":"cd sub && touch x.go","workdir":"/w"}`, "ok"}, editCall("/w/sub/x.go")}, "/w/sub/x.go"},
+		{"a directory of the call", []callStep{{"exec_command", `{"cmd":"cd sub && touch x.go","srcdir":"/w"}`, "ok"}, editCall("/w/sub/x.go")}, "/w/sub/x.go"},
 		{"Windows", []callStep{
 			{"Edit", `{"file_path":"C:\\Src\\x.go"}`, "ok"},
 			bashCall("cd /c/src && rm ./X.go", ""), bashCall("touch /mnt/c/Src/x.go", ""),
-			{"PowerShell", `{"command":"Set-Location c:\\work; Remove-Item .\\x.go -ErrorAction SilentlyContinue"}`, "ok"},
+			{"PowerShell", `{"command":"Set-Location c:\\src; Remove-Item .\\x.go -ErrorAction SilentlyContinue"}`, "ok"},
 		}, `C:\Src\x.go`},
 	}
 	for _, tt := range tests {
