@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,12 +23,13 @@ import (
 // gated is a store whose writes wait while it is shut.
 type gated struct {
 	store.Store
-	gate chan struct{} // nil: open
+	shut atomic.Bool
+	gate chan struct{} // what waits goes on when it is closed
 	at   chan struct{} // told of every write that waits
 }
 
 func (g *gated) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	if g.gate != nil {
+	if g.shut.Load() {
 		g.at <- struct{}{}
 		<-g.gate
 	}
@@ -38,8 +40,8 @@ func (g *gated) Append(ctx context.Context, key store.SessionKey, last uint64, e
 func TestStatusDoesNotWait(t *testing.T) {
 	for _, by := range []string{"store", "digest"} {
 		t.Run(by, func(t *testing.T) {
-			st := &gated{Store: store.NewMemory(), at: make(chan struct{}, 1000)}
 			gate := make(chan struct{})
+			st := &gated{Store: store.NewMemory(), gate: gate, at: make(chan struct{}, 1000)}
 			at := st.at
 			o := Options{Store: st, Window: window}
 			if by == "digest" {
@@ -63,7 +65,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			if by == "store" {
-				st.gate = gate
+				st.shut.Store(true)
 			}
 			over := make(chan error, 1)
 			go func() {
