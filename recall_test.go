@@ -502,7 +502,7 @@ func TestUnfoldStretch(t *testing.T) {
 			continue
 		}
 		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
-		if u.Matches != f.End-f.Start || u.Lines != f.Lines || u.Bytes != f.Bytes || u.Hash != f.Hash {
+		if u.Matches != f.End-f.Start || strings.Count(u.Whole(), "\n") != f.Lines || len(u.Whole()) != f.Bytes || u.Hash != f.Hash {
 			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
 		}
 		return

@@ -93,9 +93,8 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	if err != nil {
 		return newMessage{}, fmt.Errorf("encode message: %w", err)
 	}
-	text, _ := conv.SearchText(n.m)
 	n.body = transcript.HashOf(body)
-	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: text}
+	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: conv.SearchText(n.m)}
 	return n, nil
 }
 

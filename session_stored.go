@@ -18,8 +18,8 @@ func (s *Session) Folds() []*fold.Fold {
 	return slices.Clone(s.st.Folds)
 }
 
-// StoredText is the text by which search finds an entry that a session has stored: what
-// [store.Entry].Text was when it was appended. Stores do not give it back, so whoever copies a
+// StoredText is the text by which search finds an entry that a session has stored, see
+// [store.Entry].Text. Stores do not give it back, so whoever copies a
 // session to another store asks here. The entry needs its Body. Entries that are not
 // found by text have none.
 func StoredText(e store.Entry, codecs map[transcript.Format]transcript.Codec) (string, error) {
@@ -30,8 +30,7 @@ func StoredText(e store.Entry, codecs map[transcript.Format]transcript.Codec) (s
 	if err != nil {
 		return "", err
 	}
-	text, _ := conv.SearchText(m)
-	return text, nil
+	return conv.SearchText(m), nil
 }
 
 // StoredMessage reads the message of an entry of kind [store.EntryMessage]. The entry needs its

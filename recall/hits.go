@@ -230,6 +230,7 @@ func (x *searcher) found(c candidate) foundPlace {
 	handle := bf.Name.String()
 	p := foundPlace{hit: SearchHit{Source: x.s.source(transcript.Place{Start: c.ref.Message, End: c.ref.Message + 1, Block: c.ref.Block}, handle), Score: c.score, Same: c.same}}
 	t := linesOf(x.text(c.ref))
+	p.hit.Lines, p.hit.Bytes = t.len(), len(t.text)
 	best := x.bestLine(&c)
 	match := func(i int) bool {
 		return i >= c.from && i < c.to && best > 0 && x.lineValue(&c, i-c.from) >= best/2

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
@@ -42,9 +43,10 @@ type searcher struct {
 	s *Finder
 	r SearchRequest
 	recallQuery
-	rarity []float64      // of each word, among the candidates
-	spots  map[int][]spot // where the blocks of a message begin
-	texts  map[transcript.BlockRef]string
+	rarity  []float64 // of each word, among the candidates
+	layouts map[int]*layout
+	texts   map[transcript.BlockRef]string
+	whole   map[transcript.BlockRef]bool // calls of which all windows are candidates
 }
 
 // candidate is a part of a window that lies in one block.
@@ -61,11 +63,11 @@ type candidate struct {
 	same       int       // how many others show the same
 }
 
-// spot is where a block begins in the [conv.SearchText] of its message.
-type spot struct{ line, start int }
-
 func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
-	return &searcher{s: s, r: r, recallQuery: readQuery(query), spots: make(map[int][]spot), texts: make(map[transcript.BlockRef]string)}
+	return &searcher{
+		s: s, r: r, recallQuery: readQuery(query), layouts: make(map[int]*layout),
+		texts: make(map[transcript.BlockRef]string), whole: make(map[transcript.BlockRef]bool),
+	}
 }
 
 // rank chooses the places that are shown.
@@ -89,43 +91,89 @@ func (x *searcher) split(h store.Hit) []candidate {
 	if !ok || x.s.isHead(i) {
 		return nil
 	}
+	l := x.layoutOf(i)
+	spots, old := l.spots, l.windows != nil && !l.windows[[2]int{h.Start, h.End}]
+	if old {
+		spots = l.before
+	}
 	var out []candidate
-	for b, at := range x.spotsOf(i) {
-		bf := &x.s.Facts[i].Blocks[b]
-		if len(x.text(transcript.BlockRef{Message: i, Block: b})) != int(bf.Bytes) {
-			continue // a stand-in for a damaged message
-		}
-		c := candidate{
-			ref: transcript.BlockRef{Message: i, Block: b}, score: h.Score,
-			from: max(h.From-at.line, 0), to: min(h.To-at.line, int(bf.Lines)),
-			start: max(h.Start-at.start, 0), end: min(h.End-at.start, int(bf.Bytes)),
-		}
-		if c.from < c.to && c.start < c.end && bf.Name != 0 && !x.s.isEcho(bf) {
-			x.count(&c)
+	add := func(c candidate) {
+		if x.count(&c); c.from < c.to && c.start < c.end {
 			out = append(out, c)
 		}
+	}
+	for b, at := range spots {
+		bf, ref := &x.s.Facts[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
+		if bf.Name == 0 || h.End <= at.start || h.Start >= at.start+at.bytes || at.damaged || x.s.isEcho(bf) {
+			continue
+		}
+		if old && bf.Kind == transcript.KindToolCall {
+			if !x.whole[ref] {
+				x.whole[ref] = true
+				for w := range search.Windows(x.text(ref)) {
+					add(candidate{ref: ref, score: h.Score, from: w.From, to: w.To, start: w.Start, end: w.End})
+				}
+			}
+			continue
+		}
+		add(candidate{
+			ref: ref, score: h.Score,
+			from: max(h.From-at.line, 0), to: min(h.To-at.line, at.lines),
+			start: max(h.Start-at.start, 0), end: min(h.End-at.start, at.bytes),
+		})
 	}
 	return out
 }
 
-// spotsOf returns where the blocks of message i begin in its [conv.SearchText].
-func (x *searcher) spotsOf(i int) []spot {
-	if known, ok := x.spots[i]; ok {
+// spot is where a block is in the text that its message is found by.
+type spot struct {
+	line, start  int
+	lines, bytes int
+	damaged      bool // what is there is only a stand-in for the block
+}
+
+// layout is how a message is laid out in the text that it is found by. Stores that were
+// written before calls were read as text have the JSON of calls in it: then a window is not
+// one of those that the text has today.
+type layout struct {
+	spots, before []spot
+	windows       map[[2]int]bool // bytes of the windows; nil: there is no call
+}
+
+func (x *searcher) layoutOf(i int) *layout {
+	if known, ok := x.layouts[i]; ok {
 		return known
 	}
-	var list []spot
-	var at spot
-	for b := range x.s.Transcript.At(i).Blocks().All() {
-		list = append(list, at)
-		txt := x.text(transcript.BlockRef{Message: i, Block: b})
-		at.line += text.LineCount(txt)
-		at.start += len(txt)
+	l := &layout{}
+	var texts []string
+	var now, then spot
+	calls := false
+	put := func(list *[]spot, at *spot, txt string) {
+		at.lines, at.bytes = text.LineCount(txt), len(txt)
+		*list = append(*list, *at)
+		at.line += at.lines
+		at.start += at.bytes
 		if txt != "" && !strings.HasSuffix(txt, "\n") {
 			at.start++
 		}
 	}
-	x.spots[i] = list
-	return list
+	for b, block := range x.s.Transcript.At(i).Blocks().All() {
+		exact, readable := transcript.BlockText(block), x.text(transcript.BlockRef{Message: i, Block: b})
+		now.damaged = len(exact) != int(x.s.Facts[i].Blocks[b].Bytes)
+		then.damaged = now.damaged
+		put(&l.spots, &now, readable)
+		put(&l.before, &then, exact)
+		texts = append(texts, readable)
+		calls = calls || block.Kind() == transcript.KindToolCall
+	}
+	if calls {
+		l.windows = make(map[[2]int]bool)
+		for w := range search.Windows(conv.JoinTexts(texts)) {
+			l.windows[[2]int{w.Start, w.End}] = true
+		}
+	}
+	x.layouts[i] = l
+	return l
 }
 
 // count counts the words of the query in a candidate.
@@ -151,7 +199,7 @@ func (x *searcher) textOf(c *candidate) string { return x.text(c.ref)[c.start:c.
 func (x *searcher) text(ref transcript.BlockRef) string {
 	text, ok := x.texts[ref]
 	if !ok {
-		text = transcript.BlockText(x.s.Transcript.Block(ref))
+		text = conv.Readable(x.s.Transcript.Block(ref))
 		x.texts[ref] = text
 	}
 	return text
@@ -216,10 +264,10 @@ func (x *searcher) lineValue(c *candidate, i int) float64 {
 	return v
 }
 
-// contextOf is what the words add that say what a result is a result of.
+// contextOf is what the words add that say what a call or its result is about.
 func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
 	bf := x.s.FactsOf(ref)
-	if bf.Kind != transcript.KindToolResult || bf.Call == 0 {
+	if bf.Call == 0 {
 		return 0
 	}
 	sum := 0.0

@@ -85,13 +85,16 @@ type Unfolded struct {
 	// shown.
 	More string `json:"more,omitempty"`
 
-	text string
+	exact string // with hash Hash
+	text  string // lines and bytes are counted in this
 }
 
-// Whole is the complete original text, whatever part was asked for, byte for byte.
-func (u Unfolded) Whole() string { return u.text }
+// Whole is the complete original text, whatever part was asked for, byte for byte; of a call
+// the JSON of its input.
+func (u Unfolded) Whole() string { return u.exact }
 
-// Content is what was asked for and shown, byte for byte.
+// Content is what was asked for and shown, byte for byte; of a call, whose input is read as
+// [toolcall.Text], that text.
 func (u Unfolded) Content() string {
 	var b strings.Builder
 	for _, l := range u.Shown {
@@ -128,13 +131,16 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, err
 	}
 	u := Unfolded{Source: f.source(p, name)}
-	if u.text, err = f.Content(p, name); err == nil && r.Raw {
-		u.text, err = f.wire(p)
+	if u.exact, err = f.Content(p, name); err == nil && r.Raw {
+		u.exact, err = f.wire(p)
 	}
 	if err != nil {
 		return Unfolded{}, err
 	}
-	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.text)
+	if u.text = u.exact; !r.Raw {
+		u.text = f.readable(p)
+	}
+	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.exact)
 	r.Handle = name
 	return u, u.choose(r, f.Call, f.Count.CountText)
 }
@@ -201,6 +207,18 @@ func (f *Finder) wire(p transcript.Place) (string, error) {
 		b.WriteString(raw + "\n")
 	}
 	return b.String(), nil
+}
+
+// readable returns the text at a place with the input of calls as text.
+func (f *Finder) readable(p transcript.Place) string {
+	if p.Block >= 0 {
+		return conv.Readable(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
+	}
+	var b strings.Builder
+	for i := p.Start; i < p.End; i++ {
+		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.Transcript.At(i)))
+	}
+	return b.String()
 }
 
 // choose fills in what is shown of the text, within the budget.

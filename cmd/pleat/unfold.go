@@ -37,7 +37,8 @@ Looks in every session of the store unless --session names one. Sessions that sh
 beginning of a conversation share its handles. If they have different content under a
 handle, --session must name one.
 
-The output is the bytes alone, so that it can be piped and compared. With --grep, only the
+The output is the bytes alone, so that it can be piped and compared. The input of a tool call
+comes as the command, the diff or the file that it is; --raw gives its JSON. With --grep, only the
 part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -97,30 +98,49 @@ func ShapesOf(m transcript.Message) []BlockShape {
 	return out
 }
 
-// SearchText returns the text that a message is found by: the texts of its blocks, each on
-// lines of its own. starts has the first line of each block.
-func SearchText(m transcript.Message) (txt string, starts []int) {
-	texts, size := make([]string, m.Blocks().Len()), 0
-	for i, blk := range m.Blocks().All() {
-		texts[i] = transcript.BlockText(blk)
-		size += len(texts[i]) + 1
+// Readable returns the text of a block as search finds it and unfolding shows it: of a call
+// what its input says, see [toolcall.Text].
+func Readable(b transcript.Block) string {
+	if c, ok := b.(transcript.ToolCall); ok {
+		return toolcall.Text(c.Input.String())
 	}
+	return transcript.BlockText(b)
+}
+
+// ReadableCalls returns a message with the input of its calls as text.
+func ReadableCalls(m transcript.Message) transcript.Message {
+	blocks := make([]transcript.Block, 0, m.Blocks().Len())
+	for _, b := range m.Blocks().All() {
+		if c, ok := b.(transcript.ToolCall); ok {
+			c.Input = transcript.Plain("\n" + Readable(c))
+			b = c
+		}
+		blocks = append(blocks, b)
+	}
+	return transcript.NewMessage(m.Role(), blocks...)
+}
+
+// SearchText returns the text that a message is found by: the texts of its blocks, each on
+// lines of its own.
+func SearchText(m transcript.Message) string {
+	texts := make([]string, 0, m.Blocks().Len())
+	for _, blk := range m.Blocks().All() {
+		texts = append(texts, Readable(blk))
+	}
+	return JoinTexts(texts)
+}
+
+// JoinTexts puts texts on lines of their own.
+func JoinTexts(texts []string) string {
 	if len(texts) == 1 { // no need to copy it: it may be large
-		return texts[0], []int{0}
+		return texts[0]
 	}
 	var b strings.Builder
-	b.Grow(size)
-	line := 0
 	for _, t := range texts {
-		starts = append(starts, line)
-		if t == "" {
-			continue
-		}
 		b.WriteString(t)
-		line += text.LineCount(t)
-		if !strings.HasSuffix(t, "\n") {
+		if t != "" && !strings.HasSuffix(t, "\n") {
 			b.WriteByte('\n')
 		}
 	}
-	return b.String(), starts
+	return b.String()
 }

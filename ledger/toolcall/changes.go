@@ -77,19 +77,20 @@ func (w *ChangeReader) text(name, txt string) {
 	}
 	txt = text.CutText(txt, w.left)
 	w.left -= len(txt)
-	switch text.PlainName(name) {
-	case "oldstring", "oldtext", "oldstr", "search", "old":
+	switch roleOf(name) {
+	case oldText:
 		w.here().Old = append(w.here().Old, txt)
-	case "content", "contents", "filetext":
+	case wholeText:
 		w.here().New, w.here().Whole = append(w.here().New, txt), true
-	case "newstring", "newtext", "newstr", "replace", "replacement", "new", "newsource", "inserttext", "codeedit":
+	case newText:
 		w.here().New = append(w.here().New, txt)
-	case "input", "patch", "patchtext", "diff":
+	case patchText:
 		w.patch(txt)
-	case "command", "cmd":
+	case shellText:
 		if !w.patch(txt) {
 			w.script(txt)
 		}
+	case plainText:
 	}
 }
 

@@ -160,7 +160,7 @@ func exactLines(t *testing.T, s *pleat.Session, hits []recall.SearchHit) (lines,
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := strings.Split(u.Whole(), "\n")
+		all := strings.Split(u.Content(), "\n")
 		for _, l := range h.Shown {
 			lines++
 			if rest := all[l.Number-1][l.Column-1:]; strings.HasPrefix(rest, l.Text) && (l.Size > len(l.Text) || rest == l.Text) {

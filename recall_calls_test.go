@@ -1,0 +1,98 @@
+package pleat_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// jsonTexts is a store that was written when calls were found by the JSON of their input.
+type jsonTexts struct{ *store.Memory }
+
+func (s jsonTexts) Append(ctx context.Context, key store.SessionKey, after uint64, entries ...store.Entry) (uint64, error) {
+	for i, e := range entries {
+		if e.Kind != store.EntryMessage {
+			continue
+		}
+		m, err := pleat.StoredMessage(e, nil)
+		if err != nil {
+			return 0, err
+		}
+		var b strings.Builder
+		for _, blk := range m.Blocks().All() {
+			b.WriteString(transcript.BlockText(blk) + "\n")
+		}
+		entries[i].Text = b.String()
+	}
+	return s.Memory.Append(ctx, key, after, entries...)
+}
+
+// callsSession has a file that was written, edits of it that look alike, and a patch.
+func callsSession(t *testing.T, st store.Store) *pleat.Session {
+	t.Helper()
+	s := open(t, st, &pleat.Options{Tokens: counter})
+	var file strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&file, "line %d of \\\"walrus\\\"\\n", i+1)
+	}
+	inputs := []string{
+		`{"file_path":"src/herd.go","content":"` + file.String() + `"}`,
+		`{"replace_all":false,"file_path":"src/herd.go","old_string":"line 7\nline 8","new_string":"line 7\nlimit := 4096 // ibex"}`,
+		`{"replace_all":false,"file_path":"src/herd.go","old_string":"line 9\nline 10","new_string":"line 9\nlimit := 8192 // dromedary"}`,
+	}
+	msgs := []transcript.Message{transcript.User("Work.")}
+	for i, in := range inputs {
+		id, tool := fmt.Sprint("c", i), "Edit"
+		if i == 0 {
+			tool = "Write"
+		}
+		msgs = append(msgs, transcript.Assistant(transcript.Say("Now the herd."), transcript.Call(id, tool, in)), transcript.Results(transcript.Result(id, "ok")))
+	}
+	if err := s.Append(t.Context(), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCallsAreText: what a call wrote is found, shown and addressed by its own lines, also in
+// a store that has the JSON of calls in its index.
+func TestCallsAreText(t *testing.T) {
+	for name, st := range map[string]store.Store{"new": store.NewMemory(), "old": jsonTexts{store.NewMemory()}} {
+		t.Run(name, func(t *testing.T) {
+			s := callsSession(t, st)
+			for query, want := range map[string]recall.Line{
+				"limit dromedary": {Number: 5, Text: "+limit := 8192 // dromedary"},
+				"walrus 203":      {Number: 203, Text: `line 203 of "walrus"`},
+			} {
+				hits := searchFor(t, s, query).Answers[0].Hits
+				if len(hits) == 0 {
+					t.Fatalf("%s: nothing", query)
+				}
+				found := false
+				for _, l := range hits[0].Shown {
+					found = found || l.Match && l.Number == want.Number && l.Text == want.Text
+				}
+				if !found {
+					t.Errorf("%s: %q is not in the first hit:\n%s", query, want.Text, searchFor(t, s, query).Text())
+				}
+				u := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, From: want.Number, To: want.Number})
+				if got := strings.TrimSuffix(u.Content(), "\n"); got != want.Text {
+					t.Errorf("%s: line %d is %q", query, want.Number, got)
+				}
+				if !strings.HasPrefix(u.Whole(), "{") || u.Hash != transcript.HashOf(u.Whole()) {
+					t.Errorf("%s: the whole is not the exact input: %.80s", query, u.Whole())
+				}
+				raw := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, Raw: true}).Content()
+				if !strings.HasPrefix(raw, `{"kind":"tool_call"`) {
+					t.Errorf("%s: raw: %.80s", query, raw)
+				}
+			}
+		})
+	}
+}
