@@ -36,6 +36,10 @@ import (
 // are never written anew, since people have such files too.
 const writtenBefore = "../../../testdata/written-before"
 
+var codecs = map[transcript.Format]transcript.Codec{
+	transcript.FormatAnthropic: anthropic.DecodeMessage, transcript.FormatChat: openai.DecodeChatMessage, transcript.FormatResponses: openai.DecodeItem,
+}
+
 // storedState is what a session tells when it is opened again.
 type storedState struct {
 	Tenant   string            `json:"tenant"`
@@ -78,9 +82,6 @@ func TestWrittenBeforeStore(t *testing.T) {
 // for each is the same bytes as then.
 func TestWrittenAsBefore(t *testing.T) {
 	old := openWritten(t)
-	codecs := map[transcript.Format]transcript.Codec{
-		transcript.FormatAnthropic: anthropic.DecodeMessage, transcript.FormatChat: openai.DecodeChatMessage, transcript.FormatResponses: openai.DecodeItem,
-	}
 	written := func(st store.Store, key store.SessionKey) (data []string) {
 		for e, err := range st.Scan(t.Context(), key, 1, store.EntryMessage) {
 			if err != nil {
@@ -110,6 +111,40 @@ func TestWrittenAsBefore(t *testing.T) {
 		if want, got := written(old, key), written(mem, key); !reflect.DeepEqual(want, got) {
 			t.Errorf("session %s (-want +got):\n%s", key, diff.Values(want, got))
 		}
+	}
+}
+
+// TestWrittenBeforeSearch searches the store, whose index has the JSON of calls: lines are
+// shown as unfolding shows them, and calls as text.
+func TestWrittenBeforeSearch(t *testing.T) {
+	st := openWritten(t)
+	calls := 0
+	for _, key := range listSessions(t, st) {
+		s, err := pleat.OpenSession(t.Context(), st, key, &pleat.Options{Codecs: codecs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.Ledger(ledger.Filter{}) {
+			res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{e.Args}, Budget: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hits := res.Answers[0].Hits
+			if lines, exact := exactLines(t, s, hits); lines != exact {
+				t.Errorf("session %s: %d of %d lines are exact", key, exact, lines)
+			}
+			for _, h := range hits {
+				if strings.HasPrefix(h.What, "call of") {
+					calls++
+					if strings.HasPrefix(h.Shown[0].Text, `{"`) {
+						t.Errorf("session %s: %s is shown as JSON: %s", key, h.Handle, h.Shown[0].Text)
+					}
+				}
+			}
+		}
+	}
+	if calls == 0 {
+		t.Error("no call was found")
 	}
 }
 
