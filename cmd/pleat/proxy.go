@@ -24,6 +24,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
@@ -92,6 +93,7 @@ type proxyFlags struct {
 	window            tokenCount
 	policy            string
 	recall, recallDir string
+	dir               string
 	digest            string
 	observe           bool
 	otel              string
@@ -111,6 +113,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.policy, "policy", "default", policyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
+	fs.StringVar(&f.dir, "dir", "", "write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles instead of files")
 	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: code writes them")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", otelUsage)
@@ -144,12 +147,35 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 		tel.exchange(r)
 		logExchange(log, r)
 	}
-	store, err := p.openStore(ctx, f.store)
+	closeDir, err := keepIn(f.dir, o)
 	if err != nil {
 		return nil, nil, err
 	}
+	store, err := p.openStore(ctx, f.store)
+	if err != nil {
+		return nil, nil, errors.Join(err, closeDir())
+	}
 	o.Store = store
-	return o, func() error { return errors.Join(tel.close(), store.Close()) }, nil
+	return o, func() error { return errors.Join(tel.close(), store.Close(), closeDir()) }, nil
+}
+
+// keepIn lets all sessions keep their plain copies in a folder. None is written over another.
+func keepIn(dir string, o *proxy.Options) (func() error, error) {
+	if dir == "" {
+		return func() error { return nil }, nil
+	}
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		return nil, err
+	}
+	set := o.Session
+	o.Session = func(key store.SessionKey, s *pleat.Options) {
+		if set != nil {
+			set(key, s)
+		}
+		s.KeepFile = w.Keep
+	}
+	return w.Close, nil
 }
 
 // complete sets the options whose flags can be wrong.
