@@ -14,7 +14,7 @@ func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 	st := s.st
 	src := &digest.Source{
 		Need: digest.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus}, Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
-		Pins: st.Pinned, Notes: append([]transcript.Note(nil), st.Notes...),
+		Calls: st.Ledger.Len(), Pins: st.Pinned, Notes: append([]transcript.Note(nil), st.Notes...),
 		Said: append([]userwords.Said(nil), st.Words.Said()...),
 	}
 	for n := len(st.Told) - 1; n >= 0; n-- {

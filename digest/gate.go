@@ -19,7 +19,7 @@ type gateSource struct {
 // newGateSource takes everything before the end of the digest, what else the summarizer was
 // given, and what people said.
 func newGateSource(src *Source, o Options) *gateSource {
-	n := newSourceNames(src.Need.End)
+	n := newSourceNames(max(src.Need.End, src.Calls))
 	n.add(src.System, src.Need.Focus, o.Rules)
 	for _, t := range src.Tools {
 		n.add(t.Name)
@@ -79,7 +79,7 @@ type gateResult struct {
 const (
 	gateSlack    = 5 // a text may be longer than its room by a fifth
 	mostStruck   = 4 // it is refused if more than a quarter was struck
-	mostInvented = 8 // or if more names were invented
+	mostInvented = 8 // or if more was invented, and more than one thing in 250 tokens
 )
 
 // check passes a digest through the gate.
@@ -122,7 +122,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	case left == 0 || !strings.ContainsFunc(r.text, text.IsLetterRune):
 		r.findings = append(r.findings, Finding{FoundEmpty, "nothing is left of it"})
 		return r
-	case invented > mostInvented || (tokens-left)*mostStruck > tokens && invented > 1:
+	case invented > max(mostInvented, tokens/250) || (tokens-left)*mostStruck > tokens && invented > 1:
 		return r
 	}
 	r.ok = true
@@ -152,7 +152,7 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 	for body != "" {
 		n := len(body)
 		if !fenced {
-			n = text.SentenceEnd(body)
+			n = sentenceEnd(body)
 		}
 		s, f := g.sentence(body[:n])
 		found = append(found, f...)
@@ -164,6 +164,19 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 		return "", found
 	}
 	return indent + trimmed[:mark] + txt, found
+}
+
+// sentenceEnd is where the first sentence of a text ends: not inside a quotation.
+func sentenceEnd(s string) int {
+	n := text.SentenceEnd(s)
+	for _, q := range quotations(s) {
+		if q.start < n && n < q.end {
+			if n = q.end; strings.IndexByte(".!?", s[n-q.mark-1]) < 0 {
+				n += text.SentenceEnd(s[n:])
+			}
+		}
+	}
+	return n
 }
 
 // forged reports whether a line looks like one that only pleat writes.

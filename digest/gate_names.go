@@ -1,7 +1,7 @@
 package digest
 
 import (
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -32,9 +32,19 @@ type gateName struct {
 // more, with a fraction, with a unit.
 func namesIn(text string) []gateName {
 	var list []gateName
+	refs := refRun.FindAllStringIndex(text, -1)
 	code := false
 	for i := 0; i < len(text); {
+		for len(refs) > 0 && refs[0][0] < i {
+			refs = refs[1:]
+		}
 		switch {
+		case len(refs) > 0 && refs[0][0] == i:
+			end := refs[0][1]
+			for _, at := range digitRun.FindAllStringIndex(text[i:end], -1) {
+				list = append(list, gateName{kind: nameNumber, text: text[i+at[0] : i+at[1]], start: i + at[0], end: i + at[1], ref: true})
+			}
+			i = end
 		case text[i] == '`':
 			code = !code
 			i++
@@ -51,6 +61,13 @@ func namesIn(text string) []gateName {
 	}
 	return list
 }
+
+// refRun is numbers of messages or calls: after such a word, after a #, or alone in brackets.
+var (
+	refRun = regexp.MustCompile(`(?i)(?:\b(?:(?:messages?|msgs?|calls?|turns?)[ .]?#?|m)|#)\d+\b(?:(?:[\s,&/–-]|\b(?:and|to|or)\b)+[#m]?\d+\b)*` +
+		`|[(\[]#?\d+(?:[\s,&/–-]+#?\d+)*[)\]]`)
+	digitRun = regexp.MustCompile(`\d+`)
+)
 
 // inName1 reports whether a byte can begin a token: letters, digits, and what paths and
 // ids begin with. Everything beyond ASCII but punctuation is a letter.
@@ -181,7 +198,6 @@ func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName
 	if stop > end {
 		unit = "%"
 	}
-	ref := isRefWord(txt[:start])
 	for part := range strings.FieldsFuncSeq(t[:digits], func(r rune) bool { return r == '-' }) {
 		n := normalNumber(part)
 		exact := strings.Contains(n, ".") || len(n) >= 3 || unit != "" && !inexact[unit]
@@ -191,21 +207,13 @@ func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName
 		if strings.EqualFold(unit, "k") {
 			n += "k"
 		}
-		list = append(list, gateName{kind: nameNumber, text: n, start: start, end: stop, ref: ref})
+		list = append(list, gateName{kind: nameNumber, text: n, start: start, end: stop})
 	}
 	return list
 }
 
 // inexact are endings of numbers that need not be exact.
 var inexact = text.WordSet("st nd rd th x s D d")
-
-// isRefWord reports whether a text ends with a word after which the number of a message
-// or call comes.
-func isRefWord(before string) bool {
-	before = strings.ToLower(strings.TrimRight(before, " #("))
-	return slices.ContainsFunc([]string{"message", "messages", "call", "calls", "msg", "msgs", "turn", "turns", "to", "and", "–", ","},
-		func(w string) bool { return strings.HasSuffix(before, w) })
-}
 
 // normalNumber drops what separates thousands. A version keeps its dots.
 func normalNumber(s string) string {

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -12,7 +13,9 @@ import (
 // spoken is something that a person said, made for checking what a digest says that they
 // said.
 type spoken struct {
+	message   int    // counted from 1
 	text      string // normal form
+	short     bool   // an answer that means little by itself
 	sentences []spokenSentence
 }
 
@@ -22,7 +25,7 @@ type spokenSentence struct {
 }
 
 func newSpoken(s userwords.Said) spoken {
-	out := spoken{text: flatText(s.Text)}
+	out := spoken{message: s.Message + 1, text: flatText(s.Text), short: s.Short && !isNo(s.Text)}
 	add := func(txt string, negated bool) {
 		for line := range strings.Lines(txt) {
 			for line = strings.TrimSpace(line); line != ""; {
@@ -88,18 +91,17 @@ var (
 // message of theirs bears out.
 func (g *gateSource) putInMouth(s string) (Finding, bool) {
 	words := plainWords(s)
-	about, consent, says := false, false, false
+	consent, says := false, false
 	for i, w := range words {
 		switch {
-		case w == "user" || w == "user's" || w == "users'":
-			about = true
+		case !ofUser(words, i):
 		case consentWords[w]:
 			consent = consent || !isOpen(words, i)
-		case saidWords[w] && saidByUser(words, i):
+		case saidWords[w]:
 			says = true
 		}
 	}
-	if !about || !consent && (!says || strings.HasSuffix(strings.TrimRight(s, " *\n"), ":")) {
+	if !consent && (!says || strings.HasSuffix(strings.TrimRight(s, " *\n"), ":")) {
 		return Finding{}, false // a line that only introduces others says nothing
 	}
 	var content []string
@@ -108,7 +110,8 @@ func (g *gateSource) putInMouth(s string) (Finding, bool) {
 			content = append(content, stemOf(w))
 		}
 	}
-	if g.bears(content, consent) {
+	quoted := !consent && slices.ContainsFunc(quotations(s), func(q quotation) bool { return len(strings.Fields(q.of(s))) > 2 && g.saidQuote(q.of(s)) })
+	if quoted || g.cites(s, content, consent) || g.bears(content, consent) {
 		return Finding{}, false
 	}
 	return Finding{FoundNotSaid, text.Clip(strings.TrimSpace(s), 140)}, true
@@ -120,17 +123,60 @@ func isOpen(words []string, i int) bool {
 		slices.ContainsFunc(words[i+1:min(len(words), i+4)], func(w string) bool { return openAfter[w] })
 }
 
-// saidByUser reports whether "user" is close before a word, or "by the user" after it.
-func saidByUser(words []string, i int) bool {
-	if before := words[max(0, i-4):i]; slices.Contains(before, "user") || slices.Contains(before, "user's") {
-		return true
+// ofUser reports whether a word is what the user does or has: after "user" with only small
+// words between them, or before "by the user".
+func ofUser(words []string, i int) bool {
+	for k := i - 1; k >= 0 && k >= i-5; k-- {
+		if w := words[k]; w == "user" || w == "user's" || w == "users'" {
+			return true
+		} else if !betweenWords[w] && !text.IsDigits(w) {
+			break
+		}
 	}
-	for k := i + 1; k < min(len(words), i+4); k++ {
-		if words[k] == "user" && (words[k-1] == "by" || k > 1 && words[k-2] == "by") {
+	for k := i + 2; k < min(len(words), i+4); k++ {
+		if words[k] == "user" && (byWords[words[k-1]] || k > i+2 && byWords[words[k-2]]) {
 			return true
 		}
 	}
 	return false
+}
+
+var (
+	betweenWords = text.WordSet("has had have then also explicitly later now first only just again did does never not clearly repeatedly finally originally initially earlier previously already once still who is was and in message msg directly fully strongly")
+	byWords      = text.WordSet("by from of")
+)
+
+// cites reports whether a sentence names the message of the user that it tells of. Telling
+// it in other words is allowed; for consent the message must not forbid what is told.
+func (g *gateSource) cites(s string, content []string, consent bool) bool {
+	for _, at := range refRun.FindAllStringIndex(s, -1) {
+		for _, n := range digitRun.FindAllString(s[at[0]:at[1]], -1) {
+			if slices.ContainsFunc(g.said, func(sp spoken) bool {
+				return strconv.Itoa(sp.message) == n && (!consent || sp.grants(content))
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grants reports whether what a person said can be consent to something, given by its words.
+func (sp *spoken) grants(content []string) bool {
+	return sp.short || slices.ContainsFunc(sp.sentences, func(s spokenSentence) bool {
+		return !s.negated && (len(content) == 0 || s.hits(content) > 0)
+	})
+}
+
+// hits counts the words that a sentence has.
+func (s *spokenSentence) hits(words []string) int {
+	n := 0
+	for _, w := range words {
+		if s.words[w] {
+			n++
+		}
+	}
+	return n
 }
 
 var emptyWords = text.WordSet("that this with from have been were they them their then than what which when where will would should could must into about after before also only just more most some such each very over under still there here other these those does done being both using used make made work works like because while during through between message messages explicitly clearly directly earlier later again first session agent assistant task")
@@ -145,70 +191,113 @@ func (g *gateSource) bears(content []string, consent bool) bool {
 	all := make(map[string]bool)
 	for _, sp := range g.said {
 		for _, sent := range sp.sentences {
-			hits := 0
-			for _, w := range content {
-				if sent.words[w] {
-					all[w] = true
-					hits++
-				}
-			}
-			if hits*2 >= len(content) && (!consent || !sent.negated) {
+			if sent.hits(content)*2 >= len(content) && (!consent || !sent.negated) {
 				return true
 			}
+			for _, w := range content {
+				all[w] = all[w] || sent.words[w]
+			}
 		}
 	}
-	if consent {
-		return false
-	}
-	hits := 0
-	for _, w := range content {
-		if all[w] {
-			hits++
-		}
-	}
-	return hits*2 >= len(content)
+	said := spokenSentence{words: all}
+	return !consent && said.hits(content)*2 >= len(content)
 }
 
-// quotes checks the quotations of a sentence: those of the user must be the user's, others
-// must be somebody's. What nobody said loses its quotes.
+// quotes checks the quotations of a sentence. What the user is said to have said must be the
+// user's; other quotations must be somebody's. What nobody said, or the user in nearly these
+// words, loses its quotes.
 func (g *gateSource) quotes(s string) (string, []Finding) {
 	var found []Finding
-	words := plainWords(s)
-	ofUser := slices.Contains(words, "user") || slices.Contains(words, "user's")
 	var b strings.Builder
-	for rest := s; ; {
-		at, q, after, ok := nextQuote(rest)
-		if !ok {
-			b.WriteString(rest)
-			return b.String(), found
+	done := 0
+	for _, q := range quotations(s) {
+		inner := q.of(s)
+		if len(strings.Fields(inner)) < 3 || g.saidQuote(inner) {
+			continue
 		}
-		b.WriteString(rest[:at])
-		quoted := rest[at:after]
+		by, direct := quotesUser(s[:q.start])
+		source := g.inSource(inner)
 		switch {
-		case len(strings.Fields(q)) < 3:
-		case ofUser && !g.saidQuote(q) && (!g.inSource(q) || !strings.ContainsAny(rest[after:], `"”`)):
-			found = append(found, Finding{FoundNotSaid, text.Clip(q, 140)})
-		case !ofUser && !g.inSource(q):
-			found = append(found, Finding{FoundQuote, text.Clip(q, 100)})
-			quoted = q
+		case by && (direct || !source) && !g.nearlySaid(inner):
+			return "", append(found, Finding{FoundNotSaid, text.Clip(inner, 140)})
+		case !source:
+			found = append(found, Finding{FoundQuote, text.Clip(inner, 100)})
+			b.WriteString(s[done:q.start] + inner)
+			done = q.end
 		}
-		b.WriteString(quoted)
-		rest = rest[after:]
 	}
+	return b.String() + s[done:], found
 }
 
-// nextQuote finds the next quotation: where it begins and ends, and its words.
-func nextQuote(s string) (at int, words string, after int, ok bool) {
-	at = strings.IndexAny(s, `"“`)
-	if at < 0 {
-		return 0, "", 0, false
+// quotesUser reports whether what comes before a quotation says that the user says it, and
+// whether it says so directly before it.
+func quotesUser(before string) (by, direct bool) {
+	words := plainWords(before)
+	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
+	for i, w := range words {
+		if saidWords[w] && ofUser(words, i) || colon && strings.HasPrefix(w, "user") {
+			by, direct = true, colon || i == len(words)-1 || i == len(words)-2 && words[i+1] == "that"
+		}
 	}
-	open, end := `"`, `"`
-	if s[at] != '"' {
-		open, end = "“", "”"
+	return by, direct
+}
+
+// quotation is a part of a text in quotes.
+type quotation struct {
+	start, end int
+	mark       int // bytes of a quote
+}
+
+func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark] }
+
+// quotations finds the quotations of a text, outside of code. A quote opens one behind a
+// space or a bracket and closes it before what is no word, so that the words between two
+// quotations are not taken for one.
+func quotations(s string) []quotation {
+	var list []quotation
+	for i := 0; i < len(s); i++ {
+		open, end := "", ""
+		switch {
+		case s[i] == '`':
+			if n := strings.IndexByte(s[i+1:], '`'); n > 0 {
+				i += n + 1
+			}
+			continue
+		case strings.HasPrefix(s[i:], "“"):
+			open, end = "“", "”"
+		case s[i] == '"' && i+1 < len(s) && !text.IsSpaceByte(s[i+1]) && (i == 0 || strings.IndexByte(" \t([{<=:/*_'~|>-", s[i-1]) >= 0):
+			open, end = `"`, `"`
+		default:
+			continue
+		}
+		for k := i + len(open); ; {
+			n := strings.Index(s[k:], end)
+			if n < 0 {
+				break
+			}
+			k += n + len(end)
+			if k == len(s) || text.ByteClass[s[k]]&text.ByteWord == 0 {
+				list = append(list, quotation{i, k, len(open)})
+				i = k - 1
+				break
+			}
+		}
 	}
-	words, _, ok = strings.Cut(s[at+len(open):], end)
-	return at, words, at + len(open) + len(words) + len(end), ok
+	return list
+}
+
+// nearlySaid reports whether a person said something with nearly all of these words.
+func (g *gateSource) nearlySaid(q string) bool {
+	words := plainWords(q)
+	return slices.ContainsFunc(g.said, func(sp spoken) bool {
+		hits := 0
+		for _, w := range words {
+			if slices.ContainsFunc(sp.sentences, func(s spokenSentence) bool { return s.words[stemOf(w)] }) {
+				hits++
+			}
+		}
+		return hits*5 >= len(words)*4
+	})
 }
 
 // saidQuote reports whether a person said these words. An ellipsis matches any others.

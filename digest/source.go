@@ -34,6 +34,7 @@ type Ask struct {
 type Source struct {
 	Need   Need
 	Hash   transcript.Hash
+	Calls  int             // how many calls there are: digests name them by number
 	First  int             // the message that Msgs begins with
 	Msgs   []SourceMessage // what the summarizer has to read, up to Need.End
 	Prev   string          // the earlier digest, of messages before First; empty: none
