@@ -72,7 +72,8 @@ var imports = map[string][]string{
 
 	// The doors work through Session.
 	"agent": {
-		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "ledger", "ledger/toolcall", "model", "recall", "store", "transcript",
+		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model", "recall", "store",
+		"transcript",
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"proxy": {

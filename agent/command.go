@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // commandParts takes a command line apart into simple commands, for rules to judge one by
 // one. ok is false if anything in it has an effect that its text does not show:
@@ -94,12 +91,3 @@ func harmlessRedirection(rest string, before []byte) int {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-// looseParts cuts a line wherever a command might begin. It is for rules that deny.
-func looseParts(line string) []string {
-	parts := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";|&\n\r()`{}$", r) })
-	for i, part := range parts {
-		parts[i] = strings.TrimSpace(part)
-	}
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-}

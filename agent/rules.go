@@ -25,16 +25,20 @@ import (
 // nothing.
 type Rules struct {
 	Allow []string `json:"allow,omitempty"`
-	// Deny wins over Allow. A command is denied if any of its parts is.
+	// Deny wins over Allow. A command is denied if any command in it is, wherever and however
+	// its text spells that out, and if it runs something that its text does not spell out:
+	// a name in a variable, a script from a pipe. What other programs do with their
+	// arguments and files is theirs: no rule sees it.
 	Deny []string `json:"deny,omitempty"`
 }
 
 // rule is a parsed rule.
 type rule struct {
 	tool    string
+	narrow  bool // it has a pattern
 	pattern string
-	command *regexp.Regexp // the pattern for commands; nil: the rule has no pattern
 	path    *regexp.Regexp // the pattern for paths; nil in a rule for commands
+	lower   *regexp.Regexp // the same in lower case
 }
 
 var ruleForm = regexp.MustCompile(`^\s*([A-Za-z0-9_.-]+|\*)\s*(?:\((.*)\))?\s*$`)
@@ -48,13 +52,15 @@ func parseRule(s string) (r rule, err error) {
 	if m[4] < 0 {
 		return r, nil
 	}
-	r.pattern = s[m[4]:m[5]]
-	r.command, err = regexp.Compile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(r.pattern), `\*`, `.*`) + `$`)
-	if err == nil && r.tool != toolBash {
+	r.narrow, r.pattern = true, s[m[4]:m[5]]
+	if r.tool != toolBash {
 		r.path, err = glob.Compile(r.pattern)
-	}
-	if err != nil {
-		return rule{}, fmt.Errorf("read rule %q: %w", s, err)
+		if err == nil {
+			r.lower, err = glob.Compile(strings.ToLower(r.pattern))
+		}
+		if err != nil {
+			return rule{}, fmt.Errorf("read rule %q: %w", s, err)
+		}
 	}
 	return r, nil
 }
@@ -72,11 +78,8 @@ func (rs Rules) Check() error {
 // Decide returns whether the rules allow or deny a call, and which rule denied it. known
 // is false if no rule says anything about it.
 func (rs Rules) Decide(c Call) (d Decision, known bool) {
-	for _, s := range rs.Deny {
-		r, err := parseRule(s)
-		if err != nil || r.denies(c) { // a rule that cannot be read must not let anything through
-			return Decision{Reason: "the rule " + s + " forbids it"}, true
-		}
+	if reason := rs.denied(c); reason != "" {
+		return Decision{Reason: reason}, true
 	}
 	open, ok := []string{c.Subject}, true // what no rule has allowed yet
 	if c.Name == toolBash {
@@ -87,7 +90,7 @@ func (rs Rules) Decide(c Call) (d Decision, known bool) {
 		if err != nil || !r.names(c) {
 			continue
 		}
-		if r.command == nil || c.Name == toolBash && r.pattern == "*" {
+		if !r.narrow || c.Name == toolBash && r.pattern == "*" {
 			return Decision{Allow: true}, true
 		}
 		open = slices.DeleteFunc(open, func(part string) bool { return r.matches(c, part) })
@@ -115,21 +118,58 @@ func (r rule) names(c Call) bool { return r.tool == "*" || r.tool == c.Name }
 // matches reports whether a rule that names the call's tool holds for a part of what the
 // call is about.
 func (r rule) matches(c Call, part string) bool {
-	switch {
-	case r.command == nil:
-		return true
-	case c.Name == toolBash:
-		return r.command.MatchString(part)
+	if c.Name == toolBash {
+		return overlap(r.pattern, part)
 	}
 	return part != "" && r.path.MatchString(part)
 }
 
-// denies is generous: a command is denied if the pattern matches all of it or any of its
-// parts, whatever they are hidden in.
-func (r rule) denies(c Call) bool {
-	parts := []string{c.Subject}
-	if c.Name == toolBash {
-		parts = append(parts, looseParts(c.Subject)...)
+// denied says which rule denies a call and why. Empty: none does.
+func (rs Rules) denied(c Call) string {
+	var run *spelled
+	for _, s := range rs.Deny {
+		r, err := parseRule(s)
+		switch {
+		case err == nil && !r.names(c):
+			continue
+		case err != nil || !r.narrow: // a rule that cannot be read must not let anything through
+			return "the rule " + s + " forbids it"
+		case c.Name != toolBash:
+			if r.deniesPath(c.Subject) {
+				return "the rule " + s + " forbids it"
+			}
+			continue
+		case run == nil:
+			run = spell(c.Subject)
+		}
+		matches := func(text string) bool { return r.matches(c, text) || r.matches(c, text+" ") }
+		switch {
+		case r.matches(c, c.Subject), slices.ContainsFunc(run.texts, matches):
+			return "the rule " + s + " forbids it (what is not spelled out counts as anything)"
+		case run.hides:
+			return "the rule " + s + " may forbid it: what it runs cannot be read from its text"
+		}
 	}
-	return r.names(c) && slices.ContainsFunc(parts, func(part string) bool { return r.matches(c, part) })
+	return ""
+}
+
+// deniesPath errs on the side of denying: some file systems take upper and lower case for
+// the same.
+func (r rule) deniesPath(name string) bool {
+	return r.path.MatchString(name) || r.lower.MatchString(strings.ToLower(name))
+}
+
+// may returns whether the agent's rules let the tool have a file that it finds.
+func (c Call) may() func(name string) bool {
+	var rules []rule
+	if c.agent != nil {
+		for _, s := range c.agent.o.Deny {
+			if r, err := parseRule(s); err == nil && r.names(c) && r.narrow {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return func(name string) bool {
+		return !slices.ContainsFunc(rules, func(r rule) bool { return r.deniesPath(name) })
+	}
 }

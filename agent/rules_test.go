@@ -104,6 +104,28 @@ func FuzzRulesForCommands(f *testing.F) {
 	})
 }
 
+// A rule that denies a command holds behind and before any other text, whatever the shell
+// makes of it.
+func FuzzDenyRules(f *testing.F) {
+	for _, s := range append(spellings, "echo 'a", "a\\", "# x", "cat <<E", "((", "${x", "*") {
+		f.Add(s, "rm *")
+	}
+	f.Fuzz(func(t *testing.T, text, pattern string) {
+		if rules := (agent.Rules{Deny: []string{"bash(" + pattern + ")"}}); rules.Check() == nil && !strings.Contains(pattern, "\x00") {
+			rules.Decide(agent.Call{Name: "bash", Subject: text})
+			if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: pattern}); d.Reason == "" {
+				t.Errorf("%v let %q through", rules.Deny, pattern)
+			}
+		}
+		rules := agent.Rules{Allow: []string{"*"}, Deny: []string{"bash(rm victim*)"}}
+		for _, cmd := range []string{"rm victim\n" + text, text + "\nrm victim", text + ";rm victim", text + "$(rm victim)", text + "\n/bin/'r'm\tvictim"} {
+			if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow {
+				t.Errorf("%q was allowed", cmd)
+			}
+		}
+	})
+}
+
 // outsideQuotes is a command without what stands in single quotes, and with $ and ` of
 // what stands in double ones.
 func outsideQuotes(s string) string {

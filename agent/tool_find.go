@@ -42,14 +42,14 @@ func (w *Workspace) glob() Tool {
 	}, EffectNone, func(in globArgs) string { return w.subject(cmp.Or(in.Path, ".")) }, w.runGlob)
 }
 
-func (w *Workspace) runGlob(ctx context.Context, _ Call, in globArgs) (string, error) {
+func (w *Workspace) runGlob(ctx context.Context, c Call, in globArgs) (string, error) {
 	pattern, err := glob.Compile(in.Pattern)
 	if err != nil || in.Pattern == "" {
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
-	found := listing{most: globFiles}
+	found, may := listing{most: globFiles}, c.may()
 	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) {
-		if pattern.MatchString(below) {
+		if pattern.MatchString(below) && may(name) {
 			found.add(name)
 		}
 	})
@@ -130,7 +130,7 @@ func (w *Workspace) grep() Tool {
 	}, EffectNone, func(in grepArgs) string { return w.subject(cmp.Or(in.Path, ".")) }, w.runGrep)
 }
 
-func (w *Workspace) runGrep(ctx context.Context, _ Call, in grepArgs) (string, error) {
+func (w *Workspace) runGrep(ctx context.Context, c Call, in grepArgs) (string, error) {
 	if in.Pattern == "" {
 		return "", errors.New("a pattern is needed")
 	}
@@ -145,9 +145,9 @@ func (w *Workspace) runGrep(ctx context.Context, _ Call, in grepArgs) (string, e
 	if err != nil {
 		return "", fmt.Errorf("read glob: %w", err)
 	}
-	g := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}
+	g, may := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}, c.may()
 	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) {
-		if in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below)) {
+		if (in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below))) && may(name) {
 			g.file(name, fsys, file)
 		}
 	})

@@ -65,6 +65,7 @@ type Script struct {
 	Commands []Command
 	Flow     bool // has control flow, functions or subshells: its text alone says what it does
 	Cut      bool // went beyond the bounds
+	Broken   bool // ends in the middle of quotes or a substitution
 }
 
 // Parse reads a script in the language of sh, bash and zsh. It is a lexer with just
@@ -80,12 +81,32 @@ func Parse(src string, literal bool) Script {
 	return p.out
 }
 
+// First reads the first command of a script, up to the next sign that ends one. What it is
+// part of does not count.
+func First(src string) Command {
+	var cur Command
+	for p := (parser{src: src}); p.at < len(src); {
+		switch c := src[p.at]; {
+		case c == ' ' || c == '\t' || c == '\r':
+			p.at++
+		case strings.IndexByte("\n;|()", c) >= 0, c == '&' && p.peek(1) != '>':
+			return cur
+		case (c == '<' || c == '>') && p.peek(1) != '(' || c == '&':
+			p.redirect(&cur, p.operator())
+		default:
+			p.command(&cur)
+		}
+	}
+	return cur
+}
+
 type parser struct {
 	src     string
 	at      int
 	depth   int
 	sub     int
 	literal bool
+	ticks   bool // in `…`, which the next ` ends
 	docs    []pendingDoc
 	out     Script
 }
@@ -104,10 +125,12 @@ func (p *parser) list(closing byte) {
 		p.finish(cur)
 		cur = Command{Nested: p.depth > 0, Sub: p.sub, Sep: sep}
 	}
+	closed := closing == 0
 	for p.at < len(p.src) {
 		c := p.src[p.at]
 		if c == closing && closing != 0 {
 			p.at++
+			closed = true
 			break
 		}
 		switch {
@@ -142,6 +165,7 @@ func (p *parser) list(closing byte) {
 		}
 	}
 	p.finish(cur)
+	p.out.Broken = p.out.Broken || !closed
 	if closing == 0 {
 		p.readDocs()
 	}
@@ -286,6 +310,8 @@ func (p *parser) word() Word {
 	for p.at < len(p.src) {
 		c := p.src[p.at]
 		switch {
+		case c == '`' && p.ticks && p.at > start:
+			return Word{b.String(), p.src[start:p.at], open}
 		case p.literal && c == '@' && p.at == start && (p.peek(1) == '\'' || p.peek(1) == '"'): // PowerShell's here-string
 			text, rest, _ := strings.Cut(p.src[p.at+2:], "\n"+p.src[p.at+1:p.at+2]+"@")
 			p.at = len(p.src) - len(rest)
@@ -321,8 +347,9 @@ func (p *parser) word() Word {
 
 // until returns the text before the next such byte and moves past it.
 func (p *parser) until(c byte) string {
-	text, rest, _ := strings.Cut(p.src[min(p.at, len(p.src)):], string(c))
+	text, rest, ok := strings.Cut(p.src[min(p.at, len(p.src)):], string(c))
 	p.at = len(p.src) - len(rest)
+	p.out.Broken = p.out.Broken || !ok
 	return text
 }
 
@@ -345,6 +372,7 @@ func (p *parser) doubleQuoted(b *strings.Builder) (open bool) {
 			p.at++
 		}
 	}
+	p.out.Broken = true
 	return open
 }
 
@@ -361,8 +389,9 @@ func (p *parser) expansion(b *strings.Builder) bool {
 		p.at++
 		p.nest('`')
 	case next == '(' && p.peek(2) == '(' && c == '$':
-		_, rest, _ := strings.Cut(p.src[p.at:], "))")
+		_, rest, ok := strings.Cut(p.src[p.at:], "))")
 		p.at = len(p.src) - len(rest)
+		p.out.Broken = p.out.Broken || !ok
 	case next == '(':
 		p.at += 2
 		p.nest(')')
@@ -376,6 +405,7 @@ func (p *parser) expansion(b *strings.Builder) bool {
 			}
 		}
 		p.at = min(p.at, len(p.src))
+		p.out.Broken = p.out.Broken || p.at == len(p.src)
 		b.WriteString(p.src[start+2 : p.at])
 		p.at = min(p.at+1, len(p.src))
 		return false
@@ -401,11 +431,12 @@ func (p *parser) nest(closing byte) {
 		p.until(closing)
 		return
 	}
-	docs, before := p.docs, len(p.out.Commands)
-	p.docs = nil
+	docs, ticks, before := p.docs, p.ticks, len(p.out.Commands)
+	p.docs, p.ticks = nil, closing == '`'
 	p.depth++
 	p.list(closing)
 	p.depth--
+	p.ticks = ticks
 	for i := range docs { // the command that holds the substitution comes after its parts
 		if docs[i].cmd == before {
 			docs[i].cmd = len(p.out.Commands)
