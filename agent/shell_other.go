@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+const nonblock = 0 // folders have no pipes
+
 func findShell() []string {
 	for _, shell := range [][]string{
 		{"bash", "-c"},

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// nonblock opens a pipe without waiting for its other end.
+const nonblock = syscall.O_NONBLOCK
+
 func findShell() []string {
 	for _, name := range []string{"bash", "sh"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -48,7 +50,7 @@ func (w *Workspace) runGlob(ctx context.Context, c Call, in globArgs) (string, e
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
 	found, may := listing{most: globFiles}, c.may()
-	err = w.walk(ctx, in.Path, func(name, below string, _ fs.FS, _ string) {
+	err = w.walk(ctx, in.Path, func(name, below string, _ *os.Root, _ string) {
 		if pattern.MatchString(below) && may(name) {
 			found.add(name)
 		}
@@ -82,15 +84,14 @@ func (l *listing) text(none, hint string, err error) (string, error) {
 }
 
 // walk visits the regular files in a folder, sorted by name: with their names as the
-// model knows them, below the folder, and in a file system that cannot be left.
-func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below string, fsys fs.FS, file string)) error {
+// model knows them, below the folder, and in a root that cannot be left.
+func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below string, root *os.Root, file string)) error {
 	p, err := w.resolve(cmp.Or(dir, "."))
 	if err != nil {
 		return err
 	}
-	fsys := p.root.FS()
 	start := path.Clean(filepath.ToSlash(p.rel))
-	return fs.WalkDir(fsys, start, func(file string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(p.root.FS(), start, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -104,7 +105,7 @@ func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below
 			if start != "." {
 				below = strings.TrimPrefix(strings.TrimPrefix(file, start), "/")
 			}
-			visit(path.Join(p.name, below), cmp.Or(below, path.Base(file)), fsys, file) // the folder may be a file
+			visit(path.Join(p.name, below), cmp.Or(below, path.Base(file)), p.root.Root, file) // the folder may be a file
 		}
 		return nil
 	})
@@ -146,9 +147,9 @@ func (w *Workspace) runGrep(ctx context.Context, c Call, in grepArgs) (string, e
 		return "", fmt.Errorf("read glob: %w", err)
 	}
 	g, may := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}, c.may()
-	err = w.walk(ctx, in.Path, func(name, below string, fsys fs.FS, file string) {
+	err = w.walk(ctx, in.Path, func(name, below string, root *os.Root, file string) {
 		if (in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below))) && may(name) {
-			g.file(name, fsys, file)
+			g.file(ctx, name, root, file)
 		}
 	})
 	text, err := g.found.text("no line matches", "narrow the pattern or the path", err)
@@ -166,22 +167,22 @@ type grepper struct {
 	unread    []string
 }
 
-func (g *grepper) file(name string, fsys fs.FS, file string) {
-	f, err := fsys.Open(file)
+func (g *grepper) file(ctx context.Context, name string, root *os.Root, file string) {
+	f, size, err := openRegular(root, file)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > grepFile {
+	if size > grepFile {
 		g.unread = append(g.unread, name)
 		return
 	}
-	r := bufio.NewReaderSize(f, 64<<10)
+	r := bufio.NewReaderSize(io.LimitReader(f, grepFile), 64<<10)
 	if start, _ := r.Peek(8 << 10); bytes.IndexByte(start, 0) >= 0 {
 		return
 	}
 	matches := 0
-	for n := 1; ; n++ {
+	for n := 1; ctx.Err() == nil; n++ {
 		line, err := r.ReadString('\n')
 		if line = strings.TrimRight(line, "\r\n"); (line != "" || err == nil) && g.re.MatchString(line) {
 			matches++

@@ -44,7 +44,7 @@ func loadSkill(dir string) Tool {
 }
 
 func readSkill(root *os.Root, name string) (string, error) {
-	data, err := root.ReadFile(name + "/SKILL.md")
+	data, err := readRegular(root, name+"/SKILL.md", maxFile)
 	if err != nil {
 		return "", err
 	}

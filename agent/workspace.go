@@ -127,7 +127,7 @@ func (w *Workspace) Keep(name string, data []byte) (string, error) {
 		}
 		out, err := root.OpenFile(as, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			if old, err := root.ReadFile(as); err == nil && bytes.Equal(old, data) {
+			if old, err := readRegular(root.Root, as, int64(len(data))); err == nil && bytes.Equal(old, data) {
 				return as, nil
 			}
 			continue
@@ -245,23 +245,77 @@ const maxFile = 64 << 20
 
 // read reads a regular file that is not too large.
 func (f file) read() ([]byte, error) {
-	in, err := f.root.Open(f.rel)
-	if err != nil {
-		return nil, plainError(f.name, err)
-	}
-	defer in.Close()
-	info, err := in.Stat()
+	data, err := readRegular(f.root.Root, f.rel, maxFile)
+	var large tooLarge
 	switch {
+	case errors.Is(err, errFolder):
+		return nil, fmt.Errorf("%s is a folder: list it with glob", f.name)
+	case errors.As(err, &large):
+		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part", f.name, int64(large))
 	case err != nil:
 		return nil, plainError(f.name, err)
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a folder: list it with glob", f.name)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", f.name)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part", f.name, info.Size())
 	}
-	return io.ReadAll(in)
+	return data, nil
+}
+
+var (
+	errFolder     = errors.New("it is a folder")
+	errNotRegular = errors.New("it is not a regular file")
+)
+
+// tooLarge is the size of a file that is too large.
+type tooLarge int64
+
+func (n tooLarge) Error() string { return fmt.Sprintf("%d bytes are too many", int64(n)) }
+
+// openRegular opens a regular file for reading and returns its size. It opens nothing else,
+// because opening a pipe waits for another program, and a device has no end.
+func openRegular(root *os.Root, name string) (*os.File, int64, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := checkRegular(info); err != nil {
+		return nil, 0, err
+	}
+	in, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err = in.Stat(); err == nil {
+		err = checkRegular(info) // it may be another file by now
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, in.Close())
+	}
+	return in, info.Size(), nil
+}
+
+func checkRegular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errFolder
+	case !info.Mode().IsRegular():
+		return errNotRegular
+	}
+	return nil
+}
+
+// readRegular reads a regular file, also one that grows, of at most so many bytes.
+func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
+	in, size, err := openRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if size > most {
+		return nil, tooLarge(size)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, tooLarge(len(data))
+	}
+	return data, err
 }
 
 // write replaces a file's content: all of it, or nothing.
