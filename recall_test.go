@@ -16,8 +16,10 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -247,6 +249,19 @@ func TestSearchFindsByParts(t *testing.T) {
 	}
 }
 
+// TestSearchWithoutAnIndex: a store that cannot search gives the same answers.
+func TestSearchWithoutAnIndex(t *testing.T) {
+	mem := store.NewMemory()
+	s := open(t, mem, &pleat.Options{Tokens: counter})
+	work(t, s, 0, 30, 2_000)
+	bare := open(t, struct{ store.Store }{mem}, &pleat.Options{Tokens: counter})
+	for _, query := range []string{"file 7", "line of the file", "absent"} {
+		if want, got := searchFor(t, s, query).Text(), searchFor(t, bare, query).Text(); got != want {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", query, got, want)
+		}
+	}
+}
+
 func TestSearchLeavesEchoesOut(t *testing.T) {
 	s := recallSession(t)
 	text, isError, _ := s.Recall(t.Context(), "search", `{"queries":["upload size limit"]}`)
@@ -453,6 +468,13 @@ func TestLedgerTextPages(t *testing.T) {
 	}
 	if seen != 120 {
 		t.Errorf("the pages list %d calls, want 120", seen)
+	}
+}
+
+// TestRecallToolsAreCheap: the tools are part of every request.
+func TestRecallToolsAreCheap(t *testing.T) {
+	if n := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.O200k()}).CountTools(recall.Tools()); n > 458 {
+		t.Errorf("the recall tools take %d tokens", n)
 	}
 }
 

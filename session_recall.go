@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -51,22 +52,18 @@ func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compac
 // Search looks for lines in everything that was said and done in the session, folded or
 // not, and returns the best places for each query. Every place says what it is, where,
 // and what made it stale since. What the model can see anyway comes after what it cannot;
-// questions to the recall tools and their answers are left out. It needs a store that
-// can search: see [store.Searcher].
+// questions to the recall tools and their answers are left out.
 //
 // Its cost depends on the query and on what is found, not on the length of the session
-// beyond what the store's index needs.
+// beyond what the store's index needs. With a store that cannot search (see
+// [store.Searcher]), it reads the whole session.
 func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {
-	engine, ok := s.store.(store.Searcher)
-	if !ok {
-		return recall.SearchResult{}, errors.New("search: the store cannot search")
-	}
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
 	defer s.begin(ctx)()
 	res, err := s.finder().Search(r, func(query, words string, n int) ([]store.Hit, error) {
-		places, err := engine.Search(ctx, s.key, words, n)
+		places, err := s.places(ctx, words, n)
 		if err == nil {
 			s.tell(Event{Kind: EventRecall, Recall: query})
 		}
@@ -79,6 +76,21 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 		return recall.SearchResult{}, fmt.Errorf("search: %w", err)
 	}
 	return res, nil
+}
+
+// places asks the store for windows with some of the words. If the store cannot search, all
+// messages are read.
+func (s *Session) places(ctx context.Context, words string, n int) ([]store.Hit, error) {
+	if engine, ok := s.store.(store.Searcher); ok {
+		return engine.Search(ctx, s.key, words, n)
+	}
+	return store.Scan(func(yield func(uint64, string) bool) {
+		for i := range s.st.Transcript.Len() {
+			if ctx.Err() != nil || !yield(s.st.Contents.Entry(i), conv.SearchText(s.st.Transcript.At(i))) {
+				return
+			}
+		}
+	}, words, n), ctx.Err()
 }
 
 // LedgerText lists the calls that the filter chooses in at most budget tokens (0: no

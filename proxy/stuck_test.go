@@ -228,7 +228,7 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // Where a hidden round makes a request too long, the client gets the provider's own refusal.
 func TestHiddenRoundTooLong(t *testing.T) {
 	late := 0
-	for words := 3_600; words > 3_000; words -= 25 {
+	for words := 4_100; words > 3_500; words -= 25 {
 		up := &asker{}
 		a := newAgent(messages, start(t, up, Options{Window: 6_000}), "Go.")
 		a.streams, a.extra = false, `,"system":"`+strings.Repeat("rule ", words)+`"`

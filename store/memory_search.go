@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
@@ -19,6 +20,7 @@ type memIndex struct {
 	lengths  []int // words of each place
 	total    int   // words of all places
 	postings map[string][]posting
+	only     map[string]bool // words that are indexed; nil: all
 }
 
 type memText struct {
@@ -51,12 +53,29 @@ func (m *Memory) Search(ctx context.Context, key SessionKey, query string, limit
 	return s.index.search(query, limit), nil
 }
 
+// Scan ranks the places of texts, which come with the numbers of their entries, as
+// [Searcher] does, but without an index: it reads all of them. It is for stores that cannot
+// search.
+func Scan(texts iter.Seq2[uint64, string], query string, limit int) []Hit {
+	x := &memIndex{postings: make(map[string][]posting), only: make(map[string]bool)}
+	for _, word := range search.QueryWords(query) {
+		x.only[word] = true
+	}
+	for seq, text := range texts {
+		x.add(memText{seq, text})
+	}
+	return x.search(query, limit)
+}
+
 // add indexes one text.
 func (x *memIndex) add(t memText) {
 	for w := range search.Windows(t.text) {
 		place, length := len(x.places), 0
 		for word := range search.Words(w.Text) {
 			length++
+			if x.only != nil && !x.only[word] {
+				continue
+			}
 			list := x.postings[word]
 			if n := len(list); n > 0 && list[n-1].place == place {
 				list[n-1].count++
