@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -40,6 +41,14 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 		return false, nil
 	}
 	x.hidden++
+	news := reply.Messages
+	if slices.ContainsFunc(ours, func(c transcript.ToolCall) bool { return c.Name == t.mode.Prefix+recall.ToolCompact }) {
+		// The answer is there first: what its thinking is bound to is about to change.
+		if err := rw.appendHidden(ctx, t, x.req, news); err != nil {
+			return false, fmt.Errorf("keep hidden round: %w", err)
+		}
+		news = nil
+	}
 	results := make([]transcript.ToolResult, len(ours))
 	for i, c := range ours {
 		if x.hidden > rw.o.Rounds {
@@ -55,7 +64,7 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 	if err != nil {
 		return false, fmt.Errorf("answer recall: %w", err)
 	}
-	if err := rw.appendHidden(ctx, t, x.req, slices.Concat(reply.Messages, answers)); err != nil {
+	if err := rw.appendHidden(ctx, t, x.req, slices.Concat(news, answers)); err != nil {
 		return false, fmt.Errorf("keep hidden round: %w", err)
 	}
 	if others > 0 {

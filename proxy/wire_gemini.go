@@ -80,7 +80,8 @@ func refuseGemini(kind, text string) []byte {
 
 type geminiScreen struct {
 	joined
-	any bool // parts went to the client
+	any    bool // parts went to the client
+	signed bool // a call of ours, after which none went to the client, had a signature
 }
 
 func (s *geminiScreen) begun() bool { return s.any || s.answer > 0 }
@@ -103,8 +104,8 @@ func (s *geminiScreen) event(raw, data []byte) ([]byte, bool) {
 	}
 	changed := data
 	parts := elements(get(data, "candidates", 0, "content", "parts"))
-	kept := s.kept(parts)
-	if len(kept) < len(parts) {
+	kept, less := s.kept(parts)
+	if less {
 		changed = set(changed, arrayOf(kept), "candidates", 0, "content", "parts")
 	}
 	if s.answer > 0 && s.id != nil && get(changed, "responseId") != nil {
@@ -122,15 +123,23 @@ func (s *geminiScreen) event(raw, data []byte) ([]byte, bool) {
 	return raw, false
 }
 
-// kept are the parts but our calls.
-func (s *geminiScreen) kept(parts [][]byte) [][]byte {
-	kept := parts[:0:0]
+// kept are the parts but our calls. A call that had none because ours before it had the
+// signature gets the value that Gemini takes instead: the client may send it in a conversation
+// where ours is not.
+func (s *geminiScreen) kept(parts [][]byte) (kept [][]byte, changed bool) {
 	for _, p := range parts {
-		if name := get(p, "functionCall", "name"); name == nil || !s.own(text(name)) {
-			kept = append(kept, p)
+		name, signed := get(p, "functionCall", "name"), get(p, "thoughtSignature") != nil
+		if name != nil && s.own(text(name)) {
+			s.signed, changed = s.signed || signed, true
+			continue
 		}
+		if name != nil && s.signed && !signed {
+			p, changed = set(p, []byte(`"skip_thought_signature_validator"`), "thoughtSignature"), true
+		}
+		s.signed = s.signed && name == nil
+		kept = append(kept, p)
 	}
-	return kept
+	return kept, changed
 }
 
 func (s *geminiScreen) end() []byte {
@@ -163,7 +172,8 @@ func joinGemini(bodies [][]byte, own func(name string) bool) []byte {
 			chunks = elements(b)
 		}
 		for _, c := range chunks {
-			parts = append(parts, s.kept(elements(get(c, "candidates", 0, "content", "parts")))...)
+			kept, _ := s.kept(elements(get(c, "candidates", 0, "content", "parts")))
+			parts = append(parts, kept...)
 			if last = c; id == nil {
 				id = get(c, "responseId")
 			}

@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An answer that asks for a compaction has thinking that was made before it: the next view
+// shows it behind other bytes and asks the provider to drop it.
+func TestCompactUnbindsItsAnswer(t *testing.T) {
+	n := 0
+	reply := func(w http.ResponseWriter, more string) {
+		n++
+		command := fmt.Sprintf(`printf \"step %d line\" i<100;`, n)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":100,"output_tokens":5},"content":[{"type":"thinking","thinking":"","signature":"signed-%d"},%s{"type":"tool_use","id":"b%d","name":"bash","input":{"command":"%s"}}]}`,
+			n, n, more, n, command)
+	}
+	up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n == 8 {
+			reply(w, `{"type":"tool_use","id":"c8","name":"compact","input":{}},`)
+			return
+		}
+		reply(w, "")
+	})}
+	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+	a.model, a.streams = "claude-opus-5-5", false
+	a.extra = `,"thinking":{"type":"adaptive"}`
+	for i := range 10 {
+		if i == 8 {
+			a.say("Now the rest.") // all thinking before it may go
+		}
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := up.all()[len(up.all())-1]
+	if !bytes.Contains(last, []byte("signed-9")) || !bytes.Contains(last, []byte("[pleat compact: ")) {
+		t.Fatalf("the test shows nothing: %s", last)
+	}
+	if !bytes.Contains(last, []byte(`"prefix_mismatch_behavior":"drop_block"`)) {
+		t.Error("thinking is behind other bytes than it was made behind, and the request does not ask to drop it")
+	}
+}
+
+// A client's call whose signature was on a call of ours before it can be sent without ours.
+func TestGeminiSignatureOfHiddenCall(t *testing.T) {
+	own := func(name string) bool { return name == "unfold" }
+	parts := `{"functionCall":{"name":"unfold","args":{}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"bash","args":{}}},{"functionCall":{"name":"bash","args":{}}}`
+	body := `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"STOP"}]}`
+	const want = `[{"functionCall":{"name":"bash","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"bash","args":{}}}]`
+	if got := joinGemini([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
+		t.Errorf("got %s", got)
+	}
+	s := geminiScreen{joined: joined{own: own}}
+	s.event([]byte("data: "+body+"\n\n"), []byte(body))
+	if got := s.end(); !strings.Contains(string(got), want) {
+		t.Errorf("the stream has %s", got)
+	}
+}
