@@ -99,6 +99,7 @@ var imports = map[string][]string{
 	"store/postgres/pgtest": {},
 	"bench/tokenizers":      {},
 	"proxy/sdktest":         {},
+	"proxy/adversary":       {},
 	"store/sqlite/whole":    {},
 }
 

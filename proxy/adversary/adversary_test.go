@@ -1,0 +1,76 @@
+package adversary
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+func number(t *testing.T, name string, or int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return or
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestViews drives the proxy with hostile clients and judges every view that reaches the
+// provider. PLEAT_VIEWS is about how many views there are, PLEAT_SEED the first seed.
+func TestViews(t *testing.T) {
+	want, seed := number(t, "PLEAT_VIEWS", 400), uint64(number(t, "PLEAT_SEED", 1))
+	began := time.Now()
+	dir := t.TempDir()
+	var mu sync.Mutex
+	var total counts
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				mine, more := seed, total.Views < want && !t.Failed()
+				seed++
+				mu.Unlock()
+				if !more {
+					return
+				}
+				n := judged(t, mine, dir)
+				mu.Lock()
+				total.add(n)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%+v in %v", total, time.Since(began).Round(time.Millisecond))
+}
+
+// judged runs one case.
+func judged(t *testing.T, seed uint64, dir string) counts {
+	w, err := newWorld(seed, fmt.Sprintf("%s/%d", dir, seed))
+	if err == nil {
+		defer func() {
+			if p := recover(); p != nil {
+				t.Errorf("seed %d (%s): %v", seed, w.policy, p)
+			}
+		}()
+		err = w.run()
+	}
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+		return counts{}
+	}
+	for _, bad := range w.bad {
+		t.Errorf("seed %d (%s, window %d, recall %s): %s\nrun it alone: PLEAT_SEED=%d PLEAT_VIEWS=1 go test -run TestViews -v ./proxy/adversary",
+			seed, w.policy, w.options.Window, w.options.Recall, bad, seed)
+	}
+	return w.counts
+}

@@ -1,0 +1,412 @@
+package adversary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/proxy"
+)
+
+const binding = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
+
+var (
+	marker = regexp.MustCompile(`, ?"cache_control": ?\{[^}]*\}`)
+	tagged = regexp.MustCompile(`^k\d+\.\d+: `)
+	files  = regexp.MustCompile(`read (\S+/[0-9a-z]+\.txt)`)
+	ours   = []string{"[pleat:", "[folded:", "[session summary", "<conversation_summary>", "[Compressed]", "[Compacted]", "[Reactive compact]", "[snipped ", "Understood. Continuing", "Continue."}
+)
+
+// legal judges a client's own request. What thinking is bound to the client does not know:
+// the proxy's tools and hidden rounds are part of it.
+func (c *client) legal() []string {
+	loose := *c.setup
+	loose.binds, loose.loose = false, true
+	return c.wire.check(&view{head: http.Header{}, setup: &loose, said: c.memory, elements: c.sent})
+}
+
+// parsed is an element of this client's conversation. Most come again and again.
+func (c *client) parsed(raw []byte) (element, error) {
+	if e, ok := c.known[string(raw)]; ok {
+		e.parts = slices.Clone(e.parts)
+		return e, nil
+	}
+	e, err := c.wire.parse(raw)
+	e.bare = e.raw
+	if c.wire == messagesWire {
+		e.bare = marker.ReplaceAllString(e.raw, "")
+	}
+	if err == nil {
+		c.known[e.raw] = e
+		e.parts = slices.Clone(e.parts)
+	}
+	return e, err
+}
+
+func (c *client) view(body []byte, head http.Header) (*view, error) {
+	v := &view{head: head, setup: c.setup, said: c.memory}
+	if err := json.Unmarshal(body, &v.body); err != nil {
+		return nil, fmt.Errorf("no JSON: %.200s", body)
+	}
+	for i, raw := range v.body.list(c.wire.array) {
+		e, err := c.parsed(raw)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		v.elements = append(v.elements, e)
+	}
+	named(v.elements)
+	return v, nil
+}
+
+// judge holds a view that reached the provider to all that is promised.
+func (c *client) judge(body []byte, head http.Header) *view {
+	v, err := c.view(body, head)
+	if err != nil {
+		c.w.fail("%s: %v", c.wire.name, err)
+		return nil
+	}
+	for _, bad := range c.wire.check(v) {
+		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements), outline(c.sent))
+	}
+	for _, other := range c.w.clients {
+		if other != c && strings.Contains(string(body), other.name+".") {
+			c.w.fail("%s: a view shows what %s said", c.wire.name, other.name)
+		}
+	}
+	c.around(body)
+	c.compare(v)
+	return v
+}
+
+// around holds all of the body but the messages to what the client sent.
+func (c *client) around(body []byte) {
+	text := string(body)
+	before, after := c.before, c.after
+	if c.setup.think != "" && strings.Contains(text, binding) {
+		text = strings.Replace(text, ","+binding, "", 1)
+	}
+	open := strings.TrimSuffix(c.list, c.close)
+	cut := func(want string, index func(s, of string) int) bool { // what the proxy adds follows the client's tools
+		if head, rest, ok := strings.Cut(want, c.list); ok && c.list != "" {
+			if !strings.HasPrefix(text, head+open) {
+				return false
+			}
+			text = text[len(head)+len(open):]
+			if i := index(text, rest); i >= 0 && (c.w.options.Recall == proxy.RecallTools || text[:i] == c.close) {
+				text = text[i+len(rest):]
+				return true
+			}
+			return false
+		}
+		ok := strings.HasPrefix(text, want)
+		text = strings.TrimPrefix(text, want)
+		return ok
+	}
+	if !cut(before, strings.Index) {
+		c.w.fail("%s: what is before the messages was changed: %.300q, not %.300q", c.wire.name, text, before)
+		return
+	}
+	_, rest, err := array([]byte(text))
+	text = string(rest)
+	if err != nil || !cut(after, strings.LastIndex) || text != "" {
+		c.w.fail("%s: what is behind the messages was changed: %.300q, not %.300q (%v)", c.wire.name, rest, after, err)
+	}
+}
+
+func (c *client) same(view, sent *element) bool {
+	return view.bare == sent.bare || slices.Contains(c.alts[sent.bare], view.bare)
+}
+
+// compare finds for every element of a view where it came from.
+func (c *client) compare(v *view) {
+	shown := make(map[string]string) // results in the view
+	parts := make(map[string]bool)   // and everything else
+	for _, e := range v.elements {
+		for _, p := range e.parts {
+			if p.kind == result {
+				shown[p.id] = p.text
+			} else {
+				parts[known(p)] = true
+			}
+		}
+	}
+	next, page, folded := 0, false, false
+	var lost []int
+	for i := range v.elements {
+		e := &v.elements[i]
+		at := 0
+		for at < len(c.sent)-next && !c.same(e, &c.sent[next+at]) {
+			at++
+		}
+		if at == len(c.sent)-next {
+			at = -1
+		}
+		if at < 0 {
+			if c.isHidden(e) {
+				folded = true
+				continue
+			}
+			if at = c.origin(e, next); at >= 0 {
+				c.derived(i, e, &c.sent[next+at])
+				folded = true
+			} else if c.inserted(e) {
+				page, folded = true, true
+				continue
+			}
+		}
+		if at < 0 {
+			c.w.fail("%s: element %d of the view is from nowhere: %.300s", c.wire.name, i, e.raw)
+			return
+		}
+		for k := next; k < next+at; k++ {
+			if !page && !replaced(&c.sent[k], parts) {
+				lost = append(lost, k)
+			}
+		}
+		next, page = next+at+1, page && e.role == "system" // which stays behind the page
+	}
+	for k := next; k < len(c.sent); k++ {
+		if !page && !replaced(&c.sent[k], parts) {
+			lost = append(lost, k)
+		}
+	}
+	if len(lost) > 0 && c.w.policy != "truncate" {
+		c.w.fail("%s: elements %v of the client's %d are gone without a word; first: %s", c.wire.name, lost, len(c.sent), c.sent[lost[0]].raw+"\nview: "+outline(v.elements)+"\nsent: "+outline(c.sent))
+	}
+	if folded {
+		c.w.Folded++
+	}
+	c.results(shown)
+}
+
+// isHidden reports whether an element belongs to a round of which the client knows nothing.
+func (c *client) isHidden(e *element) bool {
+	for _, p := range e.parts {
+		switch {
+		case (p.kind == call || p.kind == result) && c.hidden[p.id]:
+		case p.kind != result && c.said[known(p)]: // beside a hidden call, or behind one
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// origin is the client's element that a changed one came from, counted from a place.
+func (c *client) origin(e *element, from int) int {
+	for _, p := range e.parts {
+		tag := tagged.FindString(p.text)
+		for k := range c.sent[from:] {
+			for _, q := range c.sent[from+k].parts {
+				if q.kind == p.kind && (p.id != "" && p.id == q.id || p.kind == text && tag != "" && strings.HasPrefix(q.text, tag)) {
+					return k
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// derived holds a changed element to what may change: results, long texts, and thinking
+// that is gone.
+func (c *client) derived(at int, e, from *element) {
+	bad := func(what string) {
+		c.w.fail("%s: element %d of the view: %s\nview: %.2000s\nsent: %.2000s", c.wire.name, at, what, e.raw, from.raw)
+	}
+	if e.role != from.role {
+		bad("another role")
+	}
+	if without(e.raw, append(c.wire.plain, "cache_control")...) != without(from.raw, append(c.wire.plain, "cache_control")...) && len(e.parts) == len(from.parts) && c.wire != geminiWire {
+		bad("members beside the content differ")
+	}
+	k := 0
+	for _, p := range e.parts {
+		if p.kind == result && c.hidden[p.id] { // where all results are in one element
+			continue
+		}
+		for k < len(from.parts) && from.parts[k].kind == thinking && p.kind != thinking {
+			k++
+		}
+		if k == len(from.parts) {
+			bad("more parts than were sent")
+			return
+		}
+		q := from.parts[k]
+		k++
+		switch {
+		case p.kind != q.kind || p.id != q.id || p.name != q.name || p.failed != q.failed:
+			bad("another part")
+		case p.kind == result:
+			if p.text != q.text {
+				c.stubs[p.id+"\x00"+q.text] = p.text
+			}
+		case p.kind == text && p.text != q.text:
+			if len(p.text) >= len(q.text) || !strings.HasPrefix(q.text, p.text[:min(len(p.text), 8)]) {
+				bad("a text that is no shortened one")
+			}
+		case without(p.raw, "cache_control", "id") != without(q.raw, "cache_control", "id"):
+			bad("a changed part")
+		}
+	}
+	for ; k < len(from.parts); k++ {
+		if q := from.parts[k]; q.kind != thinking && !c.transient(q) {
+			bad("a part is gone")
+		}
+	}
+}
+
+func (c *client) transient(p part) bool { return strings.HasSuffix(p.text, "tokens are left") }
+
+// inserted reports whether an element is one that a policy puts there.
+func (c *client) inserted(e *element) bool {
+	if len(e.parts) != 1 || e.parts[0].kind != text || e.role != "user" && e.role != "assistant" {
+		return false
+	}
+	return slices.ContainsFunc(ours, func(s string) bool { return strings.HasPrefix(e.parts[0].text, s) })
+}
+
+// replaced reports whether an answer is shown in another form: an answer that held hidden
+// rounds as the provider gave it, or without its thinking.
+func replaced(e *element, shown map[string]bool) bool {
+	for _, p := range e.parts {
+		if p.kind != thinking && !shown[known(p)] {
+			return false
+		}
+	}
+	return e.answers()
+}
+
+// known is what a part of an answer is known by.
+func known(p part) string {
+	if tag := tagged.FindString(p.text); tag != "" {
+		return tag
+	}
+	return p.kind + p.id + p.text
+}
+
+// results looks at what the view shows of every result that the client sent.
+func (c *client) results(shown map[string]string) {
+	last := len(c.sent)
+	for last > 0 && !c.sent[last-1].answers() {
+		last--
+	}
+	for i, e := range c.sent {
+		for _, p := range e.parts {
+			if p.kind != result || p.text == "" {
+				continue
+			}
+			if text, ok := shown[p.id]; ok && text == p.text {
+				continue
+			}
+			c.pending = append(c.pending, p)
+			key := p.id + p.text
+			if c.refused > 1 {
+				c.excused[key] = true
+			}
+			if !c.w.strict() || c.seen[key] || !c.arrived[key] || c.excused[key] {
+				continue
+			}
+			c.w.fail("%s: the result of %s in element %d of %d (the last answer is %d) is not whole and no model has seen it; in its place: %.300q", c.wire.name, p.id, i, len(c.sent), last-1, shown[p.id])
+		}
+	}
+}
+
+// saw notes what an answered view showed whole.
+func (c *client) saw(v *view) {
+	for _, e := range v.elements {
+		for _, p := range e.parts {
+			if p.kind == result {
+				c.seen[p.id+p.text] = true
+			}
+		}
+	}
+}
+
+// recover gets back everything that the request's views did not show.
+func (c *client) recover() {
+	var want []part
+	for _, p := range c.pending {
+		key := p.id + "\x00" + p.text
+		if _, ok := c.got[key]; !ok || c.stubs[key] != c.got[key] {
+			want = append(want, p)
+		}
+	}
+	if len(want) == 0 || len(c.w.bad) > 0 {
+		return
+	}
+	ctx := context.Background()
+	o, ok := c.w.opened[c.w.report.Session]
+	if !ok {
+		c.w.fail("%s: results are folded, but there is no session %s", c.wire.name, c.w.report.Session)
+		return
+	}
+	s, err := pleat.OpenSession(ctx, c.w.store, c.w.report.Session, &o)
+	if err != nil {
+		c.w.fail("%s: %v", c.wire.name, err)
+		return
+	}
+	defer s.Close()
+	unfold := func(handle string) (string, error) {
+		if text, ok := c.unfolded[handle]; ok {
+			return text, nil
+		}
+		u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle})
+		c.unfolded[handle] = u.Whole()
+		c.w.Unfolded++
+		return u.Whole(), err
+	}
+	blocks, spans := make(map[string]bool), []string{}
+	for _, f := range s.Folds() {
+		text, err := unfold(f.Handle)
+		switch {
+		case err != nil:
+			c.w.fail("%s: unfold %s: %v", c.wire.name, f.Handle, err)
+		case f.Whole():
+			spans = append(spans, text)
+		default:
+			blocks[text] = true
+		}
+	}
+	for _, p := range want {
+		key := p.id + "\x00" + p.text
+		stub := c.stubs[key]
+		if !blocks[p.text] && !slices.ContainsFunc(spans, func(s string) bool { return strings.Contains(s, p.text) }) {
+			c.w.fail("%s: no fold gives back the result of %s: %.200q", c.wire.name, p.id, p.text)
+		}
+		if m := handles.FindStringSubmatch(stub); m != nil {
+			if text, err := unfold(m[1]); text != p.text {
+				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, text, p.text)
+			}
+		}
+		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallFile {
+			if data, err := os.ReadFile(m[1]); string(data) != p.text {
+				c.w.fail("%s: the file of %s has something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, data, p.text)
+			}
+		}
+		if stub == "" {
+			c.w.Spans++
+		} else {
+			c.w.Results++
+		}
+		c.got[key] = stub
+	}
+}
+
+// outline is the shape of a conversation, for messages.
+func outline(es []element) string {
+	var b strings.Builder
+	for i, e := range es {
+		fmt.Fprintf(&b, "\n%d %s:", i, e.role)
+		for _, p := range e.parts {
+			fmt.Fprintf(&b, " %s %s%.20q", p.kind, p.id, p.text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,223 @@
+package adversary
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// provider stands at the end of the line. It judges what comes and answers by chance.
+type provider struct {
+	w       *world
+	mu      sync.Mutex
+	limit   int     // most tokens of a prompt; 0: none
+	rate    float64 // bytes a token
+	numbers bool    // a refusal names them
+}
+
+var handles = regexp.MustCompile(`unfold\(\\?"([0-9a-z]{6,40})\\?"`)
+
+func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	c := p.w.clientOf(r.Header)
+	if c == nil {
+		return nil, fmt.Errorf("nobody has the key of a request to %s", r.URL)
+	}
+	p.w.Views++
+	v := c.judge(body, r.Header)
+	answer := func(status int, kind, text string) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Status: fmt.Sprint(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)),
+		}, nil
+	}
+	tokens := int(float64(len(body)) / p.rate)
+	switch {
+	case v == nil:
+		return answer(http.StatusBadRequest, "application/json", `{"error":{"message":"what is that?","type":"invalid_request_error"}}`)
+	case p.limit > 0 && tokens > p.limit:
+		p.w.Refused++
+		c.refused++
+		status, text := c.wire.refuse(tokens, p.limit, p.numbers)
+		return answer(status, "application/json", text)
+	case p.w.chance(0.02):
+		p.w.Faults++
+		c.fault = true
+		return answer(http.StatusServiceUnavailable, "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+	}
+	c.saw(v)
+	parts := c.reply(v, body)
+	kind := "application/json"
+	if c.setup.stream {
+		kind = "text/event-stream"
+	}
+	return answer(http.StatusOK, kind, string(c.wire.reply(parts, usage{tokens, 20}, c.setup.stream)))
+}
+
+// reply makes an answer to a view, and remembers it.
+func (c *client) reply(v *view, body []byte) (parts []part) {
+	w := c.w
+	if c.setup.think != "" && w.chance(0.8) {
+		p := part{kind: thinking, text: "Let me see. " + c.words(20), sig: c.id("sig"), item: c.id("rs")}
+		switch c.wire {
+		case responsesWire:
+			p.text = ""
+		case geminiWire:
+			p.sig = ""
+		}
+		was := thought{raw: p.text}
+		if c.setup.binds {
+			h := whole(v)
+			was.before, was.others = h.sum(), h.thoughts
+		}
+		c.memory.thinking[p.sig] = was
+		parts = append(parts, p)
+	}
+	if w.chance(0.7) {
+		parts = append(parts, part{kind: text, text: c.tag() + c.words(5+w.IntN(60)), item: c.id("msg")})
+	}
+	if own := c.recallCall(body); own != nil {
+		w.Hidden++
+		parts = append(parts, *own)
+	}
+	if c.more(parts) {
+		for range 1 + w.IntN(1+w.IntN(5)) {
+			parts = append(parts, c.call())
+		}
+	}
+	if len(parts) == 0 || len(parts) == 1 && parts[0].kind == thinking {
+		parts = append(parts, part{kind: text, text: c.tag() + "All is done.", item: c.id("msg")})
+	}
+	c.remember(parts)
+	return parts
+}
+
+// more reports whether an answer gets calls of the client's tools.
+func (c *client) more(parts []part) bool {
+	if len(c.tools) == 0 {
+		return false
+	}
+	if slices.ContainsFunc(parts, func(p part) bool { return p.kind == call }) {
+		return c.w.chance(0.25)
+	}
+	return c.w.chance(0.8)
+}
+
+// remember keeps what the answer will be known by.
+func (c *client) remember(parts []part) {
+	reason := ""
+	first := true
+	for i := range parts {
+		p := &parts[i]
+		if p.kind == thinking {
+			reason = p.item
+		} else if reason != "" {
+			c.memory.reason[p.item] = reason
+		}
+		if p.kind == call {
+			switch {
+			case c.wire == geminiWire && strings.HasPrefix(c.setup.model, "gemini-3"):
+				p.item = p.id
+				if first {
+					p.sig = geminiSign(p.id)
+				}
+				c.memory.call[p.id] = p.sig
+			case c.wire == geminiWire:
+				p.item = ""
+			case reason != "":
+				c.memory.call[p.id] = reason
+			}
+			first = false
+		}
+		c.said[known(*p)] = true
+	}
+}
+
+// recallCall is now and then a call of one of the tools that the proxy added.
+func (c *client) recallCall(body []byte) *part {
+	w := c.w
+	if !w.chance(0.12) {
+		return nil
+	}
+	var names []string
+	var all struct {
+		Tools []struct {
+			Name                 string
+			Function             struct{ Name string }
+			FunctionDeclarations []struct{ Name string }
+		}
+	}
+	_ = json.Unmarshal(body, &all)
+	for _, t := range all.Tools {
+		names = append(names, t.Name, t.Function.Name)
+		for _, d := range t.FunctionDeclarations {
+			names = append(names, d.Name)
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" || slices.Contains(c.tools, n) })
+	if len(names) == 0 {
+		return nil
+	}
+	p := part{kind: call, id: c.id("call"), name: names[w.IntN(len(names))], item: c.id("fc")}
+	handle := "zzzzzzzz"
+	if found := handles.FindAllSubmatch(body, -1); len(found) > 0 {
+		handle = string(found[w.IntN(len(found))][1])
+		if w.chance(0.7) {
+			p.name = names[slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "unfold") })]
+		}
+	}
+	n := fmt.Sprintf(`,"n":%q}`, p.id)
+	switch bare := p.name[strings.LastIndex(p.name, "_")+1:]; bare {
+	case "unfold":
+		p.args = fmt.Sprintf(`{"handle":%q`, handle)
+	case "search":
+		p.args = `{"queries":["error","main.go"]`
+	case "note":
+		p.args = `{"key":"plan","text":"first the tests"`
+	case "pin":
+		p.args = `{"text":"never push to main"`
+	case "compact":
+		p.args = `{"focus":"the tests"`
+	default:
+		p.args = `{"query":"go"`
+	}
+	p.args += n
+	c.hidden[p.id] = true
+	return &p
+}
+
+// call is a call of one of the client's tools.
+func (c *client) call() part {
+	w := c.w
+	p := part{kind: call, id: c.id("call"), name: c.tools[w.IntN(len(c.tools))], item: c.id("fc")}
+	file := fmt.Sprintf("src/pkg%d/file%d.go", w.IntN(4), w.IntN(6))
+	args := map[string]any{"n": p.id}
+	switch p.name {
+	case "read_file":
+		args["path"] = file
+	case "edit_file":
+		args["path"], args["old_string"], args["new_string"] = file, c.words(6), c.words(8)
+	case "bash":
+		args["command"] = []string{"go test ./...", "cat " + file, "git commit -m 'step'", "rm -rf out", "grep -rn error ."}[w.IntN(5)]
+	default:
+		args["query"] = c.words(3)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(args)
+	p.args = strings.TrimSpace(b.String())
+	return p
+}

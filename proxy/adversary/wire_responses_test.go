@@ -1,0 +1,235 @@
+package adversary
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var responsesWire = &wire{
+	name: "responses", array: "input",
+	path: func(*setup) string { return "/v1/responses" },
+	head: bearer,
+	members: func(st style, s *setup, system string) []string {
+		return []string{"model", st.str(s.model), "stream", fmt.Sprint(s.stream), "store", "false", "instructions", st.str(system)}
+	},
+	tool: func(st style, name, description, schema string) string {
+		return st.obj("type", `"function"`, "name", st.str(name), "description", st.str(description), "parameters", schema)
+	},
+	tools: func(st style, list []string) string { return st.arr(list...) },
+	user: func(st style, s *setup, texts []string, pic bool) string {
+		if len(texts) == 1 && !pic && s.texts {
+			return st.obj("role", `"user"`, "content", st.str(texts[0]))
+		}
+		var list []string
+		for _, t := range texts {
+			list = append(list, st.obj("type", `"input_text"`, "text", st.str(t)))
+		}
+		if pic {
+			list = append(list, responsesImage(st))
+		}
+		return st.obj("type", `"message"`, "role", `"user"`, "content", st.arr(list...))
+	},
+	results: func(st style, s *setup, rs []part, typed string) (out []string) {
+		for _, r := range rs {
+			content := st.str(r.text)
+			if texts := strings.Split(r.text, "\x00"); len(texts) > 1 || r.raw == image {
+				var list []string
+				for _, t := range texts {
+					list = append(list, st.obj("type", `"input_text"`, "text", st.str(t)))
+				}
+				if r.raw == image {
+					list = append(list, responsesImage(st))
+				}
+				content = st.arr(list...)
+			}
+			out = append(out, st.obj("type", `"function_call_output"`, "call_id", st.str(r.id), "output", content))
+		}
+		if typed != "" {
+			out = append(out, st.obj("role", `"user"`, "content", st.str(typed)))
+		}
+		return out
+	},
+	system: func(st style, text string) string {
+		return st.obj("type", `"message"`, "role", `"developer"`, "content", st.arr(st.obj("type", `"input_text"`, "text", st.str(text))))
+	},
+	answer: responsesItems, parse: parseResponses, reply: responsesReply, read: readResponses, check: checkResponses,
+	refuse: openaiRefuse,
+	plain:  []string{"content", "output", "id"},
+}
+
+func responsesImage(st style) string {
+	return st.obj("type", `"input_image"`, "image_url", st.str("data:image/png;base64,"+picture))
+}
+
+func responsesItems(st style, parts []part) (out []string) {
+	for _, p := range parts {
+		id := ""
+		if p.item != "" {
+			id = st.str(p.item)
+		}
+		switch p.kind {
+		case text:
+			out = append(out, st.obj("type", `"message"`, "id", id, "status", `"completed"`, "role", `"assistant"`,
+				"content", st.arr(st.obj("type", `"output_text"`, "text", st.str(p.text), "annotations", "[]"))))
+		case thinking:
+			out = append(out, st.obj("type", `"reasoning"`, "id", id, "summary", "[]", "encrypted_content", st.str(p.sig)))
+		case call:
+			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id", st.str(p.id), "name", st.str(p.name), "arguments", st.str(p.args)))
+		}
+	}
+	return out
+}
+
+func parseResponses(raw []byte) (element, error) {
+	o := parse(raw)
+	e := element{role: "assistant", raw: string(raw)}
+	item := o.str("id")
+	switch kind := o.str("type"); kind {
+	case "message", "":
+		e.role = o.str("role")
+		if e.role == "developer" {
+			e.role = "system"
+		}
+		if isString(o["content"]) {
+			e.parts = []part{{kind: text, text: o.str("content"), item: item, raw: string(o["content"])}}
+		}
+		for _, c := range o.list("content") {
+			b := parse(c)
+			p := part{kind: image, item: item, raw: string(c)}
+			if b.has("text") {
+				p.kind, p.text = text, b.str("text")
+			}
+			e.parts = append(e.parts, p)
+		}
+	case "reasoning":
+		e.parts = []part{{kind: thinking, sig: o.str("encrypted_content"), item: item, raw: string(raw)}}
+	case "function_call":
+		e.parts = []part{{kind: call, id: o.str("call_id"), name: o.str("name"), args: o.str("arguments"), item: item, raw: string(raw)}}
+	case "function_call_output":
+		e.role = "tool"
+		p := part{kind: result, id: o.str("call_id"), text: o.str("output"), raw: string(raw)}
+		if !isString(o["output"]) {
+			var texts []string
+			for _, c := range o.list("output") {
+				if b := parse(c); b.has("text") {
+					texts = append(texts, b.str("text"))
+				}
+			}
+			p.text = strings.Join(texts, "\n")
+		}
+		e.parts = []part{p}
+	default:
+		return e, fmt.Errorf("an item of type %q", kind)
+	}
+	return e, nil
+}
+
+func responsesReply(parts []part, u usage, stream bool) []byte {
+	items := responsesItems(style{}, parts)
+	response := func(status string, items []string, used string) string {
+		return fmt.Sprintf(`{"id":"resp_1","object":"response","created_at":1,"status":%q,"model":"m","error":null,"incomplete_details":null,"output":%s,"usage":%s}`,
+			status, style{}.arr(items...), used)
+	}
+	used := fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}`, u.in, u.out, u.in+u.out)
+	if !stream {
+		return []byte(response("completed", items, used))
+	}
+	var b strings.Builder
+	n := 0
+	send := func(kind, rest string) {
+		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q,\"sequence_number\":%d,%s}\n\n", kind, kind, n, rest)
+		n++
+	}
+	send("response.created", `"response":`+response("in_progress", nil, "null"))
+	for i, item := range items {
+		at := fmt.Sprintf(`"output_index":%d,`, i)
+		send("response.output_item.added", at+`"item":`+item)
+		if p := parts[i]; p.kind == text {
+			send("response.output_text.delta", at+fmt.Sprintf(`"item_id":%q,"content_index":0,"delta":%s`, p.item, style{}.str(p.text)))
+		}
+		send("response.output_item.done", at+`"item":`+item)
+	}
+	send("response.completed", `"response":`+response("completed", items, used))
+	return []byte(b.String())
+}
+
+func readResponses(body []byte, stream bool) (parts []part, err error) {
+	items, ended := parse(body).list("output"), !stream
+	if stream {
+		for _, e := range events(body) {
+			switch e.str("type") {
+			case "response.output_item.done":
+				if string(e["output_index"]) != fmt.Sprint(len(items)) {
+					return nil, fmt.Errorf("item %d has the index %s", len(items), e["output_index"])
+				}
+				items = append(items, e["item"])
+			case "response.completed":
+				ended = true
+				if n := len(e.obj("response").list("output")); n != len(items) {
+					return nil, fmt.Errorf("%d items came, %d are in the whole answer", len(items), n)
+				}
+			}
+		}
+	}
+	for _, raw := range items {
+		e, err := parseResponses(raw)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, e.parts...)
+	}
+	if !ended {
+		return nil, errors.New("the stream has no end")
+	}
+	return parts, nil
+}
+
+func checkResponses(v *view) (bad []string) {
+	say := func(i int, format string, args ...any) {
+		bad = append(bad, fmt.Sprintf("item %d: ", i)+fmt.Sprintf(format, args...))
+	}
+	calls, done := map[string]bool{}, map[string]bool{}
+	var items []string // of the answer that is gone through
+	for i, e := range v.elements {
+		if len(e.parts) == 0 || !slices.Contains([]string{"user", "assistant", "system", "tool"}, e.role) {
+			say(i, "role %q, %d parts", e.role, len(e.parts))
+			continue
+		}
+		if e.role != "assistant" {
+			items = nil
+		}
+		p := e.parts[0]
+		switch p.kind {
+		case call:
+			if calls[p.id] {
+				say(i, "call %s comes twice", p.id)
+			}
+			calls[p.id] = true
+		case result:
+			if !calls[p.id] || done[p.id] {
+				say(i, "an output of %s, which is not called before it or has one", p.id)
+			}
+			done[p.id] = true
+		}
+		if e.role == "assistant" && p.item != "" {
+			if r := v.said.reason[p.item]; r != "" && !slices.Contains(items, r) {
+				say(i, "%s without its reasoning %s", p.item, r)
+			}
+			items = append(items, p.item)
+		}
+		if p.kind == thinking && (i+1 == len(v.elements) || v.elements[i+1].role != "assistant" || v.elements[i+1].parts[0].kind == thinking) {
+			say(i, "reasoning %s without an item behind it", p.item)
+		}
+	}
+	for id := range calls {
+		if !done[id] {
+			say(len(v.elements), "no output of %s", id)
+		}
+	}
+	if n := len(v.elements); n == 0 || v.elements[n-1].role == "assistant" {
+		say(n-1, "there is nothing to answer")
+	}
+	return bad
+}

@@ -1,0 +1,111 @@
+package adversary
+
+import "net/http"
+
+// The kinds of parts.
+const (
+	text     = "text"
+	image    = "image"
+	thinking = "thinking"
+	call     = "call"
+	result   = "result"
+)
+
+// part is a piece of an element: what the providers call a block, a part, or an item.
+type part struct {
+	kind   string
+	text   string // of texts, thinking and results
+	id     string // of calls and results
+	name   string // of the tool
+	args   string // of calls, JSON
+	sig    string // of thinking, and of Gemini's calls
+	item   string // id by which the server knows an item
+	failed bool   // of results
+	raw    string // as it came
+}
+
+// element is one of a request's messages.
+type element struct {
+	role  string // user, assistant, system or tool
+	parts []part
+	raw   string
+	bare  string // without cache markers
+}
+
+func (e *element) has(kind string) bool {
+	for _, p := range e.parts {
+		if p.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether the element is the model's.
+func (e *element) answers() bool { return e.role == "assistant" }
+
+// setup is what a case has chosen for a client's requests.
+type setup struct {
+	model   string
+	stream  bool
+	think   string // "", "adaptive" or "enabled"
+	markers bool   // for the prompt cache
+	binds   bool   // the model binds thinking to what is before it
+	system  bool   // system messages among the others
+	images  bool
+	loose   bool // signatures are not looked for: a call that the client does not know may have them
+	texts   bool // contents that are one text are written as a string
+}
+
+// wire is one provider's format.
+type wire struct {
+	name, array string
+
+	path func(s *setup) string
+	head func(http.Header, string) // sets the key
+	// members are what a body has beside the array and the tools.
+	members func(st style, s *setup, system string) []string
+	tool    func(st style, name, description, schema string) string
+	tools   func(st style, list []string) string
+
+	user    func(st style, s *setup, texts []string, picture bool) string
+	results func(st style, s *setup, rs []part, typed string) []string
+	system  func(st style, text string) string // nil: none among the messages
+	answer  func(st style, parts []part) []string
+
+	parse  func(raw []byte) (element, error)
+	reply  func(parts []part, u usage, stream bool) []byte
+	read   func(body []byte, stream bool) ([]part, error)
+	refuse func(tokens, limit int, numbers bool) (int, string)
+	check  func(v *view) []string
+	// plain are the members of a changed element that may differ.
+	plain []string
+}
+
+type usage struct{ in, out int }
+
+// view is a body that reached the provider.
+type view struct {
+	body     object
+	head     http.Header
+	setup    *setup
+	elements []element
+	said     *memory
+}
+
+// memory is what a provider knows of its own answers.
+type memory struct {
+	thinking map[string]thought  // by signature
+	reason   map[string]string   // Responses: the reasoning item that an item was made with
+	follows  map[string][]string // and the items that were made with a reasoning item
+	call     map[string]string   // Gemini: signature by id of the call
+}
+
+// thought is what was before a piece of thinking when it was made.
+type thought struct {
+	before string
+	others []string
+	raw    string
+}
+
+var wires = []*wire{messagesWire, chatWire, responsesWire, geminiWire}

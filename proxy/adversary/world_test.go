@@ -1,0 +1,173 @@
+package adversary
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// counts are what a run went through.
+type counts struct {
+	Cases, Requests, Views, Folded, Epochs, Results, Spans, Unfolded, Hidden, Refused, Faults, Forks, Edits, Restarts int
+}
+
+func (c *counts) add(d counts) {
+	c.Cases += d.Cases
+	c.Requests += d.Requests
+	c.Views += d.Views
+	c.Folded += d.Folded
+	c.Epochs += d.Epochs
+	c.Results += d.Results
+	c.Spans += d.Spans
+	c.Unfolded += d.Unfolded
+	c.Hidden += d.Hidden
+	c.Refused += d.Refused
+	c.Faults += d.Faults
+	c.Forks += d.Forks
+	c.Edits += d.Edits
+	c.Restarts += d.Restarts
+}
+
+// world is one case: a store, proxies on it, a provider, and clients. All that happens
+// follows from the seed.
+type world struct {
+	*rand.Rand
+	counts
+	policy   string
+	options  proxy.Options
+	store    *store.Memory
+	handlers []*proxy.Handler
+	opened   map[store.SessionKey]pleat.Options
+	now      time.Time
+	report   proxy.Report
+	clients  []*client
+	provider *provider
+	bad      []string
+}
+
+// strict reports whether the policy promises that a result is folded only after the model
+// has seen it. The published designs do not.
+func (w *world) strict() bool {
+	switch w.policy {
+	case "default", "pays", "threshold", "truncate", "none":
+		return true
+	}
+	return false
+}
+
+// own reports whether the policy is pleat's own, which always fits.
+func (w *world) own() bool { return w.policy == "default" || w.policy == "pays" }
+
+func (w *world) chance(p float64) bool { return w.Float64() < p }
+
+func (w *world) fail(format string, args ...any) {
+	if len(w.bad) < 5 {
+		w.bad = append(w.bad, fmt.Sprintf(format, args...))
+	}
+}
+
+func newWorld(seed uint64, dir string) (*world, error) {
+	w := &world{
+		Rand: rand.New(rand.NewPCG(seed, 7)), store: store.NewMemory(), opened: make(map[store.SessionKey]pleat.Options),
+		now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
+	}
+	w.Cases = 1
+	all := policy.All()
+	p := policy.Pays(policy.Default())
+	w.policy = "pays"
+	if i := w.IntN(2 * (len(all) + 1)); i < len(all) { // half of all cases are with pleat's own policies
+		p, w.policy = all[i], all[i].Name
+	} else if w.chance(0.5) {
+		p, w.policy = policy.Default(), "default"
+	}
+	w.provider = &provider{w: w}
+	at, _ := url.Parse("http://127.0.0.1:1")
+	w.options = proxy.Options{
+		Store: w.store, Anthropic: at, OpenAI: at, Gemini: at, Policy: p, Transport: w.provider,
+		Window: []int{8_000, 12_000, 20_000, 40_000}[w.IntN(4)],
+		Recall: []proxy.RecallMode{proxy.RecallTools, proxy.RecallTools, proxy.RecallTools, proxy.RecallOff, proxy.RecallFile}[w.IntN(5)],
+		Rounds: 1 + w.IntN(4),
+		Now:    func() time.Time { return w.now },
+		Report: func(r proxy.Report) { w.report = r },
+		Session: func(key store.SessionKey, o *pleat.Options) {
+			w.opened[key] = *o
+		},
+	}
+	if w.options.Recall == proxy.RecallFile {
+		w.options.RecallDir = dir
+	}
+	w.provider.rate = 3 + 1.5*w.Float64()
+	if w.own() && w.chance(0.4) {
+		w.provider.limit, w.provider.numbers = w.options.Window*(60+w.IntN(30))/100, w.chance(0.5)
+	}
+	for range 1 + w.IntN(2) { // replicas
+		if err := w.start(-1); err != nil {
+			return nil, err
+		}
+	}
+	for i := range 1 + w.IntN(2) {
+		w.clients = append(w.clients, newClient(w, i))
+	}
+	return w, nil
+}
+
+// start starts a proxy, in place of another or besides.
+func (w *world) start(at int) error {
+	h, err := proxy.NewHandler(&w.options)
+	if err != nil {
+		return err
+	}
+	if at < 0 {
+		w.handlers = append(w.handlers, h)
+		return nil
+	}
+	w.Restarts++
+	err = w.handlers[at].Close()
+	w.handlers[at] = h
+	return err
+}
+
+// run lets the clients take turns.
+func (w *world) run() error {
+	for range 20 + w.IntN(60) {
+		switch {
+		case w.chance(0.04):
+			if err := w.start(w.IntN(len(w.handlers))); err != nil {
+				return err
+			}
+		case w.chance(0.04):
+			w.now = w.now.Add(time.Duration(w.IntN(48)-4) * time.Hour)
+		}
+		w.now = w.now.Add(time.Duration(w.IntN(90)) * time.Second)
+		w.clients[w.IntN(len(w.clients))].turn()
+		if len(w.bad) > 0 {
+			break
+		}
+	}
+	for _, h := range w.handlers {
+		if err := h.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clientOf is the client whose key a request has.
+func (w *world) clientOf(h http.Header) *client {
+	for _, c := range w.clients {
+		for _, name := range []string{"X-Api-Key", "Authorization", "X-Goog-Api-Key"} {
+			if strings.TrimPrefix(h.Get(name), "Bearer ") == c.key {
+				return c
+			}
+		}
+	}
+	return nil
+}
