@@ -37,9 +37,10 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall": {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "transcript"},
-	"ledger":          {"internal/text", "ledger/toolcall", "transcript"},
-	"userwords":       {"internal/text", "transcript"},
+	"ledger/toolcall":  {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "transcript"},
+	"ledger":           {"internal/text", "ledger/toolcall", "transcript"},
+	"ledger/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"userwords":        {"internal/text", "transcript"},
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 

@@ -1,0 +1,217 @@
+// Package filestate says what a file contains after a call, as far as a conversation shows
+// it: put together from what calls read, wrote and edited. A line is certain only if nothing
+// that the conversation does not show can have changed it, or moved it, since.
+package filestate
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// File is what is known of a file's content. Lines end with a line feed, whatever they end
+// with on disk. The zero value is a file of which nothing is known.
+type File struct {
+	pieces []piece // those with a number by number, then the others
+	total  int     // number of lines, if ended
+	ended  bool    // where the file ends is known
+	loose  bool    // but no longer for certain
+	bare   bool    // the last line is known to lack its line feed
+	gone   bool
+	seen   int // newest call that read or changed it and could be followed
+}
+
+// Doubt is what ended the certainty about a file's lines.
+type Doubt struct {
+	Call int    `json:"call"` // number of the call
+	Why  string `json:"why"`
+	hard bool   // what is known contradicts what was seen: nothing takes that back
+	next bool   // it was after the call
+}
+
+// piece is a run of lines.
+type piece struct {
+	at    int    // number of the first line; 0: not known
+	text  string // whole lines
+	call  int    // newest call that showed it or wrote in it
+	doubt Doubt  // what made it uncertain; the zero value: it is certain
+	// ragged: its first and last lines may be parts of lines.
+	ragged bool
+}
+
+func lineCount(text string) int { return strings.Count(text, "\n") }
+
+func (p *piece) lines() int { return lineCount(p.text) }
+func (p *piece) end() int   { return p.at + p.lines() } // the line after it
+
+// fed is the text with a line feed at its end and none but line feeds at the ends of lines.
+func fed(text string) string {
+	if strings.Contains(text, "\r\n") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// Whole reports whether every line is known, and that there are no more.
+func (f *File) Whole() bool {
+	return f.ended && (f.total == 0 && len(f.pieces) == 0 || len(f.pieces) == 1 && f.pieces[0].at == 1 && f.pieces[0].lines() == f.total)
+}
+
+// Certain reports whether the whole file is known for certain.
+func (f *File) Certain() bool {
+	return f.Whole() && !f.loose && !slices.ContainsFunc(f.pieces, func(p piece) bool { return p.doubt.Call > 0 })
+}
+
+// Write notes that a call wrote the whole file.
+func (f *File) Write(call int, text string) {
+	*f = File{ended: true, bare: text != "" && !strings.HasSuffix(text, "\n"), seen: call}
+	if text = fed(text); text != "" {
+		f.pieces = []piece{{at: 1, text: text, call: call}}
+		f.total = lineCount(text)
+	}
+}
+
+// Delete notes that a call deleted the file.
+func (f *File) Delete(call int) { *f = File{gone: true, seen: call} }
+
+// See notes that a call showed lines from number at on. ended says that the last of them is
+// the last of the file. Where the lines differ from what was certain, something unseen
+// changed the file, and the rest of it is no longer certain.
+func (f *File) See(call, at int, text string, ended bool) {
+	text = fed(text)
+	fresh := piece{at: at, text: text, call: call}
+	last := fresh.end()
+	if at == 1 && ended {
+		f.Write(call, text)
+		return
+	}
+	var keep []piece
+	conflict := f.ended && !f.loose && (last-1 > f.total || ended && last-1 != f.total)
+	for _, p := range f.pieces {
+		if p.at == 0 {
+			if !strings.Contains(text, p.text) {
+				keep = append(keep, p)
+			}
+			continue
+		}
+		before, inside, after := p.cut(at, last)
+		if inside.text != "" && p.doubt.Call == 0 && inside.text != linesOf(text, inside.at-at, inside.lines()) {
+			conflict = true
+		}
+		if ended {
+			after.text = ""
+		}
+		for _, part := range []piece{before, after} {
+			if part.text != "" {
+				keep = append(keep, part)
+			}
+		}
+	}
+	f.pieces, f.gone, f.seen = keep, false, call
+	if conflict {
+		f.ended = false
+		f.Lose(Doubt{Call: call, Why: "it showed lines that had changed unseen", hard: true})
+	}
+	if ended {
+		f.total, f.ended, f.loose = last-1, true, false
+	} else if f.ended && last-1 > f.total {
+		f.ended = false
+	}
+	if text != "" {
+		f.pieces = append(f.pieces, fresh)
+	}
+	f.settle()
+}
+
+// Lose ends the certainty about all lines.
+func (f *File) Lose(d Doubt) {
+	for i := range f.pieces {
+		if f.pieces[i].doubt.Call == 0 || d.hard {
+			f.pieces[i].doubt = d
+		}
+	}
+	f.loose = true
+}
+
+// Vouch notes that the file has not changed since a call last read or wrote it. What made
+// it uncertain in between did not change it.
+func (f *File) Vouch() {
+	for i := range f.pieces {
+		if d := f.pieces[i].doubt; !d.hard && (d.Call > f.seen || d.Call == f.seen && d.next) {
+			f.pieces[i].doubt = Doubt{}
+		}
+	}
+	f.loose = slices.ContainsFunc(f.pieces, func(p piece) bool { return p.doubt.Call > 0 })
+	f.settle()
+}
+
+// cut takes a piece apart: what is before line from, what is from there up to line to, which
+// does not belong to it, and the rest.
+func (p piece) cut(from, to int) (before, inside, after piece) {
+	n := p.lines()
+	a, b := min(max(from-p.at, 0), n), min(max(to-p.at, 0), n)
+	i, j := offset(p.text, a), offset(p.text, b)
+	before, inside, after = p, p, p
+	before.text, inside.text, after.text = p.text[:i], p.text[i:j], p.text[j:]
+	inside.at, after.at = p.at+a, p.at+b
+	return before, inside, after
+}
+
+// offset is where line n begins, counted from 0.
+func offset(text string, n int) int {
+	at := 0
+	for ; n > 0; n-- {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// linesOf is n lines of a text from line first on, counted from 0.
+func linesOf(text string, first, n int) string {
+	text = text[offset(text, first):]
+	return text[:offset(text, n)]
+}
+
+// settle orders the pieces and joins those that follow one another.
+func (f *File) settle() {
+	sort.SliceStable(f.pieces, func(i, j int) bool {
+		a, b := f.pieces[i].at, f.pieces[j].at
+		return a != 0 && (b == 0 || a < b)
+	})
+	out := f.pieces[:0]
+	for _, p := range f.pieces {
+		if p.text == "" || p.at == 0 && len(p.text) > looseSize {
+			continue
+		}
+		if n := len(out); n > 0 {
+			l := &out[n-1]
+			switch {
+			case p.at != 0 && p.at < l.end(): // they cannot both be right
+				p.doubt = Doubt{Call: max(p.call, l.call), Why: "it showed lines that had changed unseen", hard: true}
+				p.at = 0
+			case p.at != 0 && l.at != 0 && p.at == l.end() && p.doubt == l.doubt && !p.ragged && !l.ragged:
+				l.text, l.call = l.text+p.text, max(l.call, p.call)
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b piece) int { return min(b.at, 1) - min(a.at, 1) })
+	if k := slices.IndexFunc(out, func(p piece) bool { return p.at == 0 }); k >= 0 && len(out)-k > maxLoose {
+		out = slices.Delete(out, k, len(out)-maxLoose)
+	}
+	f.pieces = out
+}
+
+// maxLoose is how many pieces without numbers are kept, and looseSize how large they may be.
+const (
+	maxLoose  = 32
+	looseSize = 64 << 10
+)

@@ -1,0 +1,162 @@
+package filestate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+)
+
+// show writes a state: a line for each line, with its number, "?" where it is not known,
+// and "~" before what is not certain.
+func show(f *File) string {
+	var b strings.Builder
+	for _, l := range f.Lines() {
+		if !l.Certain {
+			b.WriteString("~")
+		}
+		if l.Number == 0 {
+			b.WriteString("?")
+		} else {
+			fmt.Fprint(&b, l.Number)
+		}
+		b.WriteString(" " + l.Text + "\n")
+	}
+	switch n, ended := f.Total(); {
+	case f.Gone():
+		b.WriteString("gone\n")
+	case ended:
+		fmt.Fprintf(&b, "of %d\n", n)
+	}
+	return b.String()
+}
+
+func TestFile(t *testing.T) {
+	tests := []struct {
+		name  string
+		steps func(f *File)
+		want  string
+	}{
+		{"nothing", func(f *File) {}, ""},
+		{"written", func(f *File) { f.Write(1, "a\nb") }, "1 a\n2 b\nof 2\n"},
+		{"written empty", func(f *File) { f.Write(1, "") }, "of 0\n"},
+		{"deleted", func(f *File) { f.Write(1, "a\n"); f.Delete(2) }, "gone\n"},
+		{"edited", func(f *File) {
+			f.Write(1, "a\nb\nc\n")
+			f.Replace(2, "b\n", "x\ny\n", false)
+		}, "1 a\n2 x\n3 y\n4 c\nof 4\n"},
+		{"edited inside a line", func(f *File) {
+			f.Write(1, "one two\nthree\n")
+			f.Replace(2, "two\nth", "2\n\nTH", false)
+		}, "1 one 2\n2 \n3 THree\nof 3\n"},
+		{"all", func(f *File) {
+			f.Write(1, "a b a\na\n")
+			f.Replace(2, "a", "c\nd", true)
+		}, "1 c\n2 d b c\n3 d\n4 c\n5 d\nof 5\n"},
+		{"several places for one edit", func(f *File) {
+			f.Write(1, "a\na\n")
+			f.Replace(2, "a", "b", false)
+		}, "~1 a\n~2 a\nof 2\n"},
+		{"text that is not there", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Replace(2, "x", "y", false)
+		}, "~1 a\n~2 b\n~? y\n"},
+		{"two parts", func(f *File) {
+			f.See(1, 10, "j\nk\n", false)
+			f.See(2, 1, "a\nb\n", false)
+		}, "1 a\n2 b\n10 j\n11 k\n"},
+		{"parts that meet", func(f *File) {
+			f.See(1, 3, "c\nd\n", true)
+			f.See(2, 1, "a\nb\nc\n", false)
+		}, "1 a\n2 b\n3 c\n4 d\nof 4\n"},
+		{"an edit moves what comes after it", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", true)
+			f.Replace(3, "b\n", "", false)
+		}, "1 a\n9 j\n10 k\nof 10\n"},
+		{"an edit in the only unseen stretch", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", true)
+			f.Replace(3, "e\n", "E\nE\n", false)
+		}, "1 a\n2 b\n11 j\n12 k\n~? E\n~? E\nof 12\n"},
+		{"an edit in one of two unseen stretches", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", false)
+			f.Replace(3, "e\n", "E\nE\n", false)
+		}, "1 a\n2 b\n~? j\n~? k\n~? E\n~? E\n"},
+		{"an edit that does not move lines", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", false)
+			f.Replace(3, "e", "E", false)
+		}, "1 a\n2 b\n10 j\n11 k\n~? E\n"},
+		{"an edit that may reach into known lines", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.Replace(3, "b\nc\n", "X\nc\n", false)
+		}, "1 a\n~? X\n~? c\n"},
+		{"a read of what changed unseen", func(f *File) {
+			f.See(1, 1, "a\nb\nc\n", true)
+			f.See(2, 2, "B\n", false)
+		}, "~1 a\n2 B\n~3 c\n"},
+		{"a doubt", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 2, "b\n", false)
+		}, "~1 a\n2 b\nof 2\n"},
+		{"a doubt that was for nothing", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.Vouch()
+		}, "1 a\n2 b\nof 2\n"},
+		{"a doubt from before it was seen", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 1, "a\n", false)
+			f.Vouch()
+		}, "1 a\n~2 b\nof 2\n"},
+		{"inserted", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.Insert(2, 1, "x\ny")
+		}, "1 a\n2 x\n3 y\n4 b\n"},
+		{"appended", func(f *File) {
+			f.Write(1, "a\n")
+			f.Append(2, "b\n")
+		}, "1 a\n2 b\nof 2\n"},
+		{"patched from the last hunk on", func(f *File) {
+			f.Write(1, "a\nx\nb\nx\n")
+			f.Patch(2, []toolcall.Hunk{{Old: []string{"b"}, New: []string{"b", "B"}}, {Old: []string{"x"}, New: []string{"y"}}})
+		}, "1 a\n2 x\n3 b\n4 B\n5 y\nof 5\n"},
+		{"patched after its context", func(f *File) {
+			f.Write(1, "func a\n\tx\nfunc b\n\tx\n")
+			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"  x"}, New: []string{"\ty"}}})
+		}, "1 func a\n2 \tx\n3 func b\n4 \ty\nof 4\n"},
+		{"patched where nothing was seen", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.Patch(2, []toolcall.Hunk{{Old: []string{"q"}, New: []string{"q", "r"}}})
+		}, "1 a\n2 b\n~? q\n~? r\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &File{}
+			tt.steps(f)
+			if got := show(f); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDiff(t *testing.T) {
+	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
+	after := "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk\nnew\nl\n"
+	want := "@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -9,4 +9,5 @@\n i\n j\n k\n+new\n l\n"
+	if got := Diff(before, after); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := Diff("", "x\n"); got != "@@ -0,0 +1,1 @@\n+x\n" {
+		t.Errorf("of a new file:\n%s", got)
+	}
+	if got := Diff("x\n", "x\n"); got != "" {
+		t.Errorf("of equal files:\n%s", got)
+	}
+}

@@ -1,0 +1,67 @@
+package filestate
+
+import (
+	"slices"
+	"strings"
+)
+
+// Line is a line of a file as far as it is known.
+type Line struct {
+	Number  int    // counted from 1; 0: it is in the file, but not known where
+	Text    string // without its line feed; if the number is not known, perhaps only a part of it
+	Call    int    // newest call that showed it or wrote near it
+	Certain bool
+}
+
+// Lines returns the known lines: those with numbers in their order, then the others.
+func (f *File) Lines() []Line {
+	n := 0
+	for i := range f.pieces {
+		n += f.pieces[i].lines()
+	}
+	out := make([]Line, 0, n)
+	for i := range f.pieces {
+		p := &f.pieces[i]
+		at := p.at
+		for line := range strings.Lines(p.text) {
+			out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.at > 0 && p.doubt.Call == 0 && !p.ragged})
+			if at > 0 {
+				at++
+			}
+		}
+	}
+	return out
+}
+
+// Content is the file, if it is wholly known.
+func (f *File) Content() string {
+	if !f.Whole() || f.total == 0 {
+		return ""
+	}
+	if f.bare {
+		return strings.TrimSuffix(f.pieces[0].text, "\n")
+	}
+	return f.pieces[0].text
+}
+
+// Total is the number of lines, if it is known.
+func (f *File) Total() (n int, known bool) { return f.total, f.ended }
+
+// Gone reports whether the file was deleted.
+func (f *File) Gone() bool { return f.gone }
+
+// Seen is the newest call that showed the file or changed it in a way that could be
+// followed; 0: none.
+func (f *File) Seen() int { return f.seen }
+
+// Doubts are what makes lines uncertain, oldest first.
+func (f *File) Doubts() []Doubt {
+	var out []Doubt
+	for _, p := range f.pieces {
+		if p.doubt.Call > 0 && !slices.Contains(out, p.doubt) {
+			out = append(out, p.doubt)
+		}
+	}
+	slices.SortFunc(out, func(a, b Doubt) int { return a.Call - b.Call })
+	return out
+}

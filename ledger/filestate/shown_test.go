@@ -1,0 +1,79 @@
+package filestate
+
+import (
+	"testing"
+
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var readCall = transcript.ToolCall{ID: "1", Name: "read", Input: transcript.Plain(`{"path":"x"}`)}
+
+func TestShown(t *testing.T) {
+	tests := []struct {
+		name, tool, input, result string
+		want                      shown
+		ok                        bool
+	}{
+		{
+			"Claude Code", "Read", `{"file_path":"x"}`, "     1→a\n     2→\tb\n     3→\n\n<system-reminder>\nWhenever you read\n</system-reminder>\n",
+			shown{1, "a\n\tb\n", true},
+			true,
+		},
+		{"Claude Code, a part", "Read", `{"file_path":"x","offset":8,"limit":2}`, "     8→a\n     9→", shown{8, "a\n\n", false}, true},
+		{"Claude Code, tabs", "Read", `{"file_path":"x","offset":8,"limit":9}`, "8\ta\n9\tb\n", shown{8, "a\nb\n", true}, true},
+		{"Claude Code, past the end", "Read", `{"file_path":"x","offset":80}`, "<system-reminder>Warning: the file exists but is shorter than the provided offset (80).</system-reminder>", shown{}, false},
+		{
+			"opencode", "read", `{"filePath":"x"}`, "<path>x</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>",
+			shown{1, "a\n", true},
+			true,
+		},
+		{
+			"opencode, a part", "read", `{"filePath":"x","offset":3,"limit":2}`, "<path>x</path>\n<type>file</type>\n<content>\n3: a\n4: b\n\n(Showing lines 3-4 of 9. Use offset=5 to continue.)\n</content>",
+			shown{3, "a\nb\n", false},
+			true,
+		},
+		{
+			"Copilot CLI", "view", `{"path":"x","view_range":[1,260]}`, "1. a\n2. b\n\n[Output truncated. Use view_range=[3, ...] to continue reading.]",
+			shown{1, "a\nb\n", false},
+			true,
+		},
+		{
+			"OpenHands", "str_replace_editor", `{"command":"view","path":"x","view_range":[6,7]}`, "Here's the result of running `cat -n` on x:\n     6\ta\n     7\tb\n",
+			shown{6, "a\nb\n", false},
+			true,
+		},
+		{
+			"Gemini CLI, a part", "read_file", `{"file_path":"x","start_line":2,"end_line":3}`,
+			"\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 2-3 of 9 total lines.\nAction: read more.\n\n--- FILE CONTENT (truncated) ---\na\nb\n",
+			shown{2, "a\nb\n", false},
+			true,
+		},
+		{"Gemini CLI and pi", "read", `{"path":"x"}`, "a\n1. b\n", shown{1, "a\n1. b\n", true}, true},
+		{"pi, a part", "read", `{"path":"x","limit":2}`, "a\nb\n\n[7 more lines in file. Use offset=3 to continue.]", shown{1, "a\nb\n", false}, true},
+		{"pleat", "read_file", `{"path":"x"}`, "[read x, lines 3-4 of 9; sha256 0]\na\nb\n[more: offset 5]\n", shown{3, "a\nb\n", false}, true},
+		{
+			"Codex", "shell_command", `{"command":"sed -n '3,5p' x"}`, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n\na\nb\n",
+			shown{3, "\na\nb\n", false},
+			true,
+		},
+		{"Codex, to the end", "exec_command", `{"cmd":"nl -ba x | sed -n '3,9p'"}`, "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n     3\ta\n     4\tb\n", shown{3, "a\nb\n", true}, true},
+		{"Codex, more than one", "shell_command", `{"command":"pwd; cat x"}`, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n/\na\n", shown{}, false},
+		{"empty lines taken off", "Bash", `{"command":"sed -n '3,9p' x"}`, "a\nb", shown{}, false},
+		{"a range, all of it", "Bash", `{"command":"sed -n '3,4p' x"}`, "a\nb", shown{3, "a\nb", false}, true},
+		{"a script's own numbers", "Bash", `{"command":"cat -A x"}`, "a$\n", shown{}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			call := transcript.ToolCall{ID: "1", Name: tt.tool, Input: transcript.Plain(tt.input)}
+			paths := toolcall.DescribeCall(call).Paths
+			if len(paths) != 1 {
+				t.Fatalf("paths: %v", paths)
+			}
+			got, ok := shownBy(call, paths[0], tt.result)
+			if ok != tt.ok || ok && got != tt.want {
+				t.Errorf("got %+v, %v; want %+v, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}

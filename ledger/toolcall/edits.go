@@ -1,0 +1,309 @@
+package toolcall
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// EditKind says how an edit changes its file.
+type EditKind uint8
+
+// The kinds of edit.
+const (
+	EditReplace EditKind = iota // puts New in the place of Old, which the file has once, or of All of it
+	EditWrite                   // New is all of the file
+	EditAppend                  // puts New at the end
+	EditInsert                  // puts New after line Line
+	EditPatch                   // applies Hunks
+	EditDelete                  // removes the file
+	EditMove                    // Path is the new name of what was From; Hunks change it
+)
+
+// Edit is one change of one file, exactly as a call asks for it.
+type Edit struct {
+	Kind     EditKind
+	Path     string // empty: the file that the call names
+	From     string
+	Old, New string
+	All      bool
+	Closes   bool // if New is empty, a line feed after Old goes with it
+	Line     int
+	Hunks    []Hunk
+}
+
+// Hunk is a part of a patch. Context has the lines that come somewhere before Old; End says
+// that Old ends the file.
+type Hunk struct {
+	Context, Old, New []string
+	End               bool
+}
+
+// Edits reads the exact changes of files in a call. A file that the call changes in a way
+// that cannot be read from it has none.
+func Edits(c transcript.ToolCall) []Edit {
+	input := c.Input.String()
+	args := CallArgs([]byte(input))
+	rule := toolRules[toolKey(c.Name)]
+	switch rule.shape {
+	case shapePatch:
+		patch := ArgText(args, patchArgs...)
+		if patch == "" && len(args) == 0 {
+			patch = input
+		}
+		return patchEdits(patch)
+	case shapeShell:
+		script, literal := Script(c)
+		return scriptEdits(script, literal)
+	case shapeMove:
+		return nil
+	case shapeEditor:
+		return editorEdits(args)
+	case shapeFile:
+		switch rule.kind {
+		case CallCreate:
+			return writeEdits(args)
+		case CallEdit:
+			out := replaceEdits(args)
+			for i := range out {
+				out[i].Closes = c.Name == "Edit" || c.Name == "MultiEdit" // Claude Code
+			}
+			return out
+		case CallDelete:
+			if p := ArgText(args, pathArgs...); p != "" {
+				return []Edit{{Kind: EditDelete, Path: p}}
+			}
+		}
+	}
+	return nil
+}
+
+var patchArgs = []string{"input", "patch", "patchText", "patch_text", "diff"}
+
+// Script returns the script of a call that runs one; literal: backslashes do not quote in it.
+func Script(c transcript.ToolCall) (script string, literal bool) {
+	input := c.Input.String()
+	args := CallArgs([]byte(input))
+	key := toolKey(c.Name)
+	if toolRules[key].shape != shapeShell {
+		return "", false
+	}
+	switch argv := argTexts(args, commandArgs...); {
+	case len(argv) == 1:
+		return argv[0], isLiteral(key)
+	case len(argv) > 1:
+		return argvScript(argv)
+	case len(args) == 0 && !strings.HasPrefix(strings.TrimSpace(input), "{"):
+		return input, isLiteral(key)
+	}
+	return "", false
+}
+
+func writeEdits(args []Arg) []Edit {
+	for _, name := range []string{"content", "contents", "file_text", "text"} {
+		if a, ok := argument(args, name); ok && a.isString() {
+			return []Edit{{Kind: EditWrite, New: a.raw.Text()}}
+		}
+	}
+	return nil
+}
+
+func editorEdits(args []Arg) []Edit {
+	switch ArgText(args, "command") {
+	case "create":
+		return writeEdits(args)
+	case "str_replace":
+		return replaceEdits(args)
+	case "insert":
+		if a, ok := argument(args, "new_str", "insert_text"); ok && a.isString() {
+			return []Edit{{Kind: EditInsert, New: a.raw.Text(), Line: argInt(args, "insert_line")}}
+		}
+	}
+	return nil
+}
+
+// replaceEdits reads one replacement, or a list of them.
+func replaceEdits(args []Arg) []Edit {
+	if a, ok := argument(args, "edits", "replacements"); ok {
+		var out []Edit
+		for _, el := range a.elements() {
+			e, ok := replaceEdit(CallArgs(el))
+			if !ok {
+				return nil
+			}
+			out = append(out, e)
+		}
+		if len(out) == maxCallArgs {
+			return nil // there may be more
+		}
+		return out
+	}
+	if e, ok := replaceEdit(args); ok {
+		e.Path = ""
+		return []Edit{e}
+	}
+	return nil
+}
+
+func replaceEdit(args []Arg) (Edit, bool) {
+	e := Edit{Path: ArgText(args, pathArgs...)}
+	hasOld, hasNew := false, false
+	for _, a := range args {
+		switch text.PlainName(a.name) {
+		case "oldstring", "oldtext", "oldstr", "old":
+			e.Old, hasOld = a.raw.Text(), a.isString()
+		case "newstring", "newtext", "newstr", "new":
+			e.New, hasNew = a.raw.Text(), a.isString()
+		case "replaceall", "all", "allowmultiple":
+			e.All = string(a.raw) == "true" || string(a.raw) == `"true"`
+		case "expectedreplacements":
+			e.All = e.All || string(a.raw) != "1"
+		case "startline", "endline", "codeedit", "cellid":
+			return e, false
+		}
+	}
+	return e, hasOld && (hasNew || e.New == "")
+}
+
+// scriptEdits reads what a script writes into files from here-documents, word for word.
+func scriptEdits(script string, literal bool) []Edit {
+	if literal || !strings.Contains(script, "<<") {
+		return nil
+	}
+	sh := shell.Parse(script, false)
+	if sh.Flow || sh.Cut {
+		return nil
+	}
+	var out []Edit
+	for i := range sh.Commands {
+		c := &sh.Commands[i]
+		if c.Heredoc == "" || c.Nested || c.Sep == "||" || c.Sep == "|" || i+1 < len(sh.Commands) && sh.Commands[i+1].Sep == "|" {
+			continue
+		}
+		switch name := c.Name(); {
+		case name == "apply_patch" || name == "applypatch":
+			out = append(out, patchEdits(c.Heredoc)...)
+		case (name == "cat" || name == "tee") && !strings.ContainsAny(c.Heredoc, "$`\\") || name == "cat" && quotedDoc(script, c.Heredoc):
+			for _, p := range commandEffect(c, 0).paths {
+				switch {
+				case p.Change == CallCreate && !strings.Contains(strings.Join(c.Args(), " "), "-a"):
+					out = append(out, Edit{Kind: EditWrite, Path: p.Path, New: c.Heredoc})
+				case p.Change == CallEdit:
+					out = append(out, Edit{Kind: EditAppend, Path: p.Path, New: c.Heredoc})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// quotedDoc reports whether the delimiter of a here-document is quoted, so that nothing in
+// it is expanded.
+func quotedDoc(script, doc string) bool {
+	before, _, ok := strings.Cut(script, doc)
+	i := strings.LastIndex(before, "<<")
+	if !ok || i < 0 {
+		return false
+	}
+	word := strings.TrimLeft(before[i+2:], "- ")
+	return word != "" && (word[0] == '\'' || word[0] == '"')
+}
+
+// patchEdits reads a patch in the apply_patch grammar or a unified diff.
+func patchEdits(patch string) []Edit {
+	if !strings.Contains(patch, "*** ") {
+		return diffEdits(patch)
+	}
+	var out []Edit
+	var cur *Edit
+	for line := range strings.Lines(patch) {
+		line = strings.TrimRight(line, "\r\n")
+		if header, ok := strings.CutPrefix(line, "*** "); ok {
+			verb, path, _ := strings.Cut(header, ": ")
+			path = strings.TrimSpace(path)
+			switch kind, file := patchVerbs[verb]; {
+			case file:
+				out = append(out, Edit{Kind: map[CallKind]EditKind{CallCreate: EditWrite, CallEdit: EditPatch, CallDelete: EditDelete}[kind], Path: path})
+				cur = &out[len(out)-1]
+			case verb == "Move to" && cur != nil:
+				cur.Kind, cur.From, cur.Path = EditMove, cur.Path, path
+			case verb == "End of File" && cur != nil && len(cur.Hunks) > 0:
+				cur.Hunks[len(cur.Hunks)-1].End = true
+			}
+			continue
+		}
+		if cur == nil {
+			continue
+		}
+		cur.hunkLine(line)
+	}
+	for i := range out {
+		if e := &out[i]; e.Kind == EditWrite && len(e.Hunks) > 0 {
+			e.New, e.Hunks = strings.Join(append(e.Hunks[0].New, ""), "\n"), nil
+		}
+	}
+	return out
+}
+
+// hunkLine adds a line of a patch to its hunk.
+func (e *Edit) hunkLine(line string) {
+	if context, ok := strings.CutPrefix(line, "@@"); ok {
+		context = strings.TrimSpace(context)
+		n := len(e.Hunks)
+		if n == 0 || len(e.Hunks[n-1].Old)+len(e.Hunks[n-1].New) > 0 {
+			e.Hunks = append(e.Hunks, Hunk{})
+			n++
+		}
+		if context != "" {
+			e.Hunks[n-1].Context = append(e.Hunks[n-1].Context, context)
+		}
+		return
+	}
+	if len(e.Hunks) == 0 {
+		e.Hunks = append(e.Hunks, Hunk{})
+	}
+	h := &e.Hunks[len(e.Hunks)-1]
+	switch {
+	case line == "":
+		h.Old, h.New = append(h.Old, ""), append(h.New, "")
+	case line[0] == '+':
+		h.New = append(h.New, line[1:])
+	case line[0] == '-':
+		h.Old = append(h.Old, line[1:])
+	case line[0] == ' ':
+		h.Old, h.New = append(h.Old, line[1:]), append(h.New, line[1:])
+	}
+}
+
+// diffEdits reads a unified diff.
+func diffEdits(patch string) []Edit {
+	var out []Edit
+	var old string
+	for line := range strings.Lines(patch) {
+		line = strings.TrimRight(line, "\r\n")
+		if rest, ok := strings.CutPrefix(line, "--- "); ok {
+			old = diffPath(rest)
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "+++ "); ok && old != "" {
+			e := Edit{Kind: EditPatch, Path: diffPath(rest)}
+			if e.Path == "/dev/null" {
+				e = Edit{Kind: EditDelete, Path: old}
+			}
+			out, old = append(out, e), ""
+			continue
+		}
+		if n := len(out); n > 0 && !strings.HasPrefix(line, `\ No newline`) {
+			if strings.HasPrefix(line, "@@") {
+				line = "@@" // the numbers are often wrong, and what follows them is no line of it
+				out[n-1].Hunks = append(out[n-1].Hunks, Hunk{})
+			}
+			if !text.HasAnyPrefix(line, "@@", "diff ", "index ") {
+				out[n-1].hunkLine(line)
+			}
+		}
+	}
+	return out
+}

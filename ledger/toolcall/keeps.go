@@ -1,0 +1,102 @@
+package toolcall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/shell"
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// KeepsFiles reports whether a tool that names no file changes none.
+func KeepsFiles(tool string) bool {
+	rule, known := toolRules[toolKey(tool)]
+	return known && (rule.harmless || text.HasAnyPrefix(toolKey(tool), "writestdin", "kill", "stop", "sql", "savememory", "memory", "storememory"))
+}
+
+// ScriptKeeps reports whether a script leaves a file as it is that it does not name: its
+// commands only look, change files that they name, or are tests, builds and the like. What
+// is not known may do anything.
+func ScriptKeeps(script string, literal bool, file string) bool {
+	sh := shell.Parse(script, literal)
+	if sh.Cut || len(sh.Commands) == 0 {
+		return false
+	}
+	for i := range sh.Commands {
+		c := &sh.Commands[i]
+		e := commandEffect(c, 0)
+		if e.harmless || len(c.Words) == 0 || e.kind != CallRun && e.kind != CallNet && len(e.paths) > 0 {
+			continue
+		}
+		if !commandKeeps(c, file) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepers are programs that change no file of the work, by what they are asked to do; with
+// no words, whatever they are asked.
+var keepers = map[string]map[string]bool{
+	"go":     text.WordSet("test build vet list env doc version tool install clean"),
+	"git":    text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
+	"cargo":  text.WordSet("test build check clippy doc bench nextest"),
+	"dotnet": text.WordSet("build test"),
+	"gh":     nil, "glab": nil, "curl": nil, "wget": nil, "docker": nil, "kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
+	"pytest": nil, "tox": nil, "mypy": nil, "pyright": nil, "tsc": nil, "jest": nil, "vitest": nil, "mocha": nil, "eslint": nil, "ruff": text.WordSet("check"),
+	"golangci-lint": text.WordSet("run"), "staticcheck": nil, "govulncheck": nil, "shellcheck": nil, "gcc": nil, "cc": nil, "clang": nil, "sleep": nil,
+	"markdownlint-cli2": nil, "time": nil, "gofmt": nil, "gofumpt": nil, "goimports": nil, "prettier": nil, "mkdir": nil, "chmod": nil,
+}
+
+// runners run tasks that a project has given names.
+var runners = text.WordSet("npm pnpm yarn bun mise make just task npx bunx pnpx rtk")
+
+// taskWords tell tasks that change no source by their names; changeWords those that do.
+var (
+	taskWords   = []string{"test", "build", "compile", "check", "lint", "typecheck", "vet", "e2e", "coverage", "dev", "start", "serve", "tsc", "vitest", "jest", "eslint", "verify"}
+	changeWords = []string{"fix", "fmt", "format", "gen", "update", "install", "add", "write", "migrate", "codemod", "release", "version", "sync", "themes"}
+)
+
+func commandKeeps(c *shell.Command, file string) bool {
+	name, args := strings.ToLower(c.Name()), c.Args()
+	if slices.ContainsFunc(args, writesInPlace) {
+		return namesOthers(args, file)
+	}
+	if runners[name] {
+		line := strings.ToLower(strings.Join(args, " "))
+		return text.ContainsAny(line, taskWords...) && !text.ContainsAny(line, changeWords...)
+	}
+	words, known := keepers[name]
+	if !known || len(words) == 0 {
+		return known
+	}
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		n := 1
+		if args[0] == "-C" || args[0] == "-c" {
+			n = 2
+		}
+		args = args[min(n, len(args)):]
+	}
+	return len(args) > 0 && words[args[0]]
+}
+
+// writesInPlace reports whether an argument makes a program change the files it looks at.
+func writesInPlace(arg string) bool {
+	return arg == "-w" || arg == "-i" || arg == "--write" || arg == "--fix" || arg == "--in-place" || strings.HasPrefix(arg, "-i.")
+}
+
+// namesOthers reports whether all operands are files, and none is this one.
+func namesOthers(args []string, file string) bool {
+	n := 0
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") {
+			continue
+		}
+		base := a[strings.LastIndexAny(a, `/\`)+1:]
+		if strings.LastIndexByte(base, '.') < 1 || base == ".." || strings.ContainsAny(a, "*?{$") || strings.HasSuffix(a, "...") || SameFile(file, a) || EndsPath(CleanPath(file), CleanPath(a)) {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}
