@@ -77,8 +77,9 @@ var imports = map[string][]string{
 		"transcript",
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
+	"internal/bill":   {"store", "transcript"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat": {
 		"", "agent", "agent/rehearsal", "bench", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",

@@ -164,25 +164,20 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 
 // refused folds harder, or asks for thinking to be dropped, and writes the turn anew.
 func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
-	c := t.conv
-	c.mu.Lock()
-	defer c.unlock()
-	if c.sess.Len() != t.at {
-		return errMoved
-	}
-	if !e.Overflow() {
+	return rw.onTurn(ctx, t, func(c *conversation) error {
 		v := c.sess.InForce()
 		v.DropThinking = true
-		return rw.write(ctx, t, v)
-	}
-	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
-	if err != nil {
-		return err
-	}
-	if t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
-		if err := rw.mark(ctx, c, t); err != nil {
-			return err
+		if e.Overflow() {
+			var err error
+			if v, err = t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) }); err != nil {
+				return err
+			}
+			if t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
+				if err := rw.mark(ctx, c, t); err != nil {
+					return err
+				}
+			}
 		}
-	}
-	return rw.write(ctx, t, v)
+		return rw.write(ctx, t, v)
+	})
 }

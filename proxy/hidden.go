@@ -41,13 +41,12 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 		return false, nil
 	}
 	x.hidden++
-	news := reply.Messages
+	t.hidden = append(t.hidden, reply.Messages...)
 	if slices.ContainsFunc(ours, func(c transcript.ToolCall) bool { return c.Name == t.mode.Prefix+recall.ToolCompact }) {
 		// The answer is there first: what its thinking is bound to is about to change.
-		if err := rw.appendHidden(ctx, t, x.req, news); err != nil {
+		if err := rw.onTurn(ctx, t, func(*conversation) error { return nil }); err != nil {
 			return false, fmt.Errorf("keep hidden round: %w", err)
 		}
-		news = nil
 	}
 	results := make([]transcript.ToolResult, len(ours))
 	for i, c := range ours {
@@ -64,61 +63,75 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 	if err != nil {
 		return false, fmt.Errorf("answer recall: %w", err)
 	}
-	if err := rw.appendHidden(ctx, t, x.req, slices.Concat(news, answers)); err != nil {
-		return false, fmt.Errorf("keep hidden round: %w", err)
-	}
-	if others > 0 {
-		return false, nil
-	}
-	return x.hidden <= rw.o.Rounds+2, rw.again(ctx, t)
-}
-
-// appendHidden adds messages that the client does not see to the turn's session, or to a
-// fork of it if others have written to the session meanwhile.
-func (rw *rewriter) appendHidden(ctx context.Context, t *turn, req *request, msgs []transcript.Message) error {
-	for range 10 {
-		c := t.conv
-		c.mu.Lock()
-		err := errMoved
-		last := c.sess.Last()
-		if c.sess.Len() == t.at {
-			err = c.sess.Append(ctx, msgs...)
+	t.hidden = append(t.hidden, answers...)
+	again = others == 0
+	err = rw.onTurn(ctx, t, func(c *conversation) error {
+		if !again {
+			return nil
 		}
-		if err == nil {
-			c.wrote(last)
-			t.at = c.sess.Len()
-			for range msgs {
-				t.client = append(t.client, -1)
-			}
-		}
-		c.unlock()
-		if err == nil || !errors.Is(err, errMoved) && !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		if t.at != t.mark.At {
-			return err // somebody wrote between our own rounds
-		}
-		key, err := rw.fork(ctx, c, t.mark, req, t.from.scope, t.prefixes)
+		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
 		if err != nil {
 			return err
 		}
-		if t.conv, err = rw.open(ctx, key, req, t.from); err != nil {
-			return err
-		}
-		t.forked = true
+		return rw.write(ctx, t, v)
+	})
+	if err != nil {
+		return false, fmt.Errorf("keep hidden round: %w", err)
 	}
-	return errMoved
+	return again && x.hidden <= rw.o.Rounds+2, nil
 }
 
-// again writes the turn with the hidden rounds so far.
-func (rw *rewriter) again(ctx context.Context, t *turn) error {
-	t.conv.mu.Lock()
-	defer t.conv.unlock()
-	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
-	if err != nil {
+// onTurn adds the turn's hidden rounds to its session, as far as they are not in it, and
+// does something with the session. If others wrote to the session meanwhile, it does both
+// again: there, or in a fork, if the conversation went on without them.
+func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) error) error {
+	for try := 0; ; try++ {
+		c := t.conv
+		c.mu.Lock()
+		err := t.addHidden(ctx, c)
+		if err == nil {
+			err = do(c)
+		}
+		c.unlock()
+		conflict := errors.Is(err, store.ErrConflict)
+		if try == 10 || !conflict && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if conflict && c.behind.wait(ctx) == nil {
+			continue // the session has read what they wrote
+		}
+		next, again := rw.begin(ctx, t.req, t.from)
+		if again != nil {
+			return again
+		}
+		if next == nil { // the proxy is draining, and the store does not know the conversation
+			return err
+		}
+		next.hidden, next.key = t.hidden, t.key
+		next.epochs += t.epochs
+		next.forked = next.forked || t.forked
+		*t = *next
+	}
+}
+
+// addHidden adds the messages of hidden rounds that the session lacks.
+func (t *turn) addHidden(ctx context.Context, c *conversation) error {
+	if c.sess.Len() != t.at {
+		return errMoved
+	}
+	last, news := c.sess.Last(), t.hidden[t.at-t.mark.At:]
+	if len(news) == 0 {
+		return nil
+	}
+	if err := c.sess.Append(ctx, news...); err != nil {
 		return err
 	}
-	return rw.write(ctx, t, v)
+	c.wrote(last)
+	t.at = c.sess.Len()
+	for range news {
+		t.client = append(t.client, -1)
+	}
+	return nil
 }
 
 // settle records what the provider reported and, where there were hidden rounds, the whole
@@ -130,7 +143,8 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 	}
 	var err error
 	if t != nil && t.conv != nil {
-		c, err = t.conv, x.keep(ctx, replies, last)
+		err = x.keep(ctx, replies, last)
+		c = t.conv
 	}
 	err = errors.Join(err, x.heard(ctx, c, last))
 	if err == nil && c != nil {
@@ -141,36 +155,39 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 	}
 }
 
+// keep records an answer, and what it used.
 func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.Reply) error {
 	t := x.turn
-	c := t.conv
-	from := t.mark.At
-	if x.hidden > 0 {
-		if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 && len(last.Messages) > 0 {
-			if err := x.rw.appendHidden(ctx, t, x.req, last.Messages); err != nil {
-				return err
-			}
-		}
+	if x.hidden == 0 {
+		t.conv.mu.Lock()
+		defer t.conv.unlock()
+		return t.conv.used(ctx, last)
 	}
-	c.mu.Lock()
-	defer c.unlock()
-	if x.hidden > 0 {
-		if c.sess.Len() != t.at {
-			return errMoved
-		}
-		var said []transcript.Message
-		for _, r := range replies {
-			said = append(said, r.Messages...)
-		}
-		said = append(said, last.Messages...)
-		if err := c.record(ctx, []string{""}, &mark{mode: t.mode, Reply: &reply{from, t.at, saidHash(said, t.mode.own)}}, time.Time{}); err != nil {
+	if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 {
+		t.hidden = append(t.hidden, last.Messages...)
+	}
+	var said []transcript.Message
+	for _, r := range append(replies, last) {
+		said = append(said, r.Messages...)
+	}
+	return x.rw.onTurn(ctx, t, func(c *conversation) error {
+		m := mark{mode: t.mode, Reply: &reply{t.mark.At, t.at, saidHash(said, t.mode.own)}}
+		if err := c.record(ctx, []string{""}, &m, time.Time{}); err != nil {
 			return err
 		}
-	}
-	if last.Usage.Prompt() == 0 || last.Err != nil {
+		if err := c.behind.wait(ctx); err != nil {
+			return err
+		}
+		return c.used(ctx, last)
+	})
+}
+
+// used records what an answer used. The caller holds the lock.
+func (c *conversation) used(ctx context.Context, r model.Reply) error {
+	if r.Usage.Prompt() == 0 || r.Err != nil {
 		return nil
 	}
-	if err := c.sess.Used(ctx, last.Usage); err != nil {
+	if err := c.sess.Used(ctx, r.Usage); err != nil {
 		return err
 	}
 	c.wroteOne()

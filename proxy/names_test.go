@@ -103,6 +103,19 @@ func TestClientToolComesLater(t *testing.T) {
 	}
 }
 
+// Stubs are renamed from any prefix to any other.
+func TestRenamed(t *testing.T) {
+	const pre = ToolPrefix
+	for _, from := range []string{"", pre, pre + pre, pre + pre + pre} {
+		for _, to := range []string{"", pre, pre + pre} {
+			got := mode{Recall: RecallTools, Prefix: to}.renamed(`get it: ` + from + `unfold("h1") or ` + from + `unfold("h2")`)
+			if want := `get it: ` + to + `unfold("h1") or ` + to + `unfold("h2")`; got != want {
+				t.Errorf("from %q to %q: %s", from, to, got)
+			}
+		}
+	}
+}
+
 // Two clients of a tenant with the same first words share a session; neither finds the
 // other's system prompt in it.
 func TestSystemPromptIsNotFound(t *testing.T) {

@@ -49,7 +49,10 @@ func (m mode) free(req *request) mode {
 // renamed returns what we wrote into a view, with the name that unfold has now.
 func (m mode) renamed(text string) string {
 	const call = recall.ToolUnfold + `("`
-	return strings.ReplaceAll(strings.ReplaceAll(text, ToolPrefix+call, call), call, m.Prefix+call)
+	for strings.Contains(text, ToolPrefix+call) {
+		text = strings.ReplaceAll(text, ToolPrefix+call, call)
+	}
+	return strings.ReplaceAll(text, call, m.Prefix+call)
 }
 
 // own reports whether a tool is ours.

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -35,7 +36,7 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 type rewriter struct {
 	o        Options
 	memo     *memo
-	book     *book
+	book     *bill.Book
 	known    *known
 	memory   memory
 	draining atomic.Bool
@@ -61,7 +62,7 @@ func newRewriter(o *Options) (*rewriter, error) {
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
 	rw.memory.left.Store(rw.o.Memory)
-	rw.book = &book{st: rw.o.Store, log: rw.o.Logger, now: rw.o.Now}
+	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw, err
 }
 
@@ -87,7 +88,8 @@ type turn struct {
 	drop   bool // the view needs the provider to drop thinking
 
 	prefixes []transcript.Hash
-	mark     mark // of the request
+	mark     mark                 // of the request
+	hidden   []transcript.Message // of its hidden rounds: in the transcript after the mark
 	forked   bool
 	epochs   int
 	folded   bool

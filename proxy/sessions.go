@@ -192,7 +192,7 @@ func (rw *rewriter) close() error {
 	rw.closing.Wait()
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	return rw.book.wait(ctx)
+	return rw.book.Wait(ctx)
 }
 
 // SessionStatus describes a session that a proxy has in memory, as of the last time that
@@ -229,10 +229,6 @@ func (rw *rewriter) status() []SessionStatus {
 		out = append(out, *e.Value.(*conversation).status.Load())
 	}
 	rw.mu.Unlock()
-	newestFirst(out, func(s SessionStatus) time.Time { return s.Last })
+	slices.SortStableFunc(out, func(a, b SessionStatus) int { return b.Last.Compare(a.Last) })
 	return out
-}
-
-func newestFirst[T any](list []T, last func(T) time.Time) {
-	slices.SortStableFunc(list, func(a, b T) int { return last(b).Compare(last(a)) })
 }

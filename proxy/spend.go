@@ -2,12 +2,27 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
 )
+
+// What requests came to.
+type (
+	Tally   = bill.Tally
+	BillRow = bill.Row
+	Bill    = bill.Bill
+)
+
+// Bill reads from the store what requests came to.
+func (h *Handler) Bill(ctx context.Context) (Bill, error) { return h.rw.book.Bill(ctx) }
+
+// Bill reads from the store what requests came to.
+func (t *Transport) Bill(ctx context.Context) (Bill, error) { return t.rw.book.Bill(ctx) }
 
 // used puts what the provider reported for one request on the exchange's account.
 func (x *exchange) used(u model.Usage) {
@@ -122,7 +137,7 @@ func (x *exchange) bill() {
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without,
 	}
-	x.rw.book.charge(row)
+	x.rw.book.Charge(row)
 }
 
 func one(is bool) int {

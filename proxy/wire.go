@@ -69,6 +69,7 @@ type request struct {
 	partial  bool // the provider holds part of the conversation
 	system   string
 	tools    []model.Tool
+	closed   bool         // its tools are the provider's own, which no others can be added to
 	inInput  []model.Tool // tools that are defined among the messages
 	messages []transcript.Message
 	earlier  func() earlier    // makes what the next request is decoded after; nil: that is not known
@@ -103,8 +104,8 @@ func (p *protocol) readAfter(e earlier, body []byte) (*request, error) {
 	return r, nil
 }
 
-// hasTools reports whether the model may call anything.
-func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 }
+// hasTools reports whether the model may call anything that our tools go together with.
+func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 && !r.closed }
 
 // size gives the number of blocks and bytes of the messages of a view of the request.
 func (r *request) size(v transcript.View) func(i int) (blocks, bytes int) {

@@ -51,7 +51,7 @@ func decodeGemini(after earlier, body []byte) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() },
+		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages, earlier: func() earlier { return r.Earlier() },
 	}, nil
 }
 

@@ -75,6 +75,32 @@ func TestGeminiForms(t *testing.T) {
 	}
 }
 
+// A request whose tools are all the provider's own gets none of ours, and no stub names them.
+func TestGeminiProviderTools(t *testing.T) {
+	up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"responseId":"g","candidates":[{"content":{"parts":[{"text":%q}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"totalTokenCount":12}}`,
+			strings.Repeat("The web says so. ", 1000))
+	})}
+	reports := newReports()
+	a := newAgent(generate, start(t, up, Options{Window: window, Report: reports.add}), "Look it up.")
+	a.tools, a.streams = `[{"googleSearch":{}}]`, false
+	for range 24 {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+		a.say("And what else?")
+	}
+	if list := reports.wait(24); !list[23].Folded {
+		t.Error("nothing was folded")
+	}
+	for i, body := range up.all() {
+		if bytes.Contains(body, []byte("unfold")) {
+			t.Errorf("request %d names a tool that the model does not have", i)
+		}
+	}
+}
+
 // Tokens of a folded conversation are counted as it is sent, and a request that names cached
 // content passes as it came.
 func TestGeminiBeside(t *testing.T) {

@@ -62,6 +62,9 @@ func (r *Request) Earlier() *Request {
 // Matches returns how many of the request's messages a body begins with, at the same places.
 func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
 
+// Declares reports whether the request has function declarations, which others can be added to.
+func (r *Request) Declares() bool { return !r.declarations.IsZero() }
+
 // Body returns the bytes that were decoded.
 func (r *Request) Body() []byte { return r.body.Data }
 
@@ -85,7 +88,7 @@ func (r *Request) Splice(v transcript.View) ([]byte, error) { return r.SpliceWit
 // together with functions.
 func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
 	var more []jsonspan.Edit
-	if len(tools) > 0 && !r.declarations.IsZero() {
+	if len(tools) > 0 && r.Declares() {
 		list, err := declare(tools)
 		if err != nil {
 			return nil, fmt.Errorf("splice gemini request: %w", err)

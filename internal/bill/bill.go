@@ -1,0 +1,289 @@
+// Package bill adds up what a proxy's requests came to, in the proxy's store: the sums are
+// the same after a restart, and the same for all proxies of a store.
+//
+// The bill is a session of its own. An entry holds the tally of one row until then, and the
+// one with the label "all" the tally of all; only the newest of each label counts. "All" is
+// the last entry of every write. A session that has grown to its limit is not written to
+// any more: the next writer begins another one with the newest rows, and forgets the old one.
+package bill
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Tally adds up what happened to the requests of a session, or to all.
+type Tally struct {
+	Requests int   `json:"requests"` // of clients
+	Sent     int   `json:"upstream_requests"`
+	Passed   int   `json:"passed_on"` // requests that were not understood
+	Epochs   int   `json:"epochs"`
+	Hidden   int   `json:"hidden_rounds"`
+	Retried  int   `json:"retried"`
+	BytesIn  int64 `json:"bytes_in"`  // what clients sent
+	BytesOut int64 `json:"bytes_out"` // what providers got
+	// Prompt tokens that providers reported, and their cache's part in them.
+	Prompt     int64 `json:"prompt_tokens"`
+	CacheRead  int64 `json:"cache_read_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens"`
+	Output     int64 `json:"output_tokens"`
+	// USD is what was spent according to the price table. Without is about what the clients'
+	// own requests would have cost.
+	USD     float64 `json:"usd"`
+	Without float64 `json:"usd_without"`
+}
+
+func (t *Tally) add(o Tally) {
+	t.Requests += o.Requests
+	t.Sent += o.Sent
+	t.Passed += o.Passed
+	t.Epochs += o.Epochs
+	t.Hidden += o.Hidden
+	t.Retried += o.Retried
+	t.BytesIn += o.BytesIn
+	t.BytesOut += o.BytesOut
+	t.Prompt += o.Prompt
+	t.CacheRead += o.CacheRead
+	t.CacheWrite += o.CacheWrite
+	t.Output += o.Output
+	t.USD += o.USD
+	t.Without += o.Without
+}
+
+// Row is the tally of a session. Without a name it is of the requests that belong to
+// none, such as those for titles.
+type Row struct {
+	Tenant  string    `json:"tenant"`
+	Session string    `json:"session"`
+	Model   string    `json:"model"` // the one used last
+	Last    time.Time `json:"last"`  // when its last request ended
+	Tally
+}
+
+func (r Row) label() string {
+	return transcript.HashOf("bill\x00" + r.Tenant + "\x00" + r.Session).String()
+}
+
+// Bill is what a proxy's requests came to since its store is kept.
+type Bill struct {
+	All  Tally `json:"all"`
+	Rows []Row `json:"sessions"` // those charged last, the newest first
+}
+
+const (
+	tenant  = "pleat-proxy"
+	name    = "bill" // of the first session; those that follow have a number behind it
+	all     = "all"
+	maxRows = 1024        // rows that are kept
+	full    = 8 * maxRows // entries of a session that is not written to any more
+)
+
+// Book keeps the bill. What is new is written in the background, several requests at a time.
+type Book struct {
+	Store store.Store
+	Log   *slog.Logger
+	Now   func() time.Time
+
+	mu      sync.Mutex
+	pending map[string]Row // what is not written yet, by label
+	writing chan struct{}  // closed when the writer ends; nil: there is none
+}
+
+// Charge puts something on the bill.
+func (b *Book) Charge(r Row) {
+	r.Last = b.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending == nil {
+		b.pending = make(map[string]Row)
+	}
+	if _, known := b.pending[r.label()]; !known && len(b.pending) >= maxRows { // the store has not worked for long
+		r.Session = ""
+	}
+	r.add(b.pending[r.label()].Tally)
+	b.pending[r.label()] = r
+	if b.writing == nil {
+		b.writing = make(chan struct{})
+		go b.write()
+	}
+}
+
+// write writes what is pending until nothing is left, or the store fails.
+func (b *Book) write() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for err := error(nil); err == nil && len(b.pending) > 0; {
+		some := b.pending
+		b.pending = nil
+		b.mu.Unlock()
+		err = b.store(context.Background(), some)
+		b.mu.Lock()
+		if err == nil {
+			continue
+		}
+		b.Log.Warn("what requests cost could not be recorded; it is tried again with the next request", "err", err)
+		for label, r := range b.pending {
+			r.add(some[label].Tally)
+			some[label] = r
+		}
+		b.pending = some
+	}
+	close(b.writing)
+	b.writing = nil
+}
+
+// Wait waits until everything is written, or the store has failed.
+func (b *Book) Wait(ctx context.Context) error {
+	b.mu.Lock()
+	writing := b.writing
+	b.mu.Unlock()
+	if writing == nil {
+		return nil
+	}
+	select {
+	case <-writing:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("write bill: %w", ctx.Err())
+	}
+}
+
+// store adds rows to those in the store.
+func (b *Book) store(ctx context.Context, some map[string]Row) error {
+	for try := 0; ; try++ {
+		if err := b.storeOnce(ctx, some); try == 100 || !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
+	old, last, rows, err := b.find(ctx, some)
+	if err != nil {
+		return err
+	}
+	key := old
+	if last >= full {
+		if err := b.scan(ctx, old, rows); err != nil {
+			return err
+		}
+		key, last = next(old), 0
+	}
+	sum := rows[all]
+	delete(rows, all)
+	var entries []store.Entry
+	for _, r := range newest(rows) {
+		entries = append(entries, store.Entry{Kind: store.EntryBill, Label: r.label(), Time: r.Last, Data: encode(r)})
+	}
+	entries = append(entries, store.Entry{Kind: store.EntryBill, Label: all, Time: b.Now(), Data: encode(sum)})
+	if _, err = b.Store.Append(ctx, key, last, entries...); err != nil || key == old {
+		return err
+	}
+	if k, ok := b.Store.(store.Keeper); ok {
+		if err := k.Forget(ctx, old); err != nil && !errors.Is(err, store.ErrNotFound) {
+			b.Log.Warn("an old bill could not be deleted", "session", old.String(), "err", err)
+		}
+	}
+	return nil
+}
+
+// next is the session that follows one.
+func next(key store.SessionKey) store.SessionKey {
+	n, _ := strconv.Atoi(strings.TrimPrefix(key.Session, name+"-"))
+	return store.SessionKey{Tenant: tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}
+}
+
+// newest lists the rows that were charged last, the newest first.
+func newest(rows map[string]Row) []Row {
+	list := slices.SortedFunc(maps.Values(rows), func(a, b Row) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session))
+	})
+	return list[:min(len(list), maxRows)]
+}
+
+func encode(r Row) []byte {
+	data, _ := json.Marshal(r) // strings and numbers cannot fail
+	return data
+}
+
+// find returns the rows with what the store has of them, and the sum of all; and the bill's
+// session with the number of its newest entry.
+func (b *Book) find(ctx context.Context, some map[string]Row) (key store.SessionKey, last uint64, rows map[string]Row, err error) {
+	rows = maps.Clone(some)
+	if rows == nil {
+		rows = make(map[string]Row)
+	}
+	sum := Row{}
+	for _, r := range some {
+		sum.add(r.Tally)
+	}
+	rows[all] = sum
+	found, err := b.Store.Find(ctx, tenant, store.EntryBill, slices.Collect(maps.Keys(rows))...)
+	if err != nil {
+		return key, 0, nil, fmt.Errorf("read bill: %w", err)
+	}
+	key = store.SessionKey{Tenant: tenant, Session: name}
+	for _, f := range found {
+		r, label := rows[f.Entry.Label], f.Entry.Label
+		var stored Row
+		if err := json.Unmarshal(f.Entry.Data, &stored); err != nil {
+			return key, 0, nil, fmt.Errorf("read bill: %w", err)
+		}
+		r.add(stored.Tally)
+		if rows[label] = r; label == all {
+			key, last = f.Key, f.Entry.Seq
+		}
+	}
+	return key, last, rows, nil
+}
+
+// scan adds the rows of a session that are not among those given.
+func (b *Book) scan(ctx context.Context, key store.SessionKey, rows map[string]Row) error {
+	stored := make(map[string]Row)
+	for e, err := range b.Store.Scan(ctx, key, 1, store.EntryBill) {
+		var r Row
+		if err == nil {
+			err = json.Unmarshal(e.Data, &r)
+		}
+		if err != nil {
+			return fmt.Errorf("read bill: %w", err)
+		}
+		stored[e.Label] = r
+	}
+	maps.Copy(stored, rows)
+	maps.Copy(rows, stored)
+	return nil
+}
+
+// Bill reads the bill, with what is not written yet.
+func (b *Book) Bill(ctx context.Context) (Bill, error) {
+	if err := b.Wait(ctx); err != nil {
+		return Bill{}, err
+	}
+	b.mu.Lock()
+	unwritten := maps.Clone(b.pending)
+	b.mu.Unlock()
+	key, _, rows, err := b.find(ctx, unwritten)
+	if err == nil {
+		err = b.scan(ctx, key, rows)
+	}
+	if err != nil {
+		return Bill{}, err
+	}
+	sum := rows[all].Tally
+	delete(rows, all)
+	return Bill{sum, newest(rows)}, nil
+}
