@@ -78,8 +78,9 @@ var imports = map[string][]string{
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"internal/bill":   {"store", "transcript"},
+	"internal/screen": {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "internal/screen", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat": {
 		"", "agent", "agent/rehearsal", "bench", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -320,6 +321,9 @@ func (r *reports) wait(n int) []Report {
 	}
 	return slices.Clone(r.list)
 }
+
+// get returns the value at a path of JSON.
+func get(data []byte, path ...any) jsonspan.Value { return jsonspan.Value(data).Get(path...) }
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()

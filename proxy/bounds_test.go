@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -224,29 +225,10 @@ func TestEventTooLarge(t *testing.T) {
 		if !strings.Contains(string(body), "larger than 102400 bytes") || strings.Contains(string(body), "xxx") || err == nil {
 			t.Errorf("the client got %.200q, %v", body, err)
 		}
-		if x := r.wait(1)[0]; !errors.Is(x.Err, errEventTooLarge) {
+		if x := r.wait(1)[0]; !errors.Is(x.Err, sse.ErrTooLarge) {
 			t.Errorf("the report says %v", x.Err)
 		}
 	})
-}
-
-// A long line of a stream is neither moved nor looked at again with every piece of it that
-// comes: that took half a minute here.
-func TestSplitterLongLine(t *testing.T) {
-	var s splitter
-	piece, began := bytes.Repeat([]byte("x"), 100), time.Now()
-	for range 50_000 {
-		if err := s.feed(piece, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if took := time.Since(began); took > 5*time.Second || len(s.buf) != 5_000_000 {
-		t.Errorf("%d bytes took %v", len(s.buf), took)
-	}
-	s.limit = 1000
-	if err := s.feed(piece, nil); !errors.Is(err, errEventTooLarge) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // drops is a body of which a few bytes come and then nothing.

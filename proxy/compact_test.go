@@ -52,12 +52,12 @@ func TestGeminiSignatureOfHiddenCall(t *testing.T) {
 	parts := `{"functionCall":{"name":"unfold","args":{}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"bash","args":{}}},{"functionCall":{"name":"bash","args":{}}}`
 	body := `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"STOP"}]}`
 	const want = `[{"functionCall":{"name":"bash","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"bash","args":{}}}]`
-	if got := joinGemini([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
+	if got := generate.Join([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
 		t.Errorf("got %s", got)
 	}
-	s := geminiScreen{joined: joined{own: own}}
-	s.event([]byte("data: "+body+"\n\n"), []byte(body))
-	if got := s.end(); !strings.Contains(string(got), want) {
+	s := generate.Screen(own)
+	s.Event([]byte("data: "+body+"\n\n"), []byte(body))
+	if got := s.End(); !strings.Contains(string(got), want) {
 		t.Errorf("the stream has %s", got)
 	}
 }

@@ -230,7 +230,7 @@ type position struct {
 
 // find matches a request with the transcript. It returns errMoved if the session has gone
 // another way since the prefix they share: then the conversation needs its own session.
-func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes []transcript.Hash) (p position, err error) {
+func (c *conversation) find(ctx context.Context, req *request, prefixes []transcript.Hash) (p position, err error) {
 	for n := len(prefixes); n > 0; n-- {
 		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
 			p = position{mark: got, client: n, at: got.At}
@@ -252,7 +252,7 @@ func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes
 		if p.client == len(req.messages) {
 			return p, errMoved
 		}
-		if err := c.same(ctx, m, req, p); err != nil {
+		if err := c.same(ctx, req, p); err != nil {
 			return p, err
 		}
 		p.client, p.at = p.client+1, p.at+1
@@ -261,7 +261,7 @@ func (c *conversation) find(ctx context.Context, m *memo, req *request, prefixes
 }
 
 // same returns errMoved if the client's next message is not the next of the transcript.
-func (c *conversation) same(ctx context.Context, m *memo, req *request, p position) error {
+func (c *conversation) same(ctx context.Context, req *request, p position) error {
 	have, err := c.sess.Message(ctx, p.at)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (c *conversation) same(ctx context.Context, m *memo, req *request, p positi
 	if p.client < req.leading() && have.Role() == got.Role() {
 		return nil // leading system messages count by their role
 	}
-	if m.hash(req.on, have.Raw()) != m.hash(req.on, got.Raw()) {
+	if have.Raw() != got.Raw() && req.on.hash(transcript.StringBytes(have.Raw())) != req.hashes[p.client] {
 		return errMoved
 	}
 	return nil

@@ -117,9 +117,9 @@ func (x *exchange) notRead(why string) (*http.Response, error) {
 func tooMuch(on *protocol, err error) (status int, body []byte) {
 	switch {
 	case errors.Is(err, errTooLarge):
-		return http.StatusRequestEntityTooLarge, on.refuse("request_too_large", err.Error())
+		return http.StatusRequestEntityTooLarge, on.Refuse("request_too_large", err.Error())
 	case errors.Is(err, errMemory):
-		return http.StatusServiceUnavailable, on.refuse("overloaded_error", err.Error()+"; try again later")
+		return http.StatusServiceUnavailable, on.Refuse("overloaded_error", err.Error()+"; try again later")
 	}
 	return 0, nil
 }
@@ -140,7 +140,7 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	case errors.Is(err, errTooLarge), errors.Is(err, errMemory):
 		return x.refuse(tooMuch(on, err)), nil
 	case errors.Is(err, errEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
-		resp := x.refuse(http.StatusUnsupportedMediaType, on.refuse("invalid_request_error", "pleat cannot read the request: "+err.Error()))
+		resp := x.refuse(http.StatusUnsupportedMediaType, on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error()))
 		resp.Header["Accept-Encoding"] = slices.Sorted(maps.Keys(o.Decoders))
 		return resp, nil
 	case err != nil:
@@ -213,7 +213,7 @@ func (x *exchange) pass() (*http.Response, error) {
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	out := x.in.Clone(ctx)
 	body := x.turn.out
-	if same(body, x.req.body) {
+	if len(body) == len(x.req.body) && &body[0] == &x.req.body[0] {
 		body = x.raw // also compressed as it came
 	} else {
 		out.Header.Del("Content-Encoding")

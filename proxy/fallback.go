@@ -54,7 +54,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 // whether that fits. The turn is nil if the session does not know the conversation, or if
 // nothing in it is folded.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (t *turn, fits bool) {
-	p, err := c.find(ctx, rw.memo, req, prefixes)
+	p, err := c.find(ctx, req, prefixes)
 	v := c.sess.InForce()
 	if err != nil || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
 		return nil, false
@@ -108,7 +108,7 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 		fits = x.rw.fitsWhole(x.req)
 	}
 	if !fits {
-		resp := x.refuse(http.StatusServiceUnavailable, x.req.on.refuse("overloaded_error",
+		resp := x.refuse(http.StatusServiceUnavailable, x.req.on.Refuse("overloaded_error",
 			"pleat cannot keep what it would have to fold to make this request fit: "+reason(err)))
 		resp.Header.Set("Retry-After", "5")
 		return resp, nil
@@ -125,7 +125,7 @@ func (x *exchange) tooLong(err error) []byte {
 		return nil
 	}
 	x.rw.o.Logger.Warn("a request cannot fit", "err", err)
-	return x.req.on.tooLong(big.Parts.Total(), big.Max)
+	return x.req.on.TooLong(big.Parts.Total(), big.Max)
 }
 
 // reason says what went wrong without naming sessions, which clients need not know.

@@ -208,5 +208,5 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(on.refuse("api_error", "pleat got no reply from the upstream"))
+	_, _ = w.Write(on.Refuse("api_error", "pleat got no reply from the upstream"))
 }

@@ -3,12 +3,11 @@ package proxy
 import (
 	"cmp"
 	"encoding/base32"
-	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -25,8 +24,8 @@ func Principal(r *http.Request, body []byte) string {
 		return "local"
 	case bearer && key == token && renewed(token):
 		// Claude Code names its account in the body.
-		user := []byte(text(get(body, "metadata", "user_id")))
-		if id := cmp.Or(r.Header.Get("Chatgpt-Account-Id"), text(get(user, "account_uuid"))); id != "" {
+		user := jsonspan.Value(jsonspan.Value(body).Get("metadata", "user_id").Text())
+		if id := cmp.Or(r.Header.Get("Chatgpt-Account-Id"), user.Get("account_uuid").Text()); id != "" {
 			return "account-" + short(id)
 		}
 	}
@@ -89,29 +88,6 @@ func (s scope) label(prefix transcript.Hash) string {
 	return transcript.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
 }
 
-// prefixes returns the hash chain of a conversation. Leading system messages count by
-// their role alone: their text changes with the date and the client's version. What the
-// conversation shares with one that is known already, nil if there is none, is not hashed
-// again.
-func (m *memo) prefixes(req *request, before *decoded) []transcript.Hash {
-	leading, n := req.leading(), before.shared(req.messages)
-	if n <= leading {
-		n = 0
-	}
-	hashes := make([]transcript.Hash, len(req.messages)-n)
-	for i, msg := range req.messages[n:] {
-		if n+i < leading {
-			hashes[i] = transcript.HashOf("leading " + msg.Role())
-		} else {
-			hashes[i] = m.hash(req.on, msg.Raw())
-		}
-	}
-	if n == 0 {
-		return transcript.Chain(hashes)
-	}
-	return append(before.prefixes[:n:n], transcript.ChainAfter(before.prefixes[n-1], hashes)...)
-}
-
 // maxTransient is how many blocks a client may leave out when it sends a message again.
 const maxTransient = 3
 
@@ -141,46 +117,4 @@ func (r *request) leading() int {
 	return countWhile(r.messages, func(m transcript.Message) bool {
 		return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
 	})
-}
-
-// memo remembers the hashes of messages by their bytes: clients resend everything with
-// every request, and maphash is many times faster than SHA-256. The seeds are secret, so
-// that nobody can make two messages look alike.
-type memo struct {
-	one, two maphash.Seed
-
-	mu       sync.Mutex
-	now, old map[memoKey]transcript.Hash
-}
-
-type memoKey struct {
-	one, two uint64
-	size     int
-}
-
-// memoSize is how many messages a generation remembers: 72 bytes each.
-const memoSize = 100_000
-
-func newMemo() *memo {
-	return &memo{one: maphash.MakeSeed(), two: maphash.MakeSeed(), now: make(map[memoKey]transcript.Hash)}
-}
-
-func (m *memo) hash(on *protocol, raw string) transcript.Hash {
-	key := memoKey{maphash.String(m.one, raw), maphash.String(m.two, raw), len(raw)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h, ok := m.now[key]
-	if ok {
-		return h
-	}
-	if h, ok = m.old[key]; !ok {
-		m.mu.Unlock()
-		h = on.hash([]byte(raw))
-		m.mu.Lock()
-	}
-	if len(m.now) >= memoSize {
-		m.old, m.now = m.now, make(map[memoKey]transcript.Hash)
-	}
-	m.now[key] = h
-	return h
 }

@@ -27,7 +27,9 @@ type known struct {
 type decoded struct {
 	earlier  earlier
 	messages []transcript.Message
-	prefixes []transcript.Hash
+	leading  int               // system messages that it begins with
+	hashes   []transcript.Hash // of the messages
+	prefixes []transcript.Hash // their chain
 	key      uint64
 	size     int64
 }
@@ -117,21 +119,40 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 	if err != nil {
 		return nil, err
 	}
-	r.prefixes = rw.memo.prefixes(r, before)
-	if r.earlier != nil && len(r.messages) > 0 {
-		rw.known.keep(&decoded{r.earlier(), r.messages, r.prefixes, key, int64(len(body))}, before)
+	if before == nil {
+		before = &decoded{}
+	}
+	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: int64(len(body))}
+	d.hash(on, before)
+	if r.hashes, r.prefixes = d.hashes, d.prefixes; len(r.messages) > 0 {
+		d.earlier = r.earlier()
+		rw.known.keep(d, before)
 	}
 	return r, nil
 }
 
-// shared returns how many messages two requests begin with in common.
-func (d *decoded) shared(messages []transcript.Message) int {
-	if d == nil {
-		return 0
+// hash makes the hash chain of a conversation. Leading system messages count by their role
+// alone: their text changes with the date and the client's version. What has the same bytes
+// in an earlier request is not hashed again.
+func (d *decoded) hash(on *protocol, before *decoded) {
+	shared := 0
+	d.hashes = make([]transcript.Hash, len(d.messages))
+	for i, m := range d.messages {
+		switch {
+		case i < d.leading:
+			d.hashes[i] = transcript.HashOf("leading " + m.Role())
+		case i >= before.leading && i < len(before.messages) && before.messages[i].Raw() == m.Raw(): // the same memory, where it was not decoded again
+			d.hashes[i] = before.hashes[i]
+		default:
+			d.hashes[i] = on.hash(transcript.StringBytes(m.Raw()))
+		}
+		if shared == i && i < len(before.hashes) && d.hashes[i] == before.hashes[i] {
+			shared++
+		}
 	}
-	n := 0
-	for n < min(len(d.messages), len(messages)) && d.messages[n].Raw() == messages[n].Raw() { // the same memory, where it was not decoded again
-		n++
+	if shared == 0 {
+		d.prefixes = transcript.Chain(d.hashes)
+		return
 	}
-	return n
+	d.prefixes = append(before.prefixes[:shared:shared], transcript.ChainAfter(before.prefixes[shared-1], d.hashes[shared:])...)
 }

@@ -35,7 +35,6 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 // one that goes out. [Handler] and [Transport] both use it.
 type rewriter struct {
 	o        Options
-	memo     *memo
 	book     *bill.Book
 	known    *known
 	memory   memory
@@ -55,7 +54,7 @@ type indexKey struct {
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{memo: newMemo(), sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
+	rw := &rewriter{sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
 	if o != nil {
 		rw.o = *o
 	}
@@ -175,7 +174,7 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
 		return nil, position{}, err
 	}
-	p, err := c.find(ctx, rw.memo, req, prefixes)
+	p, err := c.find(ctx, req, prefixes)
 	if err != nil {
 		return nil, p, err
 	}

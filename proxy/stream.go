@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/screen"
+	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -17,8 +19,8 @@ type stream struct {
 	mu      sync.Mutex // Close may be called while Read waits
 	x       *exchange
 	from    io.ReadCloser
-	split   splitter
-	screen  screen
+	split   sse.Splitter
+	screen  screen.Screen
 	rec     recorder
 	buf     []byte
 	out     []byte
@@ -38,8 +40,8 @@ type sent struct {
 
 // stream prepares a streamed reply.
 func (x *exchange) stream(resp *http.Response) *http.Response {
-	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10), split: splitter{limit: x.rw.o.MaxEvent}}
-	s.screen = x.req.on.stream(x.own())
+	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10), split: sse.Splitter{Limit: x.rw.o.MaxEvent}}
+	s.screen = x.req.on.Screen(x.own())
 	resp.Body, resp.ContentLength = s, -1
 	resp.Header.Del("Content-Length")
 	return resp
@@ -85,7 +87,7 @@ func (s *stream) more() {
 			s.next = nil
 			s.resume(got)
 		case <-timer.C:
-			s.out = append(s.out, s.x.req.on.ping...)
+			s.out = append(s.out, s.x.req.on.Ping...)
 		}
 		return
 	}
@@ -93,8 +95,8 @@ func (s *stream) more() {
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
 		s.rec.Write(s.buf[:n])
-		if err := s.split.feed(s.buf[:n], s.event); err != nil {
-			s.out = append(s.out, s.x.req.on.errorEvent(s.x.req.on.refuse("api_error", err.Error()))...)
+		if err := s.split.Feed(s.buf[:n], s.event); err != nil {
+			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("api_error", err.Error()))...)
 			s.cutOff(err)
 			return
 		}
@@ -107,7 +109,7 @@ func (s *stream) more() {
 		return
 	}
 	if !s.ended {
-		s.out = append(s.out, s.split.rest()...)
+		s.out = append(s.out, s.split.Rest()...)
 		s.over()
 	}
 	if s.next == nil && s.settle == nil {
@@ -119,7 +121,7 @@ func (s *stream) event(raw, data []byte) {
 	if s.ended || s.next != nil {
 		return
 	}
-	out, over := s.screen.event(raw, data)
+	out, over := s.screen.Event(raw, data)
 	s.out = append(s.out, out...)
 	if over {
 		s.over()
@@ -131,15 +133,15 @@ func (s *stream) event(raw, data []byte) {
 func (s *stream) over() {
 	x := s.x
 	reply, err := s.count()
-	if err == nil && reply.Err != nil && !s.screen.begun() && x.refused(reply.Err) {
-		s.screen.next()
+	if err == nil && reply.Err != nil && !s.screen.Begun() && x.refused(reply.Err) {
+		s.screen.Next()
 		s.send()
 		return
 	}
 	if err == nil && reply.Err == nil {
 		again, err := x.hide(x.ctx, reply)
 		if body := x.tooLong(err); body != nil {
-			s.out = append(s.out, x.req.on.errorEvent(body)...)
+			s.out = append(s.out, x.req.on.ErrorEvent(body)...)
 			s.ended, s.err = true, io.EOF
 			return
 		}
@@ -149,7 +151,7 @@ func (s *stream) over() {
 		}
 		if again {
 			s.replies = append(s.replies, reply)
-			s.screen.next()
+			s.screen.Next()
 			s.send()
 			return
 		}
@@ -160,7 +162,7 @@ func (s *stream) over() {
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.record()
 	}
-	s.out = append(s.out, s.screen.end()...)
+	s.out = append(s.out, s.screen.End()...)
 }
 
 // count puts what this answer cost on the account, even if it is not complete.
@@ -205,7 +207,7 @@ func (s *stream) resume(got sent) {
 		s.cutOff(got.err)
 		return
 	}
-	s.counted, s.from, s.split, s.rec = false, got.resp.Body, splitter{limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
+	s.counted, s.from, s.split, s.rec = false, got.resp.Body, sse.Splitter{Limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
 	if got.resp.StatusCode < 400 {
 		return
 	}
@@ -219,7 +221,7 @@ func (s *stream) resume(got sent) {
 		s.send()
 		return
 	}
-	s.out = append(s.out, s.x.req.on.errorEvent(body)...)
+	s.out = append(s.out, s.x.req.on.ErrorEvent(body)...)
 	s.ended, s.err = true, io.EOF
 }
 
@@ -285,7 +287,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	}
 	out := bodies[0]
 	if x.hidden > 0 {
-		out = x.req.on.join(bodies, x.own())
+		out = x.req.on.Join(bodies, x.own())
 	}
 	setBody(resp, out)
 	resp.Body = &passing{x: x, from: resp.Body}

@@ -173,11 +173,11 @@ func TestHiddenItemsHaveNoIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range r.Messages {
-			if text(get([]byte(m.Raw()), "name")) != "unfold" {
+			if get([]byte(m.Raw()), "name").Text() != "unfold" {
 				continue
 			}
 			found++
-			if id := text(get([]byte(m.Raw()), "id")); id != "" {
+			if id := get([]byte(m.Raw()), "id").Text(); id != "" {
 				t.Errorf("a hidden call has the id %q", id)
 			}
 		}

@@ -1,11 +1,10 @@
 package proxy
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/screen"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -13,6 +12,7 @@ import (
 
 // protocol is one of the wires that requests are rewritten on.
 type protocol struct {
+	*screen.Wire
 	format  transcript.Format
 	route   func(path string) (address, bool)                  // tells its requests by their path, without a slash at the end
 	array   string                                             // the member that holds the messages
@@ -23,14 +23,6 @@ type protocol struct {
 	reply   func(body []byte) (model.Reply, error)
 	record  func() recorder
 	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([]transcript.Message, error)
-	stream  func(own func(name string) bool) screen
-	join    func(bodies [][]byte, own func(name string) bool) []byte
-	refuse  func(kind, text string) []byte
-	// tooLong is the provider's own way to say that a prompt does not fit, which clients
-	// know how to react to.
-	tooLong func(tokens, limit int) []byte
-	failure func(body []byte) []byte // an error of the provider as an event of a stream
-	ping    string                   // an event that keeps a client waiting
 }
 
 var protocols = []*protocol{messages, chat, responses, generate}
@@ -72,8 +64,9 @@ type request struct {
 	closed   bool         // its tools are the provider's own, which no others can be added to
 	inInput  []model.Tool // tools that are defined among the messages
 	messages []transcript.Message
-	earlier  func() earlier    // makes what the next request is decoded after; nil: that is not known
-	prefixes []transcript.Hash // the hash chain of the messages
+	earlier  func() earlier    // makes what the next request is decoded after
+	hashes   []transcript.Hash // of the messages
+	prefixes []transcript.Hash // their chain
 }
 
 // route returns the wire of a request by its path, and what else the path says. Nil: none,
@@ -157,17 +150,4 @@ func (p *protocol) unnamed(m transcript.Message) (transcript.Message, error) {
 		return m, nil
 	}
 	return openai.Unnamed(m)
-}
-
-// errorEvent turns an error in the provider's form into an event, for a client that already
-// gets a stream.
-func (p *protocol) errorEvent(body []byte) []byte {
-	return p.failure(bytes.ReplaceAll(bytes.TrimSpace(body), []byte("\n"), []byte(" ")))
-}
-
-type object = map[string]any
-
-func encoded(v object) []byte {
-	body, _ := json.Marshal(v) // strings and nil cannot fail
-	return body
 }

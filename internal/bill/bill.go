@@ -1,5 +1,5 @@
 // Package bill adds up what a proxy's requests came to, in the proxy's store: the sums are
-// the same after a restart, and the same for all proxies of a store.
+// the same after a restart, and a second later the same for all proxies of a store.
 //
 // The bill is a session of its own. An entry holds the tally of one row until then, and the
 // one with the label "all" the tally of all; only the newest of each label counts. "All" is
@@ -91,6 +91,9 @@ const (
 	full    = 8 * maxRows // entries of a session that is not written to any more
 )
 
+// pause is how long what is new waits for more to be written with it.
+const pause = time.Second
+
 // Book keeps the bill. What is new is written in the background, several requests at a time.
 type Book struct {
 	Store store.Store
@@ -100,6 +103,7 @@ type Book struct {
 	mu      sync.Mutex
 	pending map[string]Row // what is not written yet, by label
 	writing chan struct{}  // closed when the writer ends; nil: there is none
+	hurry   chan struct{}  // closed when somebody waits for the writer; nil: it was
 }
 
 // Charge puts something on the bill.
@@ -116,16 +120,22 @@ func (b *Book) Charge(r Row) {
 	r.add(b.pending[r.label()].Tally)
 	b.pending[r.label()] = r
 	if b.writing == nil {
-		b.writing = make(chan struct{})
-		go b.write()
+		b.writing, b.hurry = make(chan struct{}), make(chan struct{})
+		go b.write(b.hurry)
 	}
 }
 
 // write writes what is pending until nothing is left, or the store fails.
-func (b *Book) write() {
+func (b *Book) write(hurry <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for err := error(nil); err == nil && len(b.pending) > 0; {
+		b.mu.Unlock()
+		select {
+		case <-hurry:
+		case <-time.After(pause):
+		}
+		b.mu.Lock()
 		some := b.pending
 		b.pending = nil
 		b.mu.Unlock()
@@ -142,13 +152,17 @@ func (b *Book) write() {
 		b.pending = some
 	}
 	close(b.writing)
-	b.writing = nil
+	b.writing, b.hurry = nil, nil
 }
 
 // Wait waits until everything is written, or the store has failed.
 func (b *Book) Wait(ctx context.Context) error {
 	b.mu.Lock()
 	writing := b.writing
+	if b.hurry != nil {
+		close(b.hurry)
+		b.hurry = nil
+	}
 	b.mu.Unlock()
 	if writing == nil {
 		return nil

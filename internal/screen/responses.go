@@ -1,47 +1,28 @@
-package proxy
+package screen
 
 import (
 	"bytes"
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/internal/sse"
 )
 
-// responses is the OpenAI Responses wire.
-var responses = &protocol{
-	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
-	decode: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
-	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
-	},
-	stream:  func(own func(string) bool) screen { return &responsesScreen{joined: joined{own: own}} },
-	join:    joinResponses,
-	refuse:  refuseOpenAI,
-	tooLong: tooLongOpenAI("input"),
+// Responses is OpenAI Responses.
+var Responses = &Wire{
+	Screen:  func(own func(string) bool) Screen { return &responsesScreen{joined: joined{own: own}} },
+	Join:    joinResponses,
+	Refuse:  refuseOpenAI,
+	TooLong: tooLongOpenAI("input"),
 	failure: func(body []byte) []byte {
 		e := get(body, "error")
 		if e == nil {
 			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
 		}
 		const kind = "response.failed"
-		return newEvent(kind, slices.Concat([]byte(`{"type":"`+kind+`","response":{"status":"failed","error":`), e, []byte("}}")))
+		return sse.AppendEvent(nil, kind, slices.Concat([]byte(`{"type":"`+kind+`","response":{"status":"failed","error":`), e, []byte("}}")))
 	},
-	ping: ": keep-alive\n\n",
-}
-
-func decodeResponses(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*openai.ResponsesRequest)
-	r, err := openai.DecodeResponsesAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
-		earlier: func() earlier { return r.Earlier() },
-	}, nil
+	Ping: ": keep-alive\n\n",
 }
 
 type responsesScreen struct {
@@ -50,7 +31,7 @@ type responsesScreen struct {
 	events int      // events that the client got
 }
 
-func (s *responsesScreen) event(raw, data []byte) ([]byte, bool) {
+func (s *responsesScreen) Event(raw, data []byte) ([]byte, bool) {
 	switch typ := text(get(data, "type")); typ {
 	case "response.created", "response.in_progress", "response.queued":
 		if s.answer > 0 {
@@ -97,7 +78,7 @@ func (s *responsesScreen) sequenced(data []byte) []byte {
 	return set(data, digits(s.events-1), "sequence_number")
 }
 
-func (s *responsesScreen) end() []byte {
+func (s *responsesScreen) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if !s.moved {
 			return data

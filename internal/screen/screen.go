@@ -1,19 +1,55 @@
-package proxy
+// Package screen makes what clients get of providers' answers: without the proxy's own calls in
+// them, several answers joined to one, and errors in the provider's own form. Bytes that need
+// not change stay as they came.
+package screen
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
 
-// screen passes a provider's stream on to the client without our own calls in it, and
+	"github.com/pleat-dev/pleat/internal/sse"
+)
+
+// Wire is how answers look on one of the wires.
+type Wire struct {
+	// Screen makes a screen for a stream. Own tells the calls of ours, by the tool's name.
+	Screen func(own func(name string) bool) Screen
+	// Join makes one complete answer of several, without our calls.
+	Join   func(bodies [][]byte, own func(name string) bool) []byte
+	Refuse func(kind, text string) []byte
+	// TooLong is the provider's own way to say that a prompt does not fit, which clients
+	// know how to react to.
+	TooLong func(tokens, limit int) []byte
+	Ping    string // an event that keeps a client waiting
+
+	failure func(body []byte) []byte // an error of the provider as an event of a stream
+}
+
+// ErrorEvent turns an error in the provider's form into an event, for a client that already
+// gets a stream.
+func (w *Wire) ErrorEvent(body []byte) []byte {
+	return w.failure(bytes.ReplaceAll(bytes.TrimSpace(body), []byte("\n"), []byte(" ")))
+}
+
+type object = map[string]any
+
+func encoded(v object) []byte {
+	body, _ := json.Marshal(v) // strings and nil cannot fail
+	return body
+}
+
+// Screen passes a provider's stream on to the client without our own calls in it, and
 // makes one answer of several.
-type screen interface {
-	// event takes an event and returns what the client gets of it. over is true when
-	// the answer is complete; what ends it is held back until end.
-	event(raw, data []byte) (out []byte, over bool)
-	// next says that another answer follows, which continues this one.
-	next()
-	// end returns what was held back.
-	end() []byte
-	// begun reports whether the client has got anything of an answer's content.
-	begun() bool
+type Screen interface {
+	// Event takes an event and returns what the client gets of it. Over is true when
+	// the answer is complete; what ends it is held back until End.
+	Event(raw, data []byte) (out []byte, over bool)
+	// Next says that another answer follows, which continues this one.
+	Next()
+	// End returns what was held back.
+	End() []byte
+	// Begun reports whether the client has got anything of an answer's content.
+	Begun() bool
 }
 
 // joined is what all screens keep track of while they join answers. The parts of an
@@ -62,20 +98,20 @@ func (j *joined) hold(raw []byte) { j.held = append(j.held, bytes.Clone(raw)) }
 // release returns the events that were held back, with their data changed.
 func (j *joined) release(change func(data []byte) []byte) (out []byte) {
 	for _, raw := range j.held {
-		data := dataOf(raw)
+		data := sse.Data(raw)
 		out = append(out, rewritten(raw, data, change(data))...)
 	}
 	j.held = nil
 	return out
 }
 
-func (j *joined) next() {
+func (j *joined) Next() {
 	j.answer++
 	j.output += j.tokens
 	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held = nil, true, 0, false, 0, nil
 }
 
-func (j *joined) begun() bool { return j.count > 0 || j.answer > 0 }
+func (j *joined) Begun() bool { return j.count > 0 || j.answer > 0 }
 
 // unanswerable reports whether all calls of the answer are hidden. Its stop reason must
 // not be that of an answer with calls then: nobody answers a call that the client does
@@ -125,4 +161,21 @@ func withUsage(data []byte, prompt, output string, tokens int, path ...any) []by
 	at := func(name string) []any { return append(path[:len(path):len(path)], name) }
 	data = set(data, digits(tokens), at(output)...)
 	return set(data, digits(number(get(data, at(prompt)...))+tokens), at("total_tokens")...)
+}
+
+// withData returns an event with other data.
+func withData(raw, data []byte) []byte {
+	var first []byte
+	if bytes.HasPrefix(raw, []byte("event:")) {
+		first = append(bytes.Clone(raw[:bytes.IndexAny(raw, "\r\n")]), '\n')
+	}
+	return sse.AppendEvent(first, "", data)
+}
+
+// rewritten is an event with changed data, or the same event if nothing was changed.
+func rewritten(raw, data, changed []byte) []byte {
+	if same(data, changed) {
+		return raw
+	}
+	return withData(raw, changed)
 }

@@ -1,68 +1,21 @@
-package proxy
+package screen
 
 import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"strings"
-
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/gemini"
 )
 
-// generate is Gemini's generateContent wire. The model and whether the answer is streamed
-// are in the path. An answer that is streamed as an array, without alt=sse, is passed on
-// when it is complete.
-var generate = &protocol{
-	format: transcript.FormatGemini, route: routeGemini, array: "contents",
-	decode: decodeGemini, codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
-	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },
-	results: geminiResults,
-	stream:  func(own func(string) bool) screen { return &geminiScreen{joined: joined{own: own}} },
-	join:    joinGemini,
-	refuse:  refuseGemini,
-	tooLong: func(tokens, limit int) []byte {
+// Gemini is Gemini's generateContent.
+var Gemini = &Wire{
+	Screen: func(own func(string) bool) Screen { return &geminiScreen{joined: joined{own: own}} },
+	Join:   joinGemini,
+	Refuse: refuseGemini,
+	TooLong: func(tokens, limit int) []byte {
 		return refuseGemini("invalid_request_error", fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, limit))
 	},
 	failure: func(body []byte) []byte { return append(bytes.Clone(body), "\n\n"...) }, // as the provider: not as an event
-	ping:    "\n\n",                                                                   // Google's libraries stop at comments
-}
-
-// routeGemini knows /v1beta/models/NAME:generateContent and its like.
-func routeGemini(path string) (address, bool) {
-	_, name, found := strings.Cut(path, "/models/")
-	name, method, ok := strings.Cut(name, ":")
-	if !found || !ok || name == "" || strings.Contains(name, "/") {
-		return address{}, false
-	}
-	switch method {
-	case "generateContent", "streamGenerateContent":
-		return address{model: name}, true
-	case "countTokens":
-		return address{model: name, counts: true}, true
-	}
-	return address{}, false
-}
-
-func decodeGemini(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*gemini.Request)
-	r, err := gemini.DecodeAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages, earlier: func() earlier { return r.Earlier() },
-	}, nil
-}
-
-// geminiResults makes the content that answers our calls: all results are in one.
-func geminiResults(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-	raw, err := gemini.EncodeResults(calls, rs)
-	if err != nil {
-		return nil, err
-	}
-	m, err := gemini.DecodeMessage(raw)
-	return []transcript.Message{m}, err
+	Ping:    "\n\n",                                                                   // Google's libraries stop at comments
 }
 
 func refuseGemini(kind, text string) []byte {
@@ -84,11 +37,11 @@ type geminiScreen struct {
 	signed bool // a call of ours, after which none went to the client, had a signature
 }
 
-func (s *geminiScreen) begun() bool { return s.any || s.answer > 0 }
+func (s *geminiScreen) Begun() bool { return s.any || s.answer > 0 }
 
 // event takes a chunk. The last one has the reason for stopping; the stream's end ends the
 // answer.
-func (s *geminiScreen) event(raw, data []byte) ([]byte, bool) {
+func (s *geminiScreen) Event(raw, data []byte) ([]byte, bool) {
 	if len(data) == 0 || data[0] != '{' {
 		return raw, false
 	}
@@ -142,7 +95,7 @@ func (s *geminiScreen) kept(parts [][]byte) (kept [][]byte, changed bool) {
 	return kept, changed
 }
 
-func (s *geminiScreen) end() []byte {
+func (s *geminiScreen) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if s.answer > 0 && get(data, "usageMetadata", "candidatesTokenCount") != nil {
 			data = geminiUsage(data, s.output+s.tokens)

@@ -1,55 +1,22 @@
-package proxy
+package screen
 
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/internal/sse"
 )
 
-// messages is the Anthropic Messages wire.
-var messages = &protocol{
-	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
-	decode: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
-	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
-	results: messageResults,
-	stream:  func(own func(string) bool) screen { return &messagesScreen{joined: joined{own: own}} },
-	join:    joinMessages,
-	refuse:  refuseMessages,
-	tooLong: func(tokens, limit int) []byte {
+// Messages is Anthropic Messages.
+var Messages = &Wire{
+	Screen: func(own func(string) bool) Screen { return &messagesScreen{joined: joined{own: own}} },
+	Join:   joinMessages,
+	Refuse: refuseMessages,
+	TooLong: func(tokens, limit int) []byte {
 		return refuseMessages("invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, limit))
 	},
-	failure: func(body []byte) []byte { return newEvent("error", body) },
-	ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",
-}
-
-func routeMessages(path string) (address, bool) {
-	before, counts := strings.CutSuffix(path, "/count_tokens")
-	return address{counts: counts}, strings.HasSuffix(before, "/messages") && (counts || strings.HasSuffix(before, "/v1/messages"))
-}
-
-func decodeMessages(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*anthropic.Request)
-	r, err := anthropic.DecodeAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking(),
-		earlier: func() earlier { return r.Earlier() },
-	}, nil
-}
-
-// messageResults makes the message that answers our calls: all results are in one.
-func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
-	if err != nil {
-		return nil, err
-	}
-	m, err := anthropic.DecodeMessage(raw)
-	return []transcript.Message{m}, err
+	failure: func(body []byte) []byte { return sse.AppendEvent(nil, "error", body) },
+	Ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",
 }
 
 func refuseMessages(kind, text string) []byte {
@@ -61,7 +28,7 @@ type messagesScreen struct {
 	usage []byte // of the answer's start
 }
 
-func (s *messagesScreen) event(raw, data []byte) ([]byte, bool) {
+func (s *messagesScreen) Event(raw, data []byte) ([]byte, bool) {
 	at := number(get(data, "index"))
 	switch text(get(data, "type")) {
 	case "message_start":
@@ -103,7 +70,7 @@ func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
 
 // end sends the usage of the last request with all output tokens: clients decide about
 // their own compaction from it.
-func (s *messagesScreen) end() []byte {
+func (s *messagesScreen) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if text(get(data, "type")) != "message_delta" {
 			return data

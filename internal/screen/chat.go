@@ -1,55 +1,20 @@
-package proxy
+package screen
 
 import (
 	"bytes"
 	"fmt"
 
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/openai"
+	"github.com/pleat-dev/pleat/internal/sse"
 )
 
-// chat is the OpenAI Chat Completions wire.
-var chat = &protocol{
-	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
-	decode: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
-	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
-	},
-	stream:  func(own func(string) bool) screen { return &chatScreen{joined: joined{own: own}} },
-	join:    joinChat,
-	refuse:  refuseOpenAI,
-	tooLong: tooLongOpenAI("messages"),
-	failure: func(body []byte) []byte { return newEvent("", body) },
-	ping:    ": keep-alive\n\n",
-}
-
-func decodeChat(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*openai.ChatRequest)
-	r, err := openai.DecodeChatAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() }}, nil
-}
-
-// eachResult makes one message for each result, as the OpenAI wires have it.
-func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec) ([]transcript.Message, error) {
-	var out []transcript.Message
-	for _, r := range rs {
-		elements, err := encode(transcript.Results(r))
-		if err != nil {
-			return nil, err
-		}
-		for _, raw := range elements {
-			m, err := decode(raw)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, m)
-		}
-	}
-	return out, nil
+// Chat is OpenAI Chat Completions.
+var Chat = &Wire{
+	Screen:  func(own func(string) bool) Screen { return &chatScreen{joined: joined{own: own}} },
+	Join:    joinChat,
+	Refuse:  refuseOpenAI,
+	TooLong: tooLongOpenAI("messages"),
+	failure: func(body []byte) []byte { return sse.AppendEvent(nil, "", body) },
+	Ping:    ": keep-alive\n\n",
 }
 
 func refuseOpenAI(kind, text string) []byte {
@@ -68,9 +33,9 @@ type chatScreen struct {
 	any bool // content went to the client
 }
 
-func (s *chatScreen) begun() bool { return s.any || s.answer > 0 }
+func (s *chatScreen) Begun() bool { return s.any || s.answer > 0 }
 
-func (s *chatScreen) event(raw, data []byte) ([]byte, bool) {
+func (s *chatScreen) Event(raw, data []byte) ([]byte, bool) {
 	done := bytes.Equal(bytes.TrimSpace(data), []byte("[DONE]"))
 	if !done && (len(data) == 0 || data[0] != '{') {
 		return raw, false
@@ -142,7 +107,7 @@ func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
 	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
 }
 
-func (s *chatScreen) end() []byte {
+func (s *chatScreen) End() []byte {
 	return s.release(func(data []byte) []byte {
 		finish := text(get(data, "choices", 0, "finish_reason"))
 		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {

@@ -1,0 +1,157 @@
+package proxy
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/screen"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// messages is the Anthropic Messages wire.
+var messages = &protocol{
+	Wire:   screen.Messages,
+	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
+	decode: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
+	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
+	results: messageResults,
+}
+
+func routeMessages(path string) (address, bool) {
+	before, counts := strings.CutSuffix(path, "/count_tokens")
+	return address{counts: counts}, strings.HasSuffix(before, "/messages") && (counts || strings.HasSuffix(before, "/v1/messages"))
+}
+
+func decodeMessages(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*anthropic.Request)
+	r, err := anthropic.DecodeAfter(e, body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking(),
+		earlier: func() earlier { return r.Earlier() },
+	}, nil
+}
+
+// messageResults makes the message that answers our calls: all results are in one.
+func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
+	if err != nil {
+		return nil, err
+	}
+	m, err := anthropic.DecodeMessage(raw)
+	return []transcript.Message{m}, err
+}
+
+// chat is the OpenAI Chat Completions wire.
+var chat = &protocol{
+	Wire:   screen.Chat,
+	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
+	decode: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
+	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
+	},
+}
+
+func decodeChat(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*openai.ChatRequest)
+	r, err := openai.DecodeChatAfter(e, body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() }}, nil
+}
+
+// eachResult makes one message for each result, as the OpenAI wires have it.
+func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec) ([]transcript.Message, error) {
+	var out []transcript.Message
+	for _, r := range rs {
+		elements, err := encode(transcript.Results(r))
+		if err != nil {
+			return nil, err
+		}
+		for _, raw := range elements {
+			m, err := decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// responses is the OpenAI Responses wire.
+var responses = &protocol{
+	Wire:   screen.Responses,
+	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
+	decode: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
+	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
+	},
+}
+
+func decodeResponses(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*openai.ResponsesRequest)
+	r, err := openai.DecodeResponsesAfter(e, body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		wireRequest: r, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
+		earlier: func() earlier { return r.Earlier() },
+	}, nil
+}
+
+// generate is Gemini's generateContent wire. The model and whether the answer is streamed
+// are in the path. An answer that is streamed as an array, without alt=sse, is passed on
+// when it is complete.
+var generate = &protocol{
+	Wire:   screen.Gemini,
+	format: transcript.FormatGemini, route: routeGemini, array: "contents",
+	decode: decodeGemini, codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
+	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },
+	results: geminiResults,
+}
+
+// routeGemini knows /v1beta/models/NAME:generateContent and its like.
+func routeGemini(path string) (address, bool) {
+	_, name, found := strings.Cut(path, "/models/")
+	name, method, ok := strings.Cut(name, ":")
+	if !found || !ok || name == "" || strings.Contains(name, "/") {
+		return address{}, false
+	}
+	switch method {
+	case "generateContent", "streamGenerateContent":
+		return address{model: name}, true
+	case "countTokens":
+		return address{model: name, counts: true}, true
+	}
+	return address{}, false
+}
+
+func decodeGemini(after earlier, body []byte) (*request, error) {
+	e, _ := after.(*gemini.Request)
+	r, err := gemini.DecodeAfter(e, body)
+	if err != nil {
+		return nil, err
+	}
+	return &request{
+		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages, earlier: func() earlier { return r.Earlier() },
+	}, nil
+}
+
+// geminiResults makes the content that answers our calls: all results are in one.
+func geminiResults(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+	raw, err := gemini.EncodeResults(calls, rs)
+	if err != nil {
+		return nil, err
+	}
+	m, err := gemini.DecodeMessage(raw)
+	return []transcript.Message{m}, err
+}
