@@ -54,7 +54,7 @@ type Source struct {
 type SourceMessage struct {
 	transcript.Message
 	Handles []string // of each block
-	Stale   []int    // of each block: number of the call that made it stale, 0: none
+	Stale   []int    // of each block: number of the call that superseded it, 0: none
 	Cut     bool     // a group may begin here without splitting a round
 }
 
@@ -153,7 +153,7 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		}
 		fmt.Fprintf(b, "(%s [%s]) ", word, m.Handles[k])
 		if m.Stale[k] > 0 {
-			fmt.Fprintf(b, "left out: call %d made it stale", m.Stale[k])
+			fmt.Fprintf(b, "left out: superseded by call %d", m.Stale[k])
 		} else {
 			b.WriteString(text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut))
 		}

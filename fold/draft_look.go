@@ -155,6 +155,16 @@ func (d *Draft) Facts(ref transcript.BlockRef) *conv.BlockFacts {
 // Ledger returns what was done in the conversation.
 func (d *Draft) Ledger() *ledger.Ledger { return &d.s.Ledger }
 
+// Calls returns the calls in messages start ≤ i < end. They have handles if stubs say how to
+// get content back.
+func (d *Draft) Calls(start, end int) []ledger.Entry {
+	f := ledger.Filter{FromMessage: start, ToMessage: end}
+	if d.s.Recall == nil {
+		return d.s.Ledger.Select(f)
+	}
+	return d.s.SelectCalls(f)
+}
+
 // Rounds yields the rounds in order.
 func (d *Draft) Rounds() iter.Seq[transcript.Round] { return d.s.Transcript.AllRounds() }
 

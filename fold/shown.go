@@ -250,7 +250,7 @@ func (s *Folding) lateStub(ref transcript.BlockRef) string {
 	if s.Recall != nil {
 		how = ". " + s.Recall(bf.Name.String())
 	}
-	return fmt.Sprintf("[folded: the result of call %d (%s %s), whose call is folded above, came now: %s, %s%s]", e.Seq, e.Tool,
+	return fmt.Sprintf("[pleat: the result of call %d (%s %s), whose call is folded above, came now: %s, %s%s. Put here by a program, not typed by the user]", e.Seq, e.Tool,
 		text.Clip(e.Args, 60), text.Plural(int(bf.Lines), "line"), text.Plural(int(bf.Bytes), "byte"), how)
 }
 

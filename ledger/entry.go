@@ -20,8 +20,13 @@ type Entry struct {
 	toolcall.ResultFacts
 
 	Handle       string `json:"handle,omitempty"`        // of the result, folded or not; empty where no session gave it one
-	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result stale
+	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result unnecessary
+	changed      bool   // that call changed something; otherwise it looked or ran again
 }
+
+// Stale reports whether a later call changed what the result shows. A call that merely showed
+// it again makes it unnecessary, not wrong.
+func (e *Entry) Stale() bool { return e.SupersededBy > 0 && e.changed }
 
 // DirOf is the directory from which the call spells a path of it.
 func (e *Entry) DirOf(p toolcall.PathChange) string {

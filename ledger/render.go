@@ -19,6 +19,7 @@ type ledgerDetail struct {
 	width    int  // most bytes of a line's arguments and of its error
 	compact  bool // one line for each state of files, common directories taken together
 	paths    int  // most changed files to name
+	ends     bool // of a long path the end is shown
 }
 
 // readDetail says how calls that only look are shown.
@@ -37,13 +38,13 @@ const unlimited = 1 << 30
 // first: reads, then all but the latest outcome of a command, then all but one entry for
 // each changed file, then old commands. The changed files stay to the end.
 var ledgerDetails = []ledgerDetail{
-	{readsEach, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
-	{readsInPlace, true, true, unlimited, toolcall.MaxArgs, false, unlimited},
-	{readsNamed, true, true, unlimited, 160, false, unlimited},
-	{readsNamed, false, true, unlimited, 120, false, unlimited},
-	{readsNamed, false, false, unlimited, 120, false, unlimited},
-	{readsNamed, false, false, unlimited, 120, true, unlimited},
-	{readsCounted, false, false, unlimited, 100, true, unlimited},
+	{readsEach, true, true, unlimited, toolcall.MaxArgs, false, unlimited, false},
+	{readsInPlace, true, true, unlimited, toolcall.MaxArgs, false, unlimited, false},
+	{readsNamed, true, true, unlimited, 160, false, unlimited, false},
+	{readsNamed, false, true, unlimited, 120, false, unlimited, false},
+	{readsNamed, false, false, unlimited, 120, false, unlimited, false},
+	{readsNamed, false, false, unlimited, 120, true, unlimited, false},
+	{readsCounted, false, false, unlimited, 100, true, unlimited, false},
 }
 
 // RenderOptions say what of the ledger [Ledger.Render] writes, and how.
@@ -288,7 +289,9 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 			width = max(width/4, shortCommand) // the answer says it
 		}
 	}
-	args = text.OneLine(args, width)
+	if args = text.OneLine(args, width); d.ends {
+		args = text.ClipPath(strings.Join(strings.Fields(e.Args), " "), width)
+	}
 	if args != "" {
 		b.WriteString(" " + args)
 	}
@@ -329,8 +332,11 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 			}
 		}
 	}
-	if e.SupersededBy > 0 {
+	switch {
+	case e.Stale():
 		fmt.Fprintf(b, ", stale since #%d", e.SupersededBy)
+	case e.SupersededBy > 0:
+		fmt.Fprintf(b, ", again in #%d", e.SupersededBy)
 	}
 	if e.Handle != "" {
 		b.WriteString(" [" + e.Handle + "]")
@@ -473,4 +479,14 @@ func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i in
 		w.line(&b, callGroup{last: i, calls: 1}, ledgerDetails[0])
 		return b.String()
 	}
+}
+
+// Lines writes a line for each of the calls, with at most so many bytes of its arguments.
+func Lines(calls []Entry, width int) string {
+	w := &ledgerWriter{entries: calls}
+	var b strings.Builder
+	for i := range calls {
+		w.line(&b, callGroup{last: i, calls: 1}, ledgerDetail{changes: true, width: width, ends: true})
+	}
+	return b.String()
 }

@@ -73,7 +73,7 @@ func (l *Ledger) stale(i, by int) {
 		}
 	}
 	if reads < 2 || !live {
-		e.SupersededBy = by + 1
+		l.superseded(i, by)
 	}
 }
 
@@ -145,8 +145,12 @@ func (l *Ledger) sawRepeat(i int) {
 // replace notes that call i supersedes an older one, unless another did before.
 func (l *Ledger) replace(old, i int) {
 	if e := &l.Entries[old]; old < i && e.SupersededBy == 0 {
-		e.SupersededBy = i + 1
+		l.superseded(old, i)
 	}
+}
+
+func (l *Ledger) superseded(i, by int) {
+	l.Entries[i].SupersededBy, l.Entries[i].changed = by+1, l.Entries[by].changesFiles()
 }
 
 // sawRun makes failures of a command stale when it succeeds.

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Collapse folds closed stretches of work into their ledger lines, oldest first: rounds in
-// a row that only look around, or that work on the same things, with nobody speaking in
-// between.
+// Collapse folds closed stretches of work into what the assistant said in them and a line for
+// each call, oldest first: rounds in a row that only look around, or that work on the same
+// things, with nobody speaking in between.
 type Collapse struct {
 	Rounds int `json:"rounds,omitempty"` // least rounds of a stretch; 0: it folds nothing
 	Keep   int `json:"keep,omitempty"`   // newest messages that stay
@@ -61,7 +62,8 @@ type stretch struct {
 	why        string
 }
 
-// stretchTokens is how many tokens the text for a stretch has at most.
+// The text for a stretch has about a quarter of its tokens at most, or stretchTokens if that
+// is more.
 const stretchTokens = 400
 
 // enoughOf cuts a stretch to its oldest rounds if folding those makes the view small
@@ -71,7 +73,7 @@ func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
 	for i, end := range st.ends {
 		saved += d.TokensIn(at, end)
 		at = end
-		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+stretchTokens <= d.Goal {
+		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+max(stretchTokens, saved/4) <= d.Goal {
 			st.end, st.ends = end, st.ends[:i+1]
 			break
 		}
@@ -157,15 +159,93 @@ func roundSubject(d *fold.Draft, r transcript.Round) (reads bool, about []string
 	return reads, about
 }
 
-// stretchText is the text that replaces a stretch. Changes come first and then failures, as
-// far as its tokens go; the rest is counted.
+// stretchText is the text that replaces a stretch: what the assistant said, then each call
+// with the handle of its result.
 func stretchText(d *fold.Draft, f *fold.Fold) string {
-	sub := d.Ledger().Between(f.Start, f.End)
+	calls := d.Calls(f.Start, f.End)
+	room := max(stretchTokens, d.TokensIn(f.Start, f.End)/4)
+	var lines string
+	for _, width := range []int{160, 80, 40, 20} {
+		if lines = ledger.Lines(calls, width); d.Count(lines) <= room/2 {
+			break
+		}
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "[folded: %s, %s]\n", f.Reason, text.Plural(sub.Len(), "call"))
-	b.WriteString(sub.Render(ledger.RenderOptions{UpTo: f.End, Budget: stretchTokens, Count: d.Count}))
+	fmt.Fprintf(&b, "[pleat: %s is folded, %s. This was put here by a program, not typed by the user.]\n", f.Reason, text.Plural(len(calls), "call"))
+	b.WriteString(saidText(d, f, max(room-d.Count(lines), room/2)))
+	b.WriteString(lines)
 	if how := d.Recall(f.Handle); how != "" {
-		fmt.Fprintf(&b, "\nEverything of it: %s", how)
+		fmt.Fprintf(&b, "Everything of it: %s", how)
 	}
 	return b.String()
+}
+
+// leastSaid is the least number of tokens for which it is worth to begin a text.
+const leastSaid = 40
+
+// saidText writes what the assistant said in a stretch, in about so many tokens. Texts that
+// are longer than their share lose their middle; where the shares would be too small, the
+// oldest are only named.
+func saidText(d *fold.Draft, f *fold.Fold, room int) string {
+	texts := spoken(d, f.Start, f.End)
+	left := 0
+	share := fairShare(d, texts, room)
+	for share < leastSaid && left < len(texts) {
+		left++
+		share = fairShare(d, texts[left:], room)
+	}
+	var b strings.Builder
+	if len(texts) > 0 {
+		b.WriteString("The assistant said:\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "- [%s left out", text.Plural(left, "older text"))
+		if d.Recall(f.Handle) != "" {
+			b.WriteString(":")
+			for _, ref := range texts[:left] {
+				b.WriteString(" " + d.Facts(ref).Name.String())
+			}
+		}
+		b.WriteString("]\n")
+	}
+	for _, ref := range texts[left:] {
+		words := strings.TrimSpace(transcript.BlockText(d.Block(ref)))
+		if int(d.Facts(ref).Tokens) > share {
+			words = shortText(words, share, d.Count, foldedMark(d, d.Facts(ref).Name.String()))
+		}
+		fmt.Fprintf(&b, "- message %d: %s\n", ref.Message+1, words)
+	}
+	return b.String()
+}
+
+// spoken lists the assistant's texts in messages start ≤ i < end.
+func spoken(d *fold.Draft, start, end int) []transcript.BlockRef {
+	var texts []transcript.BlockRef
+	for i := start; i < end; i++ {
+		m := d.Message(i)
+		for b := range m.Blocks {
+			if m.Role == transcript.RoleAssistant && m.Blocks[b].Kind == transcript.KindText && m.Blocks[b].Bytes > 0 {
+				texts = append(texts, transcript.BlockRef{Message: i, Block: b})
+			}
+		}
+	}
+	return texts
+}
+
+// fairShare returns the most tokens that each text may take, so that all of them together
+// take at most so many: short ones stay whole, and none keeps out another.
+func fairShare(d *fold.Draft, texts []transcript.BlockRef, room int) int {
+	const around = 6 // the number of the message
+	sizes := make([]int, len(texts))
+	for i, ref := range texts {
+		sizes[i] = int(d.Facts(ref).Tokens) + around
+	}
+	slices.Sort(sizes)
+	for i, n := range sizes {
+		if share := room / (len(sizes) - i); n > share {
+			return share - around
+		}
+		room -= n
+	}
+	return math.MaxInt
 }

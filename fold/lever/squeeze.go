@@ -144,12 +144,7 @@ func (s Squeeze) shortenMessage(d *fold.Draft, i, limit int) {
 		if bf.Fixed || int(bf.Tokens) <= limit {
 			continue
 		}
-		mark := func(cut int) string {
-			if how := d.Recall(bf.Name.String()); how != "" {
-				return fmt.Sprintf("[… %s folded: %s …]", text.Plural(cut, "byte"), how)
-			}
-			return fmt.Sprintf("[… %s folded …]", text.Plural(cut, "byte"))
-		}
+		mark := foldedMark(d, bf.Name.String())
 		short := ""
 		switch blk := d.Block(ref).(type) {
 		case transcript.ToolCall:
@@ -161,6 +156,15 @@ func (s Squeeze) shortenMessage(d *fold.Draft, i, limit int) {
 			d.FoldBlock(ref, s, "shortened to fit", short)
 		}
 	}
+}
+
+// foldedMark returns what stands where a number of bytes was cut out of a block.
+func foldedMark(d *fold.Draft, handle string) func(cut int) string {
+	how := d.Recall(handle)
+	if how != "" {
+		how = ": " + how
+	}
+	return func(cut int) string { return fmt.Sprintf("[… %s folded%s …]", text.Plural(cut, "byte"), how) }
 }
 
 // shortText keeps the beginning and the end of a text, with a mark between them, in at

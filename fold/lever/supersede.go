@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Supersede folds results that a later one made stale: files that were read or changed
-// again, repeated calls, failures that were mended since.
+// Supersede folds results that a later one made stale or showed again: files that were read
+// or changed again, repeated calls, failures that were mended since.
 type Supersede struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay
 	Exempt []string `json:"exempt,omitempty"` // tools whose results stay
@@ -32,9 +34,21 @@ func (s Supersede) Pull(d *fold.Draft) {
 		if call == 0 || !d.Maskable(ref, s.Exempt) {
 			continue
 		}
-		if by := d.Ledger().Entry(call).SupersededBy; by > 0 {
-			note := fmt.Sprintf("Call %d made it stale", by)
+		if e := d.Ledger().Entry(call); e.SupersededBy > 0 {
+			note := superseded(d, ref, &e)
 			d.FoldBlock(ref, s, note, d.Stub(ref, s.Stub, note))
 		}
 	}
+}
+
+// superseded says what became of a result: another is the same, or newer, or it is wrong by now.
+func superseded(d *fold.Draft, ref transcript.BlockRef, e *ledger.Entry) string {
+	by := d.Ledger().Entry(e.SupersededBy)
+	switch {
+	case e.Stale():
+		return fmt.Sprintf("Call %d made it stale", by.Seq)
+	case d.Facts(ref).Hash == d.Facts(by.Result).Hash:
+		return fmt.Sprintf("Call %d gave the same again, unchanged", by.Seq)
+	}
+	return fmt.Sprintf("Call %d shows it again", by.Seq)
 }

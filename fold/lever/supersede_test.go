@@ -1,9 +1,12 @@
 package lever_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestSupersede(t *testing.T) {
@@ -26,7 +29,45 @@ func TestSupersede(t *testing.T) {
 				t.Errorf("results %q are shown, want %q", got, tt.want)
 			}
 			if tt.want[0] == '1' {
-				has(t, s, "Call 4 made it stale")
+				has(t, s, "Call 4 shows it again")
+			}
+		})
+	}
+}
+
+// Only a change makes a result stale. A file that was read again may still be the same.
+func TestSupersedeSaysWhy(t *testing.T) {
+	same := strings.Repeat("package a // nothing changed\n", 100)
+	read := func(n int, result string) []transcript.Message {
+		id := fmt.Sprint("r", n)
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result(id, result)),
+		}
+	}
+	change := []transcript.Message{
+		transcript.Assistant(transcript.Call("w", "write_file", `{"path":"a.go","content":"package a"}`)), transcript.Results(transcript.Result("w", "ok")),
+	}
+	for _, tt := range []struct {
+		name  string
+		later []transcript.Message
+		want  string
+	}{
+		{"the same", read(2, same), "Call 2 gave the same again, unchanged"},
+		{"another text", read(2, strings.Replace(same, "a", "b", 1)), "Call 2 shows it again"},
+		{"changed", change, "Call 2 made it stale"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t, 100_000, lever.Aim{})
+			say(t, s, transcript.User("Read a.go."))
+			say(t, s, read(1, same)...)
+			say(t, s, tt.later...)
+			say(t, s, transcript.Assistant(transcript.Say("Done.")))
+			if _, err := s.Pull(t.Context(), lever.Supersede{}); err != nil {
+				t.Fatal(err)
+			}
+			has(t, s, tt.want)
+			if all := strings.Join(view(t, s), "\n"); !strings.Contains(tt.want, "stale") && strings.Contains(all, "stale") {
+				t.Errorf("the view calls something stale:\n%s", all)
 			}
 		})
 	}
