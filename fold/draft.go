@@ -282,26 +282,25 @@ func (d *Draft) live() []*Fold {
 	return live
 }
 
-// ShowAgain takes back the fold of a result, down to the stub it was born with. It reports
-// whether the view still meets the goal then; if not, the fold stays.
-func (d *Draft) ShowAgain(ref transcript.BlockRef) bool {
+// ShowAgain takes back the fold of a result, down to the stub it was born with, if the view
+// still meets the goal then and does not become red.
+func (d *Draft) ShowAgain(ref transcript.BlockRef) {
 	f := d.in.blocks[ref]
 	if f == nil || d.s.isLate(ref, d.in) {
-		return true
+		return
 	}
 	born := d.s.born[ref]
 	grow := int(d.Facts(ref).Tokens) - f.After
 	if born != nil {
 		grow = born.After - f.After
 	}
-	if d.total+grow > d.Goal {
-		return false
+	if d.total+grow > min(d.Goal, d.Limits.Red-1) {
+		return
 	}
 	d.total += grow
 	if delete(d.in.blocks, ref); born != nil {
 		d.in.blocks[ref] = born
 	}
-	return true
 }
 
 // SetBare shows messages before i without thinking.

@@ -69,11 +69,16 @@ const stretchTokens = 400
 // enoughOf cuts a stretch to its oldest rounds if folding those makes the view small
 // enough: the others may as well stay.
 func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
-	at, saved := st.start, 0
+	const opening, line = 60, 40 // tokens
+	at, saved, said := st.start, 0, 0
 	for i, end := range st.ends {
 		saved += d.TokensIn(at, end)
+		for _, ref := range spoken(d, at, end) {
+			said += int(d.Facts(ref).Tokens)
+		}
 		at = end
-		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+max(stretchTokens, saved/4) <= d.Goal {
+		left := opening + min(said, saved/4) + line*len(d.Calls(st.start, end))
+		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+left <= d.Goal {
 			st.end, st.ends = end, st.ends[:i+1]
 			break
 		}
@@ -165,7 +170,7 @@ func stretchText(d *fold.Draft, f *fold.Fold) string {
 	calls := d.Calls(f.Start, f.End)
 	room := max(stretchTokens, d.TokensIn(f.Start, f.End)/4)
 	var lines string
-	for _, width := range []int{160, 80, 40, 20} {
+	for _, width := range []int{80, 40, 20} {
 		if lines = ledger.Lines(calls, width); d.Count(lines) <= room/2 {
 			break
 		}

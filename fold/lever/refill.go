@@ -3,7 +3,7 @@ package lever
 import "github.com/pleat-dev/pleat/fold"
 
 // Refill takes masks back where a page has since made room for the results, the newest
-// first, as long as the view meets the goal. It costs nothing: the epoch rewrites the view
+// first, as far as each fits. It costs nothing: the epoch rewrites the view
 // anyway.
 type Refill struct{}
 
@@ -21,8 +21,6 @@ func (Refill) Pull(d *fold.Draft) {
 		if f == nil || f.Lever != (Mask{}).Name() && (f.Lever != (Squeeze{}).Name() || f.After > fold.StubTokens) {
 			continue
 		}
-		if !d.ShowAgain(refs[i]) {
-			return
-		}
+		d.ShowAgain(refs[i]) // if it fits; a smaller one may
 	}
 }
