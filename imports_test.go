@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"fold":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
 	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
-	"recall": {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "search", "store", "transcript"},
+	"recall": {"internal/conv", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "transcript"},
 
 	"fold/lever": {"fold", "internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},

@@ -71,7 +71,7 @@ func (s answerer) budget(tokens int) int { return max(min(tokens, s.window/8), 2
 func (s answerer) unfold(ctx context.Context, a args) (string, error) {
 	r := UnfoldRequest{
 		Handle: a.text("handle"), Pattern: a.text("pattern"), Column: a.number("column"),
-		Raw: a.flag("raw"), Budget: s.budget(unfoldBudget),
+		Raw: a.flag("raw"), Diff: a.flag("diff"), Budget: s.budget(unfoldBudget),
 	}
 	if r.Handle == "" {
 		return "", errors.New("a handle is needed: stubs, search and ledger name them")

@@ -19,7 +19,7 @@ import (
 // UnfoldRequest says what to show of something folded: with the handle alone, all of it.
 // Lines and bytes choose a part, a pattern chooses lines.
 type UnfoldRequest struct {
-	Handle string `json:"handle"` // as a stub, the ledger or a search names it
+	Handle string `json:"handle"` // as a stub, the ledger or a search names it; or [PathPrefix] and a file
 
 	From int `json:"from,omitempty"` // first line, counted from 1; 0: the beginning
 	To   int `json:"to,omitempty"`   // last line; 0: the end
@@ -40,6 +40,10 @@ type UnfoldRequest struct {
 	// Raw shows the JSON on the wire it came from instead of the text, or pleat's neutral
 	// form if it never was on a wire. It has what text leaves out, such as pictures.
 	Raw bool `json:"raw,omitempty"`
+
+	// Diff shows what the session changed in a file, for a handle that begins with
+	// [PathPrefix].
+	Diff bool `json:"diff,omitempty"`
 
 	// Budget is the most tokens that [Unfolded.Text] may take; 0: no bound. More names what
 	// does not fit.
@@ -69,6 +73,7 @@ type Line struct {
 	Text   string `json:"text"`            // exact, without the line feed
 	Size   int    `json:"size"`            // bytes of the whole line
 	Match  bool   `json:"match,omitempty"` // it matches, and is not only near a match
+	State  string `json:"state,omitempty"` // of a file: [LineUncertain], [LineUnplaced]; empty: certain
 	ended  bool   // the line feed after it belongs to what was asked for
 }
 
@@ -84,9 +89,12 @@ type Unfolded struct {
 	// More is the call that shows what comes next; empty if all that was asked for is
 	// shown.
 	More string `json:"more,omitempty"`
+	// File says how much of a file is known, if one was asked for.
+	File *FileState `json:"file,omitempty"`
 
-	exact string // with hash Hash
-	text  string // lines and bytes are counted in this
+	exact  string   // with hash Hash
+	text   string   // lines and bytes are counted in this
+	states []string // of the lines of a file
 }
 
 // Whole is the complete original text, whatever part was asked for, byte for byte; of a call
@@ -118,6 +126,9 @@ type Finder struct {
 // Unfold finds what a request names and shows the part that it chooses. A handle that
 // nothing has is [store.ErrNotFound].
 func (f *Finder) Unfold(r UnfoldRequest) (Unfolded, error) {
+	if spec, ok := namesFile(r.Handle); ok {
+		return f.file(spec, r)
+	}
 	u, err := f.unfold(r)
 	if errors.Is(err, store.ErrNotFound) && f.Folded(handleIn(r.Handle)) {
 		err = fmt.Errorf("the message that was folded under it has other content now: %w", store.ErrCorrupt)
@@ -250,8 +261,16 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.len(), "line"))
 		}
 	}
+	if u.states != nil {
+		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return u.states[c.line] == lineHidden })
+	}
 	shown, rest := fitCuts(lines, cuts, r.Budget, count)
 	u.Shown = shown
+	for i := range shown {
+		if u.states != nil {
+			shown[i].State = u.states[shown[i].Number-1]
+		}
+	}
 	if rest != nil {
 		u.More = call.next(r, *rest)
 	}

@@ -116,15 +116,25 @@ func writeRange(from, to int) string {
 
 // render writes the line with its number. A part of a line says which.
 func (l Line) render() string {
-	if l.whole() {
-		return strconv.Itoa(l.Number) + "\t" + l.Text + "\n"
+	number := strconv.Itoa(l.Number)
+	switch l.State {
+	case LineUncertain:
+		number += "?"
+	case LineUnplaced:
+		number = "?"
 	}
-	return fmt.Sprintf("%d[%d-%d of %d]\t%s\n", l.Number, l.Column, l.Column+len(l.Text)-1, l.Size, l.Text)
+	if l.whole() {
+		return number + "\t" + l.Text + "\n"
+	}
+	return fmt.Sprintf("%s[%d-%d of %d]\t%s\n", number, l.Column, l.Column+len(l.Text)-1, l.Size, l.Text)
 }
 
 // Text is what a model reads: what it is, the lines with their numbers, and how to get the
 // rest.
 func (u Unfolded) Text() string {
+	if u.File != nil {
+		return u.fileText()
+	}
 	return fmt.Sprintf("%sunfold %s]\n", mark, u.Source) + renderLines(u.Shown) + u.footer()
 }
 

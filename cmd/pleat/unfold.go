@@ -22,16 +22,21 @@ type unfoldFlags struct {
 	*storeFlags
 	session, lines, bytes, grep string
 	around                      int
-	raw, numbered, json         bool
+	raw, numbered, json, diff   bool
 }
 
 func unfoldCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unfold HANDLE",
-		Args:  takes(1, 1, "one handle"),
+		Use:   "unfold HANDLE|path:FILE[@CALL]",
+		Args:  takes(1, 1, "one handle, or path: and a file"),
 		Short: "give back something folded, byte for byte",
 		Long: `Prints what a handle stands for, exactly as it was. Stubs, lines of the ledger and search
 hits have handles. The content is checked against the hash it was folded under.
+
+path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
+edited; with @CALL, as it was after that call. If every line is certain, the output is the
+file. If not, it has a heading and line numbers, "?" marks what is not certain, and the end
+says why and what is not known. --diff shows what the session changed in it.
 
 Looks in every session of the store unless --session names one. Sessions that share the
 beginning of a conversation share its handles. If they have different content under a
@@ -45,7 +50,10 @@ pleat unfold t3nk5x0b
 # a part of it
 pleat unfold t3nk5x0b --lines 40:80
 # lines with errors, with line numbers and three lines around each
-pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
+pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered
+# a file as a session left it, and what the session changed in it
+pleat unfold path:src/limit.go --session work
+pleat unfold path:src/limit.go --session work --diff`,
 	}
 	fs := c.Flags()
 	f := &unfoldFlags{storeFlags: declareStore(fs)}
@@ -56,6 +64,7 @@ pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered`,
 	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
 	fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
+	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
 		req, err := f.request(args[0])
@@ -88,7 +97,10 @@ type unfoldedJSON struct {
 
 // request turns the flags into a request to the engine.
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
-	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Pattern: f.grep, Around: f.around}
+	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Diff: f.diff, Pattern: f.grep, Around: f.around}
+	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {
+		return r, errors.New("--diff goes with path:FILE, --raw with a handle")
+	}
 	if f.around == 0 {
 		r.Around = -1 // none; the engine's zero means two
 	}
@@ -247,7 +259,7 @@ func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 	switch {
 	case f.json:
 		err = u.json(w)
-	case f.numbered:
+	case f.numbered || u.File != nil && !u.File.Certain && !f.diff:
 		_, err = fmt.Fprintln(w, strings.TrimRight(u.Text(), "\n"))
 	case f.grep != "":
 		for _, l := range u.Shown {

@@ -57,7 +57,14 @@ func fed(text string) string {
 
 // Whole reports whether every line is known, and that there are no more.
 func (f *File) Whole() bool {
-	return f.ended && (f.total == 0 && len(f.pieces) == 0 || len(f.pieces) == 1 && f.pieces[0].at == 1 && f.pieces[0].lines() == f.total)
+	next := 1
+	for i := range f.pieces {
+		if f.pieces[i].at != next {
+			return false
+		}
+		next = f.pieces[i].end()
+	}
+	return f.ended && next == f.total+1
 }
 
 // Certain reports whether the whole file is known for certain.

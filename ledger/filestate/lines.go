@@ -35,13 +35,17 @@ func (f *File) Lines() []Line {
 
 // Content is the file, if it is wholly known.
 func (f *File) Content() string {
-	if !f.Whole() || f.total == 0 {
+	if !f.Whole() {
 		return ""
 	}
-	if f.bare {
-		return strings.TrimSuffix(f.pieces[0].text, "\n")
+	var b strings.Builder
+	for i := range f.pieces {
+		b.WriteString(f.pieces[i].text)
 	}
-	return f.pieces[0].text
+	if f.bare {
+		return strings.TrimSuffix(b.String(), "\n")
+	}
+	return b.String()
 }
 
 // Total is the number of lines, if it is known.

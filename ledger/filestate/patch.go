@@ -9,7 +9,7 @@ import (
 
 // Patch notes that a call applied the hunks of a patch, one after the other.
 func (f *File) Patch(call int, hunks []toolcall.Hunk) {
-	if f.Whole() && f.patchWhole(call, hunks) {
+	if f.Whole() && len(f.pieces) < 2 && f.patchWhole(call, hunks) {
 		f.seen = call
 		return
 	}

@@ -283,3 +283,52 @@ func (fs *Files) stray(id int, e *ledger.Entry) func(*File) {
 	}
 	return loses(e, "it may have changed it: "+text.OneLine(e.Args, 80))
 }
+
+// Changes says what calls up to a number changed in a file (0: all calls): as a diff from what
+// it was before the first of them, if all of it is known before and after, or else change by
+// change. what says which.
+func (fs *Files) Changes(id, call int) (changes, what string) {
+	first := 0
+	var list strings.Builder
+	for i := range fs.ledger.Entries {
+		e := &fs.ledger.Entries[i]
+		if call > 0 && e.Seq > call {
+			break
+		}
+		if !e.Effective() || !slices.ContainsFunc(fs.calls[i], func(t touch) bool { return t.file == id && t.Changes() }) {
+			continue
+		}
+		if first == 0 {
+			first = e.Seq
+		}
+		fmt.Fprintf(&list, "# call %d\n", e.Seq)
+		fs.writeEdits(&list, id, e)
+	}
+	if first == 0 {
+		return "", "no call changed it"
+	}
+	before, after := &File{}, fs.At(id, call)
+	if first > 1 {
+		before = fs.At(id, first-1)
+	}
+	if len(before.pieces) == 0 && slices.ContainsFunc(fs.calls[first-1], func(t touch) bool { return t.file == id && t.Change == toolcall.CallCreate }) {
+		before = &File{ended: true}
+	}
+	if before.Whole() && (after.Whole() || after.Gone()) {
+		return Diff(before.Content(), after.Content()), fmt.Sprintf("net change since call %d", first)
+	}
+	return list.String(), fmt.Sprintf("changes since call %d, one by one", first)
+}
+
+// writeEdits writes the old and new lines of what a call changes in a file.
+func (fs *Files) writeEdits(b *strings.Builder, id int, e *ledger.Entry) {
+	for _, ed := range toolcall.Edits(fs.call(e)) {
+		if ed.Path != "" && !fs.means(id, e, ed.Path) {
+			continue
+		}
+		b.WriteString(Diff(ed.Old, ed.New))
+		for _, h := range ed.Hunks {
+			b.WriteString(Diff(joined(h.Old), joined(h.New)))
+		}
+	}
+}
