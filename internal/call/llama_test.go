@@ -14,7 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -22,9 +27,9 @@ import (
 )
 
 // llama returns the address of a real llama.cpp server: the one that PLEAT_LLAMA_SERVER
-// names, or one that is started here with the weights that PLEAT_LLAMA_MODEL names. Any
-// model will do; what it says does not matter.
-func llama(t *testing.T) string {
+// names, or one that is started here with the weights that PLEAT_LLAMA_MODEL names and a window
+// of so many tokens. Any model will do; what it says does not matter.
+func llama(t *testing.T, window int) string {
 	t.Helper()
 	if url := os.Getenv("PLEAT_LLAMA_SERVER"); url != "" {
 		return url
@@ -40,9 +45,8 @@ func llama(t *testing.T) string {
 	}
 	addr := l.Addr().(*net.TCPAddr)
 	l.Close()
-	// The window is small, so that it is quickly full, but not as small as that of the
-	// smallest models, in which no session has room.
-	cmd := exec.Command(program, "-m", weights, "-c", "1536", "--override-kv", "llama.context_length=int:1536",
+	// The smallest models have windows in which no session has room.
+	cmd := exec.Command(program, "-m", weights, "-c", fmt.Sprint(window), "--override-kv", fmt.Sprint("llama.context_length=int:", window),
 		"--parallel", "1", "--host", "127.0.0.1", "--port", fmt.Sprint(addr.Port))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -91,7 +95,7 @@ func story(tokens int) string {
 
 // The clients against a real llama.cpp server.
 func TestLlama(t *testing.T) {
-	url := llama(t)
+	url := llama(t, 1536)
 	found, err := localserver.Discover(t.Context(), url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +171,7 @@ func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
 
 // A deadline ends a real answer in its middle.
 func TestLlamaGivenUp(t *testing.T) {
-	url := llama(t)
+	url := llama(t, 1536)
 	found, err := localserver.Discover(t.Context(), url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -178,5 +182,53 @@ func TestLlamaGivenUp(t *testing.T) {
 	reply, err := client.Generate(ctx, &model.Request{Messages: []transcript.Message{transcript.User("Once upon a time")}, MaxTokens: 400}, func(model.Delta) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %q", err, textOf(reply))
+	}
+}
+
+// A constraint is given, other work fills the window, and a real model writes the summaries and
+// gives the answer that is judged. Whatever it summarizes, with the default policy it is told the
+// constraint word for word; whether it then keeps to it depends on the model, and is logged.
+func TestLlamaAnswersAfterCompaction(t *testing.T) {
+	const rule = "Constraint: never change anything below legacy/, it is frozen until the audit is over."
+	found, err := localserver.Discover(t.Context(), llama(t, 4096), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mdl := found.Models[0]
+	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl}
+	for _, p := range []fold.Policy{policy.Default(), policy.Threshold()} {
+		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: p.Name}, &pleat.Options{
+			Model: mdl, Policy: p, Digest: digest.Options{Generator: client, Model: mdl, NoBackground: true}, Check: openai.ChatChecker(mdl),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs := []transcript.Message{transcript.User(rule).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say("Noted."))}
+		for i := range 6 {
+			msgs = append(msgs, transcript.User(fmt.Sprintf("Step %d: rename the field.", i)).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say(story(350))))
+		}
+		msgs = append(msgs, transcript.User("Delete the unused code in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
+		if err := s.Append(t.Context(), msgs...); err != nil {
+			t.Fatal(err)
+		}
+		view, err := s.Messages(t.Context())
+		if err != nil {
+			t.Logf("%s: %v", p.Name, err)
+			continue
+		}
+		var told strings.Builder
+		for _, m := range view {
+			told.WriteString(m.Text())
+		}
+		reply, err := client.Generate(t.Context(), &model.Request{Messages: view, MaxTokens: 40}, nil)
+		if err != nil {
+			t.Logf("%s: %v", p.Name, err)
+			continue
+		}
+		was := strings.Contains(told.String(), rule)
+		t.Logf("%s: told the constraint %t, keeps to it %t: %q", p.Name, was, strings.Contains(textOf(reply), "frozen"), textOf(reply))
+		if p.Name == "default" && (!was || len(view) >= len(msgs)) {
+			t.Errorf("default: %d of %d messages, the constraint is told: %t", len(view), len(msgs), was)
+		}
 	}
 }
