@@ -82,7 +82,10 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 // messages are read.
 func (s *Session) places(ctx context.Context, words string, n int) ([]store.Hit, error) {
 	if engine, ok := s.store.(store.Searcher); ok {
-		return engine.Search(ctx, s.key, words, n)
+		hits, err := engine.Search(ctx, s.key, words, n)
+		if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, store.ErrReadOnly) {
+			return hits, err
+		}
 	}
 	return store.Scan(func(yield func(uint64, string) bool) {
 		for i := range s.st.Transcript.Len() {

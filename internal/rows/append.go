@@ -25,6 +25,9 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 		Kind: e.Kind, Label: e.Label, Time: time.UnixMilli(e.Time.UnixMilli()),
 		Data: e.Data, BodySize: len(e.Body),
 	}
+	if !b.Keys.none() {
+		e.Text = "" // an index would show the words
+	}
 	if len(e.Body) > 0 {
 		d.BodyHash = transcript.HashOf(e.Body)
 		if b.Quick {
@@ -33,6 +36,7 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 			d.Body = Pack(e.Body)
 		}
 	}
+	d.Body = b.Keys.sealed(d.Body)
 	if e.Text != "" {
 		d.TextHash = transcript.HashOf(e.Text)
 	}

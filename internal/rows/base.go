@@ -70,6 +70,7 @@ type Base struct {
 	Log      *slog.Logger
 	ReadOnly bool
 	Quick    bool // compress for speed: a person waits for the store
+	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
 
 	tables Tables
 	wake   chan struct{} // wakes the indexer

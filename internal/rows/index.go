@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"time"
@@ -152,6 +153,9 @@ func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, l
 		x, err := b.tables.Session(ctx, key)
 		if x == nil || err != nil || limit <= 0 {
 			return err
+		}
+		if !b.Keys.none() {
+			return fmt.Errorf("an encrypted store has no index: %w", errors.ErrUnsupported)
 		}
 		if b.ReadOnly {
 			return store.ErrReadOnly

@@ -235,6 +235,12 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	if err := b.scan(row, dest...); err != nil {
 		return nil, err
 	}
+	var err1, err2 error
+	label, err1 = b.Keys.plain(label, "label")
+	r.Data, err2 = b.Keys.plain(r.Data, "data")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, damaged(fmt.Sprintf("entry %d %v", r.Seq, err))
+	}
 	r.Kind, r.Label, r.Time = store.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
 	if len(r.Data) == 0 {
 		r.Data = nil
@@ -270,7 +276,7 @@ func ReadBody[D ~[]byte](b *Base, row Scanner, key store.SessionKey, hash transc
 	if size == nil || codec == nil {
 		return nil, b.Corrupt("session %q: body %v is missing", key, hash)
 	}
-	body, err := Blob{Size: *size, Codec: *codec, Data: *data}.Unpack(r.BodySize, hash)
+	body, err := b.Keys.Unpack(Blob{Size: *size, Codec: *codec, Data: *data}, r.BodySize, hash)
 	if err != nil {
 		return nil, b.Corrupt("session %q: body %v %v", key, hash, err)
 	}
@@ -301,13 +307,13 @@ func (b *Base) ReadText(row Scanner) (seq uint64, text string, err error) {
 	var content []byte
 	switch {
 	case r.TextHash == r.BodyHash:
-		content, err = body.Unpack(r.BodySize, r.BodyHash)
+		content, err = b.Keys.Unpack(body, r.BodySize, r.BodyHash)
 	case own.Size < 0 || own.Size > maxSize:
 		err = fmt.Errorf("says that it has %d bytes", own.Size)
 	case !own.InBody():
 		content, err = own.Unpack(own.Size, r.TextHash)
 	default:
-		if content, err = body.Unpack(r.BodySize, r.BodyHash); err != nil {
+		if content, err = b.Keys.Unpack(body, r.BodySize, r.BodyHash); err != nil {
 			err = fmt.Errorf("is in a body that %w", err)
 		} else {
 			content, err = own.UnpackFrom(content, own.Size, r.TextHash)

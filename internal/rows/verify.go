@@ -150,7 +150,7 @@ func (v *Verifier) bodies() error {
 		if !SetHash(&h, hash) || body.Size < 0 || body.Size > maxSize {
 			return v.Report(key, 0, "body %x has a damaged record", hash)
 		}
-		if _, err := body.Unpack(body.Size, h); err != nil {
+		if _, err := v.b.Keys.Unpack(body, body.Size, h); err != nil {
 			return v.Report(key, 0, "body %v %v", h, err)
 		}
 		return nil

@@ -175,7 +175,7 @@ func (s *Store) checkBodies(list pgx.Rows, a *appending, there map[transcript.Ha
 		if !rows.SetHash(&h, hash) || a.bodies[h] == nil {
 			continue
 		}
-		_, err := p.Unpack(a.bodies[h].BodySize, h)
+		_, err := s.base.Keys.Unpack(p, a.bodies[h].BodySize, h)
 		if there[h] = err == nil; err != nil {
 			s.base.Log.Warn("mended a damaged body", "hash", h, "err", err)
 		}

@@ -49,6 +49,12 @@ type Options struct {
 	// nothing: no migration, no indexing. Calls that would write, and Search, which may
 	// have to index first, fail with [store.ErrReadOnly].
 	ReadOnly bool
+
+	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
+	// bytes; the first one encrypts, all of them decrypt. What was written before stays as
+	// it was. Names, kinds, times, sizes and hashes are not encrypted, and nothing is
+	// indexed: Search fails with [errors.ErrUnsupported]. None: nothing is encrypted.
+	Keys [][]byte
 }
 
 // withDefaults returns a copy in which the logger and the timeouts are set.
@@ -105,6 +111,9 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	s.name = storeName(config.ConnConfig)
 	s.base = rows.Base{Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly}
 	s.base.Init(tables{s})
+	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", s.name, err)
+	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", s.name, s.base.Explain(err))
 	}

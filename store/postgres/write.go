@@ -39,6 +39,7 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 	mended := table{insert: mendBlobs, fixed: []any{a.owner}}
 	entries := table{insert: insertEntries, fixed: []any{x.ID, x.Newest}}
 	texts := table{insert: insertTexts, fixed: []any{x.ID}}
+	keys := s.base.Keys
 	var pending []int64
 	for i := range a.drafts {
 		d := &a.drafts[i]
@@ -56,7 +57,7 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 			find = rows.FindKey(x.Key.Tenant, d.Kind, d.Label)
 		}
 		entries.add(batch, []int64{int64(d.Seq), int64(d.Prev), d.Time.UnixMilli(), int64(d.BodySize)},
-			rows.Column(d.Kind), rows.Column(d.Label), rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find, d.Sum(x.Key), rows.Column(d.Data))
+			rows.Column(d.Kind), keys.Column([]byte(d.Label), "label"), rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find, d.Sum(x.Key), keys.Column(d.Data, "data"))
 		if !d.TextHash.IsZero() {
 			pending = append(pending, int64(d.Seq))
 		}

@@ -145,8 +145,8 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 		find1, find2 = findKeys(x.Key.Tenant, d.Kind, d.Label)
 	}
 	var err error
-	if x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), rows.Column(d.Label), d.Time.UnixMilli(),
-		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), rows.Column(d.Data))); err != nil || !d.OwnText() {
+	if x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), s.base.Keys.Column([]byte(d.Label), "label"), d.Time.UnixMilli(),
+		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), s.base.Keys.Column(d.Data, "data"))); err != nil || !d.OwnText() {
 		return err
 	}
 	if d.ID != 0 {
@@ -186,7 +186,7 @@ func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error
 	var there rows.Blob
 	err = s.write.getBlob.QueryRowContext(ctx, d.BodyHash[:], rows.Column(tenant)).Scan(&there.Size, &there.Codec, &there.Data)
 	if err == nil {
-		if _, err = there.Unpack(d.BodySize, d.BodyHash); err == nil {
+		if _, err = s.base.Keys.Unpack(there, d.BodySize, d.BodyHash); err == nil {
 			return nil
 		}
 	}

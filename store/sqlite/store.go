@@ -37,6 +37,12 @@ type Options struct {
 	// suits a command that stores much and exits. False: they are indexed in the
 	// background.
 	IndexOnSearch bool
+
+	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
+	// bytes; the first one encrypts, all of them decrypt. What was written before stays as
+	// it was. Names, kinds, times, sizes and hashes are not encrypted, and nothing is
+	// indexed: Search fails with [errors.ErrUnsupported]. None: nothing is encrypted.
+	Keys [][]byte
 }
 
 // withDefaults returns a copy in which the logger and the timeout are set.
@@ -92,6 +98,10 @@ func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
 	s.base.Init(tables{s})
+	var err error
+	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
 	if err := s.open(); err != nil {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))

@@ -1,0 +1,71 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/store/storetest"
+)
+
+func TestSealedConformance(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	storetest.Test(t, func(t *testing.T) store.Store {
+		st := open(t, url, &postgres.Options{Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}})
+		return struct { // all but search, for which there is no index
+			store.Store
+			store.Keeper
+			store.Claimer
+			store.Forker
+			store.Sizer
+		}{st, st, st, st, st}
+	}, nil)
+}
+
+// With a key no row of any table shows what was said.
+func TestSealed(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	st := open(t, url, &postgres.Options{Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}})
+	_, err := st.Append(t.Context(), store.SessionKey{Session: "s"}, 0, store.Entry{
+		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`), Body: []byte(strings.Repeat("the walrus ", 100)), Text: "walrus text",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, table := range []string{"session", "entry", "blob", "text", "place", "pending"} {
+		list, err := conn.Query(t.Context(), "SELECT * FROM pleat."+table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for list.Next() {
+			row, err := list.Values()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range row {
+				if b, ok := v.([]byte); ok {
+					v = string(b)
+				}
+				if strings.Contains(fmt.Sprint(v), "walrus") {
+					t.Errorf("a row of %s shows what was said: %q", table, v)
+				}
+			}
+		}
+		if list.Err() != nil {
+			t.Error(list.Err())
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/store/storetest"
+)
+
+// unindexed is what an encrypted store can do.
+type unindexed struct {
+	store.Store
+	store.Keeper
+	store.Claimer
+	store.Forker
+	store.Sizer
+}
+
+func storeKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
+
+func sealed(t *testing.T, path string, keys ...[]byte) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(path, &sqlite.Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func TestSealedConformance(t *testing.T) {
+	path := ""
+	open := func(t *testing.T) store.Store {
+		st := sealed(t, path, storeKey(1))
+		return unindexed{st, st, st, st, st}
+	}
+	storetest.Test(t,
+		func(t *testing.T) store.Store {
+			path = filepath.Join(t.TempDir(), "store.db")
+			return open(t)
+		},
+		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t)
+		}})
+}
+
+// With a key nothing that was said can be read in the files; without it nothing can be read
+// back; with a new key before the old one all of it can.
+func TestSealed(t *testing.T) {
+	dir, key := t.TempDir(), store.SessionKey{Session: "s"}
+	path := filepath.Join(dir, "store.db")
+	st := sealed(t, path, storeKey(1))
+	said := store.Entry{
+		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`),
+		Body: []byte(strings.Repeat("the walrus in the body ", 100)), Text: "walrus text",
+	}
+	if _, err := st.Append(t.Context(), key, 0, said, store.Entry{Kind: "k", Body: []byte("walrus")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Search(t.Context(), key, "walrus", 5); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Search: %v, want ErrUnsupported", err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err != nil || bytes.Contains(bytes.ToLower(data), []byte("walrus")) {
+			t.Errorf("%s shows what was said (%v)", filepath.Base(file), err)
+		}
+	}
+	st.Close()
+
+	read := func(keys ...[]byte) error {
+		st := sealed(t, path, keys...)
+		defer st.Close()
+		for e, err := range st.Scan(t.Context(), key, 1) {
+			if err != nil {
+				return err
+			}
+			body, err := st.Body(t.Context(), key, e.BodyHash)
+			if err != nil {
+				return err
+			}
+			if e.Seq == 1 && (string(e.Data) != string(said.Data) || e.Label != said.Label || !bytes.Equal(body, said.Body)) {
+				t.Errorf("read back: %+v, %d bytes", e, len(body))
+			}
+		}
+		found, err := st.Find(t.Context(), "", "k", said.Label)
+		if len(found) != 1 {
+			t.Errorf("found %v, %v", found, err)
+		}
+		return err
+	}
+	if err := read(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "open the store with its key") {
+		t.Errorf("without the key: %v", err)
+	}
+	if err := read(storeKey(2)); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "a key that is not given") {
+		t.Errorf("with another key: %v", err)
+	}
+	if err := read(storeKey(2), storeKey(1)); err != nil {
+		t.Errorf("with both keys: %v", err)
+	}
+	if _, err := sqlite.Open(path, &sqlite.Options{Keys: [][]byte{[]byte("short")}}); err == nil || !strings.Contains(err.Error(), "want 32") {
+		t.Errorf("with a short key: %v", err)
+	}
+}
