@@ -95,6 +95,7 @@ func surroundings(*program) *cobra.Command {
 		Short: "variables, files and exit codes",
 		Long: `PLEAT_STORE      the store's file, or the URL postgres://… of its database, where --store does
                  not name one
+PLEAT_STORE_KEY  the keys that encrypt the store, 64 hexadecimal digits each, the newest first
 PLEAT_FLAG       any flag of any command, where the command line does not give it:
                  --max-turns is PLEAT_MAX_TURNS
 PLEAT_CONFIG     the settings file to use instead of those that are looked for

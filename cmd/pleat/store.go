@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,14 +28,16 @@ import (
 
 // storeFlags are the flags of every command that uses the store.
 type storeFlags struct {
-	path   string
-	tenant string
+	path    string
+	keyFile string
+	tenant  string
 }
 
-// declareStore declares --store and --tenant.
+// declareStore declares --store, --store-key-file and --tenant.
 func declareStore(fs *pflag.FlagSet) *storeFlags {
 	f := &storeFlags{}
 	fs.StringVar(&f.path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
+	fs.StringVar(&f.keyFile, "store-key-file", "", "encrypt the store with the first key in `FILE` and read it with all of them; else with those in $PLEAT_STORE_KEY; none: not encrypted")
 	fs.StringVar(&f.tenant, "tenant", "", "use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
 	return f
 }
@@ -108,9 +111,36 @@ func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error
 // storeAt opens the store that the flags name, and returns where it is.
 func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store anyStore, path string, err error) {
 	if path, err = p.storePath(f.path); err == nil {
-		store, err = openStoreAt(ctx, path, how)
+		var keys [][]byte
+		if keys, err = p.storeKeys(f.keyFile); err == nil {
+			store, err = openStoreAt(ctx, path, how, keys...)
+		}
 	}
 	return store, path, err
+}
+
+// storeKeys returns the keys that encrypt the store, from a file or from the environment. A
+// key is 64 hexadecimal digits; the first one encrypts.
+func (p *program) storeKeys(file string) (keys [][]byte, err error) {
+	from, text := "PLEAT_STORE_KEY", p.getenv("PLEAT_STORE_KEY")
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the store's keys: %w", err)
+		}
+		from, text = file, string(data)
+	}
+	for i, digits := range strings.Fields(text) {
+		key, err := hex.DecodeString(digits)
+		if err != nil || len(key) != 32 { // without the digits, which are secret
+			return nil, fmt.Errorf("key %d in %s is not 64 hexadecimal digits (\"openssl rand -hex 32\" makes one)", i+1, from)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 && file != "" {
+		return nil, fmt.Errorf("there is no key in %s (\"openssl rand -hex 32\" makes one)", from)
+	}
+	return keys, nil
 }
 
 // access is what a command may do to a store.
@@ -125,10 +155,10 @@ const (
 // openStoreAt opens a store in a PostgreSQL database, which is named by its URL, or in a
 // file. Texts are indexed when their session is first searched, so that commands that
 // only list or store sessions do not build search indexes.
-func openStoreAt(ctx context.Context, path string, how access) (st anyStore, err error) {
+func openStoreAt(ctx context.Context, path string, how access, keys ...[]byte) (st anyStore, err error) {
 	switch scheme := urlScheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
-		st, err = postgres.Open(ctx, path, &postgres.Options{IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
+		st, err = postgres.Open(ctx, path, &postgres.Options{Keys: keys, IndexOnSearch: true, MustExist: how != makeMissing, ReadOnly: how == readOnly})
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
 		}
@@ -138,7 +168,7 @@ func openStoreAt(ctx context.Context, path string, how access) (st anyStore, err
 		if _, missing := os.Stat(path); how != makeMissing && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
 		}
-		st, err = sqlite.Open(path, &sqlite.Options{ReadOnly: how == readOnly, IndexOnSearch: true})
+		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == readOnly, IndexOnSearch: true})
 	}
 	if err != nil {
 		return nil, err // st may hold a nil pointer

@@ -17,12 +17,16 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	if args[0] == args[1] {
 		return usageError{"store copy: SRC and DST are the same"}
 	}
-	src, err := openStoreAt(ctx, args[0], readOnly)
+	keys, err := p.storeKeys(o.keyFile)
+	if err != nil {
+		return err
+	}
+	src, err := openStoreAt(ctx, args[0], readOnly, keys...)
 	if err != nil {
 		return fmt.Errorf("SRC: %w", err)
 	}
 	defer src.Close()
-	dst, err := openStoreAt(ctx, args[1], makeMissing)
+	dst, err := openStoreAt(ctx, args[1], makeMissing, keys...)
 	if err != nil {
 		return fmt.Errorf("DST: %w", err)
 	}
