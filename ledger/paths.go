@@ -18,6 +18,9 @@ type PathTable struct {
 	bases map[string][]int // last element to files
 	clean []string         // the longest cleaned spelling of each file
 	root  string           // cleaned
+
+	spelled map[[2]string]int // files by directory and spelling, as long as the root is the same
+	under   string            // the root that they were spelled under
 }
 
 // maxNamesakes bounds the search among files with equal last elements.
@@ -25,6 +28,19 @@ const maxNamesakes = 128
 
 // File returns the number of the file that a call in dir means by a spelling.
 func (t *PathTable) File(dir, spelling string) int {
+	as := [2]string{dir, spelling}
+	if t.spelled == nil || t.under != t.root {
+		t.spelled, t.under = make(map[[2]string]int), t.root
+	}
+	id, ok := t.spelled[as]
+	if !ok {
+		id = t.file(dir, spelling)
+		t.spelled[as] = id
+	}
+	return id
+}
+
+func (t *PathTable) file(dir, spelling string) int {
 	p := t.resolve(dir, spelling)
 	if id, ok := t.ids[p]; ok {
 		return id

@@ -69,15 +69,30 @@ const briefDetail = 5
 //
 // The text is a pure function of the ledger and the options. It is empty if there is no
 // call.
-func (l *Ledger) Render(o RenderOptions) string {
-	part := l.Between(0, o.UpTo)
+func (l *Ledger) Render(o RenderOptions) string { return l.Record(o.UpTo, o.Brief).Render(o) }
+
+// Record is what all renderings of the calls up to one message share. It is out of date when
+// the ledger has changed.
+type Record struct{ w *ledgerWriter }
+
+// Record prepares renderings with these options.
+func (l *Ledger) Record(upTo int, brief bool) *Record {
+	part := l.Between(0, upTo)
 	if part.Len() == 0 {
+		return &Record{}
+	}
+	return &Record{newLedgerWriter(part, brief)}
+}
+
+// Render is [Ledger.Render] for what the record was prepared for.
+func (r *Record) Render(o RenderOptions) string {
+	if r.w == nil {
 		return ""
 	}
 	if o.Count == nil {
 		o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
-	w := newLedgerWriter(part, o.Brief)
+	w := *r.w
 	w.answer = o.Answer
 	w.limit = 16 * o.Budget // bytes: no text of that length can fit
 	fits := func(s string) bool { return len(s) <= w.limit && o.Count(s) <= o.Budget }
@@ -111,7 +126,9 @@ const maxFolders = 12
 // ledgerWriter holds what all renderings of one ledger share.
 type ledgerWriter struct {
 	entries []Entry
+	lines   int // entries that have a line, or a file in the list of files
 	changed []PathState
+	joined  []string // the names of the changed files by their label, for when all are named
 	read    []PathState
 	groups  []callGroup
 	counts  Counts
@@ -134,7 +151,11 @@ func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
 	at := map[string]int{}
 	for i := range w.entries {
 		e := &w.entries[i]
-		if !w.hasLine(e) {
+		own := w.hasLine(e)
+		if own || IsFileCall(e) {
+			w.lines++
+		}
+		if !own {
 			continue
 		}
 		key := e.Signature
@@ -157,7 +178,23 @@ func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
 	}
 	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
 	w.order = w.byWeight()
+	w.joined = joinedByLabel(w.changed)
 	return w
+}
+
+// joinedByLabel writes the names of files, taken together by what became of them.
+func joinedByLabel(list []PathState) []string {
+	out := make([]string, len(stateLabels))
+	for label := range stateLabels {
+		var names []string
+		for _, s := range list {
+			if s.label() == label {
+				names = append(names, s.Path)
+			}
+		}
+		out[label] = joinPaths(names)
+	}
+	return out
 }
 
 // alwaysShown is the number of newest commands that come before everything else: they say
@@ -369,10 +406,11 @@ func (w *ledgerWriter) stretch(b *strings.Builder, from, to int, d ledgerDetail)
 
 // files writes what became of each changed file.
 func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
-	list := w.changed
+	list, joined := w.changed, w.joined
 	if extra := len(list) - d.paths; extra > 0 {
 		w.counted(b, list[:extra])
 		list = list[extra:]
+		joined = nil
 	}
 	if !d.compact {
 		for _, s := range list {
@@ -387,15 +425,12 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 		}
 		return
 	}
-	for label, text := range stateLabels {
-		var names []string
-		for _, s := range list {
-			if s.label() == label {
-				names = append(names, s.Path)
-			}
-		}
-		if len(names) > 0 {
-			fmt.Fprintf(b, "%s: %s\n", text, joinPaths(names))
+	if joined == nil {
+		joined = joinedByLabel(list)
+	}
+	for label, names := range joined {
+		if names != "" {
+			fmt.Fprintf(b, "%s: %s\n", stateLabels[label], names)
 		}
 	}
 }
@@ -445,17 +480,17 @@ func (s PathState) label() int {
 
 // commands writes the most important groups that there is room for, in the order of the
 // calls. It returns how many calls have no line of their own.
-func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) (hidden int) {
+func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) int {
 	shown := slices.Sorted(slices.Values(w.order[:min(len(w.order), d.commands)]))
 	for _, i := range shown {
-		w.line(b, w.groups[i], d)
-	}
-	for i := range w.entries {
-		if e := &w.entries[i]; w.hasLine(e) || IsFileCall(e) || d.reads == readsCounted {
-			hidden++
+		if w.line(b, w.groups[i], d); b.Len() > w.limit {
+			break // it does not fit
 		}
 	}
-	return hidden - len(shown)
+	if d.reads == readsCounted {
+		return len(w.entries) - len(shown)
+	}
+	return w.lines - len(shown)
 }
 
 // reads names the files that were only looked at.

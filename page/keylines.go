@@ -16,31 +16,30 @@ type keyLine struct {
 	base      float32 // what it says is worth
 	scale     float32 // of what its names are worth
 	group     string
-	picked    bool
 }
 
 // picker picks key lines greedily, by what a line adds to the page for each token, until the
 // room is used. What a line adds can only shrink while others are picked, so a line is
 // weighed again only when it comes to the top.
 type picker struct {
+	*pool
 	in      *Input
-	srcs    []source
-	needs   *needs
-	list    []keyLine
-	covered map[uint64]bool  // names and words that the page tells
-	seen    map[uint64]bool  // lines that the page or the newest turns show
-	plain   int              // tokens left for lines that are no prose
-	share   float32          // tokens of one source after which more of it is worth half
-	groups  map[string][]int // lines by origin
-	open    map[string]bool  // origins that have a heading on the page
+	named   map[uint64]bool // names that the page has before any line is picked
+	covered map[uint64]bool // names and words that lines on the page tell
+	seen    map[uint64]bool // lines that the page or the newest turns show
+	plain   int             // tokens left for lines that are no prose
+	share   float32         // tokens of one source after which more of it is worth half
+	picked  map[int]bool
+	taken   map[int]float32 // tokens of a source that are on the page
+	open    map[string]bool // origins that have a heading on the page
+	texts   map[int]string  // of sources
 }
 
 func newPicker(in *Input) *picker {
 	p := &picker{
-		in: in, srcs: in.sources(), covered: make(map[uint64]bool), seen: make(map[uint64]bool),
-		share: 1000, groups: make(map[string][]int), open: make(map[string]bool),
+		pool: in.candidates(), in: in, named: make(map[uint64]bool), covered: make(map[uint64]bool), seen: make(map[uint64]bool),
+		share: 1000, picked: make(map[int]bool), taken: make(map[int]float32), open: make(map[string]bool), texts: make(map[int]string),
 	}
-	p.needs = in.needsOf(p.srcs)
 	for _, text := range in.elsewhere {
 		p.saw(text)
 	}
@@ -48,15 +47,7 @@ func newPicker(in *Input) *picker {
 		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
-		p.covered[a.Hash] = true
-	}
-	for k := len(p.srcs) - 1; k >= 0; k-- { // of equal lines the newest counts
-		switch kind := p.srcs[k].kind; {
-		case kind.prose():
-			p.addProse(k)
-		case !kind.change():
-			p.addLines(k)
-		}
+		p.named[a.Hash] = true
 	}
 	return p
 }
@@ -70,32 +61,26 @@ func (p *picker) saw(txt string) {
 	}
 }
 
-// fresh reports whether a line is not seen yet, and notes it.
-func (p *picker) fresh(h uint64) bool {
-	if h == 0 {
-		return true
-	}
-	old := p.seen[h]
-	p.seen[h] = true
-	return !old
-}
+// shown reports whether the page or the newest turns show a line.
+func (p *picker) shown(c *keyLine) bool { return p.seen[p.srcs[c.src].lines[c.line].hash] }
 
-func (p *picker) add(c keyLine) {
-	c.group = p.srcs[c.src].group()
-	p.groups[c.group] = append(p.groups[c.group], len(p.list))
-	p.list = append(p.list, c)
+// ratio is what a line adds to the page now for each token.
+func (p *picker) ratio(c *keyLine) float32 {
+	told := func(h uint64) bool { return p.covered[h] || p.named[h] }
+	// the more of a source is shown, the less more helps
+	return p.gain(c, told) / (1 + p.taken[c.src]/p.share) / p.cost(c, p.open[c.group])
 }
 
 // gain returns what a line adds to the page: what it says, as far as its words are new, and
 // the names that are new.
-func (p *picker) gain(c *keyLine) float32 {
+func (p *pool) gain(c *keyLine, told func(uint64) bool) float32 {
 	s := &p.srcs[c.src]
 	words, names := s.wordsOf(c.line), s.namesOf(c.line)
 	g := c.base
 	if len(words) > 0 {
 		fresh := 0
 		for _, h := range words {
-			if !p.covered[h] {
+			if !told(h) {
 				fresh++
 			}
 		}
@@ -103,7 +88,7 @@ func (p *picker) gain(c *keyLine) float32 {
 	}
 	sum, old := float32(0), 0
 	for _, h := range names {
-		if !p.covered[h] {
+		if !told(h) {
 			sum += p.needs.of(h)
 		} else {
 			old++
@@ -115,7 +100,7 @@ func (p *picker) gain(c *keyLine) float32 {
 	if n := len(names); n > fullNames { // a row of data is not worth more for being long
 		sum *= fullNames / float32(n)
 	}
-	return (g + sum*c.scale) / (1 + s.taken/p.share) // the more of a source is shown, the less more helps
+	return g + sum*c.scale
 }
 
 // fullNames is the number of names in a line that count in full.
@@ -126,38 +111,71 @@ const headingTokens = 14
 
 // cost estimates the tokens that a line takes; the first of its group takes the heading
 // along, half of which it is charged with.
-func (p *picker) cost(c *keyLine) float32 {
+func (p *pool) cost(c *keyLine, open bool) float32 {
 	l := &p.srcs[c.src].lines[c.line]
 	n := float32(min(l.end-l.start, maxShown))/3.8 + 2
-	if !p.open[c.group] {
+	if !open {
 		n += headingTokens / 2
 	}
 	return n
+}
+
+// tooLong reports whether there is surely no room for a plain line any more. When that room is
+// used, most lines are still to come.
+func (p *picker) tooLong(c *keyLine) bool {
+	s := &p.srcs[c.src]
+	l := &s.lines[c.line]
+	if p.plain > fewTokens || s.kind.prose() || l.end-l.start > maxShown {
+		return false
+	}
+	if l.tokens == 0 {
+		l.tokens = int32(p.in.count(p.text(c.src)[l.start:l.end]))
+	}
+	return int(l.tokens)+2 > p.plain
+}
+
+// fewTokens is about what a line takes.
+const fewTokens = 60
+
+// text is the text of source k.
+func (p *picker) text(k int) string {
+	t, ok := p.texts[k]
+	if !ok {
+		t = p.in.text(&p.srcs[k])
+		p.texts[k] = t
+	}
+	return t
 }
 
 // pick chooses lines of at most room tokens together; size counts what a line takes on
 // the page, with all that has to be shown with it. It returns the chosen lines.
 func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 	p.share = float32(room) / 5
-	h := make(ratioHeap, len(p.list))
-	for i := range p.list {
-		h[i] = rated{p.gain(&p.list[i]) / p.cost(&p.list[i]), i}
-	}
-	heap.Init(&h)
+	h := slices.Clone(p.bounds)
 	var picked []int
 	for misses := 0; len(h) > 0 && misses < maxMisses; {
-		i := h[0].line
-		c := &p.list[i]
-		if now := p.gain(c) / p.cost(c); now < h[0].ratio*0.999 && !c.picked {
-			h[0].ratio = now
+		top := &h[0]
+		c := &p.list[top.line]
+		if top.bound { // it is weighed as if nothing were picked yet
+			if p.shown(c) || p.tooLong(c) {
+				heap.Pop(&h)
+				continue
+			}
+			top.bound = false
+			top.ratio = p.gain(c, func(h uint64) bool { return p.named[h] }) / p.cost(c, false)
 			heap.Fix(&h, 0)
 			continue
 		}
-		top := heap.Pop(&h).(rated)
-		if c.picked {
+		if now := p.ratio(c); now < top.ratio*0.999 && !p.picked[top.line] {
+			top.ratio = now
+			heap.Fix(&h, 0)
 			continue
 		}
-		if top.ratio <= leastRatio {
+		best := heap.Pop(&h).(rated)
+		if p.picked[best.line] {
+			continue
+		}
+		if best.ratio <= leastRatio {
 			break
 		}
 		n := size(c)
@@ -172,13 +190,15 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 			continue
 		}
 		room -= n
-		c.picked = true
-		picked = append(picked, i)
+		p.picked[best.line] = true
+		picked = append(picked, best.line)
 		p.take(c, n)
 		if !p.open[c.group] { // the others of the group are cheaper now
 			p.open[c.group] = true
 			for _, k := range p.groups[c.group] {
-				heap.Push(&h, rated{p.gain(&p.list[k]) / p.cost(&p.list[k]), k})
+				if o := &p.list[k]; !p.shown(o) {
+					heap.Push(&h, rated{p.ratio(o), k, false})
+				}
 			}
 		}
 	}
@@ -193,7 +213,7 @@ const (
 // take notes the names and words of a picked line.
 func (p *picker) take(c *keyLine, tokens int) {
 	s := &p.srcs[c.src]
-	s.taken += float32(tokens)
+	p.taken[c.src] += float32(tokens)
 	for _, h := range slices.Concat(s.namesOf(c.line), s.wordsOf(c.line)) {
 		p.covered[h] = true
 	}
@@ -203,6 +223,7 @@ func (p *picker) take(c *keyLine, tokens int) {
 type rated struct {
 	ratio float32
 	line  int
+	bound bool // it adds at most that, and was not weighed yet for this page
 }
 
 // ratioHeap has the best line on top.

@@ -1,13 +1,77 @@
 package page
 
 import (
+	"container/heap"
 	"math"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
+// pool is what the lines of a page are picked from. A plan writes several pages of one
+// stretch; the pool is the same for all of them.
+type pool struct {
+	of     poolKey
+	in     *Input
+	srcs   []source
+	needs  *needs
+	root   string           // directory that all files of the sources are in
+	list   []keyLine        // of equal lines the newest
+	has    map[uint64]bool  // lines in the list
+	groups map[string][]int // places in the list by origin
+	bounds ratioHeap        // what each can add at most
+}
+
+// poolKey is what a pool depends on. What was said before does not change.
+type poolKey struct {
+	start, end, mined, len int
+	focus                  string
+	small                  bool
+}
+
+// candidates returns the pool for a page.
+func (in *Input) candidates() *pool {
+	of := poolKey{in.Start, in.End, in.minedStart, in.Transcript.Len(), in.Focus, in.small}
+	if in.pool != nil && in.pool.of == of {
+		return in.pool
+	}
+	p := &pool{of: of, in: in, srcs: in.sources(), has: make(map[uint64]bool), groups: make(map[string][]int)}
+	p.needs = in.needsOf(p.srcs)
+	for k := len(p.srcs) - 1; k >= 0; k-- {
+		switch kind := p.srcs[k].kind; {
+		case kind.prose():
+			p.addProse(k)
+		case !kind.change():
+			p.addLines(k)
+		}
+	}
+	for i := range p.list {
+		c := &p.list[i]
+		p.bounds = append(p.bounds, rated{p.gain(c, func(uint64) bool { return false }) / p.cost(c, false), i, true})
+	}
+	heap.Init(&p.bounds)
+	p.root = commonRoot(func(yield func(string) bool) {
+		for i := 0; i < len(p.srcs) && yield(p.srcs[i].label); i++ {
+		}
+	})
+	p.in, p.has = nil, nil
+	in.pool = p
+	return p
+}
+
+// add adds a line, if it does not say the same as one that is there.
+func (p *pool) add(c keyLine) {
+	h := p.srcs[c.src].lines[c.line].hash
+	if h != 0 && p.has[h] {
+		return
+	}
+	p.has[h] = true
+	c.group = p.srcs[c.src].group()
+	p.groups[c.group] = append(p.groups[c.group], len(p.list))
+	p.list = append(p.list, c)
+}
+
 // addProse adds the sentences of a source to the candidates.
-func (p *picker) addProse(k int) {
+func (p *pool) addProse(k int) {
 	s := &p.srcs[k]
 	for i := range s.lines {
 		l := &s.lines[i]
@@ -17,14 +81,14 @@ func (p *picker) addProse(k int) {
 		if s.answers >= 0 && (un.Para <= 2 || int(l.unit) == len(s.units)-1) {
 			c.base += s.weight // how an answer begins and ends says what it comes to
 		}
-		if c.base += p.focused(s.wordsOf(i)); c.base > 0 && p.fresh(l.hash) {
+		if c.base += p.focused(s.wordsOf(i)); c.base > 0 {
 			p.add(c)
 		}
 	}
 }
 
 // proseWorth returns what a sentence is worth for what it says, and how much its names count.
-func (p *picker) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, scale float32) {
+func (p *pool) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, scale float32) {
 	base, scale = s.weight*(1+cues), s.weight
 	switch {
 	case s.kind == fromThinking:
@@ -44,7 +108,7 @@ func (p *picker) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, 
 }
 
 // focused returns what words add that the focus mentions.
-func (p *picker) focused(words []uint64) float32 {
+func (p *pool) focused(words []uint64) float32 {
 	n := float32(0)
 	for _, h := range words {
 		if p.needs.focus[h] {
@@ -55,7 +119,7 @@ func (p *picker) focused(words []uint64) float32 {
 }
 
 // addLines adds the best lines of a file or an output to the candidates.
-func (p *picker) addLines(k int) {
+func (p *pool) addLines(k int) {
 	s := &p.srcs[k]
 	best := lineShortlist{limit: 8 + min(len(s.lines)/15, 24)}
 	txt := ""
@@ -66,7 +130,7 @@ func (p *picker) addLines(k int) {
 		l := &s.lines[i]
 		score, base := float32(0), float32(0)
 		for _, h := range s.namesOf(i) {
-			score += p.needs.weight[h]
+			score += p.needs.weight.of(h)
 		}
 		switch {
 		case score == 0:
@@ -87,9 +151,7 @@ func (p *picker) addLines(k int) {
 		}
 	}
 	for _, b := range best.list {
-		if p.fresh(s.lines[b.line].hash) {
-			p.add(keyLine{src: k, line: b.line, base: b.base * s.weight, scale: s.weight})
-		}
+		p.add(keyLine{src: k, line: b.line, base: b.base * s.weight, scale: s.weight})
 	}
 }
 

@@ -34,6 +34,7 @@ type minedLine struct {
 	words      int32
 	cues       float32
 	lead       uint8
+	tokens     int32  // of a line that is shown whole; 0: not counted yet
 	hash       uint64 // of what it says, 0: too short to tell
 }
 
@@ -56,6 +57,11 @@ type Miner struct {
 	*conv.Conversation
 	mines map[transcript.BlockRef][]minedPart
 	mined int // bytes of text that mines are of
+
+	// Of the newest page, for others of the same plan:
+	pool     *pool
+	recorded *ledger.Record
+	recordOf recordKey
 }
 
 // minedFrom returns the first message of a stretch that lines are taken from. Of a stretch

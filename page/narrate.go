@@ -57,18 +57,13 @@ const maxShown = 300
 // lineWriter puts picked lines on the page.
 type lineWriter struct {
 	p     *picker
-	texts map[int]string       // of the sources that are on the page
 	shown map[int]map[int]bool // units that were counted, by source
 	count func(string) int
 	root  string // directory that all files of the sources are in; not repeated
 }
 
 func newLineWriter(p *picker) *lineWriter {
-	root := commonRoot(func(yield func(string) bool) {
-		for i := 0; i < len(p.srcs) && yield(p.srcs[i].label); i++ {
-		}
-	})
-	return &lineWriter{p: p, texts: make(map[int]string), shown: make(map[int]map[int]bool), count: p.in.count, root: root}
+	return &lineWriter{p: p, shown: make(map[int]map[int]bool), count: p.in.count, root: p.root}
 }
 
 // commonRoot returns the directory that all files are in, with its slash; empty if that is
@@ -92,16 +87,6 @@ func commonRoot(labels iter.Seq[string]) string {
 	return root
 }
 
-// text is the text of source k.
-func (w *lineWriter) text(k int) string {
-	t, ok := w.texts[k]
-	if !ok {
-		t = w.p.in.text(&w.p.srcs[k])
-		w.texts[k] = t
-	}
-	return t
-}
-
 // size counts what a line takes on the page and notes it as counted. A sentence brings the
 // headings along that it is under.
 func (w *lineWriter) size(c *keyLine) int {
@@ -113,7 +98,7 @@ func (w *lineWriter) size(c *keyLine) int {
 	if !s.kind.prose() {
 		return n + w.count(w.clip(c)) + 2
 	}
-	text := w.text(c.src)
+	text := w.p.text(c.src)
 	if w.shown[c.src] == nil {
 		w.shown[c.src] = make(map[int]bool)
 	}
@@ -153,7 +138,7 @@ func (w *lineWriter) prose(picked []int) string {
 // sentences writes units of one source. Sentences of one paragraph share a line; an
 // ellipsis marks what is left out between them.
 func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
-	txt, units := w.text(k), w.p.srcs[k].units
+	txt, units := w.p.text(k), w.p.srcs[k].units
 	last := -1
 	for _, u := range order {
 		un := &units[u]
@@ -257,7 +242,7 @@ func (w *lineWriter) lines(picked []int) string {
 // clip shortens a long line around the name in it that is needed most.
 func (w *lineWriter) clip(c *keyLine) string {
 	l := &w.p.srcs[c.src].lines[c.line]
-	line := w.text(c.src)[l.start:l.end]
+	line := w.p.text(c.src)[l.start:l.end]
 	if len(line) <= maxShown {
 		return line
 	}

@@ -12,7 +12,7 @@ import (
 // needs says how likely each name is to be needed again. A line is worth keeping for the
 // names in it that nothing else on the page has.
 type needs struct {
-	weight map[uint64]float32
+	weight weights
 	counts text.AnchorCounts // how often names occur at all: what is everywhere tells little
 	focus  map[uint64]bool
 	buf    []text.Anchor
@@ -55,7 +55,7 @@ func (in *Input) tail() iter.Seq2[transcript.Block, string] {
 
 // needsOf weighs the names of the whole conversation.
 func (in *Input) needsOf(srcs []source) *needs {
-	n := &needs{weight: make(map[uint64]float32, 1<<12)}
+	n := &needs{}
 	n.mention(in.Focus, needFocus)
 	n.focus = focusWords(in.Focus)
 	for _, s := range in.Words.Said() {
@@ -113,18 +113,72 @@ func (n *needs) add(h uint64, w float32) {
 	if w == 0 {
 		return
 	}
-	if old, most := n.weight[h], max(w, needMost); old < most {
-		n.weight[h] = min(old+w, most)
+	if old, most := n.weight.at(h), max(w, needMost); *old < most {
+		*old = min(*old+w, most)
 	}
 }
 
 // of returns what covering a name is worth: its need, less if it is everywhere.
 func (n *needs) of(h uint64) float32 {
-	w := n.weight[h]
+	w := n.weight.of(h)
 	for c := n.counts.Of(h); c > 12 && w > 0; c /= 4 {
 		w *= 0.8
 	}
 	return w
+}
+
+// weights holds a number for each name. Every name of a long conversation is looked up when
+// a page is written, and what the names are hashed to is a good hash already: this is a few
+// times faster than a map.
+type weights struct {
+	names  []uint64 // 0: free
+	values []float32
+	used   int
+	zero   float32 // of the name 0
+}
+
+// place is where a name is, or would be.
+func (t *weights) place(h uint64) int {
+	mask := uint64(len(t.names) - 1)
+	i := h & mask
+	for t.names[i] != h && t.names[i] != 0 {
+		i = (i + 1) & mask
+	}
+	return int(i)
+}
+
+// of returns a name's number; 0: it has none.
+func (t *weights) of(h uint64) float32 {
+	switch {
+	case h == 0:
+		return t.zero
+	case t.used == 0:
+		return 0
+	}
+	return t.values[t.place(h)]
+}
+
+// at returns where a name's number is, until the next call.
+func (t *weights) at(h uint64) *float32 {
+	if h == 0 {
+		return &t.zero
+	}
+	if 2*t.used >= len(t.names) {
+		old := *t
+		t.names, t.values = make([]uint64, max(1<<12, 2*len(old.names))), make([]float32, max(1<<12, 2*len(old.names)))
+		for i, h := range old.names {
+			if h != 0 {
+				k := t.place(h)
+				t.names[k], t.values[k] = h, old.values[i]
+			}
+		}
+	}
+	i := t.place(h)
+	if t.names[i] == 0 {
+		t.names[i] = h
+		t.used++
+	}
+	return &t.values[i]
 }
 
 func focusWords(focus string) map[uint64]bool {

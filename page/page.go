@@ -165,13 +165,28 @@ func (in *Input) ledgerPart(room int) string {
 	case in.small:
 		share += 100 // what others were told
 	}
-	text := in.Ledger.Render(ledger.RenderOptions{
+	text := in.record().Render(ledger.RenderOptions{
 		UpTo: in.End, Budget: max(share, 60), Names: room / 2, Count: in.count, Answer: in.answer, Brief: in.small,
 	})
 	if text == "" {
 		return ""
 	}
 	return "## What was done (tool calls)\n" + text
+}
+
+// record is what all pages of a stretch that ends there share of the ledger.
+func (in *Input) record() *ledger.Record {
+	of := recordKey{in.End, in.Transcript.Len(), in.small}
+	if in.recorded == nil || in.recordOf != of {
+		in.recorded, in.recordOf = in.Ledger.Record(in.End, in.small), of
+	}
+	return in.recorded
+}
+
+// recordKey is what a record of the ledger depends on.
+type recordKey struct {
+	end, len int
+	brief    bool
 }
 
 // story writes what the turns found out, decided and produced, and lines that show it:

@@ -20,7 +20,6 @@ type source struct {
 	label   string  // file or command it is about
 	answers int     // what the assistant said to the user: the message that it answers; else -1
 	weight  float32 // of everything in it
-	taken   float32 // tokens of it that are on the page
 }
 
 // text returns the source's text. If it has become unreadable since it was mined, there are
