@@ -147,6 +147,47 @@ func TestForkUnseen(t *testing.T) {
 	}
 }
 
+// A fork that is used without marks has shown what its views had.
+func TestForkWithoutMarksSees(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 100_000}, Tokens: counter}
+	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
+	s, err := pleat.OpenSession(ctx, st, from, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Mark(ctx, "a", nil, transcript.User("Go."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := pleat.OpenSession(ctx, st, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2", "3", "4"} {
+		msgs := []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
+			transcript.Results(transcript.Result(id, "result "+id+strings.Repeat("\nanother line of it", 150))),
+		}
+		if err := fork.Append(ctx, msgs...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fork.View(ctx, pleat.Turn{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := fork.Pull(ctx, lever.Mask{Keep: 1, All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Folds) != 3 {
+		t.Errorf("%d results are folded, want the 3 that the fork has shown", len(plan.Folds))
+	}
+}
+
 // A pin that no view has room for is refused.
 func TestPinTooLarge(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})

@@ -75,6 +75,7 @@ func (s *Session) fitting() (transcript.View, error) {
 		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.limits().Max}
 	}
 	s.sent = s.st.Parts.Total()
+	s.st.Marked = s.st.Transcript.Len() // a fork of the library is never marked; its views are what it shows
 	return s.inForce(), nil
 }
 

@@ -112,13 +112,24 @@ func (d *Draft) Newest() int {
 	if n == 0 {
 		return 0
 	}
-	at := n - 1
+	at := min(n-1, d.Unseen())
 	for i := d.s.Transcript.Rounds() - 1; i >= 0; i-- {
-		if r := d.s.Transcript.Round(i); r.End == n || d.hidesUnseen(r.Start, r.End) {
+		if r := d.s.Transcript.Round(i); r.End == n {
 			at = min(at, r.Start)
 		}
 	}
 	return d.Back(at)
+}
+
+// Unseen returns the place of the first round with a result that no model has seen; the end if
+// there is none. No stretch that goes further can be folded; see [Draft.AllowUnseen].
+func (d *Draft) Unseen() int {
+	for i := range d.s.Transcript.Rounds() {
+		if r := d.s.Transcript.Round(i); d.hidesUnseen(r.Start, r.End) {
+			return d.Back(r.Start)
+		}
+	}
+	return d.Len()
 }
 
 // Closed returns the place where a round begins that still waits for results, as when its

@@ -19,10 +19,10 @@ type Folding struct {
 	// KeepFile keeps a plain copy and returns the name that it got; nil: none are kept.
 	KeepFile func(name, text string) string
 
-	// In a fork, the results behind the newest mark were never shown, also those that an
-	// answer follows: another session had them.
+	// In a fork, the results behind the newest mark or view were never shown, also those that
+	// an answer follows: another session had them.
 	Forked bool
-	Marked int // number of messages before the newest mark
+	Marked int // number of messages before the newest mark or view
 
 	answers int // requests that were answered: runs of assistant messages
 	asked   int // number of messages before the newest of them

@@ -24,7 +24,8 @@ type RenderOptions struct {
 // Render writes a page of what people said: pins, their messages, the task list. Their
 // words are verbatim and marked with the message they come from, counted from 1.
 //
-// Pins are shown whether they fit or not. Where all that was typed fits the budget, it is
+// Pins are shown whether they fit or not, and leave what people typed at least half of the
+// budget; of the newest message at least the beginning and the end stand there. Where all that was typed fits the budget, it is
 // all there; then pastes are shown whole as far as there is room for them, the shortest
 // first. Where it does not fit, each message first gets a share, from the newest to the
 // oldest; what is left then goes to those that were cut, the shortest first. What is cut or
@@ -36,6 +37,7 @@ func (w *Words) Render(o RenderOptions) string {
 		p.room -= p.o.Count(line) + 1
 		p.pins = append(p.pins, line)
 	}
+	p.room = max(p.room, o.Budget/2) // no pin keeps out what people typed
 	list := p.say(w)
 	p.room -= max(o.Budget-o.Pastes, 0)
 	beyond := max(o.Tasks-p.room, 0)
@@ -130,15 +132,15 @@ func (p *page) say(w *Words) []*entry {
 		list = append(list, e)
 	}
 	for k, e := range list {
-		share := p.o.Budget / saidShares
+		share := min(p.o.Budget/saidShares, p.room)
 		if k == 0 {
-			share = max(p.o.Budget/newestShare, newestLeast)
+			share = max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways)
 		}
-		p.sayIn(w, e, min(share, p.room))
+		p.sayIn(w, e, share)
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.cost, b.cost) })
 	for _, e := range list { // the typed words of those that were cut
-		if e.took < e.cost {
+		if e.took < e.cost && p.room > 0 {
 			p.sayIn(w, e, p.room+e.took)
 		}
 		if e.took == 0 {
@@ -170,6 +172,8 @@ const (
 	saidShares  = 12 // each may at first take one part in so many
 	newestShare = 3  // the newest of them may take one part in so many
 	newestLeast = 300
+
+	newestAlways = 80 // tokens of the newest, whatever the budget
 )
 
 // sayIn shows as much of a message as fits into so many tokens: its typed words, or their

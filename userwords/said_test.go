@@ -267,3 +267,17 @@ func TestShortQuestion(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Pins that are larger than the page do not keep out what people typed.
+func TestRenderLargePins(t *testing.T) {
+	w := listen("u: Start with the parser.", "a: ok", "u: Never touch legacy/.")
+	for _, budget := range []int{1, 60, 400} {
+		got := w.Render(RenderOptions{Budget: budget, Pins: []string{strings.Repeat("pinned words ", 400)}})
+		if !strings.Contains(got, "Never touch legacy/.") {
+			t.Errorf("%d tokens: the newest words are missing", budget)
+		}
+		if budget == 400 && !strings.Contains(got, "Start with the parser.") {
+			t.Errorf("%d tokens: older words are missing", budget)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
 // Ahead returns the digest that the next epoch at red will need.
 func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
 	start, room := d.Head(), g.room(d)
-	end := digestEnd(d, start, d.Tail(g.Keep), d.PageSize(room)+tokens, g.Fill)
+	end := digestEnd(d, start, g.last(d), d.PageSize(room)+tokens, g.Fill)
 	return d.NeedOf(start, end, room.Total, g.Ask)
 }
 
@@ -76,7 +76,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	start, end := d.Head(), d.Closed()
 	room := g.room(d)
 	if !g.Whole {
-		end = digestEnd(d, start, d.Tail(g.Keep), d.PageSize(room), g.Fill)
+		end = digestEnd(d, start, g.last(d), d.PageSize(room), g.Fill)
 	}
 	if end <= start {
 		return // nothing can be folded without cutting a round
@@ -84,7 +84,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	const why = "the oldest turns"
 	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs}
 	told := d.Told(end)
-	if told != nil && told.End > end && told.End <= d.Tail(g.Keep) {
+	if told != nil && told.End > end && told.End <= g.last(d) {
 		end = d.Back(told.End) // it need not be shown as well
 	}
 	more := d.Clone()
@@ -100,11 +100,15 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	}
 	// The page needed less than it was given: then more of the newest turns can stay.
 	size := written.After + written.After/20
-	if earlier := digestEnd(more, start, more.Tail(g.Keep), size, g.Fill); earlier > start && earlier < end &&
+	if earlier := digestEnd(more, start, g.last(more), size, g.Fill); earlier > start && earlier < end &&
 		more.FoldPage(start, earlier, l, why, style) && more.Tokens() <= d.Goal {
 		d.Take(more)
 	}
 }
+
+// last is the latest place up to which turns may be digested: what stays in any case comes
+// after it, and what no model has seen.
+func (g Digest) last(d *fold.Draft) int { return min(d.Tail(g.Keep), d.Unseen()) }
 
 // room is how many tokens its page may take.
 func (g Digest) room(d *fold.Draft) fold.PageRoom {

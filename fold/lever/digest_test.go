@@ -74,3 +74,20 @@ func TestIsDigest(t *testing.T) {
 		t.Error("a digest that was stored without the field is not recognized")
 	}
 }
+
+// A digest ends before the first result that no model has seen: a stretch that hides one is
+// not folded, and a model would be paid for a text that no page shows.
+func TestDigestStopsAtUnseen(t *testing.T) {
+	script := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("## Findings\nFiles were read.")}}
+	s := openWith(t, &pleat.Options{
+		Policy: fold.Policy{Name: "test", AtRed: fold.Steps{lever.Summarize{Keep: 2, Stub: "<{summary}>"}}},
+		Budget: fold.Budget{Window: 6_000},
+		Digest: digest.Options{Generator: script},
+	})
+	say(t, s, transcript.User("Read all files."))
+	reads(t, s, 0, 8)
+	say(t, s, transcript.User("And go on."), transcript.User("Please."), transcript.User("Now."))
+	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<") || !strings.Contains(all, "a line of result 7.") || strings.Contains(all, "a line of result 1.") {
+		t.Errorf("the digest is not used:\n%.1500s", all)
+	}
+}
