@@ -10,16 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 var errTooLarge = errors.New("the request is larger than the proxy takes")
 
 // errMemory says that the requests under way take all the memory that they may.
 var errMemory = errors.New("the proxy has no memory left for the request")
-
-// memory is what the bodies of the requests under way may take together.
-type memory struct{ left atomic.Int64 }
 
 // readAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
 // announce a large size, so the buffer grows with what comes: to at most 64 times as much.
@@ -57,8 +53,8 @@ func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, e
 
 // take takes memory for the exchange, which gives it back when it is over.
 func (x *exchange) take(n int64) bool {
-	if x.rw.memory.left.Add(-n) < 0 {
-		x.rw.memory.left.Add(n)
+	if x.rw.memory.Add(-n) < 0 {
+		x.rw.memory.Add(n)
 		return false
 	}
 	x.held += n
@@ -66,7 +62,7 @@ func (x *exchange) take(n int64) bool {
 }
 
 func (x *exchange) release() {
-	x.rw.memory.left.Add(x.held)
+	x.rw.memory.Add(x.held)
 	x.held = 0
 }
 

@@ -16,6 +16,9 @@ func TestConflictInHiddenRound(t *testing.T) {
 	for name, say := range map[string]string{"mark": "", "message": "And be quick."} {
 		t.Run(name, func(t *testing.T) {
 			eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+				if say != "" && on != messages {
+					t.Skip("the same on every wire")
+				}
 				up := upstream.New(upstream.Options{Calls: 15, Bytes: 12_000, Limit: window, RecallAt: 12})
 				st := store.NewMemory()
 				var a, other *agent

@@ -230,9 +230,9 @@ type position struct {
 
 // find matches a request with the transcript. It returns errMoved if the session has gone
 // another way since the prefix they share: then the conversation needs its own session.
-func (c *conversation) find(ctx context.Context, req *request, prefixes []transcript.Hash) (p position, err error) {
-	for n := len(prefixes); n > 0; n-- {
-		if got, known := c.marks[prefixes[n-1]]; known && got.Client == n {
+func (c *conversation) find(ctx context.Context, req *request) (p position, err error) {
+	for n := len(req.prefixes); n > 0; n-- {
+		if got, known := c.marks[req.prefixes[n-1]]; known && got.Client == n {
 			p = position{mark: got, client: n, at: got.At}
 			break
 		}

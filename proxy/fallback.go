@@ -20,8 +20,7 @@ import (
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
 func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, near *conversation, begin bool, err error) {
-	prefixes := req.prefixes
-	key, known, err := rw.locate(ctx, from, prefixes)
+	key, known, err := rw.locate(ctx, from, req.prefixes)
 	if err != nil || !known {
 		return nil, nil, answered(req), err
 	}
@@ -33,7 +32,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	defer c.unlock()
 	err = c.refresh(ctx, rw.o.Store)
 	if errors.Is(err, store.ErrNotFound) {
-		rw.gone(c)
+		rw.lost(c)
 		return nil, nil, answered(req), nil
 	}
 	if err != nil {
@@ -42,7 +41,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	if !c.tools {
 		return nil, nil, answered(req), nil
 	}
-	t, fits := rw.asIs(ctx, c, req, from, prefixes)
+	t, fits := rw.asIs(ctx, c, req, from)
 	if t == nil {
 		return nil, c, !rw.fitsWhole(req), nil
 	}
@@ -53,8 +52,8 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, or if
 // nothing in it is folded.
-func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (t *turn, fits bool) {
-	p, err := c.find(ctx, req, prefixes)
+func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller) (t *turn, fits bool) {
+	p, err := c.find(ctx, req)
 	v := c.sess.InForce()
 	if err != nil || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
 		return nil, false
@@ -141,15 +140,14 @@ func reason(err error) string {
 
 // remembered makes a request from what is in memory alone, for when the store fails.
 func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
-	prefixes := req.prefixes
-	key, _ := rw.lookup(from.scope, prefixes)
+	key, _ := rw.lookup(from.scope, req.prefixes)
 	c := rw.inMemory(key)
 	if c == nil {
 		return nil, false
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	return rw.asIs(ctx, c, req, from, prefixes)
+	return rw.asIs(ctx, c, req, from)
 }
 
 // fitsWhole estimates whether a request fits its model's window as it is.

@@ -277,7 +277,7 @@ func TestClockJumps(t *testing.T) {
 // an answer is its own.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	req, err := decodeMessages(nil, body)
+	req, err := messages.read(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return

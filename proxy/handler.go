@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -73,7 +73,7 @@ func NewHandler(o *Options) (*Handler, error) {
 		Transport:     roundTripper(rw.roundTrip),
 		FlushInterval: -1,
 		ErrorHandler:  h.fail,
-		ErrorLog:      log.New(logWriter{rw}, "", 0),
+		ErrorLog:      slog.NewLogLogger(rw.o.Logger.Handler(), slog.LevelDebug),
 	}
 	return h, nil
 }
@@ -85,14 +85,6 @@ func (h *Handler) Close() error { return h.rw.close() }
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// logWriter sends what net/http logs to our logger.
-type logWriter struct{ rw *rewriter }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.rw.o.Logger.Debug(strings.TrimSpace(string(p)))
-	return len(p), nil
-}
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

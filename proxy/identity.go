@@ -94,7 +94,7 @@ const maxTransient = 3
 // shorter returns the hashes of a request as it may come again in the next one: some clients
 // add blocks of text to their newest message, and leave them out when they send it again.
 // The first message is taken as it is, because nothing before it says whose it is.
-func (r *request) shorter(prefixes []transcript.Hash) (out []transcript.Hash) {
+func (r *request) shorter() (out []transcript.Hash) {
 	last := len(r.messages) - 1
 	if last == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (r *request) shorter(prefixes []transcript.Hash) (out []transcript.Hash) {
 		if err != nil {
 			break
 		}
-		out = append(out, transcript.ChainAfter(prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
+		out = append(out, transcript.ChainAfter(r.prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
 	}
 	return out
 }

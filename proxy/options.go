@@ -18,15 +18,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// orDefault returns the policy, or for a zero one "default", which here also folds when
-// that pays.
-func orDefault(p fold.Policy) fold.Policy {
-	if p.IsZero() {
-		return policy.Pays(policy.Default())
-	}
-	return p
-}
-
 // RecallMode says how a model gets back what was folded.
 type RecallMode string
 
@@ -105,7 +96,9 @@ func (o *Options) fill() error {
 	default:
 		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
 	}
-	o.Policy = orDefault(o.Policy)
+	if o.Policy.IsZero() {
+		o.Policy = policy.Pays(policy.Default())
+	}
 	if o.Models == nil {
 		o.Models = model.DefaultModels()
 	}

@@ -37,7 +37,7 @@ type rewriter struct {
 	o        Options
 	book     *bill.Book
 	known    *known
-	memory   memory
+	memory   atomic.Int64 // left for the bodies of requests under way
 	draining atomic.Bool
 	closing  sync.WaitGroup // sessions that are being closed
 
@@ -60,7 +60,7 @@ func newRewriter(o *Options) (*rewriter, error) {
 	}
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
-	rw.memory.left.Store(rw.o.Memory)
+	rw.memory.Store(rw.o.Memory)
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw, err
 }
@@ -86,14 +86,13 @@ type turn struct {
 	client []int
 	drop   bool // the view needs the provider to drop thinking
 
-	prefixes []transcript.Hash
-	mark     mark                 // of the request
-	hidden   []transcript.Message // of its hidden rounds: in the transcript after the mark
-	forked   bool
-	epochs   int
-	folded   bool
-	meter    fold.Snapshot
-	size     client
+	mark   mark                 // of the request
+	hidden []transcript.Message // of its hidden rounds: in the transcript after the mark
+	forked bool
+	epochs int
+	folded bool
+	meter  fold.Snapshot
+	size   client
 }
 
 // errMoved says that the conversation needs a fork of the session.
@@ -102,8 +101,7 @@ var errMoved = errors.New("the session went another way")
 // begin brings a request's session up to date and makes the request that goes out. The
 // turn is nil, without an error, for a new conversation while the proxy is draining.
 func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
-	prefixes := req.prefixes
-	key, known, err := rw.locate(ctx, from, prefixes)
+	key, known, err := rw.locate(ctx, from, req.prefixes)
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 		if err != nil {
 			return nil, err
 		}
-		t, p, err := rw.advance(ctx, conv, req, from, prefixes)
+		t, p, err := rw.advance(ctx, conv, req, from)
 		switch {
 		case err == nil:
 			t.forked = forked
@@ -122,12 +120,12 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			return nil, err
 		case errors.Is(err, errMoved):
 			forked = true
-			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope, prefixes); err != nil {
+			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope); err != nil {
 				return nil, err
 			}
 		case errors.Is(err, store.ErrNotFound):
-			rw.gone(conv)
-			if key, _, err = rw.locate(ctx, from, prefixes); err != nil {
+			rw.lost(conv)
+			if key, _, err = rw.locate(ctx, from, req.prefixes); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, store.ErrConflict):
@@ -168,13 +166,13 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 
 // advance appends what is new to the conversation's session, lets it fold, and writes
 // the request that goes out. With errMoved the position says where to fork.
-func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller, prefixes []transcript.Hash) (*turn, position, error) {
+func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller) (*turn, position, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
 		return nil, position{}, err
 	}
-	p, err := c.find(ctx, req, prefixes)
+	p, err := c.find(ctx, req)
 	if err != nil {
 		return nil, p, err
 	}
@@ -182,12 +180,12 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 	if !c.last.IsZero() {
 		idle = max(rw.o.Now().Sub(c.last), 0)
 	}
-	t := &turn{req: req, from: from, key: c.key, conv: c, mode: c.mode, before: c.before, prefixes: prefixes, mark: p.mark}
+	t := &turn{req: req, from: from, key: c.key, conv: c, mode: c.mode, before: c.before, mark: p.mark}
 	t.mark.mode = c.mode
 	if p.mark.Client < len(req.messages) {
 		news := req.messages[p.client:]
 		t.mark = mark{
-			mode: c.mode, Hash: prefixes[len(prefixes)-1].String(), Client: len(prefixes),
+			mode: c.mode, Hash: req.prefixes[len(req.prefixes)-1].String(), Client: len(req.prefixes),
 			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases, Before: c.before.Session,
 		}
 		if err := rw.mark(ctx, c, t, news...); err != nil {
@@ -256,8 +254,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	if len(c.marks) == 0 {
 		names = t.from.names(t.req)
 	}
-	n := len(t.prefixes)
-	for _, prefix := range append(t.prefixes[n-1:n:n], t.req.shorter(t.prefixes)...) {
+	for _, prefix := range slices.Insert(t.req.shorter(), 0, t.req.prefixes[len(t.req.prefixes)-1]) {
 		m := t.mark
 		m.Hash = prefix.String()
 		if err := c.record(ctx, append(names, t.from.scope.label(prefix)), &m, rw.o.Now(), news...); err != nil {
@@ -300,10 +297,10 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 // fork makes a session for a conversation that went another way than the session it was
 // found in: the same up to the last request that they share. Its name is derived from
 // where they part, so that all replicas choose the same.
-func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope, prefixes []transcript.Hash) (store.SessionKey, error) {
+func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope) (store.SessionKey, error) {
 	next := "again"
-	if m.Client < len(prefixes) {
-		next = s.label(prefixes[m.Client])
+	if m.Client < len(req.prefixes) {
+		next = s.label(req.prefixes[m.Client])
 	}
 	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
 	if m.seq == 0 { // they share no request: a conversation that was never finished has taken the name

@@ -125,7 +125,8 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	}
 }
 
-// lost takes a conversation out of memory that has what the store has not.
+// lost takes a conversation out of memory that has what the store has not: it is read anew
+// with its next request.
 func (rw *rewriter) lost(c *conversation) {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
@@ -146,16 +147,6 @@ func (rw *rewriter) drop(e *list.Element) {
 	})
 	delete(rw.sessions, old.key)
 	rw.forget(old, len(old.indexed))
-}
-
-// gone takes a conversation out of memory whose session somebody has deleted: it starts anew
-// with its next request.
-func (rw *rewriter) gone(c *conversation) {
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	if e, ok := rw.sessions[c.key]; ok && e.Value == c {
-		rw.drop(e)
-	}
 }
 
 // indexed is how many prefixes of a conversation the index holds: a client that goes back

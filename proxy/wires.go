@@ -10,11 +10,32 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
+// decoding makes a wire's decoder of its package's, and of what the rewriter needs to know.
+func decoding[R interface {
+	wireRequest
+	earlier
+	Earlier() R
+}](decode func(after R, body []byte) (R, error), known func(R) request) func(earlier, []byte) (*request, error) {
+	return func(after earlier, body []byte) (*request, error) {
+		e, _ := after.(R)
+		r, err := decode(e, body)
+		if err != nil {
+			return nil, err
+		}
+		req := known(r)
+		req.wireRequest, req.earlier = r, func() earlier { return r.Earlier() }
+		return &req, nil
+	}
+}
+
 // messages is the Anthropic Messages wire.
 var messages = &protocol{
 	Wire:   screen.Messages,
 	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
-	decode: decodeMessages, codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
+	decode: decoding(anthropic.DecodeAfter, func(r *anthropic.Request) request {
+		return request{model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking()}
+	}),
+	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
 	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
 	results: messageResults,
 }
@@ -22,18 +43,6 @@ var messages = &protocol{
 func routeMessages(path string) (address, bool) {
 	before, counts := strings.CutSuffix(path, "/count_tokens")
 	return address{counts: counts}, strings.HasSuffix(before, "/messages") && (counts || strings.HasSuffix(before, "/v1/messages"))
-}
-
-func decodeMessages(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*anthropic.Request)
-	r, err := anthropic.DecodeAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking(),
-		earlier: func() earlier { return r.Earlier() },
-	}, nil
 }
 
 // messageResults makes the message that answers our calls: all results are in one.
@@ -50,20 +59,14 @@ func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]tran
 var chat = &protocol{
 	Wire:   screen.Chat,
 	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
-	decode: decodeChat, codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
+	decode: decoding(openai.DecodeChatAfter, func(r *openai.ChatRequest) request {
+		return request{model: r.Model, tools: r.Tools, messages: r.Messages}
+	}),
+	codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
 	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
 	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
 	},
-}
-
-func decodeChat(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*openai.ChatRequest)
-	r, err := openai.DecodeChatAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{wireRequest: r, model: r.Model, tools: r.Tools, messages: r.Messages, earlier: func() earlier { return r.Earlier() }}, nil
 }
 
 // eachResult makes one message for each result, as the OpenAI wires have it.
@@ -89,23 +92,14 @@ func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][
 var responses = &protocol{
 	Wire:   screen.Responses,
 	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
-	decode: decodeResponses, codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
+	decode: decoding(openai.DecodeResponsesAfter, func(r *openai.ResponsesRequest) request {
+		return request{model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages}
+	}),
+	codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
 	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
 	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
 	},
-}
-
-func decodeResponses(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*openai.ResponsesRequest)
-	r, err := openai.DecodeResponsesAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
-		earlier: func() earlier { return r.Earlier() },
-	}, nil
 }
 
 // generate is Gemini's generateContent wire. The model and whether the answer is streamed
@@ -114,7 +108,10 @@ func decodeResponses(after earlier, body []byte) (*request, error) {
 var generate = &protocol{
 	Wire:   screen.Gemini,
 	format: transcript.FormatGemini, route: routeGemini, array: "contents",
-	decode: decodeGemini, codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
+	decode: decoding(gemini.DecodeAfter, func(r *gemini.Request) request {
+		return request{partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages}
+	}),
+	codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
 	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },
 	results: geminiResults,
 }
@@ -133,17 +130,6 @@ func routeGemini(path string) (address, bool) {
 		return address{model: name, counts: true}, true
 	}
 	return address{}, false
-}
-
-func decodeGemini(after earlier, body []byte) (*request, error) {
-	e, _ := after.(*gemini.Request)
-	r, err := gemini.DecodeAfter(e, body)
-	if err != nil {
-		return nil, err
-	}
-	return &request{
-		wireRequest: r, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages, earlier: func() earlier { return r.Earlier() },
-	}, nil
 }
 
 // geminiResults makes the content that answers our calls: all results are in one.
