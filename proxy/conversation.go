@@ -53,7 +53,8 @@ type conversation struct {
 type setup struct {
 	model  string
 	manual bool // thinking of a fixed size
-	head   transcript.Hash
+	system string
+	tools  []model.Tool
 	mode   mode
 }
 

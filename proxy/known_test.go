@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -59,6 +60,25 @@ func TestKnown(t *testing.T) {
 	}
 	if k := rw.known; k.size > k.limit || k.recent.Len() != 4 || len(k.by) != 4 {
 		t.Errorf("%d bytes of %d requests are kept, limit %d", k.size, k.recent.Len(), k.limit)
+	}
+}
+
+// A session does not keep the memory of the request that it was opened with.
+func TestHeadIsOwn(t *testing.T) {
+	for _, on := range protocols {
+		a := newAgent(on, "", "Do all the steps.")
+		body := a.body()
+		req := must(on.read(body))
+		system, tools := req.head()
+		if len(tools) != 1 || tools[0] != req.tools[0] || system != req.system {
+			t.Errorf("%s: %q, %v", on.format, system, tools)
+		}
+		first, last := uintptr(unsafe.Pointer(&body[0])), uintptr(unsafe.Pointer(&body[len(body)-1]))
+		for _, s := range []string{system, tools[0].Name, tools[0].Description, tools[0].Schema, tools[0].Raw} {
+			if at := uintptr(unsafe.Pointer(unsafe.StringData(s))); at >= first && at <= last {
+				t.Errorf("%s: %q shares the memory of the request", on.format, s)
+			}
+		}
 	}
 }
 

@@ -138,8 +138,9 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
 	model.Thinking.First = req.manual
+	system, tools := req.head()
 	o := &pleat.Options{
-		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: req.system, Tools: slices.Concat(req.tools, c.mode.tools(req)), Child: from.child,
+		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
 	}
@@ -160,7 +161,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		rw.closing.Go(func() { _ = old.Close() })
 	}
 	c.cache, c.ours = model.Cache, tokens.NewTokenizer(model, nil).CountTools(c.mode.tools(req))
-	c.sess, c.setup = sess, setup{req.model, req.manual, req.HeadHash(), c.mode}
+	c.sess, c.setup = sess, setup{req.model, req.manual, system, tools, c.mode}
 	return nil
 }
 
@@ -240,9 +241,9 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 			return err
 		}
 	}
-	if head := req.HeadHash(); c.setup.head != head {
-		c.sess.SetHead(req.system, slices.Concat(req.tools, c.mode.tools(req)))
-		c.setup.head = head
+	if c.setup.system != req.system || !slices.Equal(c.setup.tools, req.tools) {
+		c.setup.system, c.setup.tools = req.head()
+		c.sess.SetHead(c.setup.system, slices.Concat(c.setup.tools, c.mode.tools(req)))
 	}
 	return nil
 }

@@ -46,7 +46,6 @@ type recorder interface {
 
 // wireRequest is a request as its wire package decoded it.
 type wireRequest interface {
-	HeadHash() transcript.Hash
 	SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error)
 	Check(m model.Model) []transcript.Violation
 }
@@ -99,6 +98,15 @@ func (p *protocol) readAfter(e earlier, body []byte) (*request, error) {
 
 // hasTools reports whether the model may call anything that our tools go together with.
 func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 && !r.closed }
+
+// head returns the system prompt and the tools as a session keeps them: in memory of their
+// own, because the request's is as large as the conversation.
+func (r *request) head() (system string, tools []model.Tool) {
+	for _, t := range r.tools {
+		tools = append(tools, model.Tool{Name: strings.Clone(t.Name), Description: strings.Clone(t.Description), Schema: strings.Clone(t.Schema), Raw: strings.Clone(t.Raw)})
+	}
+	return strings.Clone(r.system), tools
+}
 
 // size gives the number of blocks and bytes of the messages of a view of the request.
 func (r *request) size(v transcript.View) func(i int) (blocks, bytes int) {

@@ -5,6 +5,7 @@
 // one with the label "all" the tally of all; only the newest of each label counts. "All" is
 // the last entry of every write. A session that has grown to its limit is not written to
 // any more: the next writer begins another one with the newest rows, and forgets the old one.
+// A process that dies loses what it has not written yet, a second of it at most.
 package bill
 
 import (

@@ -5,7 +5,8 @@
 // empty line ends it, a line that begins with a colon is a comment. Lines end
 // with LF, CRLF or CR. The chunks that arrive from a network respect none of
 // this, so the reader is a [Parser] that takes whatever came and calls back
-// once for each complete event. A proxy feeds it from its copy loop.
+// once for each complete event. A proxy feeds it from its copy loop. A [Splitter]
+// gives events with all their bytes, to pass them on unchanged.
 //
 // The parser follows the WHATWG specification ("interpreting an event
 // stream"), except that it ignores the retry field and that it bounds the size
