@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +17,8 @@ import (
 type Client struct {
 	Name  string
 	Model string // that it is told to ask for
+	Can   Can
+	Whole bool // it is driven through all scenarios, not only through those in which models and wires matter
 	// setup prepares a home folder for talking to the server at base and returns the
 	// command that runs a prompt, and what it needs in its environment.
 	setup func(o Drive) (argv, env []string, err error)
@@ -30,21 +31,44 @@ type Drive struct {
 	Base   string // URL of the server or proxy, without a path
 	Window int    // what the client is told about the model's window
 	Prompt string
+
+	Continue bool // the conversation that the client had last in this home goes on
 }
+
+// Can says what a client does besides talking and running commands.
+type Can int
+
+// What a client can do.
+const (
+	Continue Can = 1 << iota // go on with a conversation after a restart
+	Compact                  // compact by itself, by the usage that the server reports
+	Recount                  // compact by itself, by its own count of what it has
+	Agent                    // start a sub-agent
+)
 
 // Clients are the programs that can be driven.
 var Clients = []Client{
-	{"claude", "claude-sonnet-4-5", setupClaude},
-	{"codex", "gpt-5.5", setupCodex(`model = "gpt-5.5"`)},
-	{"codex-default", "its newest", setupCodex("")}, // whose tools stand in the input
-	{"opencode-messages", "scripted", setupOpencode("@ai-sdk/anthropic")},
-	{"opencode-chat", "scripted", setupOpencode("@ai-sdk/openai-compatible")},
-	{"opencode-responses", "scripted", setupOpencode("@ai-sdk/openai")},
-	{"gemini", "gemini-3.1-pro-preview", setupGemini("gemini-3.1-pro-preview")},
-	{"gemini-no-ids", "gemini-2.5-pro", setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"sdk-messages", "claude-sonnet-4-5", setupSDK("messages")},
-	{"sdk-chat", "gpt-5.5", setupSDK("chat")},
-	{"sdk-responses", "gpt-5.5", setupSDK("responses")},
+	{"claude", "sonnet", Continue | Compact | Agent, true, setupClaude("sonnet")},
+	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent, false, setupClaude("claude-sonnet-4-5")}, // its reminders are texts of the user
+	{"claude-opus", "opus", Continue | Compact | Agent, false, setupClaude("opus")},
+	{"claude-haiku", "haiku", Continue | Compact | Agent, false, setupClaude("haiku")},
+	{"claude-fable", "fable", Continue | Compact | Agent, false, setupClaude("fable")},
+	{"codex", "gpt-5.5", Continue | Compact, true, setupCodex(`model = "gpt-5.5"`)},
+	{"codex-default", "its newest", Continue | Compact, false, setupCodex("")}, // whose tools stand in the input
+	{"opencode-messages", "scripted", Continue | Compact | Agent, true, setupOpencode("@ai-sdk/anthropic")},
+	{"opencode-chat", "scripted", Continue | Compact | Agent, false, setupOpencode("@ai-sdk/openai-compatible")},
+	{"opencode-responses", "scripted", Continue | Compact | Agent, false, setupOpencode("@ai-sdk/openai")},
+	{"gemini", "gemini-3.1-pro-preview", Continue, true, setupGemini("gemini-3.1-pro-preview")},
+	{"gemini-flash", "gemini-3-flash-preview", Continue, false, setupGemini("gemini-3-flash-preview")},
+	{"gemini-no-ids", "gemini-2.5-pro", Continue, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
+	{"pi-messages", "claude-sonnet-5-5", Continue | Compact, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
+	{"pi-chat", "gpt-5.5", Continue | Compact, false, setupPi("openai-completions", "gpt-5.5")},
+	{"pi-responses", "gpt-5.5", Continue | Compact, false, setupPi("openai-responses", "gpt-5.5")},
+	{"qwen", "scripted", Continue | Compact | Agent, true, setupQwen},
+	{"cline", "scripted", Recount, true, setupCline},
+	{"sdk-messages", "claude-sonnet-4-5", 0, true, setupSDK("messages")},
+	{"sdk-chat", "gpt-5.5", 0, false, setupSDK("chat")},
+	{"sdk-responses", "gpt-5.5", 0, false, setupSDK("responses")},
 }
 
 //go:embed clients.txt
@@ -98,99 +122,4 @@ func first(pattern ...string) string {
 		return filepath.Join(pattern...)
 	}
 	return found[0]
-}
-
-func setupClaude(o Drive) (argv, env []string, err error) {
-	program := first(o.Dir, "node_modules/@anthropic-ai/claude-code-*/claude")
-	return []string{program, "-p", o.Prompt, "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"}, []string{
-		"ANTHROPIC_BASE_URL=" + o.Base, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
-		fmt.Sprintf("CLAUDE_CODE_AUTO_COMPACT_WINDOW=%d", o.Window),
-	}, nil
-}
-
-func setupCodex(model string) func(Drive) (argv, env []string, err error) {
-	return func(o Drive) ([]string, []string, error) {
-		config := fmt.Sprintf(`%s
-model_provider = "scripted"
-model_context_window = %d
-check_for_update_on_startup = false
-[model_providers.scripted]
-name = "scripted"
-base_url = "%s/v1"
-env_key = "SCRIPTED_KEY"
-wire_api = "responses"
-[features]
-plugins = false
-[analytics]
-enabled = false
-`, model, o.Window, o.Base)
-		program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
-		home := filepath.Join(o.Home, ".codex")
-		return []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", o.Prompt},
-			[]string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml", config)
-	}
-}
-
-func setupOpencode(provider string) func(Drive) (argv, env []string, err error) {
-	return func(o Drive) ([]string, []string, error) {
-		config, err := json.Marshal(object{
-			"provider": object{"scripted": object{
-				"npm": provider, "options": object{"baseURL": o.Base + "/v1", "apiKey": "dummy"},
-				"models": object{"scripted": object{"limit": object{"context": o.Window, "output": 8000}}},
-			}},
-			"model": "scripted/scripted", "permission": "allow", "autoupdate": false, "share": "disabled",
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		program := first(o.Dir, "node_modules/opencode-linux-*/bin/opencode")
-		return []string{program, "run", o.Prompt}, []string{
-			"XDG_CONFIG_HOME=" + filepath.Join(o.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(o.Home, ".data"),
-			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-		}, write(o, ".config/opencode/opencode.json", string(config))
-	}
-}
-
-func setupGemini(model string) func(Drive) (argv, env []string, err error) {
-	return func(o Drive) ([]string, []string, error) {
-		settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},
-"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000}}`
-		program := filepath.Join(o.Dir, "node_modules/.bin/gemini")
-		return []string{program, "--yolo", "--skip-trust", "-m", model, "-p", o.Prompt},
-			[]string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}, write(o, ".gemini/settings.json", settings)
-	}
-}
-
-//go:embed sdk.mjs
-var sdkProgram string
-
-// setupSDK runs a small agent written with the vendor's own JavaScript library.
-func setupSDK(wire string) func(Drive) (argv, env []string, err error) {
-	return func(o Drive) ([]string, []string, error) {
-		name := "sdk.mjs"
-		if o.Home == "" { // only asked whether it is there
-			if _, err := os.Stat(filepath.Join(o.Dir, "node_modules/openai")); err != nil {
-				return nil, nil, err
-			}
-		}
-		// Modules are looked up beside the program, so it links the folder they are in.
-		if o.Home != "" {
-			if err := os.Symlink(filepath.Join(o.Dir, "node_modules"), filepath.Join(o.Home, "node_modules")); err != nil {
-				return nil, nil, err
-			}
-		}
-		return []string{"node", filepath.Join(o.Home, name), wire, o.Base, o.Prompt}, nil, write(o, name, sdkProgram)
-	}
-}
-
-func write(o Drive, name, text string) error {
-	if o.Home == "" {
-		return nil
-	}
-	file := filepath.Join(o.Home, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(strings.TrimLeft(text, "\n")), 0o600)
 }

@@ -64,15 +64,19 @@ func (r *request) step() int {
 
 // next is the answer to a request.
 func (s *Server) next(r *request) answer {
-	step := r.step()
-	if len(r.tools) == 0 {
-		return answer{text: fmt.Sprintf("Summary: the work is under way; step-%d-done.", step)}
+	step, calls := r.step(), s.o.Calls
+	if r.side() {
+		return answer{text: r.summarize(step)}
+	}
+	if r.isAgent() {
+		calls = agentCalls
 	}
 	a := answer{recalled: r.recalled()}
 	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
-	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !r.asked() {
+	s.noteRecall(a.recalled)
+	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !r.asked() && !s.didRecall() {
 		if c, ok := r.recall(); ok {
 			a.calls = append(a.calls, c)
 			if !s.o.Beside {
@@ -80,12 +84,23 @@ func (s *Server) next(r *request) answer {
 			}
 		}
 	}
-	if step >= s.o.Calls {
+	switch {
+	case step >= calls && r.isAgent():
+		a.text = "The sub-agent is done."
+		return a
+	case step >= calls:
 		a.text = fmt.Sprintf("All %d steps are done.", step)
+		return a
+	case s.o.PauseAt > 0 && step >= s.o.PauseAt && !strings.Contains(r.body, GoOn):
+		a.text = fmt.Sprintf("I wait; the last command said step-%d-done.", step)
+		return a
+	}
+	if c, ok := s.subAgent(r, step); ok {
+		a.calls = append(a.calls, c)
 		return a
 	}
 	a.text = fmt.Sprintf("Step %d is done, on with the next.", step)
-	for n := step + 1; n <= min(step+s.o.Parallel, s.o.Calls); n++ {
+	for n := step + 1; n <= min(step+s.o.Parallel, calls); n++ {
 		c, err := r.shell(n, s.o.Bytes)
 		if err != nil {
 			return answer{text: err.Error()}
@@ -105,20 +120,34 @@ func (r *request) asked() bool {
 	})
 }
 
-// recall asks for line 13 of the first folded output.
+// recall asks for line 13 of the first folded output, or, where the client has cut its
+// conversation, for that of the first command.
 func (r *request) recall() (call, bool) {
-	offered := slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == recall.ToolUnfold })
-	if !offered {
+	if r.offered() && compacted.MatchString(r.body) {
+		input, _ := json.Marshal(map[string][]string{"queries": {"step 1 line 13 value"}})
+		return call{id: recallID, name: recall.ToolSearch, input: string(input)}, true
+	}
+	handle := r.handle()
+	if !r.offered() || handle == "" {
 		return call{}, false
 	}
+	input, _ := json.Marshal(map[string]string{"handle": handle, "pattern": "line 13 value"})
+	return call{id: recallID, name: recall.ToolUnfold, input: string(input)}, true
+}
+
+// handle is that of the first folded output.
+func (r *request) handle() string {
 	for _, m := range handleCall.FindAllStringSubmatch(r.body, -1) {
-		if m[1] == "handle" { // a page's explanation of how it is done
-			continue
+		if m[1] != "handle" { // a page's explanation of how it is done
+			return m[1]
 		}
-		input, _ := json.Marshal(map[string]string{"handle": m[1], "pattern": "line 13 value"})
-		return call{id: recallID, name: recall.ToolUnfold, input: string(input)}, true
 	}
-	return call{}, false
+	return ""
+}
+
+// offered reports whether the recall tools are there.
+func (r *request) offered() bool {
+	return slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == recall.ToolUnfold })
 }
 
 // recalled checks the answer to the recall call, if the request has it.
@@ -150,7 +179,7 @@ func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 func (r *request) shell(n, bytes int) (call, error) {
 	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
-	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command"} {
+	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command", "run_commands"} {
 		i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name })
 		if i < 0 {
 			continue
@@ -182,13 +211,15 @@ func fill(schema, command string) (string, error) {
 		switch s.Properties[name].Type {
 		case "string":
 			args[name] = "a step of the script"
+		case "array":
+			args[name] = []string{}
 		case "integer", "number":
 			args[name] = 10_000
 		case "boolean":
 			args[name] = false
 		}
 	}
-	for _, name := range []string{"command", "cmd", "script"} {
+	for _, name := range []string{"command", "cmd", "script", "commands"} {
 		p, ok := s.Properties[name]
 		if !ok {
 			continue

@@ -3,7 +3,7 @@
 // streaming or not, asks the client to run shell commands with the client's own tool, and checks
 // every request it gets.
 //
-// It remembers nothing between the requests of a conversation: every command prints which
+// It remembers next to nothing between the requests of a conversation: every command prints which
 // step it is, and the highest step in a request says which comes next. So it works through
 // any proxy, with resumed clients and with the clients' own compactions.
 package upstream
@@ -35,6 +35,8 @@ type Options struct {
 	FailAt   int    // the first request after this step fails once; 0: none does
 	Fail     string // how: "400", "413", "stream" (too long), "429", "500", "529"
 	Thinking bool   // answers begin with thinking, on the wires that have it
+	PauseAt  int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
+	AgentAt  int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
 
 	Model model.Model // whose rules requests are checked by
 	Price Price       // what the bill is made with
@@ -44,14 +46,22 @@ type Options struct {
 	Decoders map[string]func(io.Reader) (io.ReadCloser, error)
 }
 
+// GoOn is what a user says to a model that waits.
+const GoOn = "Go on with the steps."
+
 // showsFold finds a page or a stub.
 var showsFold = regexp.MustCompile(`\[(?:pleat|folded): `)
 
 // Exchange is one request as the server saw it.
 type Exchange struct {
 	Wire       string   `json:"wire"`
-	Side       bool     `json:"side,omitempty"` // a request without tools: a title, a summary
-	Step       int      `json:"step"`           // commands that were done before it
+	Model      string   `json:"model"`
+	Side       bool     `json:"side,omitempty"`      // a request without tools, as for a title, or for a summary
+	Summary    bool     `json:"summary,omitempty"`   // the client asks for a summary of its conversation
+	Compacted  bool     `json:"compacted,omitempty"` // the client has cut its conversation by itself
+	Agent      bool     `json:"agent,omitempty"`     // it is a sub-agent's
+	Offered    bool     `json:"offered,omitempty"`   // the recall tools are among its tools
+	Step       int      `json:"step"`                // commands that were done before it
 	Messages   int      `json:"messages"`
 	Tokens     int      `json:"tokens"`
 	Bytes      int      `json:"bytes"`
@@ -63,14 +73,18 @@ type Exchange struct {
 
 // Server is the model server. It is safe for concurrent use.
 type Server struct {
-	o Options
+	o     Options
+	asked func(Exchange)
 
 	mu     sync.Mutex
 	log    []Exchange
 	failed bool
-	ids    int
-	bill   Bill
-	seen   map[[32]byte]bool // beginnings of prompts that the cache has
+	agent  bool // a sub-agent was asked for
+
+	recalled bool // a recall was answered
+	ids      int
+	bill     Bill
+	seen     map[[32]byte]bool // beginnings of prompts that the cache has
 }
 
 // New makes a server.
@@ -78,6 +92,10 @@ func New(o Options) *Server {
 	o.Calls, o.Bytes, o.Parallel = cmp.Or(o.Calls, 3), cmp.Or(o.Bytes, 200), max(o.Parallel, 1)
 	return &Server{o: o}
 }
+
+// Asked lets a function be called with every request, before it is answered. The server must
+// not be in use yet.
+func (s *Server) Asked(f func(Exchange)) { s.asked = f }
 
 // Log lists the exchanges so far, in order of arrival.
 func (s *Server) Log() []Exchange {
@@ -148,8 +166,9 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	req.tokens = tokens.O200k().Count(string(body))
 	a := s.next(req)
 	x := Exchange{
-		Wire: on.name, Side: len(req.tools) == 0, Step: req.step(), Messages: len(req.messages),
-		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: req.violations,
+		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.MatchString(req.body),
+		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
+		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
 		Folded: showsFold.Match(body), Recalled: a.recalled,
 	}
 	fail := s.failure(req)
@@ -165,6 +184,9 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 		s.charge(&a, req)
 	}
 	s.mu.Unlock()
+	if s.asked != nil {
+		s.asked(x)
+	}
 
 	switch {
 	case fail == "stream" && req.stream:
@@ -187,7 +209,7 @@ func (s *Server) failure(req *request) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.o.FailAt == 0 || s.failed || req.step() < s.o.FailAt || len(req.tools) == 0 {
+	if s.o.FailAt == 0 || s.failed || req.step() < s.o.FailAt || req.side() {
 		return ""
 	}
 	s.failed = true

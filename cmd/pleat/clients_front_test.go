@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// proxies are programs on one store, behind an address that does not change: a load
+// balancer, which sends a request once more if a proxy breaks off before it answers.
+type proxies struct {
+	t    *testing.T
+	args []string
+	pick func() int // which of them gets the next request
+
+	answered func() // called when a request was
+
+	mu  sync.Mutex
+	all []*proxyProgram
+}
+
+type proxyProgram struct {
+	cmd *exec.Cmd
+	url string
+}
+
+// newProxies starts n proxies between the client and the server.
+func newProxies(t *testing.T, d drive, n int) *proxies {
+	server := httptest.NewServer(d.server)
+	t.Cleanup(server.Close)
+	p := &proxies{t: t, pick: func() int { return 0 }, answered: func() {}, args: []string{
+		"proxy", "--listen", "127.0.0.1:0", "--quiet", "--store", filepath.Join(t.TempDir(), "pleat.db"), "--window", strconv.Itoa(d.window),
+		"--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL,
+	}}
+	for range n {
+		p.all = append(p.all, p.start())
+	}
+	t.Cleanup(func() {
+		for _, one := range p.all {
+			one.kill()
+		}
+	})
+	return p
+}
+
+// start starts a proxy and waits until it listens.
+func (p *proxies) start() *proxyProgram {
+	cmd := exec.Command("pleat", p.args...)
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		p.t.Errorf("start proxy: %v", err)
+		return &proxyProgram{cmd: cmd}
+	}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if _, url, ok := strings.Cut(strings.TrimSpace(line), "listening on "); ok {
+			go io.Copy(io.Discard, lines) //nolint:errcheck // it ends with the program
+			return &proxyProgram{cmd, url}
+		}
+		if err != nil {
+			p.t.Errorf("the proxy does not listen: %s", line)
+			return &proxyProgram{cmd: cmd}
+		}
+	}
+}
+
+// kill ends a proxy by SIGKILL.
+func (one *proxyProgram) kill() {
+	if one.cmd.Process != nil {
+		_ = one.cmd.Process.Kill()
+		_ = one.cmd.Wait()
+	}
+}
+
+// killAndStart ends a proxy and puts another one in its place.
+func (p *proxies) killAndStart(i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all[i].kill()
+	p.all[i] = p.start()
+}
+
+func (p *proxies) url(i int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[i].url
+}
+
+// ServeHTTP passes a request on, once more if the proxy was killed before it answered.
+func (p *proxies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	i := p.pick()
+	var resp *http.Response
+	for range 2 {
+		req, err := http.NewRequestWithContext(r.Context(), r.Method, p.url(i)+r.URL.RequestURI(), bytes.NewReader(body))
+		if err != nil {
+			break
+		}
+		req.Header = r.Header.Clone()
+		if resp, err = http.DefaultTransport.RoundTrip(req); err == nil {
+			break
+		}
+	}
+	if resp == nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, resp.Body)
+	p.answered()
+}
+
+// flushing sends on at once what is written.
+type flushing struct {
+	http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (f flushing) Write(b []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(b)
+	_ = f.c.Flush()
+	return n, err
+}
+
+func (p *proxies) serve() string {
+	s := httptest.NewServer(p)
+	p.t.Cleanup(s.Close)
+	return s.URL
+}
+
+// turnFront is the address of two proxies that get requests in turn.
+func turnFront(t *testing.T, d drive) string {
+	p := newProxies(t, d, 2)
+	var n atomic.Int64
+	p.pick = func() int { return int(n.Add(1)) % 2 }
+	return p.serve()
+}
+
+// killedFront is the address of a proxy that is killed while the server answers its request
+// after step 5, and as soon as it has answered its eighth.
+func killedFront(t *testing.T, d drive) string {
+	p := newProxies(t, d, 1)
+	var once sync.Once
+	d.server.Asked(func(x upstream.Exchange) {
+		if x.Step == 5 && !x.Side {
+			once.Do(func() { p.killAndStart(0) })
+		}
+	})
+	var n atomic.Int64
+	p.answered = func() {
+		if n.Add(1) == 8 {
+			p.killAndStart(0)
+		}
+	}
+	return p.serve()
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// clientTable is what happened, by scenario and client.
+type clientTable struct {
+	mu     sync.Mutex
+	cells  map[[2]string]string
+	models map[string]string // that the server was asked for
+}
+
+func newClientTable() *clientTable {
+	return &clientTable{cells: make(map[[2]string]string), models: make(map[string]string)}
+}
+
+// set notes how a client fared in a scenario, by what the server saw, and writes the page
+// to the file that PLEAT_CLIENTS_TABLE names, if it does.
+func (c *clientTable) set(scenario, client string, ok bool, log []upstream.Exchange) error {
+	turns, folded, own := 0, 0, 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range log {
+		if x.Summary {
+			own++
+		}
+		if x.Side {
+			continue
+		}
+		if turns++; !x.Agent {
+			c.models[client] = x.Model
+		}
+		if x.Folded {
+			folded++
+		}
+	}
+	cell := fmt.Sprintf("%d / %d / %d", turns, folded, own)
+	if !ok {
+		cell = "**fails** " + cell
+	}
+	c.cells[[2]string{scenario, client}] = cell
+	if name := os.Getenv("PLEAT_CLIENTS_TABLE"); name != "" {
+		return os.WriteFile(name, []byte(c.String()), 0o644)
+	}
+	return nil
+}
+
+const clientPage = `# Clients
+
+Real, unmodified clients through the proxy, against a scripted model server on this machine. TABLE=docs/clients.md .ci/clients
+writes this page. Each cell has what the server saw: requests, those of them in which something is folded, and how often the client asked for a summary.
+In every cell, unless it says **fails**, the client came to its end without an error, no request was illegal, every
+request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model
+had seen it, and the client did not compact by itself, but where that is the scenario. A dash: the client cannot do
+it, or only another row of the same client was driven through it.
+
+`
+
+// String is the page: a line for each client. The caller holds the lock.
+func (c *clientTable) String() string {
+	var b strings.Builder
+	b.WriteString(clientPage + "Driven were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
+	for _, sc := range clientScenarios {
+		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
+	}
+	b.WriteString("\n| client | model |")
+	for _, sc := range clientScenarios {
+		fmt.Fprintf(&b, " %s |", sc.name)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(clientScenarios)) + "\n")
+	for _, client := range upstream.Clients {
+		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
+		for _, sc := range clientScenarios {
+			fmt.Fprintf(&b, " %s |", cmp.Or(c.cells[[2]string{sc.name, client.Name}], "-"))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

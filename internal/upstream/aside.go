@@ -1,0 +1,131 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var (
+	// summaries are what clients say when they ask for a summary of their conversation.
+	summaries = regexp.MustCompile("create a detailed summary of the conversation|CONTEXT CHECKPOINT COMPACTION|anchored summary|" +
+		"context summarization a|summarizes a conversation when|summarizes internal chat history|state_snapshot")
+	// compacted is what the conversation of a client that has cut it begins with.
+	compacted = regexp.MustCompile("session is being continued from a previous conversation|Another language model started to solve|" +
+		"What did we do so far|was compacted into the following summary|Earlier context was compacted|Thanks for the additional context")
+)
+
+// side reports whether a request is no turn of a conversation.
+func (r *request) side() bool { return len(r.tools) == 0 || r.summary() }
+
+// summary reports whether the client asks for a summary.
+func (r *request) summary() bool {
+	if len(r.messages) == 0 {
+		return false
+	}
+	last := r.messages[len(r.messages)-1]
+	return last.Role() == transcript.RoleUser && summaries.MatchString(last.Text()) || len(r.tools) == 0 && summaries.MatchString(r.body)
+}
+
+// summarize is a summary as a model writes it. It names what is folded.
+func (r *request) summarize(step int) string {
+	lines := []string{
+		"The commands of the script are being run one after the other, as the user has asked.",
+		fmt.Sprintf("The newest of them said step-%d-done, and the others are still to be run after it.", step),
+	}
+	if h := r.handle(); h != "" {
+		lines = append(lines, fmt.Sprintf("An early output, which may be needed once more, can be had with unfold(%q).", h))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// noteRecall remembers that a recall was answered: the answer may be folded again.
+func (s *Server) noteRecall(got string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recalled = s.recalled || got == "exact"
+}
+
+func (s *Server) didRecall() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recalled
+}
+
+// unseen finds results that were folded before the model has seen them: those after its
+// last answer.
+func (r *request) unseen() (out []string) {
+	for _, m := range slices.Backward(r.messages) {
+		if m.Role() == transcript.RoleAssistant {
+			break
+		}
+		for _, b := range m.Blocks().All() {
+			res, ok := b.(transcript.ToolResult)
+			if ok && res.CallID != recallID && showsFold.MatchString(res.Parts.Text()) {
+				out = append(out, "folded before it was seen: "+res.CallID)
+			}
+		}
+	}
+	return out
+}
+
+const (
+	agentCalls  = 2 // commands of a sub-agent
+	agentPrompt = "Work through the steps of the sub-agent."
+	agentID     = "call_agent_from_upstream"
+)
+
+// isAgent reports whether the request is a sub-agent's.
+func (r *request) isAgent() bool {
+	return slices.ContainsFunc(r.messages[:min(len(r.messages), 4)], func(m transcript.Message) bool {
+		return m.Role() == transcript.RoleUser && strings.Contains(m.Text(), agentPrompt)
+	})
+}
+
+// subAgent asks for a sub-agent, once.
+func (s *Server) subAgent(r *request, step int) (call, bool) {
+	if s.o.AgentAt == 0 || step < s.o.AgentAt || r.isAgent() {
+		return call{}, false
+	}
+	i := slices.IndexFunc(r.tools, func(t model.Tool) bool {
+		return slices.Contains([]string{"Agent", "Task", "task", "agent", "generalist", "spawn_agent", "use_subagents"}, t.Name)
+	})
+	if i < 0 {
+		return call{}, false
+	}
+	s.mu.Lock()
+	asked := s.agent
+	s.agent = true
+	s.mu.Unlock()
+	args := map[string]any{"description": "the sub-agent's steps"}
+	var schema struct {
+		Properties map[string]struct {
+			Enum        []string
+			Description string
+		}
+	}
+	if asked || json.Unmarshal([]byte(r.tools[i].Schema), &schema) != nil {
+		return call{}, false
+	}
+	for _, name := range []string{"prompt", "message", "request", "prompt_1"} {
+		if _, ok := schema.Properties[name]; ok {
+			args[name] = agentPrompt
+		}
+	}
+	if kind, ok := schema.Properties["subagent_type"]; ok {
+		args["subagent_type"] = "general-purpose"
+		if r.tools[i].Name == "task" {
+			args["subagent_type"] = "general"
+		}
+		if len(kind.Enum) > 0 && !slices.Contains(kind.Enum, args["subagent_type"].(string)) {
+			args["subagent_type"] = kind.Enum[0]
+		}
+	}
+	input, err := json.Marshal(args)
+	return call{id: agentID, name: r.tools[i].Name, input: string(input)}, err == nil
+}
