@@ -17,8 +17,25 @@ type clientTable struct {
 	models map[string]string // that the server was asked for
 }
 
-func newClientTable() *clientTable {
-	return &clientTable{cells: make(map[[2]string]string), models: make(map[string]string)}
+// newClientTable begins with what the page says, where it has these scenarios: of what is not
+// driven this time, that stays.
+func newClientTable(page string) *clientTable {
+	c := &clientTable{cells: make(map[[2]string]string), models: make(map[string]string)}
+	if !strings.Contains(page, c.head()) {
+		return c
+	}
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 2+len(clientScenarios) {
+			continue
+		}
+		client := strings.TrimSpace(cells[0])
+		c.models[client] = strings.TrimSpace(cells[1])
+		for i, sc := range clientScenarios {
+			c.cells[[2]string{sc.name, client}] = strings.TrimSpace(cells[2+i])
+		}
+	}
+	return c
 }
 
 // set notes how a client fared in a scenario, by what the server saw, and writes the page
@@ -59,14 +76,14 @@ writes this page. Each cell has what the server saw: requests, those of them in 
 In every cell, unless it says **fails**, the client came to its end without an error, no request was illegal, every
 request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model
 had seen it, and the client did not compact by itself, but where that is the scenario. A dash: the client cannot do
-it, or only another row of the same client was driven through it.
+it, or it was not driven through it. A run of some cells leaves the others as they are.
 
 `
 
-// String is the page: a line for each client. The caller holds the lock.
-func (c *clientTable) String() string {
+// head is what the page says of the packages and the scenarios.
+func (*clientTable) head() string {
 	var b strings.Builder
-	b.WriteString(clientPage + "Driven were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
+	b.WriteString("Driven were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
 	for _, sc := range clientScenarios {
 		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
 	}
@@ -75,6 +92,13 @@ func (c *clientTable) String() string {
 		fmt.Fprintf(&b, " %s |", sc.name)
 	}
 	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(clientScenarios)) + "\n")
+	return b.String()
+}
+
+// String is the page: a line for each client. The caller holds the lock.
+func (c *clientTable) String() string {
+	var b strings.Builder
+	b.WriteString(clientPage + c.head())
 	for _, client := range upstream.Clients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
