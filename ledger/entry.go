@@ -19,7 +19,7 @@ type Entry struct {
 	toolcall.CallFacts
 	toolcall.ResultFacts
 
-	Handle       string `json:"handle,omitempty"`        // of the result, folded or not; empty where no session gave it one
+	Handle       string `json:"handle,omitempty"`        // of the result, or of a call that changed files; empty where no session gave it one
 	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result unnecessary
 	changed      bool   // that call changed something; otherwise it looked or ran again
 }

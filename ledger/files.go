@@ -13,6 +13,7 @@ type PathState struct {
 	Count   int    `json:"count"`            // calls that changed it, or read it if none did
 	First   int    `json:"first"`            // number of the first of them
 	Last    int    `json:"last"`             // number of the last of them
+	Calls   []int  `json:"calls,omitempty"`  // numbers of those that changed it
 }
 
 // Changed returns every file that the session created, edited, deleted or renamed, with
@@ -101,6 +102,9 @@ func (s *PathState) apply(p toolcall.PathChange, seq int, existed bool) {
 	fresh := s.Count == 0
 	s.Count++
 	s.Last = seq
+	if n := len(s.Calls); n == 0 || s.Calls[n-1] != seq {
+		s.Calls = append(s.Calls, seq)
+	}
 	switch {
 	case p.Change == toolcall.CallCreate && fresh && !existed:
 		s.State, s.Created, s.Source = toolcall.CallCreate, true, p.Source

@@ -56,6 +56,9 @@ type RenderOptions struct {
 	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
 	Brief  bool // no line for each change and no full paths: the page has them elsewhere
+	// Handle returns what a line of a call ends with, so that it leads to what the call did or
+	// showed; nil: only the entries' own. What fits is decided without it.
+	Handle func(e *Entry) string
 }
 
 // briefDetail is the first of the details that has one entry for each changed file and
@@ -102,17 +105,18 @@ func (r *Record) Render(o RenderOptions) string {
 	}
 	for _, d := range details {
 		if s := w.text(d); fits(s) {
-			return s
+			return w.leading(s, d, o.Handle)
 		}
 	}
 	d := ledgerDetail{width: shortCommand, compact: true, paths: unlimited}
-	if s := largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
-		return s
+	if n, s := largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
+		d.commands = n
+		return w.leading(s, d, o.Handle)
 	}
 	d.commands, o.Budget = 0, max(o.Budget, o.Names)
 	w.limit = 16 * o.Budget
 	for _, w.folders = range []int{maxFolders, 0} {
-		if s := largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
+		if _, s := largest(len(w.changed), func(n int) string { d.paths = n; return w.text(d) }, fits); s != "" {
 			return s
 		}
 	}
@@ -134,6 +138,7 @@ type ledgerWriter struct {
 	counts  Counts
 	order   []int // groups, most important first, for when not all fit
 	answer  func(e *Entry) string
+	handle  func(e *Entry) string
 	brief   bool
 	limit   int
 	folders int // most folders of changed files that are not named
@@ -227,18 +232,27 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 	return !e.Harmless && !IsFileCall(e) && e.Task == "" // what was asked about has the outcome
 }
 
-// largest is text(n) for the greatest n up to limit for which it fits, empty if none does.
-func largest(limit int, text func(n int) string, fits func(string) bool) string {
-	best := ""
+// largest is the greatest n up to limit for which text(n) fits, and that text, which is empty
+// if none does.
+func largest(limit int, text func(n int) string, fits func(string) bool) (n int, best string) {
 	for low, high := 0, limit; low <= high; {
 		mid := (low + high) / 2
 		if s := text(mid); fits(s) {
-			best, low = s, mid+1
+			n, best, low = mid, s, mid+1
 		} else {
 			high = mid - 1
 		}
 	}
-	return best
+	return n, best
+}
+
+// leading is a text that was written in some detail, with handles if there are any.
+func (w *ledgerWriter) leading(plain string, d ledgerDetail, handle func(e *Entry) string) string {
+	if handle == nil {
+		return plain
+	}
+	w.handle, w.limit = handle, unlimited
+	return w.text(d)
 }
 
 // text writes the ledger in one degree of detail.
@@ -375,8 +389,12 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	case e.SupersededBy > 0:
 		fmt.Fprintf(b, ", again in #%d", e.SupersededBy)
 	}
-	if e.Handle != "" {
-		b.WriteString(" [" + e.Handle + "]")
+	handle := e.Handle
+	if w.handle != nil {
+		handle = w.handle(e)
+	}
+	if handle != "" {
+		b.WriteString(" [" + handle + "]")
 	}
 	b.WriteByte('\n')
 }
@@ -421,7 +439,10 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 			if s.Count > 1 {
 				fmt.Fprintf(b, " (%d times)", s.Count)
 			}
-			fmt.Fprintf(b, " #%d\n", s.Last)
+			for _, seq := range s.Calls[max(0, len(s.Calls)-maxCallsNamed):] {
+				fmt.Fprintf(b, " #%d", seq)
+			}
+			b.WriteByte('\n')
 		}
 		return
 	}
@@ -434,6 +455,9 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 		}
 	}
 }
+
+// maxCallsNamed is how many calls that changed a file are named with it: the newest.
+const maxCallsNamed = 6
 
 // counted writes how many changed files are not named, and in which folders they are.
 func (w *ledgerWriter) counted(b *strings.Builder, list []PathState) {

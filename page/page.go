@@ -165,9 +165,11 @@ func (in *Input) ledgerPart(room int) string {
 	case in.small:
 		share += 100 // what others were told
 	}
-	text := in.record().Render(ledger.RenderOptions{
-		UpTo: in.End, Budget: max(share, 60), Names: room / 2, Count: in.count, Answer: in.answer, Brief: in.small,
-	})
+	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: room / 2, Count: in.count, Answer: in.answer, Brief: in.small}
+	if in.Recall != nil && !in.small && in.Room.Total >= smallRoom { // a small page has better uses for the room
+		o.Handle = in.CallHandle
+	}
+	text := in.record().Render(o)
 	if text == "" {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -23,7 +24,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 	}
 	c := compactJSON{
 		Format: "pleat/compact/1", Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
-		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(ledger.Filter{})), Pins: []pinJSON{},
+		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
 		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
 	}
 	for _, text := range r.session.Pins() {
@@ -47,10 +48,14 @@ func foldsJSON(folds []*fold.Fold) []foldJSON {
 	return list
 }
 
-func entriesJSON(entries []ledger.Entry) []entryJSON {
+func entriesJSON(entries []ledger.Entry, times []time.Time) []entryJSON {
 	list := []entryJSON{}
 	for _, e := range entries {
-		list = append(list, entryJSON{e, e.Call.Message + 1})
+		j := entryJSON{Entry: e, Message: e.Call.Message + 1}
+		if at := e.Call.Message; at < len(times) && !times[at].IsZero() {
+			j.Time = &times[at]
+		}
+		list = append(list, j)
 	}
 	return list
 }

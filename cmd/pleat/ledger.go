@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,12 +42,13 @@ pleat ledger session.jsonl --kind run --failed`,
 			return err
 		}
 		return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
-			l, err := f.ledger()
+			l, times, err := f.ledger()
 			if err != nil {
 				return nil, err
 			}
+			filter := choose.between(filter, times)
 			return &ledgerJSON{
-				Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter)),
+				Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter), times),
 				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
 				all: l.Len(), files: *files,
 			}, nil
@@ -72,28 +74,31 @@ type ledgerJSON struct {
 // entryJSON is a ledger entry with the place of its call.
 type entryJSON struct {
 	ledger.Entry
-	Message int `json:"message"` // number of the message with the call, from 1
+	Message int        `json:"message"`        // number of the message with the call, from 1
+	Time    *time.Time `json:"time,omitempty"` // of that message, if the file says
 }
 
-// ledger reads the calls of the file.
-func (f *sessionFile) ledger() (*ledger.Ledger, error) {
+// ledger reads the calls of the file, and when its messages were said.
+func (f *sessionFile) ledger() (*ledger.Ledger, []time.Time, error) {
 	l := &ledger.Ledger{}
-	at := 0
+	var times []time.Time
 	for rec, err := range f.records() {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		l.Add(at, rec.Message)
-		at++
+		l.Add(len(times), rec.Message)
+		times = append(times, rec.Time)
 	}
-	return l, nil
+	return l, times, nil
 }
 
 // ledgerFlags select calls.
 type ledgerFlags struct {
 	ledger.Filter
-	kind            string
+	kind, outcome   string
 	failed, pending bool
+	since, until    string
+	first, end      time.Time // what since and until mean
 }
 
 func (f *ledgerFlags) declare(fs *pflag.FlagSet) {
@@ -101,6 +106,9 @@ func (f *ledgerFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Tool, "tool", "", "calls of the tool `NAME`")
 	fs.StringVar(&f.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
 	fs.StringVar(&f.Text, "text", "", "calls with `TEXT` in their arguments or error line")
+	fs.StringVar(&f.outcome, "outcome", "", "calls that ended so: `OUTCOME[,OUTCOME]`")
+	fs.StringVar(&f.since, "since", "", "calls at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
+	fs.StringVar(&f.until, "until", "", "calls before `TIME`")
 	fs.BoolVar(&f.failed, "failed", false, "calls that failed")
 	fs.BoolVar(&f.pending, "unanswered", false, "calls without a result")
 	fs.BoolVar(&f.Effects, "changed", false, "calls that may have changed something")
@@ -120,6 +128,24 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 		}
 		l.Kinds = append(l.Kinds, k)
 	}
+	for name := range strings.SplitSeq(f.outcome, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		var o toolcall.Outcome
+		if err := o.UnmarshalText([]byte(name)); err != nil {
+			return l, usageError{fmt.Sprintf("unknown outcome %q: want ok, error, running or unanswered", name)}
+		}
+		l.Outcomes = append(l.Outcomes, o)
+	}
+	for _, t := range []struct {
+		text string
+		at   *time.Time
+	}{{f.since, &f.first}, {f.until, &f.end}} {
+		if err := parseTime(t.text, t.at); err != nil {
+			return l, err
+		}
+	}
 	if f.failed {
 		l.Outcomes = append(l.Outcomes, toolcall.Failed)
 	}
@@ -127,6 +153,39 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 		l.Outcomes = append(l.Outcomes, toolcall.Unanswered)
 	}
 	return l, nil
+}
+
+// parseTime reads a moment, in local time unless it says otherwise. No text is no moment.
+func parseTime(text string, at *time.Time) error {
+	if text == "" {
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		t, err := time.ParseInLocation(layout, text, time.Local)
+		if err == nil {
+			*at = t
+			return nil
+		}
+	}
+	return usageError{fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339", text)}
+}
+
+// between narrows a filter to the messages that were said between the moments asked for.
+// A message without a time belongs to the one before it.
+func (f *ledgerFlags) between(l ledger.Filter, times []time.Time) ledger.Filter {
+	from, to := 0, len(times)
+	for i, t := range times {
+		if !t.IsZero() && t.Before(f.first) {
+			from = i + 1
+		}
+		if !t.IsZero() && !f.end.IsZero() && !t.Before(f.end) {
+			to = min(to, i)
+		}
+	}
+	if l.FromMessage = from; to < len(times) || !f.end.IsZero() {
+		l.ToMessage = max(to, 1)
+	}
+	return l
 }
 
 // keepPaths keeps the files that may match the filter's path.

@@ -217,13 +217,25 @@ func (c *Conversation) TurnOf(message int) int {
 	return n
 }
 
-// SelectCalls returns the calls that the filter chooses, with the handles of their results.
+// SelectCalls returns the calls that the filter chooses, with their handles.
 func (c *Conversation) SelectCalls(f ledger.Filter) []ledger.Entry {
 	out := c.Ledger.Select(f)
-	for i, e := range out {
-		if e.Outcome != toolcall.Unanswered {
-			out[i].Handle = c.Facts[e.Result.Message].Blocks[e.Result.Block].Name.String()
-		}
+	for i := range out {
+		out[i].Handle = c.CallHandle(&out[i])
 	}
 	return out
+}
+
+// CallHandle is the handle that tells most about a call: of what it changed in files, or
+// else of its result.
+func (c *Conversation) CallHandle(e *ledger.Entry) string {
+	if ledger.IsFileCall(e) && e.Outcome == toolcall.Succeeded {
+		if h := c.FactsOf(e.Call).Name.String(); h != "" {
+			return h
+		}
+	}
+	if e.Outcome == toolcall.Unanswered {
+		return ""
+	}
+	return c.FactsOf(e.Result).Name.String()
 }
