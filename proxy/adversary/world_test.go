@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -46,7 +47,7 @@ type world struct {
 	store    *store.Memory
 	handlers []*proxy.Handler
 	opened   map[store.SessionKey]pleat.Options
-	now      time.Time
+	now      atomic.Int64 // seconds; others read it in the background
 	report   proxy.Report
 	clients  []*client
 	provider *provider
@@ -77,8 +78,8 @@ func (w *world) fail(format string, args ...any) {
 func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{
 		Rand: rand.New(rand.NewPCG(seed, 7)), store: store.NewMemory(), opened: make(map[store.SessionKey]pleat.Options),
-		now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
 	}
+	w.now.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).Unix())
 	w.Cases = 1
 	all := policy.All()
 	p := policy.Pays(policy.Default())
@@ -95,7 +96,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 		Window: []int{8_000, 12_000, 20_000, 40_000}[w.IntN(4)],
 		Recall: []proxy.RecallMode{proxy.RecallTools, proxy.RecallTools, proxy.RecallTools, proxy.RecallOff, proxy.RecallFile}[w.IntN(5)],
 		Rounds: 1 + w.IntN(4),
-		Now:    func() time.Time { return w.now },
+		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
 		Report: func(r proxy.Report) { w.report = r },
 		Session: func(key store.SessionKey, o *pleat.Options) {
 			w.opened[key] = *o
@@ -144,9 +145,9 @@ func (w *world) run() error {
 				return err
 			}
 		case w.chance(0.04):
-			w.now = w.now.Add(time.Duration(w.IntN(48)-4) * time.Hour)
+			w.now.Add(int64(w.IntN(48)-4) * 3600)
 		}
-		w.now = w.now.Add(time.Duration(w.IntN(90)) * time.Second)
+		w.now.Add(int64(w.IntN(90)))
 		w.clients[w.IntN(len(w.clients))].turn()
 		if len(w.bad) > 0 {
 			break
