@@ -116,7 +116,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	case store.EntryFold:
 		var d foldData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
-			s.st.Use(d.Folds)
+			err = s.st.Use(d.Folds)
 		}
 	case store.EntryEpoch:
 		var d fold.EpochData

@@ -30,13 +30,32 @@ type EpochData struct {
 }
 
 // Use puts folds made at birth in force. They belong to the newest message.
-func (s *Folding) Use(folds []*Fold) {
+func (s *Folding) Use(folds []*Fold) error {
+	if err := s.check(folds); err != nil {
+		return err
+	}
 	for _, f := range folds {
 		s.keep(f)
 		s.InUse.blocks[f.ref()] = f
 		s.born[f.ref()] = f
 	}
 	s.rebuildLast()
+	return nil
+}
+
+// check refuses new folds that do not belong to the conversation. They come from a store,
+// and whoever wrote it may have written anything.
+func (s *Folding) check(folds []*Fold) error {
+	for i, f := range folds {
+		id, n := len(s.Folds)+i+1, len(s.Facts)
+		switch {
+		case f == nil, f.ID != id, f.Start < 0, f.Start > f.End, f.End > n,
+			f.Block >= 0 && (f.Start >= n || f.Block >= len(s.Facts[f.Start].Blocks)),
+			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
+			return fmt.Errorf("fold %d is not one of this conversation of %d messages: %w", id, n, store.ErrCorrupt)
+		}
+	}
+	return nil
 }
 
 // keep remembers a fold by its number, and its stretch by its handle.
@@ -49,15 +68,30 @@ func (s *Folding) keep(f *Fold) {
 
 // Enter opens an epoch: from now on exactly the folds that it lists are in force.
 func (s *Folding) Enter(d EpochData) error {
+	if err := s.check(d.Folds); err != nil {
+		return err
+	}
+	n := len(s.Facts)
+	if min(d.Messages, d.Bare, d.Epoch) < 0 || max(d.Messages, d.Bare) > n {
+		return fmt.Errorf("epoch %d is not one of this conversation of %d messages: %w", d.Epoch, n, store.ErrCorrupt)
+	}
+	listed := make([]bool, len(s.Folds)+len(d.Folds)+1)
+	for _, id := range d.InForce {
+		if id < 1 || id >= len(listed) || listed[id] {
+			return fmt.Errorf("fold %d of epoch %d is missing, or listed twice: %w", id, d.Epoch, store.ErrCorrupt)
+		}
+		listed[id] = true
+	}
 	for _, f := range d.Folds {
 		s.keep(f)
 	}
-	for _, id := range d.InForce {
-		if id < 1 || id > len(s.Folds) {
-			return fmt.Errorf("fold %d of epoch %d is missing: %w", id, d.Epoch, store.ErrCorrupt)
+	in := s.SetOf(d.InForce, d.Bare)
+	for i, f := range in.spans[min(1, len(in.spans)):] {
+		if f.Start < in.spans[i].End {
+			return fmt.Errorf("folds %d and %d of epoch %d overlap: %w", in.spans[i].ID, f.ID, d.Epoch, store.ErrCorrupt)
 		}
 	}
-	s.InUse = s.SetOf(d.InForce, d.Bare)
+	s.InUse = in
 	s.Epochs = max(s.Epochs, d.Epoch)
 	s.History = append(s.History, d)
 	s.Epoch = 0

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -44,17 +45,19 @@ pleat store import session.jsonl --as from-laptop`,
 		}
 		defer file.Close()
 		i := importing{program: p, file: file, name: name}
-		header, err := i.read(ctx, "checking", func(store.Entry) error { return nil }) // all of it, before anything is written
+		header, err := i.open()
 		if err != nil {
 			return err
 		}
-		store, err := p.openStore(ctx, f)
-		if err != nil {
+		i.key = f.key(cmp.Or(*as, string(header.header.Session)))
+		if err := i.try(ctx); err != nil {
 			return err
 		}
-		defer store.Close()
-		i.store, i.key = store, f.key(cmp.Or(*as, string(header.Session)))
-		done, err := i.run(ctx)
+		if i.store, err = p.openStore(ctx, f); err != nil {
+			return err
+		}
+		defer i.store.Close()
+		done, err := i.run(ctx, "importing")
 		if err != nil {
 			return fmt.Errorf("import session %s: %w", i.key, err)
 		}
@@ -98,8 +101,35 @@ type importing struct {
 	*program
 	file  *os.File
 	name  string
-	store store.Store
+	store anyStore
 	key   store.SessionKey
+}
+
+// open reads the file from its beginning.
+func (i *importing) open() (*exportReader, error) {
+	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read %s: %w", i.name, err)
+	}
+	return newExportReader(i.name, i.file)
+}
+
+// try imports the session into a store of its own, which is thrown away: what cannot be
+// opened and unfolded must not get into the store.
+func (i *importing) try(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "pleat-import-*")
+	if err != nil {
+		return fmt.Errorf("check the file: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	trial := *i
+	if trial.store, err = openStoreAt(ctx, filepath.Join(dir, "pleat.db"), makeMissing); err != nil {
+		return fmt.Errorf("check the file: %w", err)
+	}
+	defer trial.store.Close()
+	if _, err = trial.run(ctx, "checking"); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w (nothing was stored)", err)
+	}
+	return err
 }
 
 func (d importedJSON) print(p *page) {
@@ -121,10 +151,7 @@ func (d importedJSON) print(p *page) {
 // read reads the file from its beginning and calls each with every entry. Messages come with
 // their search text.
 func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) (exportHeader, error) {
-	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
-		return exportHeader{}, fmt.Errorf("read %s: %w", i.name, err)
-	}
-	r, err := newExportReader(i.name, i.file)
+	r, err := i.open()
 	if err != nil {
 		return exportHeader{}, err
 	}
@@ -157,7 +184,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 
 // run compares the entries that the store has with those of the file, adds the others,
 // and checks the session's folds.
-func (i *importing) run(ctx context.Context) (importedJSON, error) {
+func (i *importing) run(ctx context.Context, doing string) (importedJSON, error) {
 	done := importedJSON{Format: "pleat/import/1", Session: i.key.Session}
 	there, err := collect(i.store.Scan(ctx, i.key, 1))
 	if err != nil {
@@ -170,7 +197,7 @@ func (i *importing) run(ctx context.Context) (importedJSON, error) {
 		}
 		return err
 	}
-	header, err := i.read(ctx, "importing", func(e store.Entry) error {
+	header, err := i.read(ctx, doing, func(e store.Entry) error {
 		if e.Seq > w.last {
 			return more(w.add(ctx, e))
 		}
@@ -194,9 +221,9 @@ func (i *importing) run(ctx context.Context) (importedJSON, error) {
 	done.Folds = folds
 	switch {
 	case err != nil:
-		return done, fmt.Errorf("it is in the store as it was in the file, but does not open: %w", err)
+		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
 	case len(problems) > 0:
-		return done, fmt.Errorf("it is in the store as it was in the file, but %s cannot be unfolded, the first: %s", plural(len(problems), "fold"), problems[0])
+		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, plural(len(problems), "fold"), problems[0])
 	}
 	return done, nil
 }
@@ -211,15 +238,14 @@ func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
 	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
 		return 0, err
 	}
-	keeper := i.store.(store.Keeper)
 	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	if err := keeper.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by an interrupted import
+	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by an interrupted import
 		return 0, err
 	}
 	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
 		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
 	}
-	return 1, keeper.Forget(ctx, key)
+	return 1, i.store.Forget(ctx, key)
 }
 
 // collect gathers what a sequence yields until its first error.

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/store"
+)
+
+var anyValue = regexp.MustCompile(`:(-?[0-9.]+|"[^"\\]*"|true|null)`)
+
+// hostileEntries are the entries of an export file, with something else in one of them.
+func hostileEntries(t testing.TB, export []byte, r *rand.Rand) []store.Entry {
+	t.Helper()
+	x, err := newExportReader("file", bytes.NewReader(export))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []store.Entry
+	for {
+		e, err := x.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	e := &list[r.IntN(len(list))]
+	for range 50 { // mostly what says what is folded
+		if e.Kind == store.EntryEpoch || r.IntN(20) == 0 {
+			break
+		}
+		e = &list[r.IntN(len(list))]
+	}
+	if at := anyValue.FindAllIndex(e.Data, -1); len(at) > 0 {
+		m := at[r.IntN(len(at))]
+		values := []string{"-1", "0", "1", "4611686018427387904", "-4611686018427387904", "99999", "null", `""`, `"x"`, "[]", "[null]", "{}", "true"}
+		e.Data = []byte(string(e.Data[:m[0]+1]) + values[r.IntN(len(values))] + string(e.Data[m[1]:]))
+	}
+	return list
+}
+
+// A file that somebody made by hand, with checks that match, is imported if its session
+// opens and every fold comes back, and else nothing is stored.
+func TestHostileExport(t *testing.T) {
+	good := exported(t)
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	cases := uint64(150)
+	if testing.Short() {
+		cases = 25
+	}
+	refused := 0
+	for seed := range cases {
+		var file bytes.Buffer
+		w := newExportWriter(&file)
+		list := hostileEntries(t, good, rand.New(rand.NewPCG(seed, 3)))
+		err := w.line(exportHeader{"export", exportVersion, anyBytes("work"), uint64(len(list))})
+		for _, e := range list {
+			err = errors.Join(err, w.entry(e))
+		}
+		if err = errors.Join(err, w.line(exportEnd{true, uint64(len(list))}), w.w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(t.TempDir(), "hostile.jsonl")
+		writeTest(t, name, file.Bytes())
+		_, stderr, code := cli(t, path, "store", "import", name)
+		out, _, _ := cli(t, path, "store", "list", "--json")
+		stored := strings.Contains(out, `"work"`)
+		if stored != (code == 0) {
+			t.Errorf("seed %d: exit %d, stored %v: %s", seed, code, stored, stderr)
+		}
+		if code != 0 {
+			refused++
+			continue
+		}
+		if out, stderr, code := cli(t, path, "store", "verify"); code != 0 {
+			t.Errorf("seed %d: what was imported is damaged: %s%s", seed, out, stderr)
+		}
+		if _, stderr, code := cli(t, path, "store", "forget", "work", "--yes"); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	t.Logf("%d of %d were refused", refused, cases)
+}
+
+// Whatever a store holds, no command panics, and the other sessions are still served.
+func TestHostileStore(t *testing.T) {
+	good := exported(t)
+	cases := uint64(60)
+	if testing.Short() {
+		cases = 10
+	}
+	for seed := range cases {
+		path := filepath.Join(t.TempDir(), "pleat.db")
+		if err := fillStore(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		st, err := openStoreAt(t.Context(), path, makeMissing)
+		if err == nil {
+			_, err = st.Append(t.Context(), store.SessionKey{Session: "bad"}, 0, hostileEntries(t, good, rand.New(rand.NewPCG(seed, 4)))...)
+			err = errors.Join(err, st.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range []string{"store list", "store verify", "store export bad", "search limit", "search --session bad limit", "store check", "store stats", "unfold --session bad result:1"} {
+			_, stderr, _ := cli(t, path, strings.Fields(args)...)
+			if strings.Contains(stderr, "panic") {
+				t.Errorf("seed %d: %s: %s", seed, args, stderr)
+			}
+		}
+		if out, stderr, code := cli(t, path, "store", "list"); code != 0 || !strings.Contains(out, "work") {
+			t.Errorf("seed %d: list: exit %d: %s%s", seed, code, out, stderr)
+		}
+		if _, stderr, code := cli(t, path, "store", "export", "work"); code != 0 {
+			t.Errorf("seed %d: another session is not exported: %s", seed, stderr)
+		}
+	}
+}
