@@ -47,7 +47,7 @@ func ParseLevel(s string) (Level, error) {
 	switch {
 	case err != nil:
 		return Level{}, fmt.Errorf("parse level %q: want a share such as 80%% or 0.8, or a number of tokens", s)
-	case f < 0, percent && f > 100:
+	case !(f >= 0 && f <= MaxNumber), percent && f > 100: // not a number is neither
 		return Level{}, fmt.Errorf("parse level %q: out of range", s)
 	case percent:
 		return Share(f / 100), nil
@@ -171,14 +171,14 @@ func (l Limits) State(tokens int) State {
 
 // Check reports what makes no sense about the budget.
 func (b Budget) Check() error {
-	if b.Window < 0 {
+	if b.Window < 0 || b.Window > MaxNumber {
 		return fmt.Errorf("a window of %d tokens", b.Window)
 	}
 	for _, l := range []struct {
 		name string
 		Level
 	}{{"output", b.Output}, {"buffer", b.Buffer}, {"yellow", b.Yellow}, {"red", b.Red}, {"target", b.Target}} {
-		if l.tokens < 0 || l.share < 0 || l.share > 1 {
+		if l.tokens < 0 || l.tokens > MaxNumber || !(l.share >= 0 && l.share <= 1) {
 			return fmt.Errorf("%s at %s is not within the window", l.name, l.Level)
 		}
 	}

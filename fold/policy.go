@@ -3,6 +3,7 @@ package fold
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -135,10 +136,16 @@ func (p *Policy) Check() error {
 	if err := p.Budget.Check(); err != nil {
 		return wrong("%v", err)
 	}
+	if n := largest(reflect.ValueOf([]int{p.CharsPerToken, p.Retries})); n > MaxNumber {
+		return wrong("%d is more than %d", n, MaxNumber)
+	}
 	for _, list := range p.lists() {
 		for i, l := range list.steps {
 			if l == nil {
 				return wrong("step %d of %s is nil", i+1, list.name)
+			}
+			if n := largest(reflect.ValueOf(l)); n > MaxNumber {
+				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, MaxNumber)
 			}
 			_, birther := l.(Birther)
 			if born := list.name == "at_birth"; born != birther {
@@ -162,6 +169,33 @@ func (p *Policy) Check() error {
 		return wrong("when_idle and idle_after go together")
 	}
 	return nil
+}
+
+// MaxNumber is the largest number that a policy or a budget may have. Sums and products of
+// two such numbers do not overflow.
+const MaxNumber = 1 << 30
+
+// largest is the largest number in a lever's settings.
+func largest(v reflect.Value) (n int64) {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if _, ok := v.Type().MethodByName("Nanoseconds"); !ok {
+			n = v.Int()
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n = max(n, largest(v.Field(i)))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			n = max(n, largest(v.Index(i)))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			n = max(n, largest(v.MapIndex(key)))
+		}
+	}
+	return n
 }
 
 type stepList struct {

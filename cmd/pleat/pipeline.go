@@ -65,9 +65,9 @@ func (c *fileCommand) run(ctx context.Context, p *program, args []string, find f
 }
 
 // onStore makes the function that runs a command on a store, which must exist.
-func (f *storeFlags) onStore(do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
+func (f *storeFlags) onStore(how access, do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
 	return func(ctx context.Context, p *program, args []string) error {
-		store, err := p.readStore(ctx, f)
+		store, _, err := p.storeAt(ctx, f, how)
 		if err != nil {
 			return err
 		}

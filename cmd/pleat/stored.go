@@ -65,7 +65,7 @@ pleat store list --names`,
 	f := declareStore(fs)
 	names := fs.Bool("names", false, "print the names alone, one a line")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
 		list, err := shownSessions(ctx, store, f.tenant)
 		if err != nil {
 			return err

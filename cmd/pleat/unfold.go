@@ -71,7 +71,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 		if err != nil {
 			return usageError{"unfold: " + err.Error()}
 		}
-		store, err := p.readStore(ctx, f.storeFlags)
+		store, _, err := p.storeAt(ctx, f.storeFlags, readOnly)
 		if err != nil {
 			return err
 		}

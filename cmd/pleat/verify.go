@@ -29,7 +29,7 @@ pleat store verify --store backup.db --json`,
 	fs := c.Flags()
 	f := declareStore(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = p.runs(f.onStore(func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
 		v, err := verify(ctx, p, store, f.tenant)
 		if err != nil {
 			return err

@@ -32,6 +32,11 @@ func (Spill) Name() string { return "spill" }
 
 // Check refuses negative numbers.
 func (s Spill) Check() error {
+	for tool, chars := range s.Tools {
+		if err := notNegative("chars of tool "+tool, chars); err != nil {
+			return err
+		}
+	}
 	return notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
 }
 

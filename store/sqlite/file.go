@@ -66,6 +66,12 @@ func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 	return checkLog(path + "-wal")
 }
 
+// noLog reports whether nothing is in the log of the store at path.
+func noLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+}
+
 // create makes an empty store under another name and then gives it its own, so that
 // nobody ever sees half of one. If another process was faster, its file is used.
 func create(path string) (err error) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -65,7 +67,8 @@ type Store struct {
 	base    rows.Base
 	path    string
 	opts    Options
-	version int // of the schema
+	version int  // of the schema
+	still   bool // nobody can write to the file
 
 	read   *sql.DB   // many connections
 	writer *sql.DB   // one connection, and that is conn
@@ -102,7 +105,15 @@ func Open(path string, opts *Options) (*Store, error) {
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	if err := s.open(); err != nil {
+	err = s.open()
+	if c := code(err) & 0xff; s.base.ReadOnly && (c == lib.SQLITE_CANTOPEN || c == lib.SQLITE_READONLY) && noLog(path) {
+		// Readers of a log need a file beside it. Where none can be made, and there is no
+		// log, nobody is writing.
+		s.closeDatabases()
+		s.opened, s.still = nil, true
+		err = s.open()
+	}
+	if err != nil {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))
 	}
@@ -151,10 +162,14 @@ func (s *Store) open() error {
 // source names the file for the driver. A connection that is read-only leaves the log in
 // place when it closes.
 func (s *Store) source(pragmas []string) string {
-	if s.base.ReadOnly {
-		return dataSource(s.path, pragmas...) + "&mode=ro"
+	source := dataSource(s.path, pragmas...)
+	switch {
+	case s.still:
+		source += "&mode=ro&immutable=1"
+	case s.base.ReadOnly:
+		source += "&mode=ro"
 	}
-	return dataSource(s.path, pragmas...)
+	return source
 }
 
 // timeoutPragma lets readers wait, in the rare moments in which they have to.

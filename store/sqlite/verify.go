@@ -29,7 +29,7 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 // a connection of its own: on one that has searched before, FTS5 compares with a cached
 // state of the index, and takes what others have written since for damage.
 func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
-	db, err := sql.Open("sqlite", dataSource(s.path, append([]string{s.timeoutPragma()}, readerPragmas...)...))
+	db, err := sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...)))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,85 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// asReader runs the program as somebody to whom permissions apply, which root is not.
+func asReader(t *testing.T, dir string) func(args ...string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "pleat") // the test's binary is the program under this name
+	in, err := os.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err == nil {
+		_, err = io.Copy(out, in)
+	}
+	if err != nil || out.Close() != nil {
+		t.Fatal(err)
+	}
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		if os.Getuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		cmd.Env = []string{"HOME=" + dir}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+}
+
+// A copy of a store is read where nothing can be written: the file, or its folder.
+func TestReadOnlyCopies(t *testing.T) {
+	dir := t.TempDir()
+	run := asReader(t, dir)
+	for name, modes := range map[string][2]os.FileMode{"file": {0o444, 0o777}, "folder": {0o644, 0o555}, "both": {0o444, 0o555}} {
+		folder := filepath.Join(dir, name)
+		store := filepath.Join(folder, "pleat.db")
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := fillStore(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(store, modes[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(folder, modes[1]); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
+		for command, want := range map[string]string{"verify": "2 sessions", "list": "work", "export work": `"pleat":"export"`, "check": "", "stats": ""} {
+			out, err := run(append(append([]string{"store"}, strings.Fields(command)...), "--store", store)...)
+			if err != nil || !strings.Contains(out, want) {
+				t.Errorf("%s is read-only: store %s: %v\n%s", name, command, err, out)
+			}
+		}
+		if after, err := os.ReadFile(store); err != nil || string(after) != string(before) {
+			t.Errorf("%s is read-only: the store was changed (%v)", name, err)
+		}
+	}
+}
