@@ -3,11 +3,16 @@ package fold
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
 )
+
+// maxTokens is more than any window has, and can be multiplied by what shares are worked
+// out with.
+const maxTokens = math.MaxInt >> 8
 
 // Level is an amount of tokens, given outright or as a share of the window. The zero
 // value means "the default".
@@ -47,7 +52,7 @@ func ParseLevel(s string) (Level, error) {
 	switch {
 	case err != nil:
 		return Level{}, fmt.Errorf("parse level %q: want a share such as 80%% or 0.8, or a number of tokens", s)
-	case !(f >= 0 && f <= MaxNumber), percent && f > 100: // not a number is neither
+	case !(f >= 0 && f <= maxTokens), percent && f > 100: // not a number is neither
 		return Level{}, fmt.Errorf("parse level %q: out of range", s)
 	case percent:
 		return Share(f / 100), nil
@@ -171,14 +176,14 @@ func (l Limits) State(tokens int) State {
 
 // Check reports what makes no sense about the budget.
 func (b Budget) Check() error {
-	if b.Window < 0 || b.Window > MaxNumber {
+	if b.Window < 0 || b.Window > maxTokens {
 		return fmt.Errorf("a window of %d tokens", b.Window)
 	}
 	for _, l := range []struct {
 		name string
 		Level
 	}{{"output", b.Output}, {"buffer", b.Buffer}, {"yellow", b.Yellow}, {"red", b.Red}, {"target", b.Target}} {
-		if l.tokens < 0 || l.tokens > MaxNumber || !(l.share >= 0 && l.share <= 1) {
+		if l.tokens < 0 || l.tokens > maxTokens || !(l.share >= 0 && l.share <= 1) {
 			return fmt.Errorf("%s at %s is not within the window", l.name, l.Level)
 		}
 	}

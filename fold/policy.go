@@ -136,16 +136,16 @@ func (p *Policy) Check() error {
 	if err := p.Budget.Check(); err != nil {
 		return wrong("%v", err)
 	}
-	if n := largest(reflect.ValueOf([]int{p.CharsPerToken, p.Retries})); n > MaxNumber {
-		return wrong("%d is more than %d", n, MaxNumber)
+	if n := largest(reflect.ValueOf([]int{p.CharsPerToken, p.Retries})); n > maxNumber {
+		return wrong("%d is more than %d", n, maxNumber)
 	}
 	for _, list := range p.lists() {
 		for i, l := range list.steps {
 			if l == nil {
 				return wrong("step %d of %s is nil", i+1, list.name)
 			}
-			if n := largest(reflect.ValueOf(l)); n > MaxNumber {
-				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, MaxNumber)
+			if n := largest(reflect.ValueOf(l)); n > maxNumber {
+				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, maxNumber)
 			}
 			_, birther := l.(Birther)
 			if born := list.name == "at_birth"; born != birther {
@@ -171,9 +171,9 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// MaxNumber is the largest number that a policy or a budget may have. Sums and products of
-// two such numbers do not overflow.
-const MaxNumber = 1 << 30
+// maxNumber is the largest number that a setting of a lever may have. Sums of such numbers,
+// and products of two, do not overflow.
+const maxNumber = 1 << 30
 
 // largest is the largest number in a lever's settings.
 func largest(v reflect.Value) (n int64) {
