@@ -106,8 +106,8 @@ func TestUnfoldSaysWhatItIs(t *testing.T) {
 	if u.Message != 3 || u.Turn != 1 || u.Call != 1 || u.Lines != 4 {
 		t.Errorf("message %d, turn %d, call %d, %d lines", u.Message, u.Turn, u.Call, u.Lines)
 	}
-	if !strings.Contains(u.Stale, "superseded by call 4 (edit config/server.toml") {
-		t.Errorf("stale: %q", u.Stale)
+	if by := unfold(t, s, recall.UnfoldRequest{Handle: strings.Fields(u.Stale)[2]}); by.What != "call of edit_file config/server.toml" {
+		t.Errorf("stale: %q is by %s", u.Stale, by.Source)
 	}
 	if text := u.Text(); !strings.Contains(text, "3\tuploadSizeLimit = 1048576\n") || strings.Contains(text, "more:") {
 		t.Errorf("text:\n%s", text)
@@ -234,7 +234,7 @@ func TestSearchFindsByParts(t *testing.T) {
 		t.Fatalf("%d answers", len(res.Answers))
 	}
 	hit := res.Answers[0].Hits[0]
-	if hit.Handle != handleOf(t, s, 1) || !strings.Contains(hit.Stale, "superseded by call 4") {
+	if hit.Handle != handleOf(t, s, 1) || !strings.HasSuffix(hit.Stale, " (edit config/server.toml)") {
 		t.Errorf("first hit: %s", hit.Source)
 	}
 	if got := hit.Shown[2]; got.Number != 3 || got.Text != "uploadSizeLimit = 1048576" || !got.Match {
@@ -575,7 +575,7 @@ func ExampleSession_Search() {
 	fmt.Print(found.Text())
 	// Output:
 	// [pleat search "size limit": 1 hit, best first]
-	// [ka1stfrt: result of read_file server.toml, call 1, 2 lines; you can see it]
+	// [ka1stfrt: result of read_file server.toml, call 1; you can see it]
 	// 1	port = 8081
 	// 2	uploadSizeLimit = 1048576
 }

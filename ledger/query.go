@@ -26,7 +26,8 @@ type Filter struct {
 	ToMessage   int `json:"-"`
 }
 
-func (f Filter) matches(e *Entry) bool {
+// Matches reports whether the filter chooses a call.
+func (f Filter) Matches(e *Entry) bool {
 	switch {
 	case e.Seq < f.From, f.To > 0 && e.Seq > f.To:
 	case e.Call.Message < f.FromMessage, f.ToMessage > 0 && e.Call.Message >= f.ToMessage:
@@ -61,7 +62,7 @@ func pathMatches(query, p string) bool {
 func (l *Ledger) Select(f Filter) []Entry {
 	var out []Entry
 	for i := range l.Entries {
-		if f.matches(&l.Entries[i]) {
+		if f.Matches(&l.Entries[i]) {
 			out = append(out, l.Entries[i])
 		}
 	}
@@ -90,7 +91,7 @@ func (l *Ledger) Counts(f Filter) Counts {
 	tools, kinds, outcomes := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range l.Entries {
 		e := &l.Entries[i]
-		if !f.matches(e) {
+		if !f.Matches(e) {
 			continue
 		}
 		c.Calls++

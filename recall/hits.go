@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -12,14 +13,18 @@ import (
 )
 
 // An answer has little room, and which place has what the model looks for is not known. So
-// many places are shown: the best with the lines around them, the others with little more
-// than the lines that match, under one short heading for each source.
+// many places are shown: the strongest with the lines around them, others with the lines next
+// to those that match or these alone, under one short heading for each source. Much weaker
+// places are only counted.
 const (
-	fullPlaces  = 4   // places that are shown with the lines around them
-	namedPlaces = 6   // of that many best places those without room are named; others are counted
-	sameLines   = 0.7 // share of a place's lines that the answer has already, from which on it adds nothing
-	footRoom    = 24  // tokens kept to say that something is not shown
-	callRoom    = 12  // tokens for naming a place, beside the call
+	fullPlaces  = 2    // places that are shown with the lines around them
+	fullShare   = 0.6  // of the best score, from which on they are
+	nextShare   = 0.35 // from which on lines next to matches are shown
+	weakShare   = 0.17 // below which a place is only counted
+	namedPlaces = 3    // of that many best places those without room are named; others are counted
+	sameLines   = 0.7  // share of a place's lines that the answer has already, from which on it adds nothing
+	footRoom    = 24   // tokens kept to say that something is not shown
+	callRoom    = 12   // tokens for naming a place, beside the call
 )
 
 // foundPlace is a window that was chosen, in the forms in which it can be shown: with
@@ -41,7 +46,19 @@ func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int
 		if shown > 0 && p.repeats(known) {
 			continue
 		}
-		cost, ok := a.place(p, shown, room-used, count)
+		share := p.hit.Score / places[0].hit.Score
+		if share < weakShare {
+			a.Left++
+			continue
+		}
+		first := 0
+		switch {
+		case share < nextShare:
+			first = 2
+		case shown >= fullPlaces || share < fullShare:
+			first = 1
+		}
+		cost, ok := a.place(p, shown, p.forms[first:], room-used, count)
 		switch {
 		case ok:
 			used += cost
@@ -58,15 +75,11 @@ func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int
 }
 
 // place shows a place if there is room. Of the first it shows a line in any case.
-func (a *SearchAnswer) place(p *foundPlace, shown, room int, count func(string) int) (cost int, ok bool) {
+func (a *SearchAnswer) place(p *foundPlace, shown int, forms [][]Line, room int, count func(string) int) (cost int, ok bool) {
 	at := slices.IndexFunc(a.Hits, func(h SearchHit) bool { return h.Handle == p.hit.Handle })
 	head := 0
 	if at < 0 {
 		head = count(p.hit.text())
-	}
-	forms := p.forms[:]
-	if shown >= fullPlaces {
-		forms = forms[1:]
 	}
 	for _, lines := range forms {
 		if len(lines) == 0 || head >= room {
@@ -155,7 +168,11 @@ func (a *SearchAnswer) headFor(hits int) string {
 	if hits == 0 {
 		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; try other words, or ledger() for calls and files.]\n", mark, a.Query)
 	}
-	return fmt.Sprintf("%ssearch %q: %s, best first]\n", mark, a.Query, text.Plural(hits, "hit"))
+	query := strconv.Quote(a.Query)
+	if a.Near != "" {
+		query = "nothing has the words of " + query + ", but for " + strconv.Quote(text.Clip(a.Near, 80))
+	}
+	return fmt.Sprintf("%ssearch %s: %s, best first]\n", mark, query, text.Plural(hits, "hit"))
 }
 
 // foot says what is not shown.
@@ -189,19 +206,17 @@ func (h *SearchHit) text() string {
 
 // brief names the source, shorter than String.
 func (s *Source) brief() string {
-	place := fmt.Sprintf("message %d", s.Message)
+	what := text.Clip(directories.ReplaceAllString(s.What, "…/$1"), 70)
 	if s.Call > 0 {
-		place = fmt.Sprintf("call %d", s.Call)
+		what = fmt.Sprintf("%s, call %d", what, s.Call)
+	} else {
+		what = fmt.Sprintf("%s, message %d", what, s.Message)
 	}
-	text := fmt.Sprintf("%s: %s, %s, %s", s.Handle, text.Clip(directories.ReplaceAllString(s.What, "…/$1"), 70), place, text.Plural(s.Lines, "line"))
-	if s.Stale == "" {
-		return text
+	if s.Stale != "" {
+		by, _, _ := strings.Cut(s.Stale, " (")
+		what += "; " + by
 	}
-	by, _, _ := strings.Cut(s.Stale, " (")
-	if i := strings.LastIndex(s.Stale, ", result "); i >= 0 {
-		by += s.Stale[i:]
-	}
-	return text + "; " + by
+	return s.Handle + ": " + what
 }
 
 // directories are those of a long path; the last is kept.
@@ -238,6 +253,9 @@ func (x *searcher) found(c candidate) foundPlace {
 	from, to := max(c.from-x.r.Around, 0), min(c.to+x.r.Around, t.len())
 	for i := from; i < to; i++ {
 		cuts := []cut{t.opening(i)}
+		if !match(i) {
+			cuts[0] = t.clipped(i, besideLine)
+		}
 		if start, end := t.span(i); end-start > wideLine && i >= c.from && i < c.to {
 			cuts = x.wide(t, i, c)
 		}
@@ -252,6 +270,9 @@ func (x *searcher) found(c candidate) foundPlace {
 				p.forms[2] = append(p.forms[2], l)
 			}
 		}
+	}
+	if x.r.Around == 0 {
+		p.forms[0], p.forms[1] = p.forms[2], p.forms[2]
 	}
 	p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
 	if c.to-c.from == 1 && len(p.forms[0]) > 0 && !p.forms[0][0].whole() {

@@ -116,6 +116,7 @@ func (t textLines) bytes(from, to int) []cut {
 const (
 	wideLine    = 1_000
 	besideMatch = 200
+	besideLine  = 240 // in search, for lines that do not match
 )
 
 // matching chooses the lines that match, with lines around them. It also counts those
@@ -148,9 +149,12 @@ func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matc
 }
 
 // opening returns what is shown of a line near a match: all of it, or its beginning.
-func (t textLines) opening(i int) cut {
+func (t textLines) opening(i int) cut { return t.clipped(i, wideLine) }
+
+// clipped returns a line of at most most bytes whole, of a longer one the beginning.
+func (t textLines) clipped(i, most int) cut {
 	c := t.whole(i)
-	if c.to-c.from > wideLine {
+	if c.to-c.from > most {
 		c.to, c.feed = t.boundary(c.from+besideMatch), false
 	}
 	return c

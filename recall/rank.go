@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,7 +15,11 @@ import (
 
 // searchCandidates is how many windows a store is asked for: enough to skip repeats and
 // echoes, and to see which words tell the windows apart.
-const searchCandidates = 120
+const (
+	searchCandidates = 120
+	narrowCandidates = 1_500 // where many are passed over because the query narrows
+	mostPlaces       = 48
+)
 
 // A store ranks each window by itself. Here the best of them are ranked against each other.
 // Each of these rules made searches find more of the facts that agents use later:
@@ -27,21 +32,30 @@ const searchCandidates = 120
 //   - What a result is a result of (the file that was read, the command) is not in its
 //     lines, but questions name it.
 //   - The same lines, seen several times, are one hit: the newest.
-//   - Calls and thinking have the words of a question; what answers it is rather in
-//     results.
+//   - Commands and thinking have the words of a question; what answers it is rather in
+//     results, and in calls that change files. What only says that a change was made is no
+//     answer, and what was made stale comes after what holds.
+//   - Words that stand next to each other in the query and in a line are a phrase.
 const (
 	storeWeight   = 2    // how much the store's score counts, against rarity among the candidates
 	heardBefore   = 0.9  // how much a word still counts for each earlier hit that has it
 	lineWeight    = 0.25 // how much the best line counts by itself
 	contextWeight = 0.5  // how much a word of the call counts, against one in the lines
 	visibleWeight = 0.5  // what the model can see anyway comes after what it cannot
-	askingWeight  = 0.7  // calls and thinking come after what was found out
+	askingWeight  = 0.7  // commands and thinking come after what was found out
+	changeWeight  = 1.0  // calls that changed files
+	echoWeight    = 0.8  // what a change answered
+	staleWeight   = 0.9  // results that were superseded
+	recentWeight  = 0.1  // how much more the newest counts than the oldest
+	phraseWeight  = 0.5  // how much two words count again that are next to each other
+	unquoted      = 0.2  // places without a phrase that was quoted
 )
 
 // searcher turns the windows of a store into places for one query.
 type searcher struct {
-	s *Finder
-	r SearchRequest
+	s     *Finder
+	r     SearchRequest
+	query string
 	recallQuery
 	rarity  []float64 // of each word, among the candidates
 	layouts map[int]*layout
@@ -56,16 +70,23 @@ type candidate struct {
 	start, end int     // bytes of the block
 	score      float64 // the store's
 	words      int
-	has        []int     // how often it has each word of the query
-	lines      [][]int   // which words of the query each line has
+	has        []int // how often it has each word of the query
+	lines      []lineWords
 	value      []float64 // what each word of the query adds
 	bonus      float64   // what its best line and the words of its call add
+	weight     float64   // of its place in the conversation
 	same       int       // how many others show the same
+}
+
+// lineWords is what a line has of the query.
+type lineWords struct {
+	has   []int // words
+	pairs []int // words that follow the one that they follow in the query
 }
 
 func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
 	return &searcher{
-		s: s, r: r, recallQuery: readQuery(query), layouts: make(map[int]*layout),
+		s: s, r: r, query: query, recallQuery: readQuery(query), layouts: make(map[int]*layout),
 		texts: make(map[transcript.BlockRef]string), whole: make(map[transcript.BlockRef]bool),
 	}
 }
@@ -85,111 +106,28 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 	return out
 }
 
-// split finds the blocks that a window covers.
-func (x *searcher) split(h store.Hit) []candidate {
-	i, ok := x.s.Contents.Find(h.Seq)
-	if !ok || x.s.isHead(i) {
-		return nil
-	}
-	l := x.layoutOf(i)
-	spots, old := l.spots, l.windows != nil && !l.windows[[2]int{h.Start, h.End}]
-	if old {
-		spots = l.before
-	}
-	var out []candidate
-	add := func(c candidate) {
-		if x.count(&c); c.from < c.to && c.start < c.end {
-			out = append(out, c)
-		}
-	}
-	for b, at := range spots {
-		bf, ref := &x.s.Facts[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
-		if bf.Name == 0 || h.End <= at.start || h.Start >= at.start+at.bytes || at.damaged || x.s.isEcho(bf) {
-			continue
-		}
-		if old && bf.Kind == transcript.KindToolCall {
-			if !x.whole[ref] {
-				x.whole[ref] = true
-				for w := range search.Windows(x.text(ref)) {
-					add(candidate{ref: ref, score: h.Score, from: w.From, to: w.To, start: w.Start, end: w.End})
-				}
-			}
-			continue
-		}
-		add(candidate{
-			ref: ref, score: h.Score,
-			from: max(h.From-at.line, 0), to: min(h.To-at.line, at.lines),
-			start: max(h.Start-at.start, 0), end: min(h.End-at.start, at.bytes),
-		})
-	}
-	return out
-}
-
-// spot is where a block is in the text that its message is found by.
-type spot struct {
-	line, start  int
-	lines, bytes int
-	damaged      bool // what is there is only a stand-in for the block
-}
-
-// layout is how a message is laid out in the text that it is found by. Stores that were
-// written before calls were read as text have the JSON of calls in it: then a window is not
-// one of those that the text has today.
-type layout struct {
-	spots, before []spot
-	windows       map[[2]int]bool // bytes of the windows; nil: there is no call
-}
-
-func (x *searcher) layoutOf(i int) *layout {
-	if known, ok := x.layouts[i]; ok {
-		return known
-	}
-	l := &layout{}
-	var texts []string
-	var now, then spot
-	calls := false
-	put := func(list *[]spot, at *spot, txt string) {
-		at.lines, at.bytes = text.LineCount(txt), len(txt)
-		*list = append(*list, *at)
-		at.line += at.lines
-		at.start += at.bytes
-		if txt != "" && !strings.HasSuffix(txt, "\n") {
-			at.start++
-		}
-	}
-	for b, block := range x.s.Transcript.At(i).Blocks().All() {
-		exact, readable := transcript.BlockText(block), x.text(transcript.BlockRef{Message: i, Block: b})
-		now.damaged = len(exact) != int(x.s.Facts[i].Blocks[b].Bytes)
-		then.damaged = now.damaged
-		put(&l.spots, &now, readable)
-		put(&l.before, &then, exact)
-		texts = append(texts, readable)
-		calls = calls || block.Kind() == transcript.KindToolCall
-	}
-	if calls {
-		l.windows = make(map[[2]int]bool)
-		for w := range search.Windows(conv.JoinTexts(texts)) {
-			l.windows[[2]int{w.Start, w.End}] = true
-		}
-	}
-	x.layouts[i] = l
-	return l
-}
-
 // count counts the words of the query in a candidate.
 func (x *searcher) count(c *candidate) {
 	c.has = make([]int, len(x.words))
 	for line := range strings.Lines(x.textOf(c)) {
-		var has []int
+		var l lineWords
+		last := -1
 		for w := range search.Words(line) {
 			c.words++
-			if k, ok := x.index[w]; ok {
-				if c.has[k]++; !slices.Contains(has, k) {
-					has = append(has, k)
-				}
+			k, ok := x.index[w]
+			if !ok {
+				last = -1
+				continue
 			}
+			if c.has[k]++; !slices.Contains(l.has, k) {
+				l.has = append(l.has, k)
+			}
+			if last >= 0 && k == last+1 && !slices.Contains(l.pairs, k) {
+				l.pairs = append(l.pairs, k)
+			}
+			last = k
 		}
-		c.lines = append(c.lines, has)
+		c.lines = append(c.lines, l)
 	}
 }
 
@@ -234,6 +172,7 @@ func (x *searcher) weigh(list []candidate) {
 			}
 		}
 		own, theirs = own+sums[i], theirs+c.score
+		c.weight = x.weightOf(c)
 		c.bonus = lineWeight*x.bestLine(c) + contextWeight*x.contextOf(c.ref)
 	}
 	for i := range list {
@@ -258,8 +197,11 @@ func (x *searcher) bestLine(c *candidate) float64 {
 // lineValue is what line i of a candidate has to do with the query.
 func (x *searcher) lineValue(c *candidate, i int) float64 {
 	v := 0.0
-	for _, k := range c.lines[i] {
+	for _, k := range c.lines[i].has {
 		v += x.rarity[k]
+	}
+	for _, k := range c.lines[i].pairs {
+		v += phraseWeight * (x.rarity[k-1] + x.rarity[k])
 	}
 	return v
 }
@@ -316,8 +258,9 @@ func plainLines(text string) string {
 // that is chosen are passed over.
 func (x *searcher) pick(list []candidate) []candidate {
 	var out []candidate
+	sources := make(map[transcript.BlockRef]bool)
 	worth := slices.Repeat([]float64{1}, len(x.words)) // of a word, after the hits so far
-	for len(out) < x.r.Hits {
+	for {
 		best, at := 0.0, -1
 		for i := range list {
 			if v := x.worthOf(&list[i], worth); v > best {
@@ -330,8 +273,11 @@ func (x *searcher) pick(list []candidate) []candidate {
 		c := list[at]
 		c.score = best
 		list = slices.Delete(list, at, at+1)
-		if slices.ContainsFunc(out, c.overlaps) {
+		if slices.ContainsFunc(out, c.overlaps) || len(sources) == x.r.Hits && !sources[c.ref] {
 			continue
+		}
+		if sources[c.ref] = true; len(out) == mostPlaces {
+			break
 		}
 		for k, n := range c.has {
 			if n > 0 {
@@ -348,13 +294,58 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	for k, value := range c.value {
 		v += value * worth[k]
 	}
+	return v * c.weight
+}
+
+// weightOf is what the place of a candidate in the conversation makes it count.
+func (x *searcher) weightOf(c *candidate) float64 {
+	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts))
 	if x.s.Shown != nil && x.s.Shown(c.ref) {
-		v *= visibleWeight
+		weight *= visibleWeight
 	}
-	if kind := x.s.FactsOf(c.ref).Kind; kind == transcript.KindToolCall || kind == transcript.KindThinking {
-		v *= askingWeight
+	if !x.hasQuoted(c) {
+		weight *= unquoted
 	}
-	return v
+	bf := x.s.FactsOf(c.ref)
+	changes := false
+	if bf.Call > 0 {
+		e := x.s.Ledger.Entry(int(bf.Call))
+		changes = ledger.IsFileCall(&e) && e.Effective()
+		if e.SupersededBy > 0 && bf.Kind == transcript.KindToolResult {
+			weight *= staleWeight
+		}
+	}
+	switch {
+	case bf.Kind == transcript.KindToolCall && changes:
+		weight *= changeWeight
+	case bf.Kind == transcript.KindToolResult && changes:
+		weight *= echoWeight
+	case bf.Kind == transcript.KindToolCall, bf.Kind == transcript.KindThinking:
+		weight *= askingWeight
+	}
+	return weight
+}
+
+// hasQuoted reports whether a line has all phrases that the query has in quotes.
+func (x *searcher) hasQuoted(c *candidate) bool {
+	for _, k := range x.quoted {
+		if !slices.ContainsFunc(c.lines, func(l lineWords) bool { return slices.Contains(l.pairs, k) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxReceipt is how long a result can be, in bytes, that only says that a change was made.
+const maxReceipt = 200
+
+// isReceipt reports whether a block only says that a change was made. The call has the change.
+func (f *Finder) isReceipt(bf *conv.BlockFacts) bool {
+	if bf.Kind != transcript.KindToolResult || bf.Call == 0 || bf.Bytes > maxReceipt {
+		return false
+	}
+	e := f.Ledger.Entry(int(bf.Call))
+	return ledger.IsFileCall(&e) && e.Outcome == toolcall.Succeeded
 }
 
 func (c candidate) overlaps(o candidate) bool {

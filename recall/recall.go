@@ -60,7 +60,7 @@ type Source struct {
 	Call    int    `json:"call,omitempty"` // calls and results: number in the ledger
 	Lines   int    `json:"lines"`          // of all of it
 	Bytes   int    `json:"bytes"`
-	// Stale says what made it stale: "superseded by call 31 (edit src/a.go)". Empty: no
+	// Stale says what made it stale: "superseded by k3v9x0ab (edit src/a.go)". Empty: no
 	// call did.
 	Stale   string `json:"stale,omitempty"`
 	Visible bool   `json:"visible,omitempty"` // the view shows it as it is

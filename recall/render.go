@@ -51,20 +51,23 @@ func (s *Finder) what(p transcript.Place, bf *conv.BlockFacts) string {
 	return string(f.Role)
 }
 
-// staleness says what made the result of a call stale.
+// staleness says what made the result of a call stale, by its handle: that of a change
+// itself, or of a newer result.
 func (f *Finder) staleness(call int) string {
 	e := f.Ledger.Entry(call)
 	if e.SupersededBy == 0 {
 		return ""
 	}
 	by := f.Ledger.Entry(e.SupersededBy)
-	text := fmt.Sprintf("superseded by call %d (%s)", by.Seq, strings.TrimSpace(ledger.CallLabel(&by)+" "+text.Clip(by.Args, 80)))
-	if by.Outcome != toolcall.Unanswered {
-		if h := f.Facts[by.Result.Message].Blocks[by.Result.Block].Name.String(); h != "" {
-			text += ", result " + h
-		}
+	ref := by.Call
+	if !ledger.IsFileCall(&by) && by.Outcome != toolcall.Unanswered {
+		ref = by.Result
 	}
-	return text
+	handle := f.FactsOf(ref).Name.String()
+	if handle == "" {
+		handle = fmt.Sprintf("call %d", by.Seq)
+	}
+	return fmt.Sprintf("superseded by %s (%s)", handle, strings.TrimSpace(ledger.CallLabel(&by)+" "+text.Clip(by.Args, 80)))
 }
 
 // Call writes the call that unfolds a handle.

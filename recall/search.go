@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -15,7 +14,9 @@ import (
 // questions.
 type SearchRequest struct {
 	// Queries are the words to look for, one query for each question. Names are found by
-	// their parts too; see [search.Words]. There are no operators.
+	// their parts too; see search.Words. Words in double quotes must stand next to each
+	// other. file:, tool:, by: and after: before a word narrow the query to calls that
+	// touched a file, to a tool, to who said it, and to what came after a handle or message.
 	Queries []string `json:"queries"`
 
 	Hits   int `json:"hits,omitempty"`   // most places for each query; 0: 24
@@ -31,6 +32,7 @@ type SearchResult struct {
 // SearchAnswer is what was found for one query, best first.
 type SearchAnswer struct {
 	Query string      `json:"query"`
+	Near  string      `json:"near,omitempty"` // nothing has the query's words; these, which are near them, were looked for
 	Hits  []SearchHit `json:"hits"`
 	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
@@ -60,72 +62,40 @@ func (f *Finder) Search(r SearchRequest, ask func(query, words string, n int) ([
 	budget := r.Budget
 	for i, q := range r.Queries {
 		x := newSearcher(f, r, q)
-		places, err := ask(q, x.asked, searchCandidates)
+		a, room := SearchAnswer{Query: q}, math.MaxInt
+		places, err := x.places(ask)
+		if near := f.nearIfNone(places, x.words, err); near != "" {
+			again := newSearcher(f, r, near)
+			again.narrow, x, a.Near = x.narrow, again, near
+			places, err = x.places(ask)
+		}
 		if err != nil {
 			return SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
-		a, room := SearchAnswer{Query: q}, math.MaxInt
 		if r.Budget >= 0 {
 			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
 		}
-		budget -= a.lay(x.rank(places), room, f.Count.CountText)
+		budget -= a.lay(places, room, f.Count.CountText)
 		res.Answers = append(res.Answers, a)
 	}
 	return res, nil
 }
 
-// recallQuery is a query in the form that ranking needs.
-type recallQuery struct {
-	words []string
-	index map[string]int // index in words of each word and of its other forms
-	asked string         // what a store is asked for: the words, then their other forms
+// places asks for windows and ranks what they hold.
+func (x *searcher) places(ask func(query, words string, n int) ([]store.Hit, error)) ([]foundPlace, error) {
+	n := searchCandidates
+	if x.narrows() {
+		n = narrowCandidates
+	}
+	hits, err := ask(x.query, x.asked, n)
+	return x.rank(hits), err
 }
 
-func readQuery(query string) recallQuery {
-	q := recallQuery{words: search.QueryWords(query), index: make(map[string]int)}
-	for i, w := range q.words {
-		q.index[w] = i
+// nearIfNone returns words to look for instead of those that nothing has, empty if there is
+// no reason to.
+func (f *Finder) nearIfNone(places []foundPlace, words []string, err error) string {
+	if len(places) > 0 || err != nil {
+		return ""
 	}
-	asked := q.words[:len(q.words):len(q.words)]
-	for i, w := range q.words {
-		for _, form := range wordForms(w) {
-			if _, known := q.index[form]; !known {
-				q.index[form] = i
-				asked = append(asked, form)
-			}
-		}
-	}
-	q.asked = strings.Join(asked, " ")
-	return q
-}
-
-// wordForms returns other forms of a word: the singular of a plural, the verb of "reading"
-// and "removed", optout for opt-out. A store finds words as they were written, so it is
-// asked for each form. The rules are those of English; a form that is no word finds nothing.
-func wordForms(w string) []string {
-	if strings.ContainsAny(w, "-_") {
-		return []string{strings.NewReplacer("-", "", "_", "").Replace(w)}
-	}
-	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		return nil
-	}
-	ends := func(suffix string) bool { return strings.HasSuffix(w, suffix) }
-	stem := func(cut int) string { return w[:len(w)-cut] }
-	switch {
-	case ends("ies") && len(w) > 4:
-		return []string{stem(3) + "y"}
-	case ends("sses"), ends("shes"), ends("ches"), ends("xes"):
-		return []string{stem(2)}
-	case ends("ss"):
-		return []string{w + "es"}
-	case ends("s"):
-		return []string{stem(1)}
-	case ends("ing") && len(w) > 5:
-		return []string{stem(3), stem(3) + "e", stem(3) + "s", stem(3) + "ed"}
-	case ends("ed") && len(w) > 4:
-		return []string{stem(2), stem(1), stem(2) + "ing", stem(2) + "s"}
-	case ends("y"):
-		return []string{stem(1) + "ies"}
-	}
-	return []string{w + "s"}
+	return strings.Join(f.nearWords(words), " ")
 }

@@ -43,17 +43,17 @@ var recallDefinitions = []model.Tool{
 	{
 		Name: ToolSearch,
 		Description: "Finds lines in all that was said and done here, folded or not. Ask before you guess a name, value or decision, or read a file again. " +
-			"Give words that stand near the answer.",
+			"Give words that stand near the answer; file:a.go tool:bash by:user after:HANDLE narrow.",
 		Schema: `{"type":"object","properties":{` +
-			`"queries":{"type":"array","items":{"type":"string"},"description":"one for each question"}},` +
+			`"queries":{"type":"array","items":{"type":"string"}}},` +
 			`"required":["queries"]}`,
 	},
 	{
 		Name:        ToolLedger,
 		Description: "Lists tool calls: what each touched, how it ended, its handle. Ask before doing anything twice.",
 		Schema: `{"type":"object","properties":{` +
-			`"path":{"type":"string","description":"file, directory or pattern with *"},` +
-			`"kind":{"type":"string","enum":["read","create","edit","delete","run","net"]},` +
+			`"path":{"type":"string","description":"file, folder or pattern with *"},` +
+			`"kind":{"type":"string","enum":["read","create","edit","delete","run"]},` +
 			`"outcome":{"type":"string","enum":["ok","error"]},` +
 			`"text":{"type":"string"},` +
 			`"files":{"type":"boolean","description":"changed files"},` +
@@ -61,7 +61,7 @@ var recallDefinitions = []model.Tool{
 	},
 	{
 		Name:        ToolNote,
-		Description: "Keeps a note that is never folded. An empty text removes it, no arguments list all.",
+		Description: "Keeps a note that is never folded. Empty text removes it, no arguments list all.",
 		Schema:      `{"type":"object","properties":{"key":{"type":"string"},"text":{"type":"string"}}}`,
 	},
 	{
@@ -71,7 +71,7 @@ var recallDefinitions = []model.Tool{
 	},
 	{
 		Name:        ToolCompact,
-		Description: "Folds old parts away now, best between two tasks. The focus says what matters next.",
+		Description: "Folds old parts away now, best between two tasks. Focus: what matters next.",
 		Schema:      `{"type":"object","properties":{"focus":{"type":"string"}}}`,
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
@@ -20,7 +21,13 @@ func searchCommand(p *program) *cobra.Command {
 		Short: "find lines in a session file, or in everything in the store",
 		Long: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
 FILE, otherwise in every session of the store, folded or not. Names are found by their parts
-("upload limit" finds uploadLimit). A query has no operators.
+("upload limit" finds uploadLimit), and words in double quotes next to each other. A word that
+nothing has is taken for one that differs by a letter. These narrow a search:
+
+  file:PATH    calls that touched the file, directory or pattern, and their results
+  tool:NAME    calls of the tool, and their results
+  by:user      what a person typed; also by:assistant, by:tool
+  after:X      what came after the handle or message number X
 
 The exit code is 0 even if nothing is found.`,
 		Example: `# in a file, without a store
@@ -39,7 +46,7 @@ pleat search "upload limit" --session file:27a33e9`,
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	req := recall.SearchRequest{Budget: -1}
 	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
-	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; -1 for none")
+	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0 for the lines that match alone")
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
 		query := strings.Join(args, " ")
 		switch {
@@ -47,6 +54,8 @@ pleat search "upload limit" --session file:27a33e9`,
 			return usageError{"search needs words to look for"}
 		case *file != "" && *session != "":
 			return usageError{"--in and --session cannot be used together"}
+		case req.Around < 0:
+			return usageError{"--around is a number of lines"}
 		case req.Around == 0:
 			req.Around = -1 // the engine's zero means two
 		}
@@ -112,7 +121,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	for i, info := range list {
 		tell.say("searching session %d of %d", i+1, len(list))
 		// A session without a match need not be opened.
-		if hits, err := store.Search(ctx, info.Key, req.Queries[0], 1); err == nil && len(hits) == 0 {
+		if hits, err := store.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
 			j.Searched++
 			continue
 		}
@@ -160,22 +169,29 @@ func (j *searchJSON) print(p *page) {
 
 func (p *page) printHit(h recall.SearchHit) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, plural(h.Lines, "line"), h.Handle)
+	if h.Stale != "" {
+		about += ", " + oneLine(h.Stale)
+	}
 	p.line("%s", p.clip(oneLine(h.What), p.width))
 	p.line("%s", p.dim(p.clip(about, p.width)))
-	if h.Stale != "" {
-		p.line("%s", p.dim(p.clip(oneLine(h.Stale), p.width)))
-	}
 	last := 0
 	for _, l := range h.Shown {
 		if last > 0 && l.Number > last+1 {
 			p.line("%s", p.dim("      …"))
 		}
 		last = l.Number
-		text := p.clip(oneLineKeepIndent(l.Text), p.width-9)
-		if l.Match {
-			p.line("%6d > %s", l.Number, p.bold(text))
-		} else {
-			p.line("%6d   %s", l.Number, text)
+		number := fmt.Sprintf("%6d", l.Number)
+		text := oneLineKeepIndent(l.Text)
+		if !p.whole {
+			text = ansi.Wrap(text, p.width-9, "")
+		}
+		for part := range strings.SplitSeq(text, "\n") {
+			if l.Match {
+				p.line("%6s > %s", number, p.bold(part))
+			} else {
+				p.line("%6s   %s", number, part)
+			}
+			number = ""
 		}
 	}
 }

@@ -37,7 +37,7 @@ type recallFact struct {
 // found.
 const (
 	recallFloor = 0.88
-	changeFloor = 0.80
+	changeFloor = 0.95
 )
 
 // TestRecallCorpus measures recall on real sessions. Each is cut at 70 % of its longest
