@@ -362,7 +362,7 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.st.MayFoldAtBirth(n.m, n.shapes, &s.o.Policy, s.limits())
+	spills := s.st.MayFoldAtBirth(n.m, n.shapes, &s.o.Policy, s.birthLimits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err
@@ -390,7 +390,7 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 // spill makes the entry for the folds of a message's large results, if there are any.
 func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
 	s.fileErr = nil
-	spilled := s.st.AtBirth(m, &s.o.Policy, s.limits())
+	spilled := s.st.AtBirth(m, &s.o.Policy, s.birthLimits())
 	if len(spilled) == 0 || s.fileErr != nil {
 		return nil, s.fileErr
 	}
@@ -481,14 +481,19 @@ func (s *Session) levels() fold.Limits {
 }
 
 // limits are the levels in our own tokens.
-func (s *Session) limits() fold.Limits {
-	l := s.levels()
+func (s *Session) limits() fold.Limits { return s.inOwnTokens(s.levels()) }
+
+func (s *Session) inOwnTokens(l fold.Limits) fold.Limits {
 	if s.cal.Samples() == 0 {
 		return l
 	}
 	e := func(n int) int { return max(s.cal.Estimate(n), 1) }
 	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
 }
+
+// birthLimits are those by which a result is too large to be shown at all. A refusal does not
+// change them: where less room is left, a result that nobody has seen goes last.
+func (s *Session) birthLimits() fold.Limits { return s.inOwnTokens(s.o.Budget.Limits()) }
 
 // Snapshot reads the meter. It costs the same whatever the length of the session.
 func (s *Session) Snapshot() fold.Snapshot {
