@@ -158,12 +158,6 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 			s.dig.guard.Ended(err == nil)
 		}
 	}
-	if err == nil && !job.Ask.Trust {
-		if more := s.miner.Missed(need.Start, need.End, text, src.Need.Room/6, s.st.Recall); more != "" {
-			text += "\n\n" + more
-			report.Tokens = job.Count(text)
-		}
-	}
 	report.Background = background
 	s.keepDigest(context.WithoutCancel(ctx), report, src.Hash, text)
 }

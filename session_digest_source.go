@@ -28,11 +28,8 @@ func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
 		m := digest.SourceMessage{Message: st.Transcript.At(i), Cut: safe[i]}
 		for b := range st.Facts[i].Blocks {
 			bf := &st.Facts[i].Blocks[b]
-			stale := 0
-			if bf.Kind == transcript.KindToolResult && bf.Call > 0 {
-				stale = st.Ledger.Entry(int(bf.Call)).SupersededBy
-			}
-			m.Handles, m.Stale = append(m.Handles, bf.Name.String()), append(m.Stale, stale)
+			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger.Entry(int(bf.Call)).SupersededBy > 0
+			m.Handles, m.Superseded = append(m.Handles, bf.Name.String()), append(m.Superseded, superseded)
 		}
 		src.Msgs = append(src.Msgs, m)
 	}

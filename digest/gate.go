@@ -33,6 +33,7 @@ func newGateSource(src *Source, o Options) *gateSource {
 			n.add(transcript.BlockText(b))
 		}
 	}
+	var told []spoken // what programs tell of the user, such as that a call was refused
 	for i := range src.Msgs {
 		m := &src.Msgs[i]
 		for k, b := range m.Blocks().All() {
@@ -41,10 +42,13 @@ func newGateSource(src *Source, o Options) *gateSource {
 				n.add(c.Name, unescaped(c.Input.String()))
 			}
 			n.add(m.Handles[k])
+			if txt := transcript.BlockText(b); m.Role() != transcript.RoleAssistant && len(txt) < 1_000 && strings.Contains(strings.ToLower(txt), "user") {
+				told = append(told, spoken{message: src.First + i + 1})
+			}
 		}
 	}
 	n.add(src.Prev) // checked when it was written
-	g := &gateSource{names: n}
+	g := &gateSource{names: n, said: told}
 	for _, s := range src.Said {
 		if s.Message < src.Need.End {
 			g.said = append(g.said, newSpoken(s))

@@ -30,32 +30,32 @@ type gateName struct {
 // namesIn finds the names of a text that have to occur in the conversation: paths, files,
 // URLs, hashes, words that look like identifiers, and exact numbers: with three digits and
 // more, with a fraction, with a unit.
-func namesIn(text string) []gateName {
+func namesIn(txt string) []gateName {
 	var list []gateName
-	refs := refRun.FindAllStringIndex(text, -1)
+	refs := refRun.FindAllStringIndex(txt, -1)
 	code := false
-	for i := 0; i < len(text); {
+	for i := 0; i < len(txt); {
 		for len(refs) > 0 && refs[0][0] < i {
 			refs = refs[1:]
 		}
 		switch {
 		case len(refs) > 0 && refs[0][0] == i:
 			end := refs[0][1]
-			for _, at := range digitRun.FindAllStringIndex(text[i:end], -1) {
-				list = append(list, gateName{kind: nameNumber, text: text[i+at[0] : i+at[1]], start: i + at[0], end: i + at[1], ref: true})
+			for _, at := range digitRun.FindAllStringIndex(txt[i:end], -1) {
+				list = append(list, gateName{kind: nameNumber, text: txt[i+at[0] : i+at[1]], start: i + at[0], end: i + at[1], ref: true})
 			}
 			i = end
-		case text[i] == '`':
+		case txt[i] == '`':
 			code = !code
 			i++
-		case !inName1(text[i]):
-			i++
+		case !inName1(txt[i]):
+			i += text.Skipped(txt[i])
 		default:
 			end := i
-			for end < len(text) && (inName1(text[end]) || inJoin(text, end)) {
+			for end < len(txt) && (inName1(txt[end]) || inJoin(txt, end)) {
 				end++
 			}
-			list = appendToken(list, text, i, end, code)
+			list = appendToken(list, txt, i, end, code)
 			i = end
 		}
 	}

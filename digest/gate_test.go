@@ -18,7 +18,9 @@ func gated() []transcript.Message {
 		transcript.User("yes"),
 		transcript.Assistant(transcript.Call("c1", "bash", `{"command":"cd /home/me/proj && go test ./internal/store -run TestFold"}`)),
 		transcript.Results(transcript.Result("c1", "--- FAIL: TestFold (0.25s)\n    fold_test.go:117: commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b not found\nsee https://example.com/issues/4512\nversion v1.26.3")),
-		transcript.Assistant(transcript.Say("The parser fails because maxDepth is 64. I decided to raise it.")),
+		transcript.Assistant(transcript.Say("The parser fails because maxDepth is 64. I decided to raise it."), transcript.Call("c2", "bash", `{"command":"mv a b"}`)),
+		transcript.Assistant(transcript.Say("So.")),
+		transcript.Results(transcript.Result("c2", "The user doesn't want to proceed with this tool use. The tool use was rejected.")),
 	}
 }
 
@@ -28,6 +30,7 @@ func TestGate(t *testing.T) {
 		{"a path put together", "- The store is /home/me/proj/internal/store.", ""},
 		{"a number in other forms", "- Retries are at 13000 ms, that is 13k.", ""},
 		{"alternatives are no paths", "- Either read/write or client/server and/or both, 24/7.", ""},
+		{"arrows before slashes", "- 117→// the port is 8081 →/home/me/proj", ""},
 		{"invented path", "- True: port 8081.\n- Created src/api/router.go.", "- True: port 8081."},
 		{"invented file", "- Port 8081.\n- See router_v2.go.", "- Port 8081."},
 		{"invented hash", "- Port 8081.\n- Commit deadbee1 fixed it.", "- Port 8081."},
@@ -49,6 +52,8 @@ func TestGate(t *testing.T) {
 		{"nearly the user's words", `- The user said "Never delete that production database."`, "- The user said Never delete that production database."},
 		{"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`, ""},
 		{"a paraphrase with its message", "- The user wants live data left alone (message 1).", ""},
+		{"a refusal that a program tells of", "- The rename was rejected by the user (message 8).", ""},
+		{"no consent where a program tells of a refusal", "- Port 8081.\n- The user approved the relocation (message 8).", "- Port 8081."},
 		{"a paraphrase with another's message", "- Port 8081.\n- The user wants live tables rebuilt (message 2).", "- Port 8081."},
 		{"consent with its message", "- The user agreed to another layout of files (message 3).", ""},
 		{"consent that its message forbids", "- Port 8081.\n- The user approved deleting the production database (message 1).", "- Port 8081."},

@@ -186,7 +186,7 @@ var emptyWords = text.WordSet("that this with from have been were they them thei
 // sentence that forbids nothing: theirs, or the question that they answered.
 func (g *gateSource) bears(content []string, consent bool) bool {
 	if len(content) == 0 {
-		return !consent || len(g.said) > 1
+		return !consent || slices.ContainsFunc(g.said, func(sp spoken) bool { return sp.text != "" && sp.message > 1 })
 	}
 	all := make(map[string]bool)
 	for _, sp := range g.said {
@@ -302,7 +302,7 @@ func (g *gateSource) nearlySaid(q string) bool {
 
 // saidQuote reports whether a person said these words. An ellipsis matches any others.
 func (g *gateSource) saidQuote(q string) bool {
-	return slices.ContainsFunc(g.said, func(sp spoken) bool { return hasInOrder(sp.text, q) })
+	return slices.ContainsFunc(g.said, func(sp spoken) bool { return sp.text != "" && hasInOrder(sp.text, q) })
 }
 
 func (g *gateSource) inSource(q string) bool {

@@ -17,32 +17,35 @@ const digestSystem = `You write digests of conversations between a user and an A
 
 const digestTask = `TEXT ONLY. Do not call any tool: a tool call is rejected and the digest is lost.
 
-%s Write the digest that the agent will go on from. It reads nothing else about these turns, so what you leave out it does not know, and what you get wrong it will do wrong.
+%s Write the digest that the agent will go on from. It will work on what these turns left, and it will be asked about them: what you leave out it does not know, and what you get wrong it will do wrong.
 
-A program keeps these beside your digest, word for word: the user's messages, pinned texts, the task list, every tool call and every file it changed. Do not retell them. What only you can give is what the turns mean: what was found out, what was decided and why, how things stand.
+A program puts these beside your digest: the user's messages word for word, the task list, the names of all changed files, and the newest commands. Nothing else of these turns is left: no contents of files, no results, nothing that the agent said or thought. So do not copy the user's messages and do not list files; tell what they do not tell:
+
+- For each thing that the user asked, in order and with the number of the message: what was done, and how it ended: done, changed later, undone, refused, open. What a short answer of the user ("yes", "the second") answered.
+- Each decision: what was chosen, what was rejected, the reason, and whose decision it was.
+- What was found out: how the code, system or subject works, the causes of errors, what was tried and did not work, and why.
+- Exact text, copied: names, signatures, settings, commands, the lines that matter of files that were read or written, error messages, test results with their numbers, commits, versions, URLs.
+- What was undone or corrected, by whom, and why: also what the agent claimed and what turned out to be so.
+- How things stand at the end: what works, what was verified and how, what was not, what is left over, what is open, what comes next.
+
+Rules:
 
 - Say only what the conversation says. Copy every path, identifier, number, version, hash, URL and error text exactly as it stands there. No rounding, no totals of your own, no guesses; what you are not sure of you leave out.
-- Never write that the user said, wanted, approved or agreed to something unless a message of role user has it. Quote the user in double quotes, word for word, or do not quote. What the agent or a tool suggested is the agent's, also where nobody objected.
-- Give decisions with what was rejected and the reason. Say what was tried and did not work, and why, so that it is not tried again.
-- Say how things stand now, not how they came about. What later turns made untrue you leave out.
+- Never write that the user said, wanted, approved or agreed to something unless a message of role user has it, and name that message: (message 12). Quote the user in double quotes, word for word, or do not quote. What the agent or a tool suggested is the agent's, also where nobody objected.
+- Where something changed more than once, say how it is now, and in a few words what it was before.
 - Write dense bullets, each a whole fact with its exact names. No praise, no remarks about the digest.
 %s
-First think inside <analysis> tags, briefly: walk through the conversation in order and note decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then write the digest inside <digest> tags, at most %s, with these sections; leave out those that would be empty:
+First think inside <analysis> tags, briefly: walk through the conversation in order and note decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then write the digest inside <digest> tags: at most %s, and not much less. Room that you leave is lost: when you have said what matters most, go on with what matters next. Use these sections, and leave out those that would be empty:
 
 ### Goal and constraints
 What the user wants now. Constraints only as quotes, with the number of the message.
+### What was asked and what came of it
 ### Decisions and reasons
 ### Findings
-How the code, system or subject works, as far as the work depends on it.
-### Files
-What each file that matters is for and what changed in it.
-### Errors and fixes
-### State
-What works, what does not, what was verified and how.
-### Pending
-### Exact values
-Names, settings, commands, ports, versions, numbers that will be needed again and stand nowhere above.
-### Next step
+### Files and exact text
+What each file that matters is for, what changed in it, and the lines of it that matter.
+### Errors, corrections, what was undone
+### State, open ends, next step
 ### Unfold for details about
 %s
 
@@ -85,7 +88,7 @@ func (j *writer) digestText(w wanted) string {
 	if j.forked {
 		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
 	}
-	words := w.room * 3 / 4
+	words := w.room * 11 / 20 // as many as digests of work with code have
 	if n := j.Options.Words; n > 0 {
 		words = min(words, n)
 	}

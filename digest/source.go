@@ -53,9 +53,9 @@ type Source struct {
 // SourceMessage is a message with what is known of its blocks.
 type SourceMessage struct {
 	transcript.Message
-	Handles []string // of each block
-	Stale   []int    // of each block: number of the call that superseded it, 0: none
-	Cut     bool     // a group may begin here without splitting a round
+	Handles    []string // of each block
+	Superseded []bool   // of each block: a later call superseded it
+	Cut        bool     // a group may begin here without splitting a round
 }
 
 // shown writes what the live request shows of the turns to be folded, for policies that
@@ -118,7 +118,7 @@ func writePlain(b *strings.Builder, m transcript.Message) {
 var sourceCuts = []int{6_000, 1_500, 400}
 
 // write writes messages start ≤ i < end for the summarizer. Blocks of more than cut
-// characters lose their middle. A result that a later call made stale is only named.
+// characters lose their middle; results that a later call superseded lose more of it.
 func (s *Source) write(start, end, cut int) string {
 	var b strings.Builder
 	for i := start; i < end; i++ {
@@ -151,12 +151,10 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		if blk.Error {
 			word = "error"
 		}
-		fmt.Fprintf(b, "(%s [%s]) ", word, m.Handles[k])
-		if m.Stale[k] > 0 {
-			fmt.Fprintf(b, "left out: superseded by call %d", m.Stale[k])
-		} else {
-			b.WriteString(text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut))
+		if m.Superseded[k] {
+			word, cut = "superseded "+word, cut/4
 		}
+		fmt.Fprintf(b, "(%s [%s]) %s", word, m.Handles[k], text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut))
 	case transcript.Image:
 		b.WriteString("(image)")
 	case transcript.Opaque:

@@ -38,6 +38,8 @@ type PageRoom struct {
 	Files int  // for restored files, beyond Total
 	Words int  // for what the user typed, if that is more than two fifths of Total
 	Plain bool // user words and ledger only, if there is no room for more
+
+	Untold bool // without a model's digest: there is no room for it
 }
 
 // WrittenPage is a page as a fold shows it.
@@ -150,25 +152,55 @@ func (d *Draft) page(f *Fold, style PageStyle) WrittenPage {
 // room for it, and it is shorter than what the view shows of the stretch.
 func (d *Draft) narrative(f *Fold, style PageStyle) *conv.Narrative {
 	n := d.Told(f.End)
-	if n == nil || style.AsIs || n.Tokens > style.Room.Total*5/6 || n.Tokens > d.TokensIn(f.Start, f.End)*3/4 {
+	if n == nil || style.AsIs || style.Room.Untold || n.Tokens > style.Room.Total*6/5 || n.Tokens > d.TokensIn(f.Start, f.End)*9/10 {
 		return nil
 	}
 	return n
 }
 
-// PageSize returns how many tokens a page may come to in so much room.
+// PageSize returns how many tokens a page may come to in so much room: what the user typed
+// may take more than two fifths of it, or of what a model's digest leaves.
 func (d *Draft) PageSize(r PageRoom) int {
-	return r.Total + r.Files + max(min(d.saidTokens(), r.Words)-r.Total*2/5, 0)
+	told, words := 0, d.saidTokens()
+	if n := d.Told(d.Len()); n != nil {
+		told = n.Tokens
+	} else if d.model {
+		told = d.narrativeRoom(r.Total, Ask{})
+	}
+	rest := r.Total - told
+	if told > 0 {
+		words = d.shownWords()
+		if r.Total < conv.SmallPage {
+			rest += r.Files
+		}
+	}
+	return r.Total + r.Files + max(min(words, r.Words)-max(rest, 0)*2/5, 0) - min(rest, 0)
 }
+
+// PageLeft returns the room of a page that stands for messages start ≤ i < end: with a model's
+// digest, what the digest needs and all that the view has left; else the room as given.
+func (d *Draft) PageLeft(r PageRoom, start, end int) PageRoom {
+	n := d.Told(end)
+	if n == nil {
+		return r
+	}
+	const around = 400 // the page's first and last lines, and the least that the ledger takes
+	words := min(d.shownWords(), r.Words)
+	rest := max(d.goal()-d.Overhead()-d.TokensIn(0, start)-d.TokensIn(end, d.Len())-n.Tokens-words-around, 0)
+	r.Files = min(r.Files, rest)
+	rest -= r.Files
+	r.Total = n.Tokens + min(rest+words, rest*5/3, MaxPage) // words may take more than two fifths of it
+	return r
+}
+
+// shownWords is about how many tokens what people typed takes on a page, with its marks.
+func (d *Draft) shownWords() int { return d.saidTokens() * 4 / 3 }
 
 // WordsRoom returns how many tokens a page may spend on what the user typed: a third of the
 // view, and a fifth more for the numbers of the messages and the questions they answer. No
 // more than two thirds of what the system prompt and the tools leave.
 func (d *Draft) WordsRoom() int {
-	goal := d.Goal
-	if goal == 0 { // as far as the levers go
-		goal = d.Limits.Target
-	}
+	goal := d.goal()
 	return min(goal*2/5, max(goal-d.Overhead(), 0)*2/3)
 }
 
@@ -256,9 +288,9 @@ func (d *Draft) Ask(f *Fold, page int, ask Ask) {
 	if !d.model || d.fresh(d.Told(f.End), f.End, ask) || f.Before < leastUpdate && !ask.AsIs {
 		return // turns of less than leastUpdate are as short as a digest
 	}
-	d.need = &Need{f.Start, f.End, narrativeRoom(page, ask), d.Focus, ask}
+	d.need = &Need{f.Start, f.End, d.narrativeRoom(page, ask), d.Focus, ask}
 	if !ask.AsIs {
-		d.need.Room = min(d.need.Room, f.Before*2/3)
+		d.need.Room = min(d.need.Room, f.Before*3/5)
 	}
 }
 
@@ -271,15 +303,26 @@ func (d *Draft) NeedOf(start, end, page int, ask Ask) *Need {
 	if end <= start || d.fresh(d.Told(end), end, ask) {
 		return nil
 	}
-	return &Need{Start: start, End: end, Room: narrativeRoom(page, ask), Ask: ask}
+	return &Need{Start: start, End: end, Room: d.narrativeRoom(page, ask), Ask: ask}
 }
 
-// narrativeRoom is how many of a page's tokens are a model's.
-func narrativeRoom(page int, ask Ask) int {
+// narrativeRoom is how many tokens a model's digest may have on a page: as many as the page,
+// which has files and the user's words beyond them, but no more than models write, and no
+// more than these words leave of five sixths of the view. It may become a fifth longer.
+func (d *Draft) narrativeRoom(page int, ask Ask) int {
 	if ask.AsIs {
 		return page
 	}
-	return max(page*2/3, 200)
+	words := min(d.shownWords(), d.WordsRoom())
+	return max(min(page, MaxPage*2/3, (d.goal()-d.Fixed())*5/6-words), page/2, 200)
+}
+
+// goal is how many tokens the view should have.
+func (d *Draft) goal() int {
+	if d.Goal == 0 { // as far as the levers go
+		return d.Limits.Target
+	}
+	return d.Goal
 }
 
 // NeedAhead returns the digest that the next epoch will need when it comes at red; nil if

@@ -90,14 +90,14 @@ type pickedLine struct {
 func (w *changeWriter) pick(room int) []pickedLine {
 	var picked []pickedLine
 	left, share := float32(room), float32(room)/8
-	covered := make(map[uint64]bool)
+	covered := w.in.toldNames()
 	for {
 		f := w.richest(share)
 		if f == nil {
 			return picked
 		}
 		l := &f.lines[f.best[f.next]]
-		if !l.old && allCovered(l.names, covered) {
+		if !l.old && (allCovered(l.names, covered) || w.in.told != "" && len(l.names) == 0) {
 			l.old = true
 			l.worth *= toldWorth
 			f.sink()
@@ -154,6 +154,15 @@ func (f *fileChange) sink() {
 		f.best[i], f.best[i+1] = f.best[i+1], f.best[i]
 		i++
 	}
+}
+
+// toldNames has the names that a model's digest tells.
+func (in *Input) toldNames() map[uint64]bool {
+	names := make(map[uint64]bool)
+	for _, a := range text.AppendAnchors(nil, in.told) {
+		names[a.Hash] = true
+	}
+	return names
 }
 
 func allCovered(names []uint64, covered map[uint64]bool) bool {

@@ -24,7 +24,7 @@ type keyLine struct {
 type picker struct {
 	*pool
 	in      *Input
-	named   map[uint64]bool // names that the page has before any line is picked
+	named   map[uint64]bool // names that the page has before any line is picked, and words of a model's digest
 	covered map[uint64]bool // names and words that lines on the page tell
 	seen    map[uint64]bool // lines that the page or the newest turns show
 	plain   int             // tokens left for lines that are no prose
@@ -48,6 +48,10 @@ func newPicker(in *Input) *picker {
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
 		p.named[a.Hash] = true
+	}
+	_, told := text.CueScore(in.told, nil)
+	for _, h := range told {
+		p.named[h] = true
 	}
 	return p
 }

@@ -25,12 +25,12 @@ type pool struct {
 type poolKey struct {
 	start, end, mined, len int
 	focus                  string
-	small                  bool
+	small, told            bool
 }
 
 // candidates returns the pool for a page.
 func (in *Input) candidates() *pool {
-	of := poolKey{in.Start, in.End, in.minedStart, in.Transcript.Len(), in.Focus, in.small}
+	of := poolKey{in.Start, in.End, in.minedStart, in.Transcript.Len(), in.Focus, in.small, in.told != ""}
 	if in.pool != nil && in.pool.of == of {
 		return in.pool
 	}
@@ -78,7 +78,7 @@ func (p *pool) addProse(k int) {
 		un := &s.units[l.unit]
 		c := keyLine{src: k, line: i}
 		c.base, c.scale = p.proseWorth(s, un, l.cues)
-		if s.answers >= 0 && (un.Para <= 2 || int(l.unit) == len(s.units)-1) {
+		if s.answers >= 0 && p.in.told == "" && (un.Para <= 2 || int(l.unit) == len(s.units)-1) {
 			c.base += s.weight // how an answer begins and ends says what it comes to
 		}
 		if c.base += p.focused(s.wordsOf(i)); c.base > 0 {
@@ -93,6 +93,8 @@ func (p *pool) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, sc
 	switch {
 	case s.kind == fromThinking:
 		base, scale = s.weight*(cues-3), s.weight/2 // reasons only
+	case p.in.told != "":
+		base = s.weight * (cues - 1) // a model's digest says the rest
 	case s.answers < 0 && s.kind == fromAssistant:
 		base = s.weight * (0.5 + cues) // what announces counts nothing once it is past
 	}

@@ -28,7 +28,7 @@ func (in *Input) mineAhead() (wait func()) {
 	s := in.Miner
 	wait = func() {}
 	workers := runtime.GOMAXPROCS(0)
-	if workers < 2 || in.Room.Plain || in.Narrative != nil {
+	if workers < 2 || in.Room.Plain {
 		return wait
 	}
 	var jobs []mining

@@ -51,7 +51,7 @@ func pageOf(s *Miner, end, room int) Input {
 
 func TestPageReadsLikeAHandoff(t *testing.T) {
 	s := stateOf(handoff())
-	got := Write(pageOf(s, 12, smallRoom)).Text
+	got := Write(pageOf(s, 12, conv.SmallPage)).Text
 	last := 0
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.",
@@ -171,5 +171,24 @@ func TestClipAround(t *testing.T) {
 		if w != "before" && w != "after" && w != "needle_12345" {
 			t.Errorf("%q is cut", w)
 		}
+	}
+}
+
+// Beside a model's digest the page has the user's words and the ledger, and of the rest what
+// the digest does not tell.
+func TestPageBesideADigest(t *testing.T) {
+	s := stateOf(handoff())
+	in := pageOf(s, 12, 700)
+	in.Narrative = &conv.Narrative{Start: 1, End: 12, Text: "- The limiter is safe: a mutex instead of atomics was used because `burst_size` and the window change together."}
+	got := Write(in)
+	for _, want := range []string{
+		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go", "`guardMutex` is never held over I/O.",
+	} {
+		if !strings.Contains(got.Text, want) {
+			t.Errorf("%q is missing in\n%s", want, got.Text)
+		}
+	}
+	if strings.Contains(got.Text, "I used a mutex instead of atomics") || got.By != "model" {
+		t.Errorf("what the digest says is told again:\n%s", got.Text)
 	}
 }

@@ -1,6 +1,6 @@
 // Package page writes the page that stands for folded turns. [Write] writes a whole page,
-// [WriteRestored] the files and state that come back beside a summary, and [Miner.Missed]
-// what a model's digest leaves out. Code picks lines and quotes them word for word.
+// [WriteRestored] the files and state that come back beside a summary. Code picks lines and
+// quotes them word for word.
 package page
 
 import (
@@ -34,7 +34,7 @@ type Room struct {
 }
 
 // small reports whether there is room for a few thousand tokens only.
-func (r Room) small() bool { return r.Total < smallRoom && r.Total >= plainRoom }
+func (r Room) small() bool { return r.Total < conv.SmallPage && r.Total >= plainRoom }
 
 // Restore says what comes back with a page: up to Files files of at most PerFile tokens
 // each, and if State is set, what was still going on.
@@ -64,17 +64,13 @@ type Input struct {
 	beside     bool     // what comes back beside a summary is written, not a page
 	elsewhere  []string // sections of the page that are written already
 	named      string   // text of the page whose names need no line of their own
+	told       string   // the section with the model's digest
 }
 
 func (in *Input) count(s string) int { return in.Count.CountText(s) }
 
-const (
-	// Below plainRoom a plain page has no narrative: the ledger needs the room.
-	plainRoom = 600
-	// Below smallRoom a page spends next to nothing on restored files: one call reads a
-	// file, but nothing brings back in so few tokens what was said and changed.
-	smallRoom = 6_000
-)
+// Below plainRoom a plain page has no narrative: the ledger needs the room.
+const plainRoom = 600
 
 // Write writes a page within its room, as far as the parts that must survive allow. They
 // come first; the narrative gets what they, the ledger, the changes and the restored files
@@ -104,6 +100,7 @@ func Write(in Input) Page {
 	words := in.words(room)
 	pins := count(words)
 	room = max(room, room*3/5+pins) // what the user typed takes nothing from the rest
+	in.told = told
 	led := in.ledgerPart(room - pins)
 	ledger := count(led)
 	var files, state, changes, said, lines string
@@ -162,11 +159,13 @@ func (in *Input) ledgerPart(room int) string {
 	switch {
 	case in.Room.Plain:
 		share = room
+	case in.told != "": // it says how commands ended
+		share = max(room/5, 200)
 	case in.small:
 		share += 100 // what others were told
 	}
-	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: room / 2, Count: in.count, Answer: in.answer, Brief: in.small}
-	if in.Recall != nil && !in.small && in.Room.Total >= smallRoom { // a small page has better uses for the room
+	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small}
+	if in.Recall != nil && !in.small && in.Room.Total >= conv.SmallPage { // a small page has better uses for the room
 		o.Handle = in.CallHandle
 	}
 	text := in.record().Render(o)
@@ -191,15 +190,12 @@ type recordKey struct {
 	brief    bool
 }
 
-// story writes what the turns found out, decided and produced, and lines that show it:
-// only of turns that a model's digest does not tell of.
+// story writes what the turns found out, decided and produced, and lines that show it. With
+// a model's digest it is about the turns after it, or else about what the digest lacks.
 func (in *Input) story(room int) (said, lines string) {
 	newer := *in
-	if n := in.Narrative; n != nil {
-		newer.Start = max(n.End, in.Start)
-	}
-	if newer.Start >= in.End {
-		return "", ""
+	if n := in.Narrative; n != nil && n.End > in.Start && n.End < in.End {
+		newer.Start = n.End
 	}
 	return newer.narrate(room)
 }
@@ -216,20 +212,6 @@ func (in *Input) closing() string {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
 	return done + ` Nothing is lost: search("words") finds lines in what is folded, unfold("handle") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
-}
-
-// Missed returns what a model's digest of messages start ≤ i < end leaves out and should
-// have: lines with names that are likely to be needed again, within room tokens.
-func (m *Miner) Missed(start, end int, txt string, room int, recall func(string) string) string {
-	in := Input{Miner: m, Start: start, End: end, Recall: recall, named: txt, small: true}
-	sections := make([]string, 2)
-	sections[0], sections[1] = in.narrate(room)
-	for i, s := range sections {
-		if s != "" {
-			sections[i] = "#" + s // one level down
-		}
-	}
-	return text.JoinSections(sections...)
 }
 
 // restoredState is the least number of tokens for tasks, and for notes and the like, that

@@ -87,6 +87,9 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	if told != nil && told.End > end && told.End <= g.last(d) {
 		end = d.Back(told.End) // it need not be shown as well
 	}
+	if g.Fill {
+		style.Room = d.PageLeft(room, start, end)
+	}
 	more := d.Clone()
 	if !d.FoldPage(start, end, l, why, style) {
 		f := d.Span(d.Widened(start), end, l, why)
@@ -126,7 +129,7 @@ func pageTokens(d *fold.Draft, tokens, words int) int {
 	}
 	free := goal - d.Fixed()
 	share := free / 2
-	if d.ByModel() { // a model's text beside what code keeps
+	if d.ByModel() { // a model's text, half of what is free, beside what code keeps
 		share = free * 3 / 5
 	}
 	room := max(min(share, fold.MaxPage), 300)

@@ -53,6 +53,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	}
 	// After the next step the newest round itself goes, which nothing else can prevent: first
 	// the length of what no model has seen, then its place.
+	half.Untold = true
 	goal := d.Goal
 	defer func() { d.Goal = goal }()
 	hard := []func(){
@@ -82,7 +83,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 
 // rest is the room that the head and the newest round leave for a page.
 func (Squeeze) rest(d *fold.Draft, words int) fold.PageRoom {
-	r := fold.PageRoom{Total: (d.Limits.Max - d.Fixed() - d.TokensIn(d.Newest(), d.Len())) * 9 / 10, Words: words}
+	r := fold.PageRoom{Total: (d.Limits.Max - d.Fixed() - d.TokensIn(d.Newest(), d.Len())) * 9 / 10, Words: words, Untold: true}
 	r.Total = max(2*r.Total-d.PageSize(r), 300) // less what the user's words take beyond it
 	return r
 }
@@ -108,7 +109,12 @@ func (Squeeze) dropThinking(d *fold.Draft) {
 	}
 }
 
-func (s Squeeze) foldTo(d *fold.Draft, end int, room fold.PageRoom) { s.fold(d, d.Head(), end, room) }
+func (s Squeeze) foldTo(d *fold.Draft, end int, room fold.PageRoom) {
+	if !room.Plain && !room.Untold {
+		room = d.PageLeft(room, d.Head(), end)
+	}
+	s.fold(d, d.Head(), end, room)
+}
 
 func (s Squeeze) fold(d *fold.Draft, start, end int, room fold.PageRoom) {
 	if room.Plain = room.Plain || room.Total < 400; end > start {

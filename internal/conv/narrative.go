@@ -18,6 +18,11 @@ type Narrative struct {
 	Seq        uint64          // number of its entry
 }
 
+// SmallPage is the number of tokens below which a page is small: it spends next to nothing on
+// restored files, because one call reads a file, but nothing brings back in so few tokens
+// what was said and changed.
+const SmallPage = 6_000
+
 // SourceHash identifies messages start ≤ i < end: a digest is used only for the messages
 // that it was written for.
 func (c *Conversation) SourceHash(start, end int) transcript.Hash {

@@ -1,0 +1,121 @@
+package pleat_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var toldLimit = regexp.MustCompile(`at most ([0-9,]+) tokens \(about ([0-9,]+) words\)`)
+
+// toldLimits reads from a request how long its digest may be.
+func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
+	t.Helper()
+	m := toldLimit.FindStringSubmatch(allText(req.Messages))
+	if m == nil {
+		t.Fatal("the request tells no limit")
+	}
+	tokens, _ = strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+	words, _ = strconv.Atoi(strings.ReplaceAll(m[2], ",", ""))
+	return tokens, words
+}
+
+// A digest that keeps to the limit it was told, or passes it by a little, is in the view,
+// beside the user's words and the names of changed files. It has half of a small view unless
+// the user wrote much.
+func TestDigestHasTheRoom(t *testing.T) {
+	count := tokens.NewTokenizer(model.Model{}, nil).CountText
+	for _, tt := range []struct {
+		budget int
+		share  float64 // of the limit that is used
+		typed  int     // times that the user typed a paragraph
+		least  int     // tokens that the model is told
+	}{
+		{8_000, 0.5, 1, 4_000},
+		{8_000, 1, 1, 4_000},
+		{8_000, 1.15, 1, 4_000},
+		{8_000, 1.15, 20, 2_300},
+		{12_000, 1.15, 1, 6_000},
+		{20_000, 1.15, 1, 8_000},
+	} {
+		t.Run(fmt.Sprint(tt.budget, tt.share, tt.typed), func(t *testing.T) {
+			told, words := 0, 0
+			m := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
+				told, words = toldLimits(t, req)
+				var b strings.Builder
+				for i := 0; count(b.String()) < int(tt.share*float64(told))-30; i++ {
+					fmt.Fprintf(&b, "- Handler %d of a file takes its lock before the queue is drained, said for the time %d.\n", i%12, i%90)
+				}
+				return pleattest.Say("<digest>" + b.String() + "</digest>").Reply, nil
+			}}
+			all := fold.Share(1)
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Budget: fold.Budget{Window: tt.budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all},
+				Model:  model.Model{ID: "scripted", Window: 400_000}, Digest: digest.Options{Generator: m, NoBackground: true, Fork: digest.ForkNever},
+			})
+			add := func(msgs ...transcript.Message) {
+				t.Helper()
+				if err := s.Append(t.Context(), msgs...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			add(transcript.User("Begin."), transcript.Assistant(transcript.Say("Yes.")))
+			for i := range tt.typed {
+				add(transcript.User(fmt.Sprintf("Rule %d: ", i)+strings.Repeat("keep every word of what I type here as it is. ", 12)), transcript.Assistant(transcript.Say("I will.")))
+			}
+			add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)), transcript.Results(transcript.Result("w", "ok")))
+			talk(t, s, 0, 90)
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			msgs := view(t, s)
+			got := allText(msgs)
+			if told < tt.least || words*2 > told*6/5 {
+				t.Errorf("the model is told %d tokens and %d words", told, words)
+			}
+			for _, want := range []string{"written by a model", "said for the time 1.", fmt.Sprintf("Rule %d: keep every word", tt.typed-1), "changed_by_me.go"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the view does not have %q", want)
+				}
+			}
+			if n := s.Report().Snapshot.Tokens; n > tt.budget {
+				t.Errorf("the view has %d tokens", n)
+			}
+			if r := s.Report().Digests; len(r) != 1 || len(r[0].Tries) != 1 {
+				t.Errorf("digests: %v", r)
+			}
+		})
+	}
+}
+
+// The summarizer reads what a later call superseded, marked as such.
+func TestDigestReadsSupersededResults(t *testing.T) {
+	m := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say(goodDigest)}}
+	var events []pleat.Event
+	o := digestOptions(m, &events)
+	o.Digest.Fork = digest.ForkNever
+	s := open(t, store.NewMemory(), o)
+	if err := s.Append(t.Context(), transcript.User("Read it."),
+		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)), transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
+		transcript.Assistant(transcript.Call("e1", "write_file", `{"path":"src/one.go","content":"timeout = 18"}`)), transcript.Results(transcript.Result("e1", "ok"))); err != nil {
+		t.Fatal(err)
+	}
+	digestible(t, s, 24)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := allText(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") || !strings.Contains(got, "timeout = 17 // as it was") {
+		t.Errorf("the superseded result is left out:\n%.1500s", got)
+	}
+}
