@@ -1,6 +1,7 @@
 package pleat_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -311,5 +312,21 @@ func TestPolicyNone(t *testing.T) {
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
 		t.Errorf("none changed something: %v", err)
+	}
+}
+
+// A plain copy that cannot be written stops nothing: the stub names the handle.
+func TestPlainCopyCannotBeKept(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy:   named(t, "four-lever"),
+		KeepFile: func(string, []byte) (string, error) { return "", errors.New("no space left") },
+	})
+	long := strings.Repeat("output\n", 5_000)
+	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)), transcript.Results(transcript.Result("1", long))); err != nil {
+		t.Fatal(err)
+	}
+	folds := s.Folds()
+	if len(folds) != 1 || !strings.Contains(allText(view(t, s)), folds[0].Handle) {
+		t.Errorf("%d folds, view %s", len(folds), allText(view(t, s)))
 	}
 }

@@ -101,8 +101,7 @@ type Session struct {
 	answered time.Time // when the newest answer of the model was stored
 
 	// fresh are the messages being appended: they need not be read back from the store.
-	fresh   []newMessage
-	fileErr error // of the newest copies
+	fresh []newMessage
 
 	miner   *page.Miner     // of what pages are written from
 	digests []digest.Report // how every digest came to be
@@ -389,10 +388,9 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 
 // spill makes the entry for the folds of a message's large results, if there are any.
 func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
-	s.fileErr = nil
 	spilled := s.st.AtBirth(m, &s.o.Policy, s.birthLimits())
-	if len(spilled) == 0 || s.fileErr != nil {
-		return nil, s.fileErr
+	if len(spilled) == 0 {
+		return nil, nil
 	}
 	data, err := json.Marshal(foldData{Folds: spilled})
 	if err != nil {
@@ -401,13 +399,14 @@ func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
 	return []store.Entry{{Kind: store.EntryFold, Data: data}}, nil
 }
 
-// keepFile keeps the plain copy of a spilled result.
+// keepFile keeps a plain copy. What is copied is in the store, so work goes on without the copy.
 func (s *Session) keepFile(name, text string) string {
-	name, err := s.o.KeepFile(name, []byte(text))
+	kept, err := s.o.KeepFile(name, []byte(text))
 	if err != nil {
-		s.fileErr = fmt.Errorf("keep a plain copy: %w", err)
+		s.o.Logger.Warn("a plain copy could not be kept", "session", s.key.String(), "name", name, "err", err)
+		return ""
 	}
-	return name
+	return kept
 }
 
 // write stores entries and, once they are durable, takes them in.

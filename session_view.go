@@ -451,9 +451,7 @@ func (s *Session) keepTranscript(p *fold.Plan) error {
 		return err
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
-	if _, err := s.o.KeepFile(name, []byte(b.String())); err != nil {
-		return fmt.Errorf("keep %s: %w", name, err)
-	}
+	s.keepFile(name, b.String())
 	return nil
 }
 

@@ -26,7 +26,8 @@ func TestCompactUnbindsItsAnswer(t *testing.T) {
 		}
 		reply(w, "")
 	})}
-	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+	r := newReports()
+	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
 	a.model, a.streams = "claude-opus-5-5", false
 	a.extra = `,"thinking":{"type":"adaptive"}`
 	for i := range 10 {
@@ -36,6 +37,9 @@ func TestCompactUnbindsItsAnswer(t *testing.T) {
 		if _, err := a.step(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if got := r.wait(9)[8].Epochs; got != 1 {
+		t.Errorf("the request in which the model compacted opened %d epochs, want 1", got)
 	}
 	last := up.all()[len(up.all())-1]
 	if !bytes.Contains(last, []byte("signed-9")) || !bytes.Contains(last, []byte("[pleat compact: ")) {

@@ -55,7 +55,9 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 			continue
 		}
 		name := strings.TrimPrefix(c.Name, t.mode.Prefix)
+		before := t.conv.sess.Snapshot().Epoch
 		text, failed := rw.recall(ctx, t, name, c.Input.String())
+		t.epochs += max(t.conv.sess.Snapshot().Epoch-before, 0) // by the compact tool
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
