@@ -155,8 +155,7 @@ func TestLargeSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a file of some megabytes is made, shown and compacted")
 	}
-	t.Parallel()
-	dir := t.TempDir()
+	dir := t.TempDir() // not in parallel: what other tests hold would count
 	file, messages, longest := largeFile(t, dir, size)
 	t.Logf("%d MB, %d messages, the longest line has %d bytes", size, messages, longest)
 	var perMB time.Duration

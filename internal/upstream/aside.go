@@ -44,11 +44,12 @@ func (r *request) summarize(step int) string {
 	return strings.Join(lines, "\n")
 }
 
-// noteRecall remembers that a recall was answered: the answer may be folded again.
-func (s *Server) noteRecall(got string) {
+// noteRecall remembers that a recall was answered, until the next conversation begins: the
+// answer may be folded again.
+func (s *Server) noteRecall(step int, got string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recalled = s.recalled || got == "exact"
+	s.recalled = s.recalled && step > 0 || got == "exact"
 }
 
 func (s *Server) didRecall() bool {
@@ -58,15 +59,19 @@ func (s *Server) didRecall() bool {
 }
 
 // unseen finds results that were folded before the model has seen them: those after its
-// last answer.
+// last answer. A request for a digest shows results that were seen before.
 func (r *request) unseen() (out []string) {
+	if strings.Contains(r.body, "about to be folded away.") {
+		return nil
+	}
 	for _, m := range slices.Backward(r.messages) {
 		if m.Role() == transcript.RoleAssistant {
 			break
 		}
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
-			if ok && res.CallID != recallID && showsFold.MatchString(res.Parts.Text()) {
+			// One that is too large for the window is shown by its beginning and end from the start.
+			if text := res.Parts.Text(); ok && res.CallID != recallID && len(text) < 500 && showsFold.MatchString(text) {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}

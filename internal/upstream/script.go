@@ -75,7 +75,7 @@ func (s *Server) next(r *request) answer {
 	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
-	s.noteRecall(a.recalled)
+	s.noteRecall(step, a.recalled)
 	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !r.asked() && !s.didRecall() {
 		if c, ok := r.recall(); ok {
 			a.calls = append(a.calls, c)
