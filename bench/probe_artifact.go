@@ -233,7 +233,7 @@ var (
 	// "Edited: a.go, b.go", "- Created `a.go`", "#12 edit a.go: ok", "a.go (modified)".
 	statement = regexp.MustCompile(`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`)
 	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))")
-	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)?$`) // how often, and the call that did it last
+	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)*$`) // how often, and the calls that did it
 	failure   = regexp.MustCompile(`: failed\b`)
 	pathToken = regexp.MustCompile(`(?:\b[A-Za-z]:)?(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
