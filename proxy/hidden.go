@@ -55,9 +55,7 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 			continue
 		}
 		name := strings.TrimPrefix(c.Name, t.mode.Prefix)
-		before := t.conv.sess.Snapshot().Epoch
 		text, failed := rw.recall(ctx, t, name, c.Input.String())
-		t.epochs += max(t.conv.sess.Snapshot().Epoch-before, 0) // by the compact tool
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
@@ -99,7 +97,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 		if try == 10 || !conflict && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if conflict && c.behind.wait(ctx) == nil {
+		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.wait(ctx) == nil {
 			continue // the session has read what they wrote
 		}
 		next, again := rw.begin(ctx, t.req, t.from)
@@ -109,7 +107,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 		if next == nil { // the proxy is draining, and the store does not know the conversation
 			return err
 		}
-		next.hidden, next.key = t.hidden, t.key
+		next.hidden, next.key, next.mode = t.hidden, t.key, t.mode
 		next.epochs += t.epochs
 		next.forked = next.forked || t.forked
 		*t = *next

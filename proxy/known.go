@@ -52,9 +52,6 @@ func (k *known) likely(key uint64, body []byte) *decoded {
 	k.mu.Lock()
 	list := slices.Clone(k.by[key])
 	k.mu.Unlock()
-	if len(list) == 1 { // decoding compares them anyway
-		return list[0].Value.(*decoded)
-	}
 	var best *decoded
 	most := 0
 	for _, e := range list {

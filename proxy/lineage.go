@@ -217,7 +217,11 @@ func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 	t.conv.mu.Lock()
 	sess := t.conv.sess
 	t.conv.unlock()
+	epoch := sess.Snapshot().Epoch
 	text, failed, _ = sess.Recall(ctx, tool, input)
+	if tool == recall.ToolCompact {
+		t.epochs += sess.Snapshot().Epoch - epoch
+	}
 	key := t.before
 	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
 	for range mostBefore {

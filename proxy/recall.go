@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,12 +49,10 @@ func (m mode) free(req *request) mode {
 
 // renamed returns what we wrote into a view, with the name that unfold has now.
 func (m mode) renamed(text string) string {
-	const call = recall.ToolUnfold + `("`
-	for strings.Contains(text, ToolPrefix+call) {
-		text = strings.ReplaceAll(text, ToolPrefix+call, call)
-	}
-	return strings.ReplaceAll(text, call, m.Prefix+call)
+	return unfoldCall.ReplaceAllLiteralString(text, m.Prefix+recall.ToolUnfold+`("`)
 }
+
+var unfoldCall = regexp.MustCompile(`(?:` + ToolPrefix + `)*` + recall.ToolUnfold + `\("`)
 
 // own reports whether a tool is ours.
 func (m mode) own(name string) bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -122,7 +123,9 @@ func (i *importing) try(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	trial := *i
-	if trial.store, err = openStoreAt(ctx, filepath.Join(dir, "pleat.db"), makeMissing); err != nil {
+	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
+	_, _ = rand.Read(key)
+	if trial.store, err = openStoreAt(ctx, filepath.Join(dir, "pleat.db"), makeMissing, key); err != nil {
 		return fmt.Errorf("check the file: %w", err)
 	}
 	defer trial.store.Close()

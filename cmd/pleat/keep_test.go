@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -40,5 +41,13 @@ func TestProxyKeepsFiles(t *testing.T) {
 	none := &proxy.Options{}
 	if _, err := keepIn("", none); err != nil || none.Session != nil {
 		t.Errorf("without a folder files are kept: %v", err)
+	}
+}
+
+// The keys of the store are not given to the programs that agents and clients run.
+func TestStoreKeyStaysHere(t *testing.T) {
+	t.Setenv("PLEAT_STORE_KEY", "secret")
+	if env := strings.Join(childEnv(), "\n"); strings.Contains(env, "secret") || env == "" {
+		t.Errorf("programs get %s", env)
 	}
 }

@@ -266,7 +266,7 @@ func (r *running) make(ctx context.Context) error {
 		}
 	}
 	r.o.Request.SessionKey = key.Session
-	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Spill: r.outputs(key)}})
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: childEnv(), Spill: r.outputs(key)}})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
 	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {

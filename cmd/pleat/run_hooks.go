@@ -63,6 +63,7 @@ func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, err
 		shell, flag = "cmd", "/C"
 	}
 	cmd := exec.CommandContext(ctx, shell, flag, command)
+	cmd.Env = childEnv()
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &out, &errs

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
@@ -141,6 +142,12 @@ func (p *program) storeKeys(file string) (keys [][]byte, err error) {
 		return nil, fmt.Errorf("there is no key in %s (\"openssl rand -hex 32\" makes one)", from)
 	}
 	return keys, nil
+}
+
+// childEnv is the environment of programs that are started here: without the keys of the
+// store, which are nobody else's.
+func childEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PLEAT_STORE_KEY=") })
 }
 
 // access is what a command may do to a store.

@@ -124,7 +124,7 @@ func (p *program) client(ctx context.Context, base string, args []string, signal
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
-	cmd.Env = append(os.Environ(), extra...)
+	cmd.Env = append(childEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("run %s: it is not on your PATH: %w", name, err)
 	} else if err != nil {

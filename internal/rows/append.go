@@ -1,9 +1,11 @@
 package rows
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/store"
@@ -61,6 +63,9 @@ func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, en
 		for i, e := range entries {
 			if e.Kind == "" {
 				return fmt.Errorf("entry %d has no kind", i)
+			}
+			if bytes.HasPrefix(e.Data, []byte(sealing)) || strings.HasPrefix(e.Label, sealing) {
+				return fmt.Errorf("entry %d looks as if it were encrypted", i)
 			}
 			drafts[i] = b.NewDraft(e)
 			indexable = indexable || e.Text != ""

@@ -19,6 +19,9 @@ type key struct {
 	aead cipher.AEAD
 }
 
+// ErrKey: something is encrypted, and its key is not given. It is not damaged.
+var ErrKey = errors.New("is encrypted")
+
 const (
 	keyBytes = 32
 	idBytes  = 8
@@ -50,7 +53,7 @@ func NewKeys(keys [][]byte) (Keys, error) {
 
 func (k Keys) none() bool { return len(k.keys) == 0 }
 
-// seal encrypts for one use, so that what is moved to another place does not decrypt there.
+// seal encrypts for one use, so that what is moved to another column does not decrypt there.
 func (k Keys) seal(begin string, data []byte, use string) []byte {
 	out := append([]byte(begin), k.keys[0].id...)
 	return k.keys[0].aead.Seal(out, nil, data, []byte(use))
@@ -67,9 +70,9 @@ func (k Keys) open(data []byte, use string) ([]byte, error) {
 		}
 	}
 	if k.none() {
-		return nil, errors.New("is encrypted: open the store with its key")
+		return nil, fmt.Errorf("%w: open the store with its key", ErrKey)
 	}
-	return nil, errors.New("is encrypted with a key that is not given")
+	return nil, fmt.Errorf("%w with a key that is not given", ErrKey)
 }
 
 // Column is [Column], encrypted if there is a key.

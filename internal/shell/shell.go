@@ -89,6 +89,8 @@ func First(src string) Command {
 		switch c := src[p.at]; {
 		case c == ' ' || c == '\t' || c == '\r':
 			p.at++
+		case c == '\\' && p.peek(1) == '\n': // goes on in the next line
+			p.at += 2
 		case strings.IndexByte("\n;|()", c) >= 0, c == '&' && p.peek(1) != '>':
 			return cur
 		case (c == '<' || c == '>') && p.peek(1) != '(' || c == '&':
@@ -136,6 +138,8 @@ func (p *parser) list(closing byte) {
 		switch {
 		case c == ' ' || c == '\t' || c == '\r':
 			p.at++
+		case c == '\\' && p.peek(1) == '\n' && !p.literal: // goes on in the next line
+			p.at += 2
 		case c == '\n':
 			p.at++
 			flush(";")
@@ -360,10 +364,13 @@ func (p *parser) doubleQuoted(b *strings.Builder) (open bool) {
 			p.at++
 			return open
 		case c == '\\' && !p.literal && p.at+1 < len(p.src):
-			if next := p.src[p.at+1]; strings.IndexByte("\"\\$`\n", next) < 0 {
+			next := p.src[p.at+1]
+			if strings.IndexByte("\"\\$`\n", next) < 0 {
 				b.WriteByte(c)
 			}
-			b.WriteByte(p.src[p.at+1])
+			if next != '\n' { // which goes on in the next line
+				b.WriteByte(next)
+			}
 			p.at += 2
 		case c == '$' || c == '`' && !p.literal:
 			open = p.expansion(b) || open

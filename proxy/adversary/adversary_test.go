@@ -55,6 +55,9 @@ func TestViews(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%+v in %v", total, time.Since(began).Round(time.Millisecond))
+	if want >= 400 && (total.Folded == 0 || total.Unfolded == 0 || total.Hidden == 0) {
+		t.Error("nothing was put to the test")
+	}
 }
 
 // judged runs one case.

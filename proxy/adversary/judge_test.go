@@ -76,7 +76,7 @@ func (c *client) judge(body []byte, head http.Header) *view {
 		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements), outline(c.sent))
 	}
 	for _, other := range c.w.clients {
-		if other != c && strings.Contains(string(body), other.name+".") {
+		if other != c && regexp.MustCompile(`\b`+other.name+`\.\d+: `).Match(body) {
 			c.w.fail("%s: a view shows what %s said", c.wire.name, other.name)
 		}
 	}

@@ -176,6 +176,9 @@ func (s *Store) checkBodies(list pgx.Rows, a *appending, there map[transcript.Ha
 			continue
 		}
 		_, err := s.base.Keys.Unpack(p, a.bodies[h].BodySize, h)
+		if errors.Is(err, rows.ErrKey) {
+			return fmt.Errorf("body %v %w", h, err)
+		}
 		if there[h] = err == nil; err != nil {
 			s.base.Log.Warn("mended a damaged body", "hash", h, "err", err)
 		}

@@ -190,7 +190,7 @@ func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error
 			return nil
 		}
 	}
-	if code(err) != 0 || errors.Is(err, sql.ErrNoRows) {
+	if code(err) != 0 || errors.Is(err, sql.ErrNoRows) || errors.Is(err, rows.ErrKey) {
 		return err
 	}
 	s.base.Log.Warn("mended a damaged body", "hash", d.BodyHash)
