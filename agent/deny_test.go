@@ -15,7 +15,7 @@ import (
 
 // spellings are ways to run rm victim, which the test's PATH has a harmless one of.
 var spellings = []string{
-	"rm \\\n victim", "\"r\\\nm\" victim",
+	"mapfile -C 'rm victim' -c 1 <<<a", "hash -p bin/rm x; x victim", "shopt -s extglob\nbin/@(r)m victim", "rm \\\n victim", "\"r\\\nm\" victim",
 	"rm victim", " \trm\tvictim", "rm  victim", "FOO=1 rm victim", "FOO=1 BAR='a b' rm victim", "a[0]=1 rm victim", "A+=1 rm victim", "A=(1 2) rm victim",
 	"if true; then rm victim; fi", "if rm victim; then :; fi", "while rm victim; do break; done", "until rm victim && false; do break; done", "for x in 1; do rm victim; done",
 	"set 1; for x do rm victim; done", "case a in a) rm victim;; esac", "case a in (a) rm victim;; esac", "{ rm victim; }", "(rm victim)", "! rm victim", "f() { rm victim; }; f",

@@ -65,7 +65,7 @@ var (
 	quoted     = regexp.MustCompile("^('[^']*'|\"[^\"$`]*\")$")
 	// runners run the command in their arguments, or a text as a script.
 	runners = strings.Fields(`env command builtin exec eval trap alias time coproc nohup nice ionice setsid stdbuf timeout sudo doas su runuser chroot
-		unshare nsenter setpriv taskset chrt flock strace ltrace script watch parallel xargs busybox toybox ssh systemd-run fakeroot entr unbuffer start ` + shells)
+		unshare nsenter setpriv taskset chrt flock strace ltrace script watch parallel xargs busybox toybox ssh systemd-run fakeroot entr unbuffer start mapfile readarray compgen complete ` + shells)
 	shells = `sh bash dash zsh ksh mksh ash fish rbash`
 )
 
@@ -74,13 +74,14 @@ var (
 // which are taken in.
 func (s *spelled) command(words []shell.Word, stdin string, loose, run bool) {
 	for len(words) > 0 && assignment.MatchString(words[0].Raw) {
+		s.hides = s.hides || strings.HasPrefix(words[0].Raw, "BASH_ALIASES")
 		words = words[1:]
 	}
 	if s.count++; len(words) == 0 || s.count > spelledMost {
 		return
 	}
 	first := words[0].Text
-	if unknown(words[0]) && first != "[" && first != "[[" {
+	if (unknown(words[0]) || strings.HasSuffix(first, "@") || strings.HasSuffix(first, "+")) && first != "[" && first != "[[" {
 		s.hides = s.hides || !loose
 		return
 	}
@@ -90,6 +91,7 @@ func (s *spelled) command(words []shell.Word, stdin string, loose, run bool) {
 	}
 	name := strings.TrimSuffix(strings.ToLower(first[strings.LastIndexAny(first, `/\`)+1:]), ".exe")
 	s.texts = append(s.texts, first+rest, name+rest)
+	s.hides = s.hides || !loose && name == "hash" && len(words) > 1 // it may give a command another name
 	runs := slices.Contains(runners, name) || strings.HasPrefix(name, "ld-")
 	switch {
 	case runs && !run:
