@@ -12,8 +12,9 @@ import (
 // conversation and the text. It strikes what the conversation does not bear out, sentence
 // by sentence, and refuses a text that is of no use.
 type gateSource struct {
-	names *sourceNames
-	said  []spoken
+	names   *sourceNames
+	said    []spoken     // by people
+	refused map[int]bool // messages, counted from 1, in which a program tells that the user refused something
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
@@ -33,7 +34,7 @@ func newGateSource(src *Source, o Options) *gateSource {
 			n.add(transcript.BlockText(b))
 		}
 	}
-	var told []spoken // what programs tell of the user, such as that a call was refused
+	g := &gateSource{names: n, refused: make(map[int]bool)}
 	for i := range src.Msgs {
 		m := &src.Msgs[i]
 		for k, b := range m.Blocks().All() {
@@ -42,13 +43,12 @@ func newGateSource(src *Source, o Options) *gateSource {
 				n.add(c.Name, unescaped(c.Input.String()))
 			}
 			n.add(m.Handles[k])
-			if txt := transcript.BlockText(b); m.Role() != transcript.RoleAssistant && len(txt) < 1_000 && strings.Contains(strings.ToLower(txt), "user") {
-				told = append(told, spoken{message: src.First + i + 1})
+			if txt := transcript.BlockText(b); m.Role() != transcript.RoleAssistant && len(txt) < 1_000 && tellsRefusal(plainWords(txt)) {
+				g.refused[src.First+i+1] = true
 			}
 		}
 	}
 	n.add(src.Prev) // checked when it was written
-	g := &gateSource{names: n, said: told}
 	for _, s := range src.Said {
 		if s.Message < src.Need.End {
 			g.said = append(g.said, newSpoken(s))

@@ -83,6 +83,7 @@ func flatText(s string) string {
 var (
 	consentWords = text.WordSet("approved approves approve approval agreed agrees agree agreement confirmed confirms confirm confirmation consented consents consent authorized authorised authorizes authorization permission permitted permits allowed allows accepted accepts okayed ok'd greenlit greenlighted granted grants go-ahead signed blessed endorsed")
 	saidWords    = text.WordSet("said says asked asks wants wanted want requested requests request prefers preferred preference decided decides chose chooses told tells insisted insists instructed instructs wrote writes stated states mentioned specified specifies demanded demands requires required rejected rejects refused refuses declined declines forbids forbade wishes explained clarified reported reports pointed picked selected suggested suggests proposed likes dislikes expects noted")
+	refusalWords = text.WordSet("rejected rejects refused refuses declined declines denied denies interrupted interrupts cancelled canceled")
 	openBefore   = text.WordSet("not never no awaiting await awaits waiting wait until unless pending before ask asks asked asking whether if needs need needed without must should may might could can would unclear hasn't haven't didn't doesn't don't get getting seek request")
 	openAfter    = text.WordSet("pending needed required outstanding missing first before needs unclear")
 )
@@ -147,11 +148,13 @@ var (
 )
 
 // cites reports whether a sentence names the message of the user that it tells of. Telling
-// it in other words is allowed; for consent the message must not forbid what is told.
+// it in other words is allowed; for consent the message must not forbid what is told. What a
+// program tells of the user bears out a refusal and nothing else.
 func (g *gateSource) cites(s string, content []string, consent bool) bool {
+	refusal := onlyRefusal(plainWords(s))
 	for _, at := range refRun.FindAllStringIndex(s, -1) {
 		for _, n := range digitRun.FindAllString(s[at[0]:at[1]], -1) {
-			if slices.ContainsFunc(g.said, func(sp spoken) bool {
+			if k, err := strconv.Atoi(n); err == nil && refusal && g.refused[k] || slices.ContainsFunc(g.said, func(sp spoken) bool {
 				return strconv.Itoa(sp.message) == n && (!consent || sp.grants(content))
 			}) {
 				return true
@@ -159,6 +162,30 @@ func (g *gateSource) cites(s string, content []string, consent bool) bool {
 		}
 	}
 	return false
+}
+
+// tellsRefusal reports whether a text says that the user refused or interrupted something.
+func tellsRefusal(words []string) bool {
+	for i, w := range words {
+		negated := slices.ContainsFunc(words[max(0, i-3):i], func(w string) bool { return negations[w] })
+		if refusalWords[w] && ofUser(words, i) && !negated {
+			return true
+		}
+		if w == "user" && slices.ContainsFunc([]string{"doesn't want to", "does not want to"}, func(p string) bool {
+			return strings.HasPrefix(strings.Join(words[i+1:min(len(words), i+5)], " ")+" ", p+" ")
+		}) {
+			return true // to proceed
+		}
+	}
+	return false
+}
+
+// onlyRefusal reports whether a sentence says that the user refused something and neither
+// that they said or want anything else nor that they consented.
+func onlyRefusal(words []string) bool {
+	return tellsRefusal(words) && !slices.ContainsFunc(words, func(w string) bool {
+		return consentWords[w] || saidWords[w] && !refusalWords[w]
+	})
 }
 
 // grants reports whether what a person said can be consent to something, given by its words.
