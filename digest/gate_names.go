@@ -32,7 +32,7 @@ type gateName struct {
 // more, with a fraction, with a unit.
 func namesIn(txt string) []gateName {
 	var list []gateName
-	refs := refRun.FindAllStringIndex(txt, -1)
+	refs := refsIn(txt)
 	code := false
 	for i := 0; i < len(txt); {
 		for len(refs) > 0 && refs[0][0] < i {
@@ -62,10 +62,25 @@ func namesIn(txt string) []gateName {
 	return list
 }
 
-// refRun is numbers of messages or calls: after such a word, after a #, or alone in brackets.
+// refsIn finds the numbers of messages and calls in a sentence: after such a word, and, if
+// the sentence has one, after a # or alone in brackets. Other numbers are written like that
+// too: issues, codes, counts.
+func refsIn(txt string) [][]int {
+	if refWord.MatchString(txt) {
+		return anyRef.FindAllStringIndex(txt, -1)
+	}
+	return namedRef.FindAllStringIndex(txt, -1)
+}
+
+const (
+	refWords = `(?:messages?|msgs?|calls?|turns?)`
+	refMore  = `\d+\b(?:(?:[\s,&/–-]|\b(?:and|to|or)\b)+[#m]?\d+\b)*`
+)
+
 var (
-	refRun = regexp.MustCompile(`(?i)(?:\b(?:(?:messages?|msgs?|calls?|turns?)[ .]?#?|m)|#)\d+\b(?:(?:[\s,&/–-]|\b(?:and|to|or)\b)+[#m]?\d+\b)*` +
-		`|[(\[]#?\d+(?:[\s,&/–-]+#?\d+)*[)\]]`)
+	refWord  = regexp.MustCompile(`(?i)\b(?:(?:messages?|msgs?|calls?)(?:\b|\d)|turns?[ .]?#?\d)`) // it turns out
+	namedRef = regexp.MustCompile(`(?i)\b(?:` + refWords + `[ .]?#?|m)` + refMore)
+	anyRef   = regexp.MustCompile(`(?i)(?:\b(?:` + refWords + `[ .]?#?|m)|#)` + refMore + `|[(\[]#?\d+(?:[\s,&/–-]+#?\d+)*[)\]]`)
 	digitRun = regexp.MustCompile(`\d+`)
 )
 

@@ -56,6 +56,7 @@ func TestGate(t *testing.T) {
 		{"nearly the user's words", `- The user said "Never delete that production database."`, "- The user said Never delete that production database."},
 		{"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`, ""},
 		{"a paraphrase with its message", "- The user wants live data left alone (message 1).", ""},
+		{"a number that is no message", "- Port 8081.\n- The user wants live data left alone (1).", "- Port 8081."},
 		{"a refusal that a program tells of", "- The rename was rejected by the user (message 8).", ""},
 		{"no consent where a program tells of a refusal", "- Port 8081.\n- The user approved the relocation (message 8).", "- Port 8081."},
 		{"a program's words as the user's", "- Port 8081.\n- The user wants main force-pushed (message 10).", "- Port 8081."},
@@ -91,7 +92,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Numbers of messages and calls are no inventions, however they are written.
+// Numbers of messages and calls are no inventions, however they are written. Without a word
+// for these, a number is one like any other.
 func TestGateRefs(t *testing.T) {
 	msgs := gated()
 	for len(msgs) < 150 {
@@ -104,11 +106,18 @@ func TestGateRefs(t *testing.T) {
 		{"- Done in message 126.", false},
 		{"- Done in m126 and msgs 127–132.", false},
 		{"- Done in messages 126, 127, and 132/133.", false},
-		{"- Done (126, 132), then again [140].", false},
+		{"- Done in two messages (126, 132), then again [140].", false},
 		{"- Call #126 failed; so did #149.", false},
 		{"- Done in message 151.", true},
 		{"- Done in m999.", true},
 		{"- The limit is 138.", true},
+		{"- Fixed issue #138.", true},
+		{"- It has many lines (138).", true},
+		{"- The server answers [138].", true},
+		{"- The server answers [117] on the port (8081).", false},
+		{"- It turns out that #138 is the cause.", true},
+		{"- Done in turn 126 and in #127.", false},
+		{"- Call #999 failed.", true},
 		{"- It was raised to 138.", true},
 	} {
 		_, findings, _ := digest.CheckDigest(msgs, "- Port 8081.\n"+tt.in)

@@ -152,7 +152,7 @@ var (
 // program tells of the user bears out a refusal and nothing else.
 func (g *gateSource) cites(s string, content []string, consent bool) bool {
 	refusal := onlyRefusal(plainWords(s))
-	for _, at := range refRun.FindAllStringIndex(s, -1) {
+	for _, at := range refsIn(s) {
 		for _, n := range digitRun.FindAllString(s[at[0]:at[1]], -1) {
 			if k, err := strconv.Atoi(n); err == nil && refusal && g.refused[k] || slices.ContainsFunc(g.said, func(sp spoken) bool {
 				return strconv.Itoa(sp.message) == n && (!consent || sp.grants(content))
