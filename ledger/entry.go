@@ -22,11 +22,17 @@ type Entry struct {
 	Handle       string `json:"handle,omitempty"`        // of the result, or of a call that changed files; empty where no session gave it one
 	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result unnecessary
 	changed      bool   // that call changed something; otherwise it looked or ran again
+	succeeded    bool   // that call succeeded
 }
 
 // Stale reports whether a later call changed what the result shows. A call that merely showed
 // it again makes it unnecessary, not wrong.
 func (e *Entry) Stale() bool { return e.SupersededBy > 0 && e.changed }
+
+// Mended reports whether the call failed and succeeded when it was made again.
+func (e *Entry) Mended() bool {
+	return e.SupersededBy > 0 && !e.changed && e.succeeded && e.Outcome == toolcall.Failed
+}
 
 // DirOf is the directory from which the call spells a path of it.
 func (e *Entry) DirOf(p toolcall.PathChange) string {

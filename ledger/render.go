@@ -386,8 +386,10 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	switch {
 	case e.Stale():
 		fmt.Fprintf(b, ", stale since #%d", e.SupersededBy)
+	case e.Mended():
+		fmt.Fprintf(b, ", ok in #%d", e.SupersededBy)
 	case e.SupersededBy > 0:
-		fmt.Fprintf(b, ", again in #%d", e.SupersededBy)
+		fmt.Fprintf(b, ", newer in #%d", e.SupersededBy)
 	}
 	handle := e.Handle
 	if w.handle != nil {

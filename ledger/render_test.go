@@ -55,9 +55,9 @@ func TestLedgerRender(t *testing.T) {
 #3 read x in src: 1 line
 #4 edit src/a.go: ok
 #5 create src/new.go: ok
-#6 run go test ./... 2>&1 | tail -3: failed: --- FAIL: TestA (0.00s), again in #8
+#6 run go test ./... 2>&1 | tail -3: failed: --- FAIL: TestA (0.00s), ok in #8
 #7 edit src/a.go: ok
-#8 run go test ./...: ok, again in #9
+#8 run go test ./...: ok, newer in #9
 #9 run go test ./...: ok
 #10 delete rm src/old.go: ok
 #11 edit mv src/b.go src/c.go: ok

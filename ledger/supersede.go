@@ -150,7 +150,8 @@ func (l *Ledger) replace(old, i int) {
 }
 
 func (l *Ledger) superseded(i, by int) {
-	l.Entries[i].SupersededBy, l.Entries[i].changed = by+1, l.Entries[by].changesFiles()
+	e, b := &l.Entries[i], &l.Entries[by]
+	e.SupersededBy, e.changed, e.succeeded = by+1, b.changesFiles(), b.Outcome == toolcall.Succeeded
 }
 
 // sawRun makes failures of a command stale when it succeeds.

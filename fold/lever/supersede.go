@@ -41,14 +41,17 @@ func (s Supersede) Pull(d *fold.Draft) {
 	}
 }
 
-// superseded says what became of a result: another is the same, or newer, or it is wrong by now.
+// superseded says what became of a result: it is wrong by now, or the failure is mended, or
+// another is the same, or newer.
 func superseded(d *fold.Draft, ref transcript.BlockRef, e *ledger.Entry) string {
 	by := d.Ledger().Entry(e.SupersededBy)
 	switch {
 	case e.Stale():
 		return fmt.Sprintf("Call %d made it stale", by.Seq)
+	case e.Mended():
+		return fmt.Sprintf("Call %d ran it again and it succeeded", by.Seq)
 	case d.Facts(ref).Hash == d.Facts(by.Result).Hash:
-		return fmt.Sprintf("Call %d gave the same again, unchanged", by.Seq)
+		return fmt.Sprintf("Call %d gave the same again", by.Seq)
 	}
-	return fmt.Sprintf("Call %d shows it again", by.Seq)
+	return fmt.Sprintf("Call %d has a newer result", by.Seq)
 }

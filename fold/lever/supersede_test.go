@@ -29,13 +29,14 @@ func TestSupersede(t *testing.T) {
 				t.Errorf("results %q are shown, want %q", got, tt.want)
 			}
 			if tt.want[0] == '1' {
-				has(t, s, "Call 4 shows it again")
+				has(t, s, "Call 4 has a newer result")
 			}
 		})
 	}
 }
 
-// Only a change makes a result stale. A file that was read again may still be the same.
+// Only a change makes a result stale. A file that was read again may still be the same, and a
+// failure that was mended is not shown again.
 func TestSupersedeSaysWhy(t *testing.T) {
 	same := strings.Repeat("package a // nothing changed\n", 100)
 	read := func(n int, result string) []transcript.Message {
@@ -44,22 +45,32 @@ func TestSupersedeSaysWhy(t *testing.T) {
 			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result(id, result)),
 		}
 	}
+	failing := strings.Repeat("a_test.go:7: got 1, want 2\n", 100) + "--- FAIL: TestA (0.00s)\nFAIL\n"
+	run := func(n int, result string) []transcript.Message {
+		id := fmt.Sprint("b", n)
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "bash", `{"command":"go test ./..."}`)), transcript.Results(transcript.Result(id, result)),
+		}
+	}
 	change := []transcript.Message{
 		transcript.Assistant(transcript.Call("w", "write_file", `{"path":"a.go","content":"package a"}`)), transcript.Results(transcript.Result("w", "ok")),
 	}
 	for _, tt := range []struct {
 		name  string
+		first []transcript.Message
 		later []transcript.Message
 		want  string
 	}{
-		{"the same", read(2, same), "Call 2 gave the same again, unchanged"},
-		{"another text", read(2, strings.Replace(same, "a", "b", 1)), "Call 2 shows it again"},
-		{"changed", change, "Call 2 made it stale"},
+		{"the same", read(1, same), read(2, same), "Call 2 gave the same again"},
+		{"another text", read(1, same), read(2, strings.Replace(same, "a", "b", 1)), "Call 2 has a newer result"},
+		{"changed", read(1, same), change, "Call 2 made it stale"},
+		{"mended", run(1, failing), run(2, "ok"), "Call 2 ran it again and it succeeded"},
+		{"failed again", run(1, failing), run(2, failing+"2 tests failed\nFAIL\n"), "Call 2 has a newer result"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t, 100_000, lever.Aim{})
 			say(t, s, transcript.User("Read a.go."))
-			say(t, s, read(1, same)...)
+			say(t, s, tt.first...)
 			say(t, s, tt.later...)
 			say(t, s, transcript.Assistant(transcript.Say("Done.")))
 			if _, err := s.Pull(t.Context(), lever.Supersede{}); err != nil {
