@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -148,25 +150,30 @@ func wordForms(w string) []string {
 }
 
 // nearWords returns the words of the conversation that differ from a long word of the query
-// by one letter, or by two that changed places.
-func (f *Finder) nearWords(words []string) []string {
+// by one letter, or by two that changed places. It reads the whole conversation.
+func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error) {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) <= 4 })
+	if len(words) == 0 {
+		return nil, nil
+	}
 	seen := make(map[string]bool)
 	var near []string
 	for i := f.Prompt(); i < f.Transcript.Len(); i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for w := range search.Words(conv.SearchText(f.Transcript.At(i))) {
 			if seen[w] {
 				continue
 			}
-			seen[strings.Clone(w)] = true
-			for _, word := range words {
-				if len(word) > 4 && oneSlip(word, w) {
-					near = append(near, strings.Clone(w))
-					break
-				}
+			w = strings.Clone(w)
+			seen[w] = true
+			if slices.ContainsFunc(words, func(word string) bool { return oneSlip(word, w) }) {
+				near = append(near, w)
 			}
 		}
 	}
-	return near
+	return near, nil
 }
 
 // oneSlip reports whether one letter more, less, wrong or in its neighbour's place tells a

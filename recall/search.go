@@ -2,6 +2,7 @@ package recall
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -53,8 +54,9 @@ type SearchHit struct {
 }
 
 // Search finds the best places for each query. ask gets up to n windows of text from a
-// store for the words of a query, which include other forms of what the query has.
-func (f *Finder) Search(r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
+// store for the words of a query, which include other forms of what the query has. For a query
+// that finds nothing the whole conversation is read, unless ctx ends: see nearIfNone.
+func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)
 	r.Around = max(cmp.Or(r.Around, 2), 0)
 	r.Budget = cmp.Or(r.Budget, searchBudget)
@@ -64,9 +66,11 @@ func (f *Finder) Search(r SearchRequest, ask func(query, words string, n int) ([
 		x := newSearcher(f, r, q)
 		a, room := SearchAnswer{Query: q}, math.MaxInt
 		places, err := x.places(ask)
-		if near := f.nearIfNone(places, x.words, err); near != "" {
-			again := newSearcher(f, r, near)
-			again.narrow, x, a.Near = x.narrow, again, near
+		if err == nil && len(places) == 0 {
+			a.Near, err = x.nearIfNone(ctx)
+		}
+		if a.Near != "" {
+			x = newSearcher(f, r, a.Near)
 			places, err = x.places(ask)
 		}
 		if err != nil {
@@ -92,10 +96,13 @@ func (x *searcher) places(ask func(query, words string, n int) ([]store.Hit, err
 }
 
 // nearIfNone returns words to look for instead of those that nothing has, empty if there is
-// no reason to.
-func (f *Finder) nearIfNone(places []foundPlace, words []string, err error) string {
-	if len(places) > 0 || err != nil {
-		return ""
+// no reason to. A query that narrows finds nothing because of where it looks: its words may
+// well be right. One that does not finds nothing although the store has windows only if these
+// are echoes, such as the question that is being answered.
+func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
+	if x.narrows() {
+		return "", nil
 	}
-	return strings.Join(f.nearWords(words), " ")
+	near, err := x.s.nearWords(ctx, x.words)
+	return strings.Join(near, " "), err
 }
