@@ -1,6 +1,8 @@
 package pleat
 
 import (
+	"reflect"
+
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -16,4 +18,12 @@ func RenderStretch(s *Session, start, end int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.RenderText(start, end)
+}
+
+// HoldsPlan reports whether the session holds what the last plan's pages were made from.
+func HoldsPlan(s *Session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := reflect.ValueOf(s.miner).Elem()
+	return !m.FieldByName("pool").IsNil() || !m.FieldByName("recorded").IsNil()
 }

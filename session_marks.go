@@ -21,10 +21,11 @@ func (s *Session) Refresh(ctx context.Context) error {
 }
 
 // Shrink drops messages from memory until the others take about that many bytes. They are
-// read from the store when they are needed again.
+// read from the store when they are needed again. What the last plan was made from goes too.
 func (s *Session) Shrink(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.miner.Forget()
 	s.st.Contents.Shrink(bytes)
 }
 

@@ -58,6 +58,21 @@ func TestSmallMemory(t *testing.T) {
 	}
 }
 
+// What pages of one plan share does not outlive the use of a session.
+func TestShrinkForgetsPlan(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
+	work(t, s, 0, 30, 2_000)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if !pleat.HoldsPlan(s) {
+		t.Fatal("no page was written")
+	}
+	if s.Shrink(4 << 20); pleat.HoldsPlan(s) {
+		t.Error("the last plan's lines are still held")
+	}
+}
+
 // texts writes messages down for comparing.
 func texts(t *testing.T, msgs []transcript.Message) []string {
 	t.Helper()

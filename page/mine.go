@@ -58,11 +58,14 @@ type Miner struct {
 	mines map[transcript.BlockRef][]minedPart
 	mined int // bytes of text that mines are of
 
-	// Of the newest page, for others of the same plan:
+	// Of the newest page, for others of the same plan; see Forget:
 	pool     *pool
 	recorded *ledger.Record
 	recordOf recordKey
 }
+
+// Forget drops what only other pages of the same plan can use. What was mined stays.
+func (m *Miner) Forget() { m.pool, m.recorded = nil, nil }
 
 // minedFrom returns the first message of a stretch that lines are taken from. Of a stretch
 // with more than minedTotal bytes, only the newest part is looked at.
