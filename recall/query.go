@@ -82,6 +82,18 @@ func Words(query string) string { return readQuery(query).asked }
 // narrows reports whether the query looks only in some places.
 func (q *recallQuery) narrows() bool { return q.narrow != narrowing{} }
 
+// Guesses reports whether a search that finds nothing looks for words near those of the query.
+func Guesses(query string) bool {
+	q := readQuery(query)
+	return q.guesses()
+}
+
+// A query that narrows finds nothing because of where it looks: its words may well be right.
+func (q *recallQuery) guesses() bool { return !q.narrows() && slices.ContainsFunc(q.words, isLong) }
+
+// isLong reports whether a word is long enough to be known with a slip in it.
+func isLong(w string) bool { return len(w) > 4 }
+
 // admits reports whether the query looks in a block.
 func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *conv.BlockFacts) bool {
 	if n.file != "" || n.tool != "" {
@@ -152,10 +164,6 @@ func wordForms(w string) []string {
 // nearWords returns the words of the conversation that differ from a long word of the query
 // by one letter, or by two that changed places. It reads the whole conversation.
 func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error) {
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) <= 4 })
-	if len(words) == 0 {
-		return nil, nil
-	}
 	seen := make(map[string]bool)
 	var near []string
 	for i := f.Prompt(); i < f.Transcript.Len(); i++ {
@@ -168,7 +176,7 @@ func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error
 			}
 			w = strings.Clone(w)
 			seen[w] = true
-			if slices.ContainsFunc(words, func(word string) bool { return oneSlip(word, w) }) {
+			if slices.ContainsFunc(words, func(word string) bool { return isLong(word) && oneSlip(word, w) }) {
 				near = append(near, w)
 			}
 		}

@@ -96,11 +96,10 @@ func (x *searcher) places(ask func(query, words string, n int) ([]store.Hit, err
 }
 
 // nearIfNone returns words to look for instead of those that nothing has, empty if there is
-// no reason to. A query that narrows finds nothing because of where it looks: its words may
-// well be right. One that does not finds nothing although the store has windows only if these
-// are echoes, such as the question that is being answered.
+// no reason to. A query that does not narrow finds nothing although the store has windows only
+// if these are echoes, such as the question that is being answered.
 func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
-	if x.narrows() {
+	if !x.guesses() {
 		return "", nil
 	}
 	near, err := x.s.nearWords(ctx, x.words)

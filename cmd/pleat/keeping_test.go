@@ -60,6 +60,20 @@ func damageStore() {
 	}
 }
 
+// spoilStore is a program for the scripts: it damages an entry of the newest session in the
+// store named by its argument, which cannot be opened any more.
+func spoilStore() {
+	db, err := sql.Open("sqlite", os.Args[1])
+	if err == nil {
+		_, err = db.Exec("UPDATE entry SET sum = zeroblob(length(sum)) WHERE seq = 2 AND session = (SELECT max(id) FROM session)")
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // olderStore is a program for the scripts: it makes the store named by its argument one of
 // schema version 1.
 func olderStore() {

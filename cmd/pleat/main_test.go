@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"makesession": makeSession, // a long session file; see session_test.go
 		"makestore":   makeStore,   // a store with known sessions; see keeping_test.go
 		"damage":      damageStore,
+		"spoil":       spoilStore,
 		"older":       olderStore,
 	})
 }

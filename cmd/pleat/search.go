@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -107,31 +108,53 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {
-	store, err := p.readStore(ctx, flags)
+	st, err := p.readStore(ctx, flags)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	list, err := chosenSessions(ctx, store, flags, name)
+	defer st.Close()
+	list, err := chosenSessions(ctx, st, flags, name)
 	if err != nil {
 		return err
 	}
 	tell := p.progress()
 	defer tell.done()
-	for i, info := range list {
-		tell.say("searching session %d of %d", i+1, len(list))
-		// A session without a match need not be opened.
-		if hits, err := store.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
-			j.Searched++
-			continue
-		}
-		s, err := reopen(ctx, store, info.Key)
+	var failed []error
+	look := func(info store.SessionInfo) {
+		s, err := reopen(ctx, st, info.Key)
 		if err == nil {
 			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session}, req)
 		}
 		if err != nil {
-			return err
+			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
 		}
+	}
+	var without []store.SessionInfo // they have none of the words
+	for i, info := range list {
+		tell.say("searching session %d of %d", i+1, len(list))
+		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
+			without = append(without, info)
+			continue
+		}
+		look(info)
+	}
+	if len(j.Sessions) > 0 || !recall.Guesses(req.Queries[0]) { // they need not be opened
+		j.Searched += len(without)
+		without = nil
+	}
+	for i, info := range without { // one may have a word that is near
+		tell.say("searching session %d of %d", len(list)-len(without)+i+1, len(list))
+		look(info)
+	}
+	tell.done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if j.Searched == 0 {
+		return errors.Join(failed...)
+	}
+	for _, err := range failed {
+		p.note("%v\n", err)
 	}
 	return nil
 }
