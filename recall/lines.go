@@ -12,8 +12,10 @@ import (
 
 // textLines is a text with the offsets of its lines.
 type textLines struct {
-	text   string
-	starts []int
+	text    string
+	starts  []int
+	numbers []int    // of the lines, ascending; nil: they are counted from 1
+	states  []string // of the lines; nil: they have none
 }
 
 func linesOf(txt string) textLines {
@@ -21,10 +23,26 @@ func linesOf(txt string) textLines {
 	for at := 0; at < len(txt); at = text.LineEnd(txt, at) {
 		starts = append(starts, at)
 	}
-	return textLines{txt, starts}
+	return textLines{text: txt, starts: starts}
 }
 
 func (t textLines) len() int { return len(t.starts) }
+
+// number is the number of line i, counted from 0.
+func (t textLines) number(i int) int {
+	if t.numbers == nil {
+		return i + 1
+	}
+	return t.numbers[i]
+}
+
+// last is the number of the last line.
+func (t textLines) last() int {
+	if t.len() == 0 {
+		return 0
+	}
+	return t.number(t.len() - 1)
+}
 
 // span returns where line i, counted from 0, begins and ends, without its line feed.
 func (t textLines) span(i int) (start, end int) {
@@ -59,15 +77,19 @@ func (t textLines) whole(i int) cut {
 // line makes what is shown of a cut.
 func (t textLines) line(c cut) Line {
 	start, end := t.span(c.line)
-	return Line{
-		Number: c.line + 1, Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
+	l := Line{
+		Number: t.number(c.line), Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
 		Match: c.match, ended: c.feed,
 	}
+	if t.states != nil {
+		l.State = t.states[c.line]
+	}
+	return l
 }
 
 // between chooses lines by number.
 func (t textLines) between(r UnfoldRequest) []cut {
-	from, to := t.numbers(r)
+	from, to := t.chosen(r)
 	var out []cut
 	for i := from; i < to; i++ {
 		c := t.whole(i)
@@ -79,11 +101,11 @@ func (t textLines) between(r UnfoldRequest) []cut {
 	return out
 }
 
-// numbers turns the request's line numbers into a range from ≤ i < to.
-func (t textLines) numbers(r UnfoldRequest) (from, to int) {
-	from, to = max(r.From-1, 0), t.len()
+// chosen turns the request's line numbers into a range from ≤ i < to.
+func (t textLines) chosen(r UnfoldRequest) (from, to int) {
+	from, to = sort.Search(t.len(), func(i int) bool { return t.number(i) >= r.From }), t.len()
 	if r.To > 0 {
-		to = min(to, r.To)
+		to = sort.Search(t.len(), func(i int) bool { return t.number(i) > r.To })
 	}
 	return from, to
 }
@@ -122,7 +144,7 @@ const (
 // matching chooses the lines that match, with lines around them. It also counts those
 // that match.
 func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matches int) {
-	from, to := t.numbers(r)
+	from, to := t.chosen(r)
 	around := max(cmp.Or(r.Around, 2), 0)
 	next := from // first line that is not chosen yet
 	after := 0   // lines still to be shown after a match
@@ -194,8 +216,8 @@ func (t textLines) around(c cut, places [][]int, base int) []cut {
 	return out
 }
 
-// rest is where showing stopped: a byte of the text, and its column in its line.
-type rest struct{ line, from, column int }
+// rest is where showing stopped: the number of a line, a byte of the text, and its column in the line.
+type rest struct{ number, from, column int }
 
 // fitCuts takes as many cuts as the budget allows; one that is too large for what is left is
 // cut again. The rest says where to go on; it is nil if everything fits.
@@ -260,5 +282,5 @@ func (t textLines) fitting(c cut, room int, count func(string) int) int {
 
 func (t textLines) rest(line, at int) *rest {
 	start, _ := t.span(line)
-	return &rest{line, at, at - start + 1}
+	return &rest{t.number(line), at, at - start + 1}
 }

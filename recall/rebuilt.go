@@ -121,36 +121,34 @@ func (f *Finder) fileNamed(files *filestate.Files, name string) (int, error) {
 	return 0, fmt.Errorf("no call of this session names the file %s (%s): %w", name, hint, store.ErrNotFound)
 }
 
-// known takes over the known lines of a file. Lines that are not known are empty, and hidden,
-// so that the others keep their numbers; those without numbers come last.
+// known takes over the known lines of a file with their numbers. Those without numbers come
+// last, and are counted on.
 func (u *Unfolded) known(state *filestate.File) {
-	var b, exact strings.Builder
+	var b strings.Builder
 	lines := state.Lines()
 	for i, l := range lines {
-		for l.Number > len(u.states)+1 {
-			u.states = append(u.states, lineHidden)
-			b.WriteByte('\n')
-		}
+		number := l.Number
 		switch {
 		case l.Number == 0:
 			u.states = append(u.states, LineUnplaced)
+			if number = 1; i > 0 {
+				number += u.numbers[i-1]
+			}
 		case !l.Certain:
 			u.states = append(u.states, LineUncertain)
 		default:
 			u.states = append(u.states, "")
 		}
+		u.numbers = append(u.numbers, number)
 		b.WriteString(l.Text)
-		if exact.WriteString(l.Text); i < len(lines)-1 || !state.Whole() || strings.HasSuffix(state.Content(), "\n") {
+		if i < len(lines)-1 || !state.Whole() || strings.HasSuffix(state.Content(), "\n") {
 			b.WriteByte('\n')
-			exact.WriteByte('\n')
 		}
 	}
-	u.text, u.exact = b.String(), exact.String()
-	u.Lines, u.Bytes = len(lines), exact.Len()
+	u.text, u.exact = b.String(), b.String()
+	u.Lines, u.Bytes = len(lines), b.Len()
 	u.What = "file as rebuilt"
 }
-
-const lineHidden = "hidden"
 
 // fileText is what a model reads of a file.
 func (u *Unfolded) fileText() string {

@@ -92,9 +92,10 @@ type Unfolded struct {
 	// File says how much of a file is known, if one was asked for.
 	File *FileState `json:"file,omitempty"`
 
-	exact  string   // with hash Hash
-	text   string   // lines and bytes are counted in this
-	states []string // of the lines of a file
+	exact   string   // with hash Hash
+	text    string   // lines and bytes are counted in this
+	states  []string // of the lines of a file
+	numbers []int    // of the lines of a file
 }
 
 // Whole is the complete original text, whatever part was asked for, byte for byte; of a call
@@ -239,6 +240,7 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 	}
 	var cuts []cut
 	lines := linesOf(u.text)
+	lines.numbers, lines.states = u.numbers, u.states
 	switch {
 	case r.Pattern != "":
 		re, err := regexp.Compile(r.Pattern)
@@ -257,20 +259,12 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 		cuts = lines.bytes(r.Offset, end)
 	default:
 		cuts = lines.between(r)
-		if len(cuts) == 0 && r.From > max(lines.len(), 1) {
-			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.len(), "line"))
+		if len(cuts) == 0 && r.From > max(lines.last(), 1) {
+			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.last(), "line"))
 		}
-	}
-	if u.states != nil {
-		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return u.states[c.line] == lineHidden })
 	}
 	shown, rest := fitCuts(lines, cuts, r.Budget, count)
 	u.Shown = shown
-	for i := range shown {
-		if u.states != nil {
-			shown[i].State = u.states[shown[i].Number-1]
-		}
-	}
 	if rest != nil {
 		u.More = call.next(r, *rest)
 	}

@@ -88,7 +88,7 @@ func (c Call) with(handle string, args ...string) string {
 
 // next is the call that goes on where a page ended.
 func (c Call) next(r UnfoldRequest, at rest) string {
-	args := []string{fmt.Sprintf(`lines="%s"`, writeRange(at.line+1, r.To))}
+	args := []string{fmt.Sprintf(`lines="%s"`, writeRange(at.number, r.To))}
 	switch {
 	case r.Length > 0:
 		args[0] = fmt.Sprintf(`bytes="%d-%d"`, at.from, r.Offset+r.Length)

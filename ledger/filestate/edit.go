@@ -306,6 +306,11 @@ func (f *File) Append(call int, text string) {
 
 // Insert notes that a call put lines after a line.
 func (f *File) Insert(call, after int, text string) {
+	if after < 0 || after > maxLine {
+		f.Lose(Doubt{Call: call, Why: "it put lines at a place that no file has", hard: true})
+		f.ended = false
+		return
+	}
 	text = fed(plain(text))
 	var keep []piece
 	for _, p := range f.pieces {

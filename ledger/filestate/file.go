@@ -86,8 +86,12 @@ func (f *File) Delete(call int) { *f = File{gone: true, seen: call} }
 
 // See notes that a call showed lines from number at on. ended says that the last of them is
 // the last of the file. Where the lines differ from what was certain, something unseen
-// changed the file, and the rest of it is no longer certain.
+// changed the file, and the rest of it is no longer certain. A number that no file has shows
+// nothing.
 func (f *File) See(call, at int, text string, ended bool) {
+	if at < 1 || at > maxLine {
+		return
+	}
 	text = fed(text)
 	fresh := piece{at: at, text: text, call: call}
 	last := fresh.end()
@@ -216,6 +220,9 @@ func (f *File) settle() {
 	}
 	f.pieces = out
 }
+
+// maxLine is the highest number that a line is shown or inserted at.
+const maxLine = 10_000_000
 
 // maxLoose is how many pieces without numbers are kept, and looseSize how large they may be.
 const (

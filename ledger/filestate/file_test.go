@@ -2,6 +2,7 @@ package filestate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -118,6 +119,17 @@ func TestFile(t *testing.T) {
 			f.See(1, 1, "a\nb\n", false)
 			f.Insert(2, 1, "x\ny")
 		}, "1 a\n2 x\n3 y\n4 b\n"},
+		{"shown where no file has lines", func(f *File) {
+			f.See(1, 1, "a\n", false)
+			f.See(2, 4_000_000_000, "b\n", false)
+			f.See(3, math.MaxInt, "c\nd\n", true)
+			f.See(4, math.MinInt, "c\nd\n", true)
+		}, "1 a\n"},
+		{"inserted where no file has lines", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Insert(2, math.MaxInt, "x\n")
+			f.Insert(3, -2, "x\n")
+		}, "~1 a\n~2 b\n"},
 		{"appended", func(f *File) {
 			f.Write(1, "a\n")
 			f.Append(2, "b\n")
