@@ -77,7 +77,7 @@ func (fs *Files) Name(id int) string { return fs.names[id] }
 // At returns what a file contains after a call; 0: after the newest one.
 func (fs *Files) At(id, call int) *File {
 	f := &File{}
-	fs.follow(id, func(seq int, step func(*File)) bool {
+	fs.follow(fs.lineage(id, call), func(seq int, step func(*File)) bool {
 		if call > 0 && seq > call {
 			return false
 		}
@@ -87,13 +87,60 @@ func (fs *Files) At(id, call int) *File {
 	return f
 }
 
+// named is the file that something is from a call on.
+type named struct{ seq, file int }
+
+// lineage is what a file was before calls up to a number (0: all) moved it, oldest first.
+func (fs *Files) lineage(id, call int) []named {
+	if call == 0 {
+		call = fs.ledger.Len()
+	}
+	var out []named
+	for seq := min(call, fs.ledger.Len()); seq > 0; seq-- {
+		if from := fs.movedFrom(id, &fs.ledger.Entries[seq-1]); from >= 0 {
+			out = append(out, named{seq, id})
+			id = from
+		}
+	}
+	out = append(out, named{0, id})
+	slices.Reverse(out)
+	return out
+}
+
+// movedFrom is the file that a call gave the name of a file; -1: none.
+func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
+	from := -1
+	if e.Outcome != toolcall.Succeeded || !e.Effective() || !slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() }) {
+		return from
+	}
+	for _, ed := range toolcall.Edits(fs.call(e)) {
+		if ed.Kind == toolcall.EditMove && fs.means(id, e, ed.Path) {
+			from = fs.origin(id, ed)
+		}
+	}
+	return from
+}
+
+// origin is the other file that an edit moves; -1: it is not known.
+func (fs *Files) origin(id int, ed toolcall.Edit) int {
+	if from := fs.Find(ed.From); len(from) == 1 && from[0] != id {
+		return from[0]
+	}
+	return -1
+}
+
 // follow calls visit for everything that tells something about a file, with the number of
 // its call and what it does to a state of the file, until visit returns false. What people
 // say comes with the number of the call after it.
-func (fs *Files) follow(id int, visit func(seq int, step func(*File)) bool) {
+func (fs *Files) follow(names []named, visit func(seq int, step func(*File)) bool) {
 	spoken := fs.spoken
+	id := names[0].file
 	for i := range fs.ledger.Entries {
 		e := &fs.ledger.Entries[i]
+		if len(names) > 1 && names[1].seq == e.Seq {
+			names = names[1:]
+			id = names[0].file
+		}
 		for ; len(spoken) > 0 && spoken[0] < e.Call.Message; spoken = spoken[1:] {
 			if i > 0 && !visit(e.Seq, spoke(e.Seq-1, spoken[0])) {
 				return
@@ -254,10 +301,9 @@ func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 	case toolcall.EditDelete:
 		return func(f *File) { f.Delete(e.Seq) }
 	case toolcall.EditMove:
-		return func(f *File) { // what it was under its old name
-			if from := fs.Find(ed.From); len(from) == 1 && from[0] != id && e.Seq > 1 {
-				*f = *fs.At(from[0], e.Seq-1)
-			} else {
+		moved := fs.origin(id, ed) >= 0
+		return func(f *File) {
+			if !moved { // else it is what was followed under its old name
 				*f = File{}
 			}
 			f.Patch(e.Seq, ed.Hunks)

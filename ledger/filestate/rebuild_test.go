@@ -101,6 +101,15 @@ func TestRebuild(t *testing.T) {
 			"1 a\n2 b\nof 2\n",
 		},
 		{
+			"renamed after the user spoke",
+			[]step{
+				{"Read", `{"file_path":"/app/old.go"}`, "     1→a\n     2→"},
+				{answer: "now this"},
+				moved("old.go", "x.go", " a\n+b"),
+			},
+			"~1 a\n~2 b\nof 2\n",
+		},
+		{
 			"a list of replacements",
 			[]step{whole, {"edit", `{"path":"/app/x.go","edits":[{"oldText":"a","newText":"A"},{"oldText":"c","newText":"C"}]}`, "Successfully replaced 2 block(s)."}},
 			"1 A\n2 b\n3 C\nof 3\n",
@@ -123,6 +132,28 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("got:\n%swant:\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+func moved(from, to, hunk string) step {
+	return step{"apply_patch", "*** Begin Patch\n*** Update File: /app/" + from + "\n*** Move to: /app/" + to + "\n@@\n" + hunk + "\n*** End Patch", "Success. Updated the following files:\nM /app/" + to}
+}
+
+// Moves to and fro take no longer than other changes.
+func TestRebuildMovedOften(t *testing.T) {
+	steps := []step{{"Read", `{"file_path":"/app/a.go"}`, "     1→x\n     2→"}}
+	for range 100 {
+		steps = append(steps, moved("a.go", "b.go", "-x\n+y"), moved("b.go", "a.go", "-y\n+x"))
+	}
+	fs := filesOf(steps...)
+	if got := show(fs.At(fs.Find("app/a.go")[0], 0)); got != "1 x\nof 1\n" {
+		t.Errorf("a.go:\n%s", got)
+	}
+	if got := show(fs.At(fs.Find("app/b.go")[0], 200)); got != "1 y\nof 1\n" {
+		t.Errorf("b.go:\n%s", got)
+	}
+	if got := show(fs.At(fs.Find("app/b.go")[0], 201)); got != "gone\n" {
+		t.Errorf("b.go after it was moved:\n%s", got)
 	}
 }
 
