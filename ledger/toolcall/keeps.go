@@ -42,10 +42,10 @@ var keepers = map[string]map[string]bool{
 	"git":    text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
 	"cargo":  text.WordSet("test build check clippy doc bench nextest"),
 	"dotnet": text.WordSet("build test"),
-	"gh":     nil, "glab": nil, "curl": nil, "wget": nil, "docker": nil, "kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
+	"curl":   nil, "wget": nil, "kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
 	"pytest": nil, "tox": nil, "mypy": nil, "pyright": nil, "tsc": nil, "jest": nil, "vitest": nil, "mocha": nil, "eslint": nil, "ruff": text.WordSet("check"),
 	"golangci-lint": text.WordSet("run"), "staticcheck": nil, "govulncheck": nil, "shellcheck": nil, "gcc": nil, "cc": nil, "clang": nil, "sleep": nil,
-	"markdownlint-cli2": nil, "time": nil, "gofmt": nil, "gofumpt": nil, "goimports": nil, "prettier": nil, "mkdir": nil, "chmod": nil,
+	"markdownlint-cli2": nil, "gofmt": nil, "gofumpt": nil, "goimports": nil, "prettier": nil, "mkdir": nil, "chmod": nil,
 }
 
 // runners run tasks that a project has given names.
@@ -59,6 +59,14 @@ var (
 
 func commandKeeps(c *shell.Command, file string) bool {
 	name, args := strings.ToLower(c.Name()), c.Args()
+	if name == "time" {
+		k := 1
+		for k < len(c.Words) && strings.HasPrefix(c.Words[k].Text, "-") {
+			k++
+		}
+		timed := shell.Command{Words: c.Words[k:]}
+		return len(timed.Words) > 0 && commandKeeps(&timed, file)
+	}
 	if slices.ContainsFunc(args, writesInPlace) {
 		return namesOthers(args, file)
 	}
