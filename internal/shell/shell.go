@@ -301,9 +301,22 @@ func (p *parser) readDocs() {
 			}
 		}
 		if d.cmd >= 0 && d.cmd < len(p.out.Commands) && start <= end {
-			p.out.Commands[d.cmd].Heredoc = p.src[start:end]
+			doc := p.src[start:end]
+			if d.tabs {
+				doc = withoutTabs(doc)
+			}
+			p.out.Commands[d.cmd].Heredoc = doc
 		}
 	}
+}
+
+// withoutTabs takes off the tabs that lines begin with.
+func withoutTabs(doc string) string {
+	var b strings.Builder
+	for line := range strings.Lines(doc) {
+		b.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return b.String()
 }
 
 // word reads one word. It always moves forward.

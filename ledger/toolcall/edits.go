@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/shell"
@@ -185,8 +186,14 @@ func scriptEdits(script string, literal bool) []Edit {
 		switch name := c.Name(); {
 		case name == "apply_patch" || name == "applypatch":
 			out = append(out, patchEdits(c.Heredoc)...)
-		case (name == "cat" || name == "tee") && !strings.ContainsAny(c.Heredoc, "$`\\") || name == "cat" && quotedDoc(script, c.Heredoc):
-			for _, p := range commandEffect(c, 0).paths {
+		case name == "cat" && slices.ContainsFunc(c.Args(), func(a string) bool { return a != "-" }):
+			// there is more in it, or it is changed on its way
+		case (name == "cat" || name == "tee") && !strings.ContainsAny(c.Heredoc, "$`\\") || name == "cat" && quotedDoc(c):
+			paths := commandEffect(c, 0).paths
+			if name == "cat" && len(paths) > 1 {
+				continue // one may be for its errors
+			}
+			for _, p := range paths {
 				switch {
 				case p.Change == CallCreate && !strings.Contains(strings.Join(c.Args(), " "), "-a"):
 					out = append(out, Edit{Kind: EditWrite, Path: p.Path, New: c.Heredoc})
@@ -201,14 +208,14 @@ func scriptEdits(script string, literal bool) []Edit {
 
 // quotedDoc reports whether the delimiter of a here-document is quoted, so that nothing in
 // it is expanded.
-func quotedDoc(script, doc string) bool {
-	before, _, ok := strings.Cut(script, doc)
-	i := strings.LastIndex(before, "<<")
-	if !ok || i < 0 {
-		return false
+func quotedDoc(c *shell.Command) bool {
+	quoted := false
+	for _, r := range c.Redirects {
+		if r.Op == "<<" || r.Op == "<<-" {
+			quoted = strings.ContainsAny(r.Target.Raw, "'\"\\")
+		}
 	}
-	word := strings.TrimLeft(before[i+2:], "- ")
-	return word != "" && (word[0] == '\'' || word[0] == '"')
+	return quoted
 }
 
 // patchEdits reads a patch in the apply_patch grammar or a unified diff.
@@ -280,19 +287,17 @@ func (e *Edit) hunkLine(line string) {
 // diffEdits reads a unified diff.
 func diffEdits(patch string) []Edit {
 	var out []Edit
-	var old string
-	for line := range strings.Lines(patch) {
-		line = strings.TrimRight(line, "\r\n")
-		if rest, ok := strings.CutPrefix(line, "--- "); ok {
-			old = diffPath(rest)
-			continue
-		}
-		if rest, ok := strings.CutPrefix(line, "+++ "); ok && old != "" {
-			e := Edit{Kind: EditPatch, Path: diffPath(rest)}
+	lines := strings.Split(strings.TrimSuffix(patch, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], "\r")
+		if isDiffHeader(lines[i:], len(out) == 0) {
+			old, now := diffPath(line[4:]), strings.TrimRight(lines[i+1], "\r")
+			e := Edit{Kind: EditPatch, Path: diffPath(now[4:])}
 			if e.Path == "/dev/null" {
 				e = Edit{Kind: EditDelete, Path: old}
 			}
-			out, old = append(out, e), ""
+			out = append(out, e)
+			i++
 			continue
 		}
 		if n := len(out); n > 0 && !strings.HasPrefix(line, `\ No newline`) {
@@ -306,4 +311,11 @@ func diffEdits(patch string) []Edit {
 		}
 	}
 	return out
+}
+
+// isDiffHeader reports whether lines begin with the names of a file. After the first file,
+// they may be a removed "-- " and an added "++ " instead, which no hunk comes after.
+func isDiffHeader(lines []string, first bool) bool {
+	return len(lines) > 1 && strings.HasPrefix(lines[0], "--- ") && strings.HasPrefix(lines[1], "+++ ") &&
+		(first || len(lines) > 2 && strings.HasPrefix(lines[2], "@@"))
 }

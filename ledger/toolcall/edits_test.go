@@ -1,0 +1,46 @@
+package toolcall
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestScriptEdits(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         []Edit
+	}{
+		{"all of it", "cat > f.txt <<EOF\n\ta\nEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "\ta\n"}}},
+		{"appended", "cat - >> f.txt <<EOF\na\nEOF", []Edit{{Kind: EditAppend, Path: "f.txt", New: "a\n"}}},
+		{"quoted", "cat <<'EOF' > f.txt\n$a\nEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}}},
+		{"expanded", "cat > f.txt <<EOF\n$a\nEOF", nil},
+		{"without tabs", "cat > f.txt <<-EOF\n\ta\n\t\t b\tc\n\tEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "a\n b\tc\n"}}},
+		{"without tabs, quoted", "cat > f.txt <<-'EOF'\n\t$a\n\tEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}}},
+		{"after another file", "cat head.txt - > f.txt <<EOF\na\nEOF", nil},
+		{"with numbers", "cat -n > f.txt <<EOF\na\nEOF", nil},
+		{"errors elsewhere", "cat > f.txt 2> err.txt <<EOF\na\nEOF", nil},
+		{"tee", "tee f.txt <<EOF\na\nEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "a\n"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := scriptEdits(c.script, false); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDiffEdits(t *testing.T) {
+	const patch = "--- a/x.sql\n+++ b/x.sql\n@@ -1,3 +1,3 @@\n a\n--- old remark\n+b\n@@ -9,2 +9,2 @@\n--- from\n+++ to\n c\n" +
+		"--- a/y.sql\t2026\r\n+++ b/y.sql\r\n@@ -1 +1 @@\n-d\n+e\n--- a/z.sql\n+++ /dev/null\n@@ -1 +0,0 @@\n-f\n"
+	want := []Edit{
+		{Kind: EditPatch, Path: "x.sql", Hunks: []Hunk{
+			{Old: []string{"a", "-- old remark"}, New: []string{"a", "b"}},
+			{Old: []string{"-- from", "c"}, New: []string{"++ to", "c"}},
+		}},
+		{Kind: EditPatch, Path: "y.sql", Hunks: []Hunk{{Old: []string{"d"}, New: []string{"e"}}}},
+		{Kind: EditDelete, Path: "z.sql", Hunks: []Hunk{{Old: []string{"f"}}}},
+	}
+	if got := diffEdits(patch); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
