@@ -74,7 +74,7 @@ func (c *comparison) follow(id int) {
 			step(alone)
 			before, told := c.truth[c.files.call(&e).ID]
 			switch {
-			case e.Kind == toolcall.CallRead && len(alone.pieces) == 1:
+			case e.Kind == toolcall.CallRead && len(alone.pieces) == 1 && alone.pieces[0].doubt.Call == 0:
 				c.compare(id, seq, state, alone.pieces[0], alone.ended, changed)
 				changed = changed && !alone.ended
 			case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[seq-1]) == 1 && c.files.calls[seq-1][0].file == id:

@@ -219,7 +219,13 @@ func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 		return func(f *File) { f.Vouch() }
 	case len(fs.calls[e.Seq-1]) == 1 && !p.Some && e.Kind == toolcall.CallRead:
 		if s, ok := shownBy(fs.call(e), p, fs.result(e)); ok {
-			return func(f *File) { f.See(e.Seq, s.at, s.text, s.ended) }
+			return func(f *File) {
+				if s.rough {
+					f.Glimpse(e.Seq, s.text)
+				} else {
+					f.See(e.Seq, s.at, s.text, s.ended)
+				}
+			}
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ type shown struct {
 	at    int
 	text  string
 	ended bool // the last of them is the last of the file
+	rough bool // empty lines at the beginning and the end may be left out
 }
 
 // longLine is the length from which agents cut lines that they show.
@@ -32,7 +33,7 @@ func shownBy(c transcript.ToolCall, p toolcall.PathChange, result string) (shown
 	if strings.TrimSpace(body) == "" {
 		return shown{}, false // nothing, or a remark about it
 	}
-	if s, ok := numbered(body, first); ok {
+	if s, ok := numbered(body, first, marksOf(c.Name, result)...); ok {
 		s.ended = closed == frameEnd || closed == frameNone && s.reaches(p)
 		if s.ended {
 			s.text = strings.TrimSuffix(s.text, "\n")
@@ -45,7 +46,25 @@ func shownBy(c transcript.ToolCall, p toolcall.PathChange, result string) (shown
 	if head, _, _ := strings.Cut(body, "\n"); strings.Contains(head[:min(len(head), 12)], "→") {
 		return shown{}, false
 	}
+	if _, ok := numbered(body, first, "→", "\t", "| ", ": ", ". "); ok || strings.HasSuffix(strings.TrimSpace(result), reminderEnd) {
+		return shown{}, false // the numbers, or the reminder, may belong to the file
+	}
 	return plainly(body, closed, p)
+}
+
+// marksOf is what a tool puts between the number of a line and the line.
+func marksOf(tool, result string) []string {
+	switch {
+	case text.HasAnyPrefix(result, "<path>", "<file>"): // opencode
+		return []string{": ", "| "}
+	case strings.HasPrefix(result, catHead):
+		return []string{"\t"}
+	case tool == "Read": // Claude Code
+		return []string{"→", "\t"}
+	case tool == "view": // Copilot CLI
+		return []string{". "}
+	}
+	return nil
 }
 
 // reaches reports whether what was asked for goes on after what is shown.
@@ -75,10 +94,21 @@ const (
 	framePart              // it is not
 )
 
+// What agents put around the lines of a file.
+const (
+	catHead       = "Here's the result of running `cat -n` on "
+	reminderStart = "\n<system-reminder>"
+	reminderEnd   = "</system-reminder>"
+)
+
 // withoutFrame takes off what agents put around the lines of a file.
 func withoutFrame(s string) (string, frame) {
 	told := frameNone
-	if i := strings.Index(s, "<system-reminder>"); i >= 0 && strings.HasSuffix(strings.TrimSpace(s), "</system-reminder>") {
+	for strings.HasSuffix(strings.TrimSpace(s), reminderEnd) {
+		i := strings.LastIndex("\n"+s, reminderStart)
+		if i < 0 {
+			break
+		}
 		s = strings.TrimRight(s[:i], "\n") + "\n"
 	}
 	for _, tag := range []string{"content", "file"} { // opencode
@@ -95,7 +125,7 @@ func withoutFrame(s string) (string, frame) {
 			break
 		}
 	}
-	if strings.HasPrefix(s, "Here's the result of running `cat -n` on ") {
+	if strings.HasPrefix(s, catHead) {
 		_, s, _ = strings.Cut(s, "\n")
 		if i := strings.LastIndex(s, "<NOTE>"); i >= 0 {
 			s, told = strings.TrimRight(s[:i], "\n")+"\n", framePart
@@ -107,11 +137,12 @@ func withoutFrame(s string) (string, frame) {
 	return s, told
 }
 
-// numbered reads lines with consecutive numbers before them, the first of which is known.
-func numbered(body string, first int) (shown, bool) {
+// numbered reads lines with consecutive numbers before them, the first of which is known, and
+// one of the marks after the numbers.
+func numbered(body string, first int, marks ...string) (shown, bool) {
 	mark := ""
 	head, _, _ := strings.Cut(body, "\n")
-	for _, m := range []string{"→", "\t", "| ", ": ", ". "} {
+	for _, m := range marks {
 		if strings.HasPrefix(strings.TrimLeft(head, " 0"), strconv.Itoa(first)+m) {
 			mark = m
 			break
@@ -224,15 +255,15 @@ func shownByScript(script string, literal bool, p toolcall.PathChange, result st
 	}
 	s := shown{at: max(p.First, 1), text: body}
 	if numbers {
-		if s, ok = numbered(body, s.at); !ok {
+		if s, ok = numbered(body, s.at, "\t"); !ok {
 			return s, false
 		}
 	}
 	lines := lineCount(fed(s.text))
 	switch full := p.Last > 0 && lines == p.Last-s.at+1; {
 	case p.Last == 0:
-		s.ended = true
-		return s, p.First <= 1 || exact && lines > 0
+		s.ended, s.rough = true, !exact && !numbers
+		return s, p.First <= 1 || !s.rough && lines > 0
 	case !full && exact:
 		s.ended = lines > 0
 		return s, s.ended
