@@ -95,8 +95,11 @@ func (f *File) replaceAt(call int, at place, size int, after string) {
 	delta := lineCount(after) - lineCount(before)
 	if p.at == 0 || p.doubt.Call > 0 { // it may be elsewhere, among lines that others show
 		f.cutEdges(before, after, at.piece)
-		if gaps := f.gaps(); delta != 0 && (len(gaps) > 1 || p.at == 0) {
+		switch {
+		case p.at == 0:
 			f.moved(delta)
+		case delta != 0 && len(f.gaps()) > 1:
+			f.unanchor() // put counts the lines
 		}
 	}
 	f.put(call, at.piece, p.text[:at.at]+after+p.text[at.at+size:], delta)
@@ -292,8 +295,9 @@ func (f *File) cutEdges(text, with string, skip int) {
 func (f *File) Append(call int, text string) {
 	f.seen = call
 	switch {
-	case !f.ended:
+	case !f.ended || f.loose:
 		f.pieces = append(f.pieces, piece{text: fed(text), call: call, ragged: true})
+		f.ended = false
 	case f.bare || len(f.pieces) > 0 && f.pieces[len(f.pieces)-1].at == 0:
 		f.Lose(Doubt{Call: call, Why: "it joined the last line", hard: true})
 		f.ended = false

@@ -134,6 +134,33 @@ func TestFile(t *testing.T) {
 			f.Write(1, "a\n")
 			f.Append(2, "b\n")
 		}, "1 a\n2 b\nof 2\n"},
+		{"appended where the end is not certain", func(f *File) {
+			f.Write(1, "a\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 1, "a\n", false)
+			f.Append(4, "b\n")
+		}, "1 a\n~? b\n"},
+		{"patched where the end is not certain", func(f *File) {
+			f.Write(1, "a\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 1, "a\n", false)
+			f.Patch(4, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
+			if f.Certain() {
+				f.Write(5, "the end became certain")
+			}
+		}, "1 b\nof 1\n"},
+		{"patched where no line is certain", func(f *File) {
+			f.Write(1, "a\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.Patch(3, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
+			f.Append(4, "c\n")
+		}, "~1 b\n~? c\n"},
+		{"an uncertain edit between two unseen stretches", func(f *File) {
+			f.Write(1, "a\nb\nc\nd\ne\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 3, "c\n", false)
+			f.Replace(4, "b\n", "B\nB\n", false)
+		}, "~1 a\n~2 B\n~3 B\n~5 d\n~6 e\n~? c\nof 6\n"},
 		{"patched from the last hunk on", func(f *File) {
 			f.Write(1, "a\nx\nb\nx\n")
 			f.Patch(2, []toolcall.Hunk{{Old: []string{"b"}, New: []string{"b", "B"}}, {Old: []string{"x"}, New: []string{"y"}}})

@@ -42,7 +42,14 @@ func FuzzFile(f *testing.F) {
 // fuzzStep does one thing to the file and to the state that follows it.
 func fuzzStep(state *File, call int, truth string, next func() int, lines func(int) string) string {
 	n := lineCount(truth)
-	switch next() % 8 {
+	op := next()
+	if op >= 224 { // an unseen change
+		from := next() % (n + 1)
+		to := min(from+next()%3, n)
+		state.Lose(Doubt{Call: call, Why: "something ran"})
+		return linesOf(truth, 0, from) + lines(next()%3) + linesOf(truth, to, n-to)
+	}
+	switch op % 8 {
 	case 0, 1: // show a part
 		from := next() % (n + 1)
 		to := min(from+next()%8, n)

@@ -9,7 +9,8 @@ import (
 
 // Patch notes that a call applied the hunks of a patch, one after the other.
 func (f *File) Patch(call int, hunks []toolcall.Hunk) {
-	if f.Whole() && len(f.pieces) < 2 && f.patchWhole(call, hunks) {
+	guess := len(f.pieces) == 1 && f.pieces[0].doubt.Call > 0
+	if f.Whole() && len(f.pieces) < 2 && (guess || !f.loose) && f.patchWhole(call, hunks) {
 		f.seen = call
 		return
 	}
@@ -99,7 +100,9 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 		at = c.at + c.size
 	}
 	out = append(out, lines[at:]...)
+	loose := f.loose
 	f.Write(call, joined(out))
+	f.loose = loose
 	if len(f.pieces) > 0 {
 		f.pieces[0].doubt = doubt
 	}
