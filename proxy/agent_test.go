@@ -277,6 +277,9 @@ func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
 	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses, "gemini": generate} {
 		for _, streams := range []bool{true, false} {
+			if testing.Short() && !streams && on != messages {
+				continue // the same code; the long run has it
+			}
 			t.Run(fmt.Sprintf("%s/stream=%t", name, streams), func(t *testing.T) { f(t, on, streams) })
 		}
 	}
