@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"pleat": func() {
 			p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-			os.Exit(p.run(context.Background(), os.Args[1:]))
+			code := p.run(context.Background(), os.Args[1:])
+			tellPeak()
+			os.Exit(code)
 		},
 		"makesession": makeSession, // a long session file; see session_test.go
 		"makestore":   makeStore,   // a store with known sessions; see keeping_test.go
