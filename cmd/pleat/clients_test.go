@@ -108,10 +108,10 @@ func TestClients(t *testing.T) {
 }
 
 // inShort reports whether a client is driven through the scenario in short. Those that take
-// long to start only recall.
+// long to start only recall; Qwen Code's own guard against loops stops it on a busy machine.
 func (sc *clientScenario) inShort(c upstream.Client) bool {
 	slow := !slices.ContainsFunc([]string{"claude", "codex", "gemini", "sdk-", "pi-"}, func(name string) bool { return strings.HasPrefix(c.Name, name) })
-	return sc.short && (!slow || sc.name == "60k")
+	return sc.short && c.Name != "qwen" && (!slow || sc.name == "60k")
 }
 
 // drive is a client in front of a model server.
