@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,7 @@ func checkState(t *testing.T, state *File, truth string) {
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nc\nd\n")
 	f.Add("", "x\n")
+	f.Add("\r\n", "a\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		a, b = fed(a), fed(b)
 		var before, after []string
@@ -140,8 +142,8 @@ func FuzzDiff(f *testing.F) {
 				after = append(after, splitLines(b)[o.b])
 			}
 		}
-		if joined(before) != a || joined(after) != b {
-			t.Errorf("%q and %q became %q and %q", a, b, joined(before), joined(after))
+		if !slices.Equal(before, splitLines(a)) || !slices.Equal(after, splitLines(b)) {
+			t.Errorf("%q and %q became %q and %q", a, b, before, after)
 		}
 		Diff(a, b)
 	})
