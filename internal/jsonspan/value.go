@@ -90,7 +90,9 @@ func (v Value) Elements() iter.Seq[Span] {
 // Find returns the span of the value at a path of member names (strings) and
 // places in arrays (ints). Of members that occur twice the last counts.
 func (v Value) Find(path ...any) (Span, bool) {
-	at := Span{len(v) - len(bytes.TrimLeft(v, " \t\r\n")), len(bytes.TrimRight(v, " \t\r\n"))}
+	const space = " \t\r\n"
+	start := len(v) - len(bytes.TrimLeft(v, space))
+	at := Span{start, max(start, len(bytes.TrimRight(v, space)))} // there may be nothing but space
 	for _, step := range path {
 		in, found := Value(at.Of(v)), Span{}
 		switch step := step.(type) {
