@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 	if err != nil {
 		t.Fatal(err)
 	}
-	prefixes := []transcript.Hash{r.HeadHash()}
+	prefixes := []transcript.Hash{transcript.HashOf(fmt.Sprint(len(r.System), len(r.Tools)))} // the head of a test does not change otherwise
 	for _, h := range r.Hashes() {
 		prefixes = append(prefixes, transcript.HashOf(prefixes[len(prefixes)-1].String()+h.String()))
 	}

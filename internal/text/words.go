@@ -1,7 +1,6 @@
 package text
 
 import (
-	"iter"
 	"strings"
 	"unicode"
 )
@@ -37,33 +36,3 @@ func isWordRune(r rune) bool {
 }
 
 func endsWord(r rune) bool { return !isWordRune(r) && !strings.ContainsRune("'’./-", r) }
-
-// Stems yields the stem of a word in lower case; of a path or a compound name those of its
-// parts.
-func Stems(word string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("/._-", r) }) {
-			if !yield(stem(part)) {
-				return
-			}
-		}
-	}
-}
-
-// stem cuts the endings by which the forms of a word differ.
-func stem(w string) string {
-	w = strings.TrimSuffix(w, "'s")
-	for _, ending := range []string{"ing", "ed", "es", "s"} {
-		if len(w) > len(ending)+2 && strings.HasSuffix(w, ending) && !strings.HasSuffix(w, "ss") {
-			w = strings.TrimSuffix(w, ending)
-			break
-		}
-	}
-	if n := len(w); n > 4 && w[n-1] == w[n-2] && w[n-1] != 'l' && w[n-1] != 's' { // committing
-		w = w[:n-1]
-	}
-	if n := len(w); n > 4 && w[n-1] == 'e' {
-		w = w[:n-1]
-	}
-	return w
-}

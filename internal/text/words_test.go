@@ -29,14 +29,3 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
-
-func TestStems(t *testing.T) {
-	for word, want := range map[string][]string{
-		"committing": {"commit"}, "deletes": {"delet"}, "uses": {"use"}, "pass": {"pass"}, "user's": {"user"},
-		"src/updated_files.go": {"src", "updat", "fil", "go"},
-	} {
-		if got := slices.Collect(text.Stems(word)); !slices.Equal(got, want) {
-			t.Errorf("Stems(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

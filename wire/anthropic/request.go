@@ -1,9 +1,7 @@
 package anthropic
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -148,17 +146,3 @@ func (r *Request) keepReferences(v transcript.View) error {
 // tokens, without cache markers, and with string content as one text block. A client
 // that resends a conversation resends messages with the same hashes.
 func (r *Request) Hashes() []transcript.Hash { return r.body.Hashes() }
-
-// HeadHash returns the hash of system prompt and tools in the same normal form. It
-// changes when what stands before the messages changes.
-func (r *Request) HeadHash() transcript.Hash {
-	var buf []byte
-	if s := r.top.system; !s.IsZero() { // in normal form it is like the content of a message
-		buf = wire.AppendNormal(buf, slices.Concat([]byte(`{"content":`), s.Of(r.body.Data), []byte{'}'}))
-	}
-	for _, t := range r.Tools {
-		buf = append(buf, '\n')
-		buf = wire.AppendNormal(buf, []byte(t.Raw))
-	}
-	return sha256.Sum256(buf)
-}

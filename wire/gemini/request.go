@@ -224,12 +224,3 @@ func MessageHash(raw []byte) transcript.Hash {
 	}
 	return transcript.HashOf(bytes.ReplaceAll(wire.AppendNormal(nil, raw), []byte(`,"thoughtSignature":"`+unsigned+`"`), nil))
 }
-
-// HeadHash returns the hash of what comes before the messages: system instruction and tools.
-func (r *Request) HeadHash() transcript.Hash {
-	buf := jsonspan.AppendCompact(nil, r.system.Of(r.body.Data))
-	for _, t := range r.Tools {
-		buf = jsonspan.AppendCompact(append(buf, '\n'), []byte(t.Raw))
-	}
-	return transcript.HashOf(buf)
-}

@@ -113,9 +113,6 @@ func (r *ChatRequest) Hashes() []transcript.Hash { return r.body.Hashes() }
 // array. The element must be valid JSON.
 func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
-// HeadHash returns the hash of what comes before the messages: the tools.
-func (r *ChatRequest) HeadHash() transcript.Hash { return headHash(nil, r.Tools) }
-
 // chatMessage is what the scanner notes about a message.
 type chatMessage struct {
 	whole, role, content, name          value

@@ -12,7 +12,7 @@ func hashes(t *testing.T, d decoder, body string) []transcript.Hash {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(r.Hashes(), r.HeadHash())
+	return r.Hashes()
 }
 
 // What clients change from request to request without meaning anything by it.
@@ -23,7 +23,6 @@ func TestHashesIgnoreFormAndMarkers(t *testing.T) {
 		a, b string
 	}{
 		{decoders[0], `{"messages":[{"role":"user","content":"x"}]}`, `{ "messages" : [ {"role": "user", "content": [{"type":"text","text":"x"` + mark + `}]} ] }`},
-		{decoders[0], `{"messages":[],"tools":[{"type":"function","function":{"name":"f"}}]}`, `{"tools":[ {"type":"function", "function":{"name":"f"}} ],"messages":[]}`},
 		{decoders[1], `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}`, `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"` + mark + `}]}]}`},
 		{
 			decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
@@ -53,7 +52,7 @@ func TestHashesTellMessagesApart(t *testing.T) {
 		}
 	}
 	a, b := hashes(t, decoders[1], `{"input":"x","instructions":"a"}`), hashes(t, decoders[1], `{"input":"x","instructions":"b"}`)
-	if a[0] != b[0] || a[1] == b[1] {
-		t.Error("instructions count for the head and for nothing else")
+	if a[0] != b[0] {
+		t.Error("instructions count for a message")
 	}
 }

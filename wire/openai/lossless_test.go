@@ -17,7 +17,6 @@ type request interface {
 	Body() []byte
 	Splice(transcript.View) ([]byte, error)
 	Hashes() []transcript.Hash
-	HeadHash() transcript.Hash
 	Check(model.Model) []transcript.Violation
 	common() *Request
 }

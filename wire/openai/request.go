@@ -174,21 +174,6 @@ func (r *Request) moreTools(tools []model.Tool, encode func(*writer, model.Tool)
 	return []jsonspan.Edit{wire.Insert(r.body.Data, r.p.tools.Span, w.b)}
 }
 
-// headHash hashes what comes before the messages, system prompt and tools, without space and
-// cache markers.
-func headHash(system []transcript.Block, tools []model.Tool) transcript.Hash {
-	var buf []byte
-	for _, b := range system {
-		if t, ok := b.(transcript.Text); ok {
-			buf = append(append(buf, t.Text.Literal()...), '\n')
-		}
-	}
-	for _, t := range tools {
-		buf = append(wire.AppendNormal(buf, []byte(t.Raw)), '\n')
-	}
-	return transcript.HashOf(buf)
-}
-
 // joined joins the elements that a message became, for a splice.
 func joined(elements [][]byte, err error) ([]byte, error) {
 	if err != nil {

@@ -190,6 +190,3 @@ func ItemHash(raw []byte) transcript.Hash {
 	}
 	return wire.Hash(raw)
 }
-
-// HeadHash returns the hash of what comes before the items: instructions and tools.
-func (r *ResponsesRequest) HeadHash() transcript.Hash { return headHash(r.System, r.Tools) }
