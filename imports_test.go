@@ -82,8 +82,9 @@ var imports = map[string][]string{
 	"proxy": {
 		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "internal/screen", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
+	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},
@@ -121,6 +122,8 @@ var others = map[string][]string{
 		"go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
 		"golang.org/x/term",
 	},
+	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3"},
+
 	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"store/postgres/pgtest": {"github.com/jackc/pgx/v5"},
 	"store/postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},

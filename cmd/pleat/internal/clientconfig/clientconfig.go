@@ -1,0 +1,317 @@
+// Package clientconfig sets a few keys in the configuration file of another program, leaves
+// the rest of the file as it is, byte for byte, and takes the change back.
+//
+//	edit, err := clientconfig.Set(path, undo, clientconfig.Key{Path: []string{"env", "URL"}, Value: "http://127.0.0.1:4141"})
+//	fmt.Print(edit.Diff())
+//	err = edit.Write()
+//	edit, err = clientconfig.Undo(undo)
+//
+// The file's name says what it is: .json and .jsonc may have comments; .toml; .yaml, .yml
+// and .env, where only keys at the top can be set. An edit is checked before it can be
+// written: the program that owns the file reads the same from it as before, and the keys.
+//
+// The file at undo remembers what was replaced, and nothing else of the configuration,
+// which may hold keys and passwords.
+package clientconfig
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Key is a key to set, by the names of the objects or tables around it and its own. A value
+// is whatever JSON can say; in TOML no table, in YAML one line, in .env a text.
+type Key struct {
+	Path  []string
+	Value any
+}
+
+// Edit is a change of a file that has not been written yet.
+type Edit struct {
+	Path          string
+	Before, After []byte // nil: there is no such file
+
+	undo string
+	rec  *record // nil: the change is taken back
+}
+
+// record is what is needed to take a change back.
+type record struct {
+	Path    string `json:"path"`
+	Existed bool   `json:"existed"`
+	Sum     string `json:"sum"` // of the file after the change
+	Steps   []step `json:"steps"`
+}
+
+// step is one splice of text, and the key that it set.
+type step struct {
+	At  int    `json:"at"`
+	Old string `json:"old"`
+	New string `json:"new"`
+
+	Key   []string `json:"key,omitempty"`   // none: it made the file
+	Value string   `json:"value,omitempty"` // as written
+	Had   bool     `json:"had,omitempty"`   // Old is its former value
+	Made  int      `json:"made,omitempty"`  // how many objects or tables around it are new
+}
+
+// syntax is a format of files.
+type syntax interface {
+	empty() string // a file without keys
+	decode(text []byte) (map[string]any, error)
+	encode(value any, depth int, text []byte) (string, error)
+	find(text []byte, key []string) (from, to int, ok bool, err error)
+	insert(text []byte, key []string, value any) (step, error)
+	remove(text []byte, key []string, made int) []byte
+}
+
+func syntaxOf(path string) (syntax, error) {
+	switch ext := filepath.Ext(path); ext {
+	case ".json", ".jsonc":
+		return jsonSyntax{}, nil
+	case ".toml":
+		return lineSyntax{sep: " = ", tables: true}, nil
+	case ".yaml", ".yml":
+		return lineSyntax{sep: ": "}, nil
+	case ".env":
+		return lineSyntax{sep: "="}, nil
+	default:
+		return nil, fmt.Errorf("edit %s: files that end in %q are not known", path, ext)
+	}
+}
+
+// Set plans to set keys in the file at path, which need not exist. undo is the path of a file
+// that belongs to this change alone: what an earlier call wrote under it is replaced.
+func Set(path, undo string, keys ...Key) (*Edit, error) {
+	s, err := syntaxOf(path)
+	if err != nil {
+		return nil, err
+	}
+	e, err := open(path, undo)
+	if err != nil {
+		return nil, err
+	}
+	text := e.Before
+	e.rec = &record{Path: path, Existed: e.Before != nil}
+	if old, err := readRecord(undo); err == nil {
+		if old.Path != path {
+			return nil, fmt.Errorf("edit %s: the same change was made in %s; take that back first", path, old.Path)
+		}
+		text, e.rec.Existed = old.takeBack(s, text), old.Existed
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	want, err := s.decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 && s.empty() != "" {
+		e.rec.Steps = append(e.rec.Steps, step{Old: string(text), New: s.empty()})
+		text = []byte(s.empty())
+	}
+	for _, k := range keys {
+		st, err := setKey(s, text, k)
+		if err != nil {
+			return nil, fmt.Errorf("edit %s: %w", path, err)
+		}
+		text = splice(text, st.At, st.Old, st.New)
+		e.rec.Steps = append(e.rec.Steps, st)
+		put(want, k)
+	}
+	if got, err := s.decode(text); err != nil || !same(got, want) {
+		return nil, fmt.Errorf("edit %s: its form is not understood; set %s by hand", path, names(keys))
+	}
+	e.After, e.rec.Sum = text, sum(text)
+	return e, nil
+}
+
+func setKey(s syntax, text []byte, k Key) (step, error) {
+	from, to, ok, err := s.find(text, k.Path)
+	if err != nil {
+		return step{}, err
+	}
+	if !ok {
+		return s.insert(text, k.Path, k.Value)
+	}
+	value, err := s.encode(k.Value, len(k.Path), text)
+	return step{At: from, Old: string(text[from:to]), New: value, Key: k.Path, Value: value, Had: true}, err
+}
+
+// Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
+// was before, byte for byte. Else each key that still has the value which was set gets its
+// former value, or is removed. If nothing was set, the error is [fs.ErrNotExist].
+func Undo(undo string) (*Edit, error) {
+	rec, err := readRecord(undo)
+	if err != nil {
+		return nil, err
+	}
+	s, err := syntaxOf(rec.Path)
+	if err != nil {
+		return nil, err
+	}
+	e, err := open(rec.Path, undo)
+	if err != nil {
+		return nil, err
+	}
+	if e.Before == nil {
+		return e, nil // somebody has deleted the file
+	}
+	e.After = rec.takeBack(s, e.Before)
+	if keys, err := s.decode(e.After); !rec.Existed && err == nil && len(keys) == 0 {
+		e.After = nil
+	}
+	return e, nil
+}
+
+func (r *record) takeBack(s syntax, text []byte) []byte {
+	exact := sum(text) == r.Sum
+	for i := len(r.Steps) - 1; i >= 0; i-- {
+		st := r.Steps[i]
+		if exact {
+			text = splice(text, st.At, st.New, st.Old)
+			continue
+		}
+		if st.Key == nil {
+			continue
+		}
+		from, to, ok, err := s.find(text, st.Key)
+		if err != nil || !ok || !sameValue(string(text[from:to]), st.Value) {
+			continue
+		}
+		if st.Had {
+			text = splice(text, from, string(text[from:to]), st.Old)
+		} else {
+			text = s.remove(text, st.Key, st.Made)
+		}
+	}
+	return text
+}
+
+// Write does what was planned.
+func (e *Edit) Write() error {
+	if e.rec != nil {
+		data, err := json.MarshalIndent(e.rec, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := replace(e.undo, append(data, '\n')); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case bytes.Equal(e.Before, e.After) && (e.Before == nil) == (e.After == nil):
+	case e.After == nil:
+		err = os.Remove(e.Path)
+	default:
+		err = replace(e.Path, e.After)
+	}
+	if err == nil && e.rec == nil {
+		err = os.Remove(e.undo)
+	}
+	return err
+}
+
+// replace writes a file as a whole, or not at all. It keeps its permissions, and a link
+// stays a link.
+func replace(path string, data []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".pleat-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+func open(path, undo string) (*Edit, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = nil, nil
+	} else if err == nil && text == nil {
+		text = []byte{}
+	}
+	return &Edit{Path: path, Before: text, undo: undo}, err
+}
+
+func readRecord(path string) (*record, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(record)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return r, nil
+}
+
+func splice(text []byte, at int, old, new string) []byte {
+	return bytes.Join([][]byte{text[:at], []byte(new), text[at+len(old):]}, nil)
+}
+
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+func names(keys []Key) string {
+	list := make([]string, len(keys))
+	for i, k := range keys {
+		list[i] = strings.Join(k.Path, ".")
+	}
+	return strings.Join(list, ", ")
+}
+
+// put sets a key in decoded values.
+func put(values map[string]any, k Key) {
+	for _, name := range k.Path[:len(k.Path)-1] {
+		child, ok := values[name].(map[string]any)
+		if !ok {
+			child = make(map[string]any)
+			values[name] = child
+		}
+		values = child
+	}
+	values[k.Path[len(k.Path)-1]] = k.Value
+}
+
+// same compares values as JSON, because TOML, YAML and callers have their own types of numbers.
+func same(a, b any) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// sameValue reports whether two texts are the same value, written perhaps with other spaces.
+func sameValue(a, b string) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil {
+		return same(x, y)
+	}
+	return a == b
+}

@@ -1,0 +1,227 @@
+package clientconfig
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const url = "http://127.0.0.1:4141"
+
+func TestSetAndUndo(t *testing.T) {
+	env := Key{[]string{"env", "ANTHROPIC_BASE_URL"}, url}
+	top := Key{[]string{"base_url"}, url}
+	server := []Key{{[]string{"mcp_servers", "pleat", "command"}, "pleat"}, {[]string{"mcp_servers", "pleat", "args"}, []string{"mcp"}}}
+	for _, tt := range []struct {
+		name, file, before, after string
+		keys                      []Key
+	}{
+		{"no file", "a.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}\n", []Key{env}},
+		{"empty object", "a.json", "{ }", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}", []Key{env}},
+		{"beside others", "a.json", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\"}\n}\n", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\",\n\t\t\"ANTHROPIC_BASE_URL\": \"" + url + "\"}\n}\n", []Key{env}},
+		{"another value", "a.json", `{"env":{"ANTHROPIC_BASE_URL":"x"}}`, `{"env":{"ANTHROPIC_BASE_URL":"` + url + `"}}`, []Key{env}},
+		{"comments", "a.jsonc", "// mine\n{\n  \"a\": [1, 2,], // \"env\": {}\n}\n", "// mine\n{\n  \"a\": [1, 2,],\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }, // \"env\": {}\n}\n", []Key{env}},
+		{"only comments", "a.json", "{ /* none */ }", "{\n  \"base_url\": \"" + url + "\" /* none */ }", []Key{top}},
+		{"an object", "a.json", "{}", "{\n  \"m\": {\n    \"p\": {\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}", []Key{{[]string{"m", "p"}, map[string]any{"args": []string{"mcp"}}}}},
+		{"no TOML", "a.toml", "", "base_url = \"" + url + "\"\n", []Key{top}},
+		{"before tables", "a.toml", "# mine\nmodel = \"x\" # y\n\n[a]\nbase_url = \"z\"\n", "# mine\nmodel = \"x\" # y\nbase_url = \"" + url + "\"\n\n[a]\nbase_url = \"z\"\n", []Key{top}},
+		{"tables alone", "a.toml", "[a]\nb = 1\n", "base_url = \"" + url + "\"\n[a]\nb = 1\n", []Key{top}},
+		{"another TOML value", "a.toml", "base_url = 'x' # y\n", "base_url = \"" + url + "\" # y\n", []Key{top}},
+		{"a new table", "a.toml", "a = 1", "a = 1\n\n[mcp_servers.pleat]\ncommand = \"pleat\"\nargs = [\"mcp\"]\n", server},
+		{"a table that is there", "a.toml", "[mcp_servers.pleat]\nenabled = true\n[b]\n", "[mcp_servers.pleat]\nenabled = true\ncommand = \"pleat\"\nargs = [\"mcp\"]\n[b]\n", server},
+		{"Windows", "a.toml", "a = 1\r\n", "a = 1\r\nbase_url = \"" + url + "\"\r\n", []Key{top}},
+		{"YAML", "a.yaml", "# c\nm: x\nlist:\n  - base_url: 1\n", "# c\nm: x\nlist:\n  - base_url: 1\nbase_url: \"" + url + "\"\n", []Key{top}},
+		{"YAML value", "a.yml", "base_url: x # y\nm: 1\n", "base_url: \"" + url + "\" # y\nm: 1\n", []Key{top}},
+		{"env", ".env", "A=1", "A=1\nbase_url=" + url + "\n", []Key{top}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path, undo := filepath.Join(dir, "client", tt.file), filepath.Join(dir, "undo", "x.json")
+			if tt.before != "" {
+				write(t, path, tt.before)
+			}
+			for range 2 { // the second time changes nothing
+				e, err := Set(path, undo, tt.keys...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := e.Write(); err != nil {
+					t.Fatal(err)
+				}
+				if got := read(t, path); got != tt.after {
+					t.Fatalf("it has\n%s\nwant\n%s", got, tt.after)
+				}
+			}
+			takeBack(t, undo)
+			if got := read(t, path); got != tt.before {
+				t.Errorf("after undo it has\n%s\nwant\n%s", got, tt.before)
+			}
+			if _, err := Undo(undo); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a second undo: %v", err)
+			}
+		})
+	}
+}
+
+// TestUndoAfterChange takes a change back after somebody has changed the file.
+func TestUndoAfterChange(t *testing.T) {
+	env := []Key{{[]string{"env", "URL"}, url}}
+	for _, tt := range []struct {
+		name, file, before, change, after string
+		keys                              []Key
+	}{
+		{"more keys", "a.json", "", `{"env": {"URL": "` + url + `"}, "permissions": {"allow": []}}`, `{"permissions": {"allow": []}}`, env},
+		{"last", "a.json", "", `{"a": 1, "env": {"URL": "` + url + `"}}`, `{"a": 1}`, env},
+		{"in the object", "a.json", "", `{"env": {"URL": "` + url + `", "B": "2"}}`, `{"env": {"B": "2"}}`, env},
+		{"another value since", "a.json", "{}", `{"env": {"URL": "https://else"}}`, `{"env": {"URL": "https://else"}}`, env},
+		{"had a value", "a.json", `{"env": {"URL": "old"}}`, `{"env": {"URL": "` + url + `"}, "b": 1}`, `{"env": {"URL": "old"}, "b": 1}`, env},
+		{"TOML", "a.toml", "", "x = 1\nopenai_base_url = \"" + url + "\"\n[projects]\n", "x = 1\n[projects]\n", []Key{{[]string{"openai_base_url"}, url}}},
+		{"TOML table", "a.toml", "x = 1\n", "x = 1\n\n[s.p]\nc = \"u\"\n\n[projects]\n", "x = 1\n\n[projects]\n", []Key{{[]string{"s", "p", "c"}, "u"}}},
+		{"gone", "a.json", "{}", "{}", "{}", env},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path, undo := filepath.Join(t.TempDir(), tt.file), filepath.Join(t.TempDir(), "x.json")
+			if tt.before != "" {
+				write(t, path, tt.before)
+			}
+			e, err := Set(path, undo, tt.keys...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Write(); err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, tt.change)
+			takeBack(t, undo)
+			if got := read(t, path); got != tt.after {
+				t.Errorf("after undo it has\n%s\nwant\n%s", got, tt.after)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.json": `{"env": "none"}`, "b.json": `{"env": `, "c.toml": "env = { A = 1 }\n", "d.toml": "x = \"\"\"\n[env]\n\"\"\"\n", "e.yaml": "env:\n  A: 1\n", "f.ini": "",
+		"g.json": "[]", "h.json": "null",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		write(t, path, text)
+		if e, err := Set(path, path+".undo", Key{[]string{"env", "URL"}, url}); err == nil {
+			t.Errorf("%s is changed to\n%s", name, e.After)
+		}
+		if read(t, path) != text {
+			t.Errorf("%s was written", name)
+		}
+	}
+}
+
+// TestDiff shows what changes, and no key.
+func TestDiff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	write(t, path, "{\n  \"apiKey\": \"hunter2\"\n}\n")
+	undo := path + ".undo"
+	e, err := Set(path, undo, Key{[]string{"url"}, url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "--- a.json\n+++ a.json\n {\n-  \"apiKey\": [hidden]\n+  \"apiKey\": [hidden]\n+  \"url\": \"" + url + "\"\n }\n"
+	if got := strings.ReplaceAll(e.Diff(), path, "a.json"); got != want {
+		t.Errorf("the diff is\n%s\nwant\n%s", got, want)
+	}
+	if err := e.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, undo); strings.Contains(text, "hunter2") {
+		t.Errorf("the record holds a key:\n%s", text)
+	}
+	if e, err = Set(path, undo, Key{[]string{"url"}, url}); err != nil || e.Diff() != "" {
+		t.Errorf("again: %v\n%s", err, e.Diff())
+	}
+}
+
+// TestKept checks that a link stays a link and permissions stay.
+func TestKept(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
+	write(t, path, "{}")
+	if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link)); err != nil {
+		t.Skip(err)
+	}
+	e, err := Set(link, filepath.Join(dir, "undo"), Key{[]string{"a"}, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Write(); err != nil {
+		t.Fatal(err)
+	}
+	l, err1 := os.Lstat(link)
+	info, err2 := os.Stat(path)
+	if err := errors.Join(err1, err2); err != nil || l.Mode()&fs.ModeSymlink == 0 || info.Mode().Perm() != 0o640 || info.Size() < 5 {
+		t.Errorf("%v: link %v, file %v", err, l.Mode(), info.Mode())
+	}
+}
+
+// FuzzSetAndUndo: whatever can be set can be taken back exactly.
+func FuzzSetAndUndo(f *testing.F) {
+	for _, seed := range []string{"{}", "{\"a\": 1, // c\n}", "a = 1\n[env]\nX = 2\n", "a: 1\n", "A=1", "{\"env\":{}}", "", "\ufeff{}", "{\"a\":[{\"env\":1}]}"} {
+		for i := range 4 {
+			f.Add(seed, i)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, kind int) {
+		name := []string{"a.json", "a.toml", "a.yaml", ".env"}[uint(kind)%4]
+		s, err := syntaxOf(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), name)
+		write(t, path, text)
+		key := []string{"env", "URL"}
+		if l, ok := s.(lineSyntax); ok && !l.tables {
+			key = key[1:]
+		}
+		e, err := Set(path, path+".undo", Key{key, url})
+		if err != nil {
+			return // what cannot be read is left alone
+		}
+		if err := e.Write(); err != nil {
+			t.Fatal(err)
+		}
+		takeBack(t, path+".undo")
+		if got := read(t, path); got != text {
+			t.Errorf("%q became %q, then %q", text, e.After, got)
+		}
+	})
+}
+
+func takeBack(t *testing.T, undo string) {
+	t.Helper()
+	e, err := Undo(undo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Write(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read is the text of a file; "" if there is none.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,186 @@
+package clientconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"go.yaml.in/yaml/v3"
+)
+
+// lineSyntax is a format with one key a line: TOML, which has tables, YAML and .env.
+type lineSyntax struct {
+	sep    string
+	tables bool
+}
+
+func (lineSyntax) empty() string { return "" }
+
+func (s lineSyntax) decode(text []byte) (map[string]any, error) {
+	values := make(map[string]any)
+	var err error
+	switch s.sep {
+	case " = ":
+		err = toml.Unmarshal(text, &values)
+	case ": ":
+		err = yaml.Unmarshal(text, &values)
+	default:
+		for _, l := range s.lines(text) {
+			if l.name != "" {
+				values[l.name] = strings.Trim(string(text[l.from:l.to]), `"'`)
+			}
+		}
+	}
+	if values == nil { // a YAML file of comments
+		values = make(map[string]any)
+	}
+	return values, err
+}
+
+func (s lineSyntax) encode(value any, _ int, _ []byte) (string, error) {
+	if text, ok := value.(string); ok && s.sep == "=" {
+		if strings.ContainsAny(text, " \t\r\n\"'#$\\") {
+			return "", errors.New("a value for .env must be one plain word")
+		}
+		return text, nil
+	}
+	var b bytes.Buffer // JSON's texts and lists are also TOML's and YAML's
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return strings.TrimSpace(b.String()), err
+}
+
+// line is a line of the text: a key, a table's header, or neither.
+type line struct {
+	start, end     int    // with its line feed
+	table          string // that it is in
+	name           string // of the key
+	from, to       int    // of the value
+	header, ignore bool
+}
+
+var (
+	headerLine = regexp.MustCompile(`^\s*\[([^\[\]]+)\]\s*(#.*)?$`)
+	keyLine    = map[string]*regexp.Regexp{
+		" = ": regexp.MustCompile(`^\s*([\w"'-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
+		": ":  regexp.MustCompile(`^([\w"'-]+):\s+("(?:[^"\\]|\\.)*"|'[^']*'|.*?)\s*(\s#.*)?$`),
+		"=":   regexp.MustCompile(`^\s*(?:export\s+)?(\w+)\s*=\s*("[^"]*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
+	}
+)
+
+func (s lineSyntax) lines(text []byte) (list []line) {
+	table := ""
+	for at := 0; at < len(text); {
+		l := line{start: at, end: len(text)}
+		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+			l.end = at + n + 1
+		}
+		row := bytes.TrimRight(text[at:l.end], "\r\n")
+		blank := bytes.TrimSpace(row)
+		l.ignore = len(blank) == 0 || blank[0] == '#'
+		if m := headerLine.FindSubmatch(row); s.tables && m != nil {
+			table, l.header = tableName(string(m[1])), true
+		} else if s.tables && len(blank) > 0 && blank[0] == '[' {
+			table, l.header = "[[", true
+		} else if m := keyLine[s.sep].FindSubmatchIndex(row); m != nil && !l.ignore {
+			l.name, l.from, l.to = strings.Trim(string(row[m[2]:m[3]]), `"'`), at+m[4], at+m[5]
+		}
+		l.table = table
+		list, at = append(list, l), l.end
+	}
+	return list
+}
+
+// tableName writes the name of a table in one way: [ a . "b" ] is a.b.
+func tableName(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		parts[i] = strings.Trim(strings.TrimSpace(p), `"'`)
+	}
+	return strings.Join(parts, ".")
+}
+
+func (s lineSyntax) find(text []byte, key []string) (from, to int, ok bool, err error) {
+	if len(key) > 1 && !s.tables {
+		return 0, 0, false, fmt.Errorf("%s: only keys at the top can be set", strings.Join(key, "."))
+	}
+	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+	for _, l := range s.lines(text) {
+		if l.table == table && l.name == name {
+			return l.from, l.to, true, nil
+		}
+	}
+	return 0, 0, false, nil
+}
+
+var plainName = regexp.MustCompile(`^[\w-]+$`)
+
+func (s lineSyntax) insert(text []byte, key []string, value any) (step, error) {
+	for _, name := range key {
+		if !plainName.MatchString(name) {
+			return step{}, fmt.Errorf("%q: names may have letters, digits, _ and - only", name)
+		}
+	}
+	written, err := s.encode(value, 0, text)
+	if err != nil {
+		return step{}, err
+	}
+	end := "\n"
+	if bytes.Contains(text, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+	added := name + s.sep + written + end
+	st := step{Key: key, Value: written, At: -1}
+	for _, l := range s.lines(text) { // behind the last key of its table
+		if l.table == table && (l.header || !l.ignore) {
+			st.At = l.end
+		}
+	}
+	switch {
+	case st.At < 0 && table == "" && s.tables: // before the first table
+		st.At = 0
+	case st.At < 0 && table == "":
+		st.At = len(text)
+	case st.At < 0:
+		st.At, st.Made = len(text), 1
+		added = "[" + table + "]" + end + added
+		if len(text) > 0 {
+			added = end + added
+		}
+	}
+	if st.At > 0 && text[st.At-1] != '\n' {
+		added = end + added
+	}
+	st.New = added
+	return st, nil
+}
+
+func (s lineSyntax) remove(text []byte, key []string, made int) []byte {
+	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+	var gone, header line
+	others, before := 0, line{}
+	for _, l := range s.lines(text) {
+		switch {
+		case l.table == table && l.name == name:
+			gone = l
+		case l.table == table && l.header:
+			if header = l; before.end > before.start && len(bytes.TrimSpace(text[before.start:before.end])) == 0 {
+				header.start = before.start // the blank line that came with it
+			}
+		case l.table == table && !l.ignore:
+			others++
+		}
+		before = l
+	}
+	text = splice(text, gone.start, string(text[gone.start:gone.end]), "")
+	if made > 0 && others == 0 && header.end > header.start {
+		text = splice(text, header.start, string(text[header.start:header.end]), "")
+	}
+	return text
+}
