@@ -36,8 +36,8 @@ its commands.
 
 The model is the one that --model names, else one for which there is a key or a server on
 this machine. "--model rehearsal" is a program that plays the model, really calls the tools in
-a folder of its own, and needs no network; so is a bare "pleat run" on a terminal where there
-is no model.
+a folder of its own, and needs no network. A bare "pleat run" on a terminal plays it too, if
+there is no model; a task without a model is an error.
 
 File tools are confined to the folder. On a terminal you are asked before commands run and
 files change. Where nobody can be asked they are refused, unless --allow or --yes says
@@ -151,7 +151,9 @@ type running struct {
 	work   *agent.Workspace
 	name   string // of the model, for people
 	task   string // what the rehearsal proposes
+	play   *playing
 	store  anyStore
+	key    store.SessionKey
 	agent  *agent.Agent
 	ends   []func() error
 }
@@ -189,14 +191,16 @@ func (r *running) setup(ctx context.Context) error {
 	if err := r.rules.Check(); err != nil {
 		return usageError{err.Error()}
 	}
+	if f.resume != "" { // the session's name says whether it is a rehearsal
+		if err := r.open(ctx, ""); err != nil {
+			return err
+		}
+	}
 	if err := r.choose(ctx); err != nil {
 		return err
 	}
-	if r.store == nil {
-		if r.store, err = r.p.openStore(ctx, f.store); err != nil {
-			return err
-		}
-		r.ends = append(r.ends, r.store.Close)
+	if err := r.open(ctx, "run"); err != nil {
+		return err
 	}
 	if r.tel, err = r.p.telemetry(ctx, f.otel); err != nil {
 		return err
@@ -209,13 +213,26 @@ var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OP
 	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
 	`"pleat run --model rehearsal" shows a run without a model`)
 
+// open opens the store and names the session, with a prefix if the name is new.
+func (r *running) open(ctx context.Context, prefix string) (err error) {
+	if r.store != nil {
+		return nil
+	}
+	if r.store, err = r.p.openStore(ctx, r.f.store); err != nil {
+		return err
+	}
+	r.ends = append(r.ends, r.store.Close)
+	r.key, err = r.sessionKey(ctx, prefix)
+	return err
+}
+
 // choose finds the model.
 func (r *running) choose(ctx context.Context) error {
 	var found provider
 	var err error
 	switch ok := true; {
-	case r.f.model == "rehearsal" || r.f.model == "" && r.f.scenario != "":
-		return r.rehearse(ctx)
+	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || isRehearsal(r.key.Session)):
+		return r.rehearse(ctx, "this is a rehearsal")
 	case r.f.model != "":
 		found, err = openProvider(ctx, r.f.model, r.p.getenv)
 	default:
@@ -224,7 +241,7 @@ func (r *running) choose(ctx context.Context) error {
 			return errNoModel
 		}
 		if !ok && err == nil {
-			return r.rehearse(ctx)
+			return r.rehearse(ctx, "there is no model to ask (set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY), so this is a rehearsal")
 		}
 	}
 	if err != nil {
@@ -247,11 +264,8 @@ func (r *running) choose(ctx context.Context) error {
 }
 
 func (r *running) make(ctx context.Context) error {
-	f := r.f
-	key, err := r.key(ctx)
-	if err != nil {
-		return err
-	}
+	f, key := r.f, r.key
+	var err error
 	if r.work == nil {
 		if r.work, err = agent.OpenWorkspace(f.dir, f.roots...); err != nil {
 			return err
@@ -288,6 +302,9 @@ func (r *running) make(ctx context.Context) error {
 	if f.asJSON {
 		r.o.Observe = jsonObserver(r.events)
 	}
+	if r.play != nil {
+		r.o.Observe = r.play.watch(r.o.Observe)
+	}
 	r.agent, err = agent.New(ctx, r.o)
 	if err != nil {
 		return err
@@ -313,8 +330,8 @@ func (r *running) outputs(key store.SessionKey) string {
 	return filepath.Join(filepath.Dir(path), "outputs", filepath.Base(filepath.Clean("/"+key.Session)))
 }
 
-// key names the session.
-func (r *running) key(ctx context.Context) (store.SessionKey, error) {
+// sessionKey is the session's name: the one that was asked for, or a new one.
+func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionKey, error) {
 	f := r.f
 	switch {
 	case f.resume == "last":
@@ -323,7 +340,8 @@ func (r *running) key(ctx context.Context) (store.SessionKey, error) {
 			return store.SessionKey{}, err
 		}
 		for _, s := range list { // newest first
-			if strings.HasPrefix(s.Key.Session, "run-") {
+			name := s.Key.Session
+			if strings.HasPrefix(name, "run-") && f.model != "rehearsal" || isRehearsal(name) && (f.model == "" || f.model == "rehearsal") {
 				return s.Key, nil
 			}
 		}
@@ -335,7 +353,7 @@ func (r *running) key(ctx context.Context) (store.SessionKey, error) {
 	}
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return f.store.key("run-" + time.Now().Format("20060102-150405-") + hex.EncodeToString(b[:])), nil
+	return f.store.key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
 }
 
 // once runs until the model is done, and reports how it ended.
@@ -348,6 +366,9 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)
 	}
 	if !r.f.asJSON {
+		if res.Turns == 0 && res.Stop == agent.StopDone {
+			r.p.printf("It was done already. The answer:\n%s\n", res.Text)
+		}
 		r.closing(res)
 	}
 	if res.Stop != agent.StopDone {
@@ -389,6 +410,9 @@ func (r *running) closing(res agent.Result) {
 		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
 	}
 	r.p.printf("%s\n", r.screen.s.dim(line))
+	if r.play != nil {
+		r.p.printf("%s", r.play.without())
+	}
 }
 
 // permit applies the rules, then asks the person at the terminal.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/agent"
@@ -16,26 +17,32 @@ import (
 // pace is the pause after each word of the rehearsal on a terminal.
 const pace = 12 * time.Millisecond
 
-// rehearse sets up the rehearsal: a program that plays the model, in a folder of its own
-// that is deleted after the run. With --dir or --store the user's own are used, so that a
-// run can be interrupted and resumed.
-func (r *running) rehearse(ctx context.Context) error {
-	r.p.note("pleat: a rehearsal: a program plays the model; its tools are real, there is no network, and nothing is spent\n")
-	play, err := rehearsal.Find(cmp.Or(r.f.scenario, "shop"))
+// playing is a rehearsal that plays: a program in the place of the model.
+type playing struct {
+	rehearsal.Scenario
+	window      int
+	over, whole int // the first request that the window would not hold, and its tokens
+}
+
+// isRehearsal reports whether a session's name says that it is a rehearsal. What follows is
+// its scenario.
+func isRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
+
+// rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
+// files in a folder of their own, so that it can be looked at and resumed.
+func (r *running) rehearse(ctx context.Context, why string) error {
+	name := r.f.scenario
+	if rest, ok := strings.CutPrefix(r.key.Session, "rehearsal-"); ok && name == "" {
+		name, _, _ = strings.Cut(rest, "-")
+	}
+	play, err := rehearsal.Find(cmp.Or(name, "shop"))
 	if err != nil {
 		return usageError{err.Error()}
 	}
-	dir, err := r.stage(play)
+	r.p.printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n", why)
+	dir, err := r.stage(ctx, play)
 	if err != nil {
 		return err
-	}
-	if r.f.store.path == "" {
-		store, err := sqlite.Open(filepath.Join(dir, "pleat.db"), nil)
-		if err != nil {
-			return err
-		}
-		r.store = store
-		r.ends = append(r.ends, store.Close)
 	}
 	if r.work, err = agent.OpenWorkspace(filepath.Join(dir, play.Name), r.f.roots...); err != nil {
 		return err
@@ -55,6 +62,7 @@ func (r *running) rehearse(ctx context.Context) error {
 	if r.f.window > 0 {
 		s.Budget.Window = int(r.f.window)
 	}
+	r.play = &playing{Scenario: play, window: s.Budget.Window}
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
 		r.task = play.Task
@@ -63,23 +71,67 @@ func (r *running) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// stage prepares the folder of the rehearsal.
-func (r *running) stage(play rehearsal.Scenario) (string, error) {
+// stage opens the store and prepares the folder that is worked in. Where neither a store nor
+// a folder can be had, as without a home, the rehearsal plays in a temporary folder.
+func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, error) {
 	dir := r.f.dir
-	if dir == "." {
-		temp, err := os.MkdirTemp("", "pleat-rehearsal-")
-		if err != nil {
-			return "", fmt.Errorf("prepare the rehearsal: %w", err)
+	err := r.open(ctx, "rehearsal-"+play.Name)
+	if err == nil && dir == "." {
+		if dir, err = r.p.storePath(""); err == nil {
+			dir = filepath.Join(filepath.Dir(dir), "rehearsals", filepath.Base(filepath.Clean("/"+r.key.Session)))
 		}
-		dir = temp
-		r.ends = append(r.ends, func() error { return os.RemoveAll(temp) })
 	}
 	folder := filepath.Join(dir, play.Name)
-	if _, err := os.Stat(folder); err == nil {
-		return dir, nil // an earlier rehearsal is resumed
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err != nil && r.f.store.path == "" && r.f.dir == "." && r.f.resume == "" {
+		r.p.note("pleat: this rehearsal is not kept: %v\n", err)
+		if dir, err = r.temporary(); err == nil {
+			folder = filepath.Join(dir, play.Name)
+			err = os.Mkdir(folder, 0o700)
+		}
+	}
+	if err != nil {
 		return "", fmt.Errorf("prepare the rehearsal: %w", err)
 	}
+	if list, err := os.ReadDir(folder); err != nil || len(list) > 0 {
+		return dir, err // an earlier rehearsal goes on
+	}
 	return dir, play.Prepare(folder)
+}
+
+// temporary makes a folder, with a store in it, that is deleted after the run.
+func (r *running) temporary() (string, error) {
+	dir, err := os.MkdirTemp("", "pleat-rehearsal-")
+	if err != nil {
+		return "", err
+	}
+	r.ends = append(r.ends, func() error { return os.RemoveAll(dir) })
+	store, err := sqlite.Open(filepath.Join(dir, "pleat.db"), nil)
+	if err != nil {
+		return "", err
+	}
+	r.store, r.key = store, r.f.store.key("unkept")
+	r.ends = append(r.ends, store.Close)
+	return dir, nil
+}
+
+// watch notes when the whole conversation would have outgrown the window.
+func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && e.Snapshot.Whole > p.window {
+			p.over, p.whole = e.Turn+1, e.Snapshot.Whole
+		}
+		next(e)
+	}
+}
+
+// without says what would have happened without pleat.
+func (p *playing) without() string {
+	if p.over == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: the provider would have refused it, and the run would have ended there.\n",
+		p.over, thousands(p.whole), thousands(p.window))
 }
