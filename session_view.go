@@ -89,10 +89,15 @@ type CannotFitError struct {
 	Max   int
 }
 
-// Error names the parts and their sizes.
+// Error names the parts and their sizes, and what helps.
 func (e *CannotFitError) Error() string {
+	return e.Sizes() + " (use a model with a larger window, fewer tools, or a shorter message)"
+}
+
+// Sizes names the parts and their sizes.
+func (e *CannotFitError) Sizes() string {
 	p := e.Parts
-	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s (use a model with a larger window, fewer tools, or a shorter message)",
+	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
 		text.Thousands(p.Total()), text.Thousands(e.Max), text.Thousands(p.System), text.Thousands(p.Tools), text.Thousands(p.User), text.Thousands(p.Pins),
 		text.Thousands(p.Total()-p.System-p.Tools-p.User-p.Pins))
 }

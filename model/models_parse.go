@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,12 +218,15 @@ func (j *modelJSON) prices() ([]Price, error) {
 			return nil, fmt.Errorf("tier above %d: input_times and output_times must be positive", t.Above)
 		}
 		list = append(list, Price{
-			Above: t.Above, Input: p.Input * t.Input, CacheWrite: p.CacheWrite * t.Input,
-			CacheWrite1h: p.CacheWrite1h * t.Input, CacheRead: p.CacheRead * t.Input, Output: p.Output * t.Output,
+			Above: t.Above, Input: times(p.Input, t.Input), CacheWrite: times(p.CacheWrite, t.Input),
+			CacheWrite1h: times(p.CacheWrite1h, t.Input), CacheRead: times(p.CacheRead, t.Input), Output: times(p.Output, t.Output),
 		})
 	}
 	return list, nil
 }
+
+// times multiplies a price without the noise of binary fractions: 1.2 times 1.5 is 1.8.
+func times(price, by float64) float64 { return math.Round(price*by*1e9) / 1e9 }
 
 // knownEncoding reports whether tokens can be counted by an encoding. Package tokens has
 // the counters; a test there holds the two together.

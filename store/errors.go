@@ -16,8 +16,8 @@ var (
 	ErrFull = errors.New("store is full")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrReadOnly: the store was opened for reading only.
-	ErrReadOnly = errors.New("store was opened for reading only")
+	// ErrReadOnly: the store was opened for reading only, or cannot be written to.
+	ErrReadOnly = errors.New("store can only be read")
 	// ErrSchema: the store was written by a newer version of pleat.
 	ErrSchema = errors.New("store has a newer schema")
 )

@@ -157,8 +157,8 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		}
 	}
 	if r.view, err = r.session.View(ctx, pleat.Turn{}); err != nil {
-		if errors.Is(err, fold.ErrCannotFit) {
-			err = fmt.Errorf("%w (or give a larger --budget)", err)
+		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
+			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
 		}
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, thousands(r.budget), err)
 	}

@@ -46,7 +46,11 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		if err != nil {
 			return usageError{"gc: " + err.Error()}
 		}
-		st, err := p.readStore(ctx, g.storeFlags)
+		how := readOnly
+		if g.yes {
+			how = mustExist
+		}
+		st, _, err := p.storeAt(ctx, g.storeFlags, how)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,10 +17,10 @@ import (
 
 func ledgerCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "ledger FILE",
+		Use:   "ledger [FILE]",
 		Short: "list every tool call of a session: what it touched, how it ended",
-		Long: `Lists the tool calls of the session in FILE ("-" is standard input), derived by code from the
-calls and their results. Flags select calls; a call must match all of them. With --files it
+		Long: `Lists the tool calls of the session in FILE ("-" is standard input), or without FILE those of
+the stored session that --session names, derived by code from the calls and their results. Flags select calls; a call must match all of them. With --files it
 lists the files that the session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. Kinds are read, create, edit,
@@ -29,11 +30,19 @@ pleat ledger session.jsonl --files
 # everything that was done to one file or folder
 pleat ledger session.jsonl --path internal/store
 # commands that failed
-pleat ledger session.jsonl --kind run --failed`,
+pleat ledger session.jsonl --kind run --failed
+# what a session of the store did
+pleat ledger --session run-20260102 --files`,
 	}
 	fs := c.Flags()
 	var choose ledgerFlags
 	on := declareFile(c)
+	c.Args = takes(0, 1, "one session file, - for standard input, or --session with the name of a stored one")
+	name := ""
+	session := fs.Lookup("session")
+	session.Value = sessionChoice{&on.number, &name}
+	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
+	store := declareStore(fs)
 	choose.declare(fs)
 	files := fs.Bool("files", false, "list the changed files instead of the calls")
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
@@ -41,20 +50,78 @@ pleat ledger session.jsonl --kind run --failed`,
 		if err != nil {
 			return err
 		}
+		make := func(src sourceJSON, l *ledger.Ledger, times []time.Time) *ledgerJSON {
+			if (choose.since != "" || choose.until != "") && !slices.ContainsFunc(times, func(t time.Time) bool { return !t.IsZero() }) {
+				p.note("pleat: nothing says when the calls of %s were made, so --since and --until leave none out\n", src.File)
+			}
+			filter := choose.between(filter, times)
+			return &ledgerJSON{
+				Format: "pleat/ledger/1", Source: src, Filter: filter, Entries: entriesJSON(l.Select(filter), times),
+				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
+				all: l.Len(), files: *files,
+			}
+		}
+		if len(args) == 0 {
+			src, l, err := p.storedLedger(ctx, store, name)
+			if err != nil {
+				return err
+			}
+			return p.output(on.json, make(src, l, nil))
+		}
 		return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
 			l, times, err := f.ledger()
 			if err != nil {
 				return nil, err
 			}
-			filter := choose.between(filter, times)
-			return &ledgerJSON{
-				Format: "pleat/ledger/1", Source: f.json(), Filter: filter, Entries: entriesJSON(l.Select(filter), times),
-				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
-				all: l.Len(), files: *files,
-			}, nil
+			return make(f.json(), l, times), nil
 		})
 	})
 	return c
+}
+
+// sessionChoice is --session where it is the number of a session in a file, or the name of
+// a stored one.
+type sessionChoice struct {
+	number *int
+	name   *string
+}
+
+func (s sessionChoice) String() string { return "" }
+func (s sessionChoice) Type() string   { return "string" }
+
+func (s sessionChoice) Set(text string) error {
+	*s.number, _ = strconv.Atoi(text) // 0 is no number of a session
+	*s.name = text
+	return nil
+}
+
+// storedLedger reads the calls of a stored session.
+func (p *program) storedLedger(ctx context.Context, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
+	if name == "" {
+		return sourceJSON{}, nil, usageError{"ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)"}
+	}
+	st, _, err := p.storeAt(ctx, flags, readOnly)
+	if err != nil {
+		return sourceJSON{}, nil, err
+	}
+	defer st.Close()
+	info, err := storedSession(ctx, st, flags, name)
+	if err != nil {
+		return sourceJSON{}, nil, err
+	}
+	s, err := reopen(ctx, st, info.Key)
+	if err != nil {
+		return sourceJSON{}, nil, err
+	}
+	l := &ledger.Ledger{}
+	for i := range s.Len() {
+		m, err := s.Message(ctx, i)
+		if err != nil {
+			return sourceJSON{}, nil, err
+		}
+		l.Add(i, m)
+	}
+	return sourceJSON{File: info.Key.Session, Format: "pleat"}, l, nil
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.

@@ -108,6 +108,7 @@ func (p *program) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	for old, now := range map[string]string{"stored": "list", "export": "export", "import": "import", "verify": "verify", "gc": "gc", "forget": "forget"} {
@@ -117,6 +118,32 @@ func (p *program) root() *cobra.Command {
 	}
 	each(root, p.completes)
 	return root
+}
+
+// helpCommand is cobra's, with an error for what is no command.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "explain a command, with its flags and examples",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (list []string, _ cobra.ShellCompDirective) {
+			of, _, _ := root.Find(args)
+			for _, c := range of.Commands() {
+				if !c.Hidden {
+					list = append(list, c.Name()+"\t"+c.Short)
+				}
+			}
+			return list, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				var names []string
+				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
+				return usageError{fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), didYouMean("", args[len(args)-1], names))}
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
 }
 
 // each calls f for every command below c that is listed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/model"
 )
 
 // Commands on session files and on the store share their steps: read the file or open the
@@ -55,6 +58,9 @@ func (c *fileCommand) run(ctx context.Context, p *program, args []string, find f
 		return err
 	}
 	defer f.Close()
+	if c.model != "" && len(f.model.Prices) == 0 { // a row for a whole family, or for any model
+		p.note("pleat: model %q is counted as %q, which the table has%s\n", c.model, cmp.Or(f.model.ID, model.UnknownModel), didYouMean("", c.model, modelNames()))
+	}
 	tell := p.progress()
 	r, err := find(f, tell)
 	tell.done()

@@ -66,9 +66,13 @@ type planJSON struct {
 }
 
 func (r *folded) planJSON(all bool) *planJSON {
+	cache := r.report.Cache // of the epoch; what was spilled before it is not sent either
+	if cache.Removed > 0 {
+		cache.Removed = r.tokens().Before - r.tokens().After
+	}
 	return &planJSON{
 		Format: "pleat/plan/1", Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),
-		Folds: foldsJSON(r.report.Folds), Cache: r.report.Cache, Warning: r.warning,
+		Folds: foldsJSON(r.report.Folds), Cache: cache, Warning: r.warning,
 		folds: r.report.Folds, whats: whats(r.session), all: all,
 	}
 }

@@ -37,6 +37,9 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		if !ok {
 			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), didYouMean("", args[0], modelNames()), model.UnknownModel)
 		}
+		if meant := didYouMean("", args[0], modelNames()); len(m.Prices) == 0 && m.ID != args[0] && meant != "" {
+			p.note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
+		}
 		return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
 	})
 	return c

@@ -108,7 +108,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {
-	st, err := p.readStore(ctx, flags)
+	st, err := p.searchedStore(ctx, flags)
 	if err != nil {
 		return err
 	}

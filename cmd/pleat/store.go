@@ -103,9 +103,15 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error
 	return store, err
 }
 
-// readStore opens a store that must exist: a command that only reads makes none.
-func (p *program) readStore(ctx context.Context, f *storeFlags) (anyStore, error) {
+// searchedStore opens a store that must exist for searching. It may be indexed then, unless
+// it cannot be written to.
+func (p *program) searchedStore(ctx context.Context, f *storeFlags) (anyStore, error) {
 	store, _, err := p.storeAt(ctx, f, mustExist)
+	if err != nil {
+		if read, _, e := p.storeAt(ctx, f, readOnly); e == nil {
+			return read, nil
+		}
+	}
 	return store, err
 }
 
@@ -241,7 +247,11 @@ func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string)
 	}
 	switch len(begin) {
 	case 0:
-		return store.SessionInfo{}, fmt.Errorf(`session %q: %w ("pleat store list" lists what is there)`, name, store.ErrNotFound)
+		var names []string
+		for _, info := range list {
+			names = append(names, info.Key.Session)
+		}
+		return store.SessionInfo{}, fmt.Errorf(`session %q: %w%s ("pleat store list" lists what is there)`, name, store.ErrNotFound, didYouMean("", name, names))
 	case 1:
 		return begin[0], nil
 	}

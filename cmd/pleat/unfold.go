@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -170,38 +170,43 @@ func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, re
 	if err != nil {
 		return foundHandle{}, err
 	}
-	if f.session != "" {
-		return askSessions(ctx, p, st, all, req)
-	}
 	var folded []store.SessionInfo
+	var handles []string
+	name := strings.ToLower(strings.TrimSpace(req.Handle))
 	for _, info := range all {
-		has, err := foldedIn(ctx, st, info.Key, req.Handle)
+		has, err := handlesIn(ctx, st, info.Key)
 		if err != nil {
 			return foundHandle{}, err
 		}
-		if has {
+		if handles = append(handles, has...); slices.Contains(has, name) {
 			folded = append(folded, info)
 		}
 	}
 	if len(folded) > 0 {
 		all = folded
 	}
-	return askSessions(ctx, p, st, all, req)
+	found, err := askSessions(ctx, p, st, all, req)
+	if errors.Is(err, store.ErrNotFound) {
+		slices.Sort(handles)
+		err = fmt.Errorf("%w%s", err, didYouMean("", name, slices.Compact(handles)))
+	}
+	return found, err
 }
 
-// foldedIn reports whether the record of a fold in the session has the handle.
-func foldedIn(ctx context.Context, st store.Store, key store.SessionKey, handle string) (bool, error) {
-	name := []byte(`"handle":"` + strings.ToLower(strings.TrimSpace(handle)) + `"`)
+// handlesIn lists the handles in the records of a session's folds.
+func handlesIn(ctx context.Context, st store.Store, key store.SessionKey) (list []string, err error) {
 	for e, err := range st.Scan(ctx, key, 1, store.EntryFold, store.EntryEpoch) {
 		if err != nil {
-			return false, fmt.Errorf(`look for folds in session %s: %w ("pleat store verify" lists what is damaged)`, key, err)
+			return nil, fmt.Errorf(`look for folds in session %s: %w ("pleat store verify" lists what is damaged)`, key, err)
 		}
-		if bytes.Contains(e.Data, name) {
-			return true, nil
+		for _, m := range handleMember.FindAllSubmatch(e.Data, -1) {
+			list = append(list, string(m[1]))
 		}
 	}
-	return false, nil
+	return list, nil
 }
+
+var handleMember = regexp.MustCompile(`"handle":"([a-z0-9]+)"`)
 
 // askSessions unfolds the handle in every session of the list that has it. All must have
 // the same content under it.

@@ -111,7 +111,7 @@ func (t tables) Explain(err error) error {
 	case "3D000":
 		return fmt.Errorf("%s: there is no such database; create it with CREATE DATABASE: %w", t.name, err)
 	case "42501":
-		return fmt.Errorf("%s: the role may not do this; the first Open needs CREATE on the database: %w", t.name, err)
+		return fmt.Errorf("%s: %w by this role; the first Open needs CREATE on the database: %w", t.name, store.ErrReadOnly, err)
 	}
 	for _, sign := range []string{"No space left on device", "File too large", "Disk quota exceeded"} {
 		if strings.Contains(err.Error(), sign) {

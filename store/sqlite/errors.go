@@ -48,6 +48,8 @@ func (t tables) Explain(err error) error {
 		return fmt.Errorf("%s: %w", t.path, err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%s: %w: %v", t.path, ErrBusy, err)
+	case lib.SQLITE_READONLY:
+		return fmt.Errorf("%s: %w: %v", t.path, store.ErrReadOnly, err)
 	}
 	return err
 }
