@@ -20,8 +20,9 @@ func ledgerCommand(p *program) *cobra.Command {
 		Use:   "ledger [FILE]",
 		Short: "list every tool call of a session: what it touched, how it ended",
 		Long: `Lists the tool calls of the session in FILE ("-" is standard input), or without FILE those of
-the stored session that --session names, derived by code from the calls and their results. Flags select calls; a call must match all of them. With --files it
-lists the files that the session changed instead, and what became of them.
+the stored session that --session names, derived by code from the calls and their results.
+Flags select calls; a call must match all of them. With --files it lists the files that the
+session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. Kinds are read, create, edit,
 delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
