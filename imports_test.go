@@ -71,6 +71,12 @@ var imports = map[string][]string{
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
+	// The user's sessions, for the doors.
+	"library": {
+		"", "fold", "internal/conv", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"wire/anthropic", "wire/gemini", "wire/openai",
+	},
+
 	// The doors work through Session.
 	"agent": {
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model", "recall", "store",
@@ -84,7 +90,7 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},

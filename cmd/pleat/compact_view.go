@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -169,37 +170,21 @@ func (m viewJSON) number() string {
 }
 
 func writeViewText(w io.Writer, _ *program, r *folded) error {
-	view, err := r.viewJSON()
+	return r.writeText(w, true, "\n")
+}
+
+// writeText writes the view as plain text, with or without thinking, and what comes after
+// each message.
+func (r *folded) writeText(w io.Writer, thinking bool, after string) error {
+	msgs, err := r.session.Resolve(context.Background(), r.view)
 	if err != nil {
 		return err
 	}
-	for _, m := range view {
-		m.writeText(w)
-		fmt.Fprintln(w)
+	for i, m := range msgs {
+		library.WriteMessage(w, m, r.view.Messages[i].Source, thinking)
+		fmt.Fprint(w, after)
 	}
 	return nil
-}
-
-func (m viewJSON) writeText(w io.Writer) {
-	fmt.Fprintf(w, "--- %s, %s\n", m.Role, m.number())
-	for _, b := range m.Blocks {
-		switch {
-		case b.Kind == transcript.KindText.String():
-			fmt.Fprintln(w, b.Text)
-		case b.Kind == transcript.KindThinking.String():
-			if b.Text != "" {
-				fmt.Fprintln(w, "(thinking)", b.Text)
-			}
-		case b.Kind == transcript.KindToolCall.String():
-			fmt.Fprintf(w, "(call) %s %s\n", b.Tool, b.Text)
-		case b.Error:
-			fmt.Fprintf(w, "(error)\n%s\n", b.Text)
-		case b.Kind == transcript.KindToolResult.String():
-			fmt.Fprintf(w, "(result)\n%s\n", b.Text)
-		default:
-			fmt.Fprintf(w, "(%s %s)\n", b.Kind, b.Type)
-		}
-	}
 }
 
 func writeViewMarkdown(w io.Writer, _ *program, r *folded) error {
@@ -269,13 +254,8 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
 	}
 	fmt.Fprintln(w, "\n<earlier_session>")
-	view, err := r.viewJSON()
-	if err != nil {
+	if err := r.writeText(w, false, ""); err != nil { // thinking is only valid in its own session
 		return err
-	}
-	for _, m := range view {
-		m.Blocks = slices.DeleteFunc(m.Blocks, func(b blockJSON) bool { return b.Kind == transcript.KindThinking.String() }) // only valid in its own session
-		m.writeText(w)
 	}
 	fmt.Fprint(w, promptTail)
 	return nil

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/library"
 )
 
 // completes sets how shells complete the arguments and the flags of a command, by the
@@ -58,7 +60,7 @@ func (p *program) sessionNames(c *cobra.Command) (names []string) {
 		return nil
 	}
 	defer st.Close()
-	list, _ := shownSessions(c.Context(), st, f.tenant)
+	list, _ := library.Stored(c.Context(), st, f.tenant)
 	for _, s := range list {
 		names = append(names, s.Key.Session)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -140,7 +141,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 
 // wholeParts counts the parts of the session with nothing folded.
 func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (fold.Parts, error) {
-	opts.Policy, opts.Budget, opts.Observe = policy.None(), fit(1<<40), nil
+	opts.Policy, opts.Budget, opts.Observe = policy.None(), library.Fit(1<<40), nil
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
 	if err != nil {
 		return fold.Parts{}, err

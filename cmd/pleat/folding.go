@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -86,13 +87,6 @@ func loadPolicy(name string) (fold.Policy, error) {
 	return p, nil
 }
 
-// fit is the budget of a session that may use all of so many tokens: it expects no answer,
-// and is folded only once.
-func fit(tokens int) fold.Budget {
-	all := fold.Share(1)
-	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
-}
-
 // folded is a session file and what folding made of it.
 type folded struct {
 	file    *sessionFile
@@ -125,7 +119,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 	if !flags.request {
 		opts.System, opts.Tools = "", nil
 	}
-	opts.Policy, opts.Budget = pol, fit(r.budget)
+	opts.Policy, opts.Budget = pol, library.Fit(r.budget)
 	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.writer.Generator, flags.writer.Model, true
 	if flags.dir != "" {
 		w, err := agent.OpenWorkspace(flags.dir)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -57,7 +58,7 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		defer st.Close()
 		find := allSessions
 		if g.all {
-			find = shownSessions
+			find = library.Stored
 		}
 		list, err := find(ctx, st, g.tenant)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -160,7 +161,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 	}
 	tell := i.progress()
 	defer tell.done()
-	codecs := codecs()
+	codecs := library.Codecs()
 	for {
 		e, err := r.next()
 		if errors.Is(err, io.EOF) {

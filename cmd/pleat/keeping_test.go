@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -141,7 +142,7 @@ func cli(t *testing.T, store string, args ...string) (stdout, stderr string, cod
 
 var keepingOptions = pleat.Options{
 	Budget: fold.Budget{Window: 3_000},
-	Codecs: codecs(),
+	Codecs: library.Codecs(),
 	Model:  model.Model{Window: 3_000, Prices: []model.Price{{Input: 3, Output: 15}}},
 	Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC) },
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -249,7 +250,7 @@ func (r *running) choose(ctx context.Context) error {
 	}
 	s := &r.o.Session
 	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
-	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, codecs(), found.Check, int(r.f.window)
+	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, library.Codecs(), found.Check, int(r.f.window)
 	switch r.f.digest {
 	case "none":
 		return nil

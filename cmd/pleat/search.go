@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -95,7 +96,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 		return err
 	}
 	defer f.Close()
-	opts := roughly()
+	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
 	if err != nil {

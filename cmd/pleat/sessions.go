@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,11 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/sessionlog"
-	"github.com/pleat-dev/pleat/tokens"
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 func sessionsCommand(p *program) *cobra.Command {
@@ -31,7 +25,8 @@ func sessionsCommand(p *program) *cobra.Command {
 your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
 are estimated from the size of the file unless --count is given.
 
-opencode keeps a session in many small files; "opencode export ID" turns them into one.`,
+opencode keeps a session in many small files; "opencode export ID" turns them into one.
+Links that lead out of an agent's folder are not followed.`,
 		Example: `# what is here?
 pleat sessions
 # the file of the newest Codex session
@@ -94,152 +89,41 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-// agentFolders says where agents keep their sessions, below the home folder, and roughly how
-// many bytes of such a file make a token of its messages.
-var agentFolders = []struct {
-	agent         sessionlog.Format
-	bytesPerToken int64
-	patterns      []string
-}{
-	{sessionlog.ClaudeCode, 12, []string{".claude/projects/*/*.jsonl"}},
-	{sessionlog.Codex, 9, []string{".codex/sessions/*/*/*/*.jsonl", ".codex/sessions/*.jsonl", ".codex/archived_sessions/*.jsonl"}},
-	{sessionlog.OpenCode, 6, []string{".local/share/opencode/storage/session/*/*.json"}},
-	{sessionlog.GeminiCLI, 6, []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"}},
-	{sessionlog.CopilotCLI, 10, []string{".copilot/session-state/*/events.jsonl", ".copilot/session-state/*.jsonl"}},
-	{sessionlog.Pi, 6, []string{".pi/agent/sessions/*/*.jsonl", ".pi/agent/sessions/*.jsonl"}},
-}
-
 func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJSON, error) {
 	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
-	known := false
-	tell := p.progress()
-	defer tell.done()
-	for _, a := range agentFolders {
-		if o.agent != "" && o.agent != string(a.agent) {
-			continue
-		}
-		known = true
-		list := filesOf(o.home, a.patterns)
-		agent := agentJSON{Agent: string(a.agent), Found: len(list)}
-		if o.limit > 0 {
-			list = list[:min(len(list), o.limit)]
-		}
-		for i := range list {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			tell.say("looking at %s", list[i].File)
-			if !o.paths {
-				list[i].look(a.agent, a.bytesPerToken, o.count)
-			}
-		}
-		if agent.Sessions = list; agent.Found > 0 {
-			j.Agents = append(j.Agents, agent)
-		}
+	o.home = filepath.Clean(o.home)
+	lib, err := library.New(library.Options{Home: o.home})
+	if err != nil {
+		return nil, err
 	}
-	if !known {
+	defer lib.Close()
+	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
 		return nil, usageError{fmt.Sprintf("unknown agent %q: want claude-code, codex, opencode, gemini-cli, copilot-cli or pi", o.agent)}
 	}
-	return j, nil
-}
-
-// filesOf lists the files that match, newest first.
-func filesOf(home string, patterns []string) []foundSession {
-	var list []foundSession
-	for _, pattern := range patterns {
-		names, _ := fs.Glob(os.DirFS(home), pattern) // the patterns are well-formed
-		for _, name := range names {
-			file := filepath.Join(home, filepath.FromSlash(name))
-			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-				list = append(list, foundSession{File: file, Modified: info.ModTime().UTC(), Bytes: info.Size()})
-			}
+	tell := p.progress()
+	defer tell.done()
+	for _, agent := range library.Agents() {
+		if o.agent != "" && o.agent != string(agent) {
+			continue
 		}
-	}
-	slices.SortFunc(list, func(a, b foundSession) int {
-		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.File, b.File))
-	})
-	return list
-}
-
-// look finds out what a session is about.
-func (s *foundSession) look(agent sessionlog.Format, bytesPerToken int64, count bool) {
-	read := s.read
-	if agent == sessionlog.OpenCode {
-		read = s.readOpenCode
-	}
-	if err := read(count); err != nil {
-		s.Problem = err.Error()
-	}
-	if !s.Counted {
-		s.Tokens = int(s.Bytes / bytesPerToken)
-	}
-}
-
-// read takes the title from the log, or else from the first words that a person typed.
-// It reads on only to count.
-func (s *foundSession) read(count bool) error {
-	f, err := os.Open(s.File)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	log, err := sessionlog.Open(f, nil)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	var msgs []transcript.Message
-	first := ""
-	for rec, err := range log.Records() {
+		tell.say("looking at the sessions of %s", agent)
+		found, err := lib.List(ctx, library.Filter{Agent: string(agent), Limit: o.limit, Count: o.count, Plain: o.paths})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if first == "" {
-			if text, ok := userwords.TypedText(rec.Message); ok {
-				first = oneLine(text)
+		a := agentJSON{Agent: string(agent), Found: found.Total}
+		for _, s := range found.Sessions {
+			f := foundSession{s.File, s.Modified, s.Bytes, s.Tokens, s.Counted, s.Messages, s.Title, "", s.Problem}
+			if agent == sessionlog.OpenCode {
+				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			}
+			a.Sessions = append(a.Sessions, f)
 		}
-		if !count && (first != "" || len(msgs) > 50) {
-			break
-		}
-		msgs = append(msgs, rec.Message)
-	}
-	info := log.Info()
-	s.Title = clip(cmp.Or(oneLine(info.Title), first), 200)
-	if count {
-		model, _ := model.DefaultModels().Lookup(info.Model)
-		t := tokens.NewTokenizer(model, nil)
-		s.Tokens, s.Counted, s.Messages = t.CountText(info.System), true, len(msgs)
-		for _, m := range msgs {
-			s.Tokens += t.CountMessage(m)
+		if a.Found > 0 {
+			j.Agents = append(j.Agents, a)
 		}
 	}
-	return nil
-}
-
-// readOpenCode reads a session's own file, and adds up the files of its messages.
-func (s *foundSession) readOpenCode(bool) error {
-	data, err := os.ReadFile(s.File)
-	if err != nil {
-		return err
-	}
-	var info struct{ ID, Title string }
-	if err := json.Unmarshal(data, &info); err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(s.File), err)
-	}
-	s.ID, s.Title = info.ID, clip(oneLine(info.Title), 200)
-	storage := filepath.Dir(filepath.Dir(filepath.Dir(s.File)))
-	messages, _ := os.ReadDir(filepath.Join(storage, "message", info.ID))
-	for _, m := range messages {
-		parts, _ := os.ReadDir(filepath.Join(storage, "part", strings.TrimSuffix(m.Name(), ".json")))
-		for _, e := range append(parts, m) {
-			if fi, err := e.Info(); err == nil {
-				s.Bytes += fi.Size()
-			}
-		}
-	}
-	s.Messages = len(messages)
-	return nil
+	return j, nil
 }
 
 func (j *sessionsJSON) print(p *page) {
@@ -267,7 +151,7 @@ func (j *sessionsJSON) print(p *page) {
 				tokens = short(f.Tokens)
 			}
 			line := fmt.Sprintf("  %s%9s%8s  ", f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens)
-			title := cmp.Or(f.Title, "(no title)")
+			title := cmp.Or(oneLine(f.Title), "(no title)")
 			if f.Problem != "" {
 				title = "(" + oneLine(f.Problem) + ")"
 			}

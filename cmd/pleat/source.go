@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -299,7 +300,7 @@ func messageBytes(m transcript.Message) int {
 
 // options are the options of sessions with this file's messages.
 func (f *sessionFile) options() pleat.Options {
-	return pleat.Options{Model: f.model, System: f.info.System, Tools: f.info.Tools, Codecs: codecs(), Recall: recallByCommand}
+	return pleat.Options{Model: f.model, System: f.info.System, Tools: f.info.Tools, Codecs: library.Codecs(), Recall: recallByCommand}
 }
 
 // recallByCommand is how a stub says to get its content back with this program.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -32,7 +33,7 @@ func TestOtherModelLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	list, err := shownSessions(t.Context(), db, "")
+	list, err := library.Stored(t.Context(), db, "")
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d sessions, %v, want 1", len(list), err)
 	}
@@ -98,7 +99,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if list, err := shownSessions(t.Context(), db, ""); err != nil || len(list) != 0 {
+	if list, err := library.Stored(t.Context(), db, ""); err != nil || len(list) != 0 {
 		t.Errorf("%d sessions are stored, %v", len(list), err)
 	}
 }

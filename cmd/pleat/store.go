@@ -15,15 +15,10 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"
-	"github.com/pleat-dev/pleat/tokens"
-	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/anthropic"
-	"github.com/pleat-dev/pleat/wire/gemini"
-	"github.com/pleat-dev/pleat/wire/openai"
 	"github.com/spf13/pflag"
 )
 
@@ -219,75 +214,31 @@ func urlScheme(path string) string {
 	return ""
 }
 
-// codecs decode the stored messages of every wire format.
-func codecs() map[transcript.Format]transcript.Codec {
-	return map[transcript.Format]transcript.Codec{
-		transcript.FormatAnthropic: anthropic.DecodeMessage,
-		transcript.FormatChat:      openai.DecodeChatMessage,
-		transcript.FormatResponses: openai.DecodeItem,
-		transcript.FormatGemini:    gemini.DecodeMessage,
-	}
-}
-
 // storedSession finds a session by its name, or by the beginning of its name if only one
 // session has that beginning.
 func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string) (store.SessionInfo, error) {
-	var begin []store.SessionInfo
-	list, err := shownSessions(ctx, st, f.tenant)
-	if err != nil {
-		return store.SessionInfo{}, err
-	}
-	for _, info := range list {
-		if info.Key.Session == name {
-			return info, nil
-		}
-		if name != "" && strings.HasPrefix(info.Key.Session, name) {
-			begin = append(begin, info)
-		}
-	}
-	switch len(begin) {
-	case 0:
+	info, err := library.FindStored(ctx, st, f.tenant, name)
+	if errors.Is(err, store.ErrNotFound) {
 		var names []string
+		list, _ := library.Stored(ctx, st, f.tenant) // only for a hint
 		for _, info := range list {
 			names = append(names, info.Key.Session)
 		}
-		return store.SessionInfo{}, fmt.Errorf(`session %q: %w%s ("pleat store list" lists what is there)`, name, store.ErrNotFound, didYouMean("", name, names))
-	case 1:
-		return begin[0], nil
+		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, didYouMean("", name, names))
 	}
-	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name, sessionNames(begin))
-}
-
-// sessionNames lists a few names for a message.
-func sessionNames(list []store.SessionInfo) string {
-	const most = 8
-	var names []string
-	for _, info := range list[:min(len(list), most)] {
-		names = append(names, info.Key.Session)
-	}
-	if n := len(list) - most; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(names, ", ")
+	return info, err
 }
 
 // chosenSessions is the session that a user named, or all if there is no name.
 func chosenSessions(ctx context.Context, st anyStore, f *storeFlags, name string) ([]store.SessionInfo, error) {
 	if name == "" {
-		return shownSessions(ctx, st, f.tenant)
+		return library.Stored(ctx, st, f.tenant)
 	}
 	info, err := storedSession(ctx, st, f, name)
 	return []store.SessionInfo{info}, err
 }
 
-// roughly are the options of a session in which something is only looked up. Its tokens are
-// estimated, which is much faster and does not change what it gives back.
-func roughly() *pleat.Options {
-	rough := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4), CacheSize: -1})
-	return &pleat.Options{Codecs: codecs(), Tokens: rough}
-}
-
 // reopen opens a stored session to look something up in it.
 func reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
-	return pleat.OpenSession(ctx, store, key, roughly())
+	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -31,7 +32,7 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 		return fmt.Errorf("DST: %w", err)
 	}
 	defer dst.Close()
-	c := copying{program: p, src: src, dst: dst, codecs: codecs()}
+	c := copying{program: p, src: src, dst: dst, codecs: library.Codecs()}
 	c.done = copiedJSON{Format: "pleat/store-copy/1", From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
 	if err := c.run(ctx, o.tenant, o.session); err != nil {
 		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
@@ -73,7 +74,7 @@ type copying struct {
 // run copies session by session. The most recently used comes last, so that DST lists them
 // in the same order.
 func (c *copying) run(ctx context.Context, tenant, session string) error {
-	list, err := shownSessions(ctx, c.src, tenant)
+	list, err := library.Stored(ctx, c.src, tenant)
 	if err != nil {
 		return err
 	}

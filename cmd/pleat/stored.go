@@ -3,48 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo) []storedJSON {
 	out := make([]storedJSON, 0, len(list))
 	for _, info := range list {
-		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, beginning(ctx, store, info.Key)})
+		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, oneLine(library.Begins(ctx, store, info.Key))})
 	}
 	return out
-}
-
-// beginning is what the user of a session said first, because names alone say little. It
-// is empty if that cannot be read; "pleat store verify" says why.
-func beginning(ctx context.Context, st store.Store, key store.SessionKey) string {
-	looked := 0
-	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
-		if looked++; err != nil || looked > 20 {
-			break
-		}
-		if e.BodySize > 1<<20 { // nobody types a megabyte
-			continue
-		}
-		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
-			break
-		}
-		m, err := pleat.StoredMessage(e, codecs())
-		if err != nil {
-			break
-		}
-		if typed, ok := userwords.TypedText(m); ok {
-			return clip(oneLine(typed), 200)
-		}
-	}
-	return ""
 }
 
 func listCommand(p *program) *cobra.Command {
@@ -66,7 +39,7 @@ pleat store list --names`,
 	names := fs.Bool("names", false, "print the names alone, one a line")
 	asJSON := fs.Bool("json", false, "print JSON")
 	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
-		list, err := shownSessions(ctx, store, f.tenant)
+		list, err := library.Stored(ctx, store, f.tenant)
 		if err != nil {
 			return err
 		}
@@ -99,31 +72,8 @@ type storedJSON struct {
 }
 
 // allSessions lists a tenant's sessions, newest first.
-func allSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
+func allSessions(ctx context.Context, st library.Store, tenant string) ([]store.SessionInfo, error) {
 	return collect(st.Sessions(ctx, tenant))
-}
-
-// shownSessions lists the sessions that a command looks into, newest first: the tenant's,
-// or all tenants' if none is named. A proxy stores sessions under the principal of the
-// client; whoever can open the store may see them all.
-func shownSessions(ctx context.Context, st anyStore, tenant string) ([]store.SessionInfo, error) {
-	if tenant != "" {
-		return allSessions(ctx, st, tenant)
-	}
-	tenants, err := st.Tenants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list []store.SessionInfo
-	for _, t := range tenants {
-		more, err := allSessions(ctx, st, t)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
-	}
-	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
-	return list, nil
 }
 
 func (j storedListJSON) print(p *page) {

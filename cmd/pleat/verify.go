@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -75,7 +76,7 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 		v.Damage = append(v.Damage, damageJSON{d.Key.String(), d.Seq, d.What})
 		tell.say("hashing every entry and body: %d damaged", len(v.Damage))
 	}
-	list, err := shownSessions(ctx, st, tenant)
+	list, err := library.Stored(ctx, st, tenant)
 	if errors.Is(err, store.ErrCorrupt) && len(v.Damage) > 0 {
 		return v, nil // the damage is listed; the sessions cannot be
 	}

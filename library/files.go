@@ -1,0 +1,163 @@
+package library
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// agent says where an agent keeps its sessions: folders below the home folder, each with
+// patterns of files in it. About so many bytes of such a file make a token of its messages.
+type agent struct {
+	name          sessionlog.Format
+	bytesPerToken int64
+	folders       map[string][]string
+}
+
+var agents = []agent{
+	{sessionlog.ClaudeCode, 12, map[string][]string{".claude/projects": {"*/*.jsonl"}}},
+	{sessionlog.Codex, 9, map[string][]string{".codex/sessions": {"*/*/*/*.jsonl", "*.jsonl"}, ".codex/archived_sessions": {"*.jsonl"}}},
+	{sessionlog.OpenCode, 6, map[string][]string{".local/share/opencode/storage": {"session/*/*.json"}}},
+	{sessionlog.GeminiCLI, 6, map[string][]string{".gemini/tmp": {"*/chats/*.json", "*/chats/*.jsonl"}}},
+	{sessionlog.CopilotCLI, 10, map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}}},
+	{sessionlog.Pi, 6, map[string][]string{".pi/agent/sessions": {"*/*.jsonl", "*.jsonl"}}},
+}
+
+// Agents lists the agents whose sessions are found.
+func Agents() (names []sessionlog.Format) {
+	for _, a := range agents {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+func agentNames() string {
+	var names []string
+	for _, a := range Agents() {
+		names = append(names, string(a))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// root is an open folder of an agent. Links in it that lead out of it are not followed.
+type root struct {
+	*os.Root
+	agent    agent
+	patterns []string
+}
+
+func (l *Library) openRoots(a agent) error {
+	for folder, patterns := range a.folders {
+		r, err := os.OpenRoot(filepath.Join(l.o.Home, filepath.FromSlash(folder)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("open the folder of %s: %w", a.name, err)
+		default:
+			l.roots = append(l.roots, root{r, a, patterns})
+		}
+	}
+	return nil
+}
+
+// file is a session file.
+type file struct {
+	id       string
+	root     root
+	name     string // below the root, with slashes
+	size     int64
+	modified time.Time
+}
+
+func (f file) path() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.name)) }
+
+func (f file) info() Info {
+	return Info{
+		ID: f.id, Agent: string(f.root.agent.name), File: f.path(), Modified: f.modified, Bytes: f.size,
+		Tokens: int(f.size / f.root.agent.bytesPerToken),
+	}
+}
+
+// file finds out what a file is now.
+func (r root) file(name string) (file, error) {
+	info, err := r.Stat(filepath.FromSlash(name))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		return file{}, err
+	}
+	return file{id: fileID(r.agent.name, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}, nil
+}
+
+// fileID is the ID of a file's session, which is also its name in the store. It follows
+// from the agent and from where the file is in its folder, so that it stays the same when
+// the file grows.
+func fileID(agent sessionlog.Format, name string) string {
+	h := sha256.Sum256([]byte(name))
+	return string(agent) + "-" + hex.EncodeToString(h[:5])
+}
+
+var fileIDPattern = regexp.MustCompile(`^[a-z]+(-[a-z]+)?-[0-9a-f]{10}$`)
+
+func isFileID(id string) bool { return fileIDPattern.MatchString(id) }
+
+// scan lists the files of an agent, or of all if none is named. A file that cannot be
+// looked at, such as a link that leads elsewhere, is left out.
+func (l *Library) scan(agent sessionlog.Format) []file {
+	var list []file
+	for _, r := range l.roots {
+		if agent != "" && agent != r.agent.name {
+			continue
+		}
+		for _, pattern := range r.patterns {
+			names, _ := fs.Glob(r.FS(), pattern) // the patterns are well-formed
+			for _, name := range names {
+				if f, err := r.file(name); err == nil {
+					list = append(list, f)
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b file) int {
+		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(a.name, b.name))
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range list {
+		l.files[f.id] = f
+	}
+	return list
+}
+
+// open opens the file for reading, as it is now. Of an opencode session, which is many
+// files, it is the export that opencode would make.
+func (f *file) open() (content, error) {
+	if f.root.agent.name == sessionlog.OpenCode {
+		return f.openCode()
+	}
+	in, err := f.root.Open(filepath.FromSlash(f.name))
+	if err != nil {
+		return content{}, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		in.Close()
+		return content{}, err
+	}
+	f.size, f.modified = info.Size(), info.ModTime().UTC()
+	return content{section(in, f.size), in}, nil
+}

@@ -1,0 +1,241 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// MinHandoff is the least budget of a handoff, in tokens.
+const MinHandoff = 2_000
+
+const handoffHead = `This is session %s, which another agent left. Its older part is a page that a program wrote, its
+newest part is word for word. The system prompt and the tools are yours, not part of it. Tool calls in
+it have been carried out; do not repeat them to see their results. Files may have changed since: read a
+file again before you edit it.
+
+Where it says unfold("HANDLE"), something is folded. pleat's tool unfold shows the original exactly, with
+this session's ID as the argument session, and its tool search finds lines. Without these tools,
+the command pleat unfold HANDLE --session %s does it.
+`
+
+const handoffTail = `</earlier_session>
+`
+
+// handoffMark is in the names of forks that handoffs are folded in.
+const handoffMark = "handoff-"
+
+// Handoff is a compact view of a session as text, to go on from in another one. It has at
+// most budget tokens by the counter o200k_base. The session itself is not folded: a
+// fork is, and stays, so that [Library.Unfold] gives back all that was folded.
+func (l *Library) Handoff(ctx context.Context, id string, budget int) (string, error) {
+	if budget < MinHandoff {
+		return "", fmt.Errorf("a handoff needs a budget of at least %d tokens", MinHandoff)
+	}
+	info, err := l.Find(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	s, err := l.open(ctx, info)
+	if err != nil {
+		return "", err
+	}
+	h := handoff{info: info, budget: budget, counter: tokens.NewTokenizer(pleat.Model{}, nil)}
+	if err := h.fork(ctx, l.o.Store, s); err != nil {
+		return "", fmt.Errorf("hand off session %s: %w", info.ID, err)
+	}
+	text, err := h.fit(ctx)
+	if err != nil {
+		return "", fmt.Errorf("hand off session %s in %d tokens: %w", info.ID, budget, err)
+	}
+	return text, nil
+}
+
+type handoff struct {
+	info    Info
+	budget  int
+	counter *tokens.Tokenizer
+	s       *pleat.Session // the fork
+	apart   int            // tokens of messages that the text leaves out
+}
+
+// fork opens the fork of a session as it is now, for this budget. Its name follows from
+// both, so that the same question gets the same answer.
+func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) error {
+	key, last := s.Key(), s.Last()
+	to := key
+	to.Session += fmt.Sprintf("~%s%d-%d", handoffMark, last, h.budget)
+	err := pleat.Fork(ctx, st, key, last, to, Codecs())
+	if err != nil && !errors.Is(err, store.ErrConflict) { // else it is there already
+		return err
+	}
+	h.s, err = pleat.OpenSession(ctx, st, to, &pleat.Options{
+		Budget: Fit(h.budget), Codecs: Codecs(), Tokens: h.counter, Memory: openMemory, Recall: pleat.UnfoldCall,
+	})
+	if err != nil {
+		return err
+	}
+	for i := range min(h.s.Len(), 16) { // instructions are at the beginning
+		m, err := h.s.Message(ctx, i)
+		if err != nil {
+			return err
+		}
+		if instructs(m) {
+			h.apart += h.s.Tokens(i, i+1)
+		}
+	}
+	return nil
+}
+
+// Fit is the budget of a session that may use all of so many tokens: it expects no answer,
+// and is folded only once.
+func Fit(tokens int) fold.Budget {
+	all := fold.Share(1)
+	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
+}
+
+// fit folds until the text fits: what a message takes as text is not what it takes on a wire.
+func (h *handoff) fit(ctx context.Context) (string, error) {
+	room := h.budget - h.counter.CountText(h.head()+handoffTail) + h.apart
+	shortest := ""
+	for range 4 {
+		h.s.SetBudget(Fit(room))
+		if h.s.Tokens(0, h.s.Len()) > room && len(h.s.Report().Epochs) == 0 {
+			if _, err := h.s.Compact(ctx, ""); err != nil && !errors.Is(err, fold.ErrCannotFit) {
+				return "", err
+			}
+		}
+		v, err := h.s.View(ctx, pleat.Turn{})
+		if errors.Is(err, fold.ErrCannotFit) {
+			if shortest == "" {
+				return "", err
+			}
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if shortest, err = h.text(ctx, v); err != nil {
+			return "", err
+		}
+		over := h.counter.CountText(shortest) - h.budget
+		if over <= 0 {
+			return shortest, nil
+		}
+		room -= over + over/8 + 16
+		if err := h.s.UndoAll(ctx); err != nil {
+			return "", err
+		}
+	}
+	return h.cut(shortest), nil
+}
+
+// cut leaves out the middle of a text that cannot be folded any more.
+func (h *handoff) cut(s string) string {
+	for limit := len(s) - 1; limit > 0; limit = limit * 9 / 10 {
+		if short := text.ShortMiddle(s, limit); h.counter.CountText(short) <= h.budget {
+			return short
+		}
+	}
+	return ""
+}
+
+func (h *handoff) head() string {
+	s := fmt.Sprintf(handoffHead, h.info.ID, h.s.Key().Session)
+	if h.info.Project != "" {
+		s += "\nWorking folder: " + h.info.Project + "\n"
+	}
+	return s + "\n<earlier_session>\n"
+}
+
+func (h *handoff) text(ctx context.Context, v transcript.View) (string, error) {
+	msgs, err := h.s.Resolve(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(h.head())
+	for i, m := range msgs {
+		if !instructs(m) {
+			WriteMessage(&b, m, v.Messages[i].Source, false)
+		}
+	}
+	b.WriteString(handoffTail)
+	return b.String(), nil
+}
+
+// instructs reports whether a message is the other agent's instructions.
+func instructs(m transcript.Message) bool {
+	return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
+}
+
+// WriteMessage writes a message of a view as plain text. Source is its number in the
+// session, counted from 0; negative: pleat wrote it.
+func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
+	number := "by pleat"
+	if source >= 0 {
+		number = fmt.Sprintf("message %d", source+1)
+	}
+	fmt.Fprintf(w, "--- %s, %s\n", m.Role(), number)
+	for _, blk := range m.Blocks().All() {
+		switch b := blk.(type) {
+		case transcript.Text:
+			fmt.Fprintln(w, b.Text)
+		case transcript.Thinking:
+			if thinking && !b.Text.IsEmpty() {
+				fmt.Fprintln(w, "(thinking)", b.Text)
+			}
+		case transcript.ToolCall:
+			fmt.Fprintf(w, "(call) %s %s\n", b.Name, b.Input)
+		case transcript.ToolResult:
+			how := "result"
+			if b.Error {
+				how = "error"
+			}
+			fmt.Fprintf(w, "(%s)\n%s\n", how, b.Text())
+		case transcript.Image:
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), b.MediaType)
+		case transcript.Opaque:
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), b.Type)
+		}
+	}
+}
+
+// Unfold gives back something from a session, or from a handoff of it.
+func (l *Library) Unfold(ctx context.Context, id string, r recall.UnfoldRequest) (recall.Unfolded, error) {
+	s, err := l.Open(ctx, id)
+	if err != nil {
+		return recall.Unfolded{}, err
+	}
+	u, err := s.Unfold(ctx, r)
+	if !errors.Is(err, store.ErrNotFound) || strings.HasPrefix(r.Handle, recall.PathPrefix) {
+		return u, err
+	}
+	stored, listed := Stored(ctx, l.o.Store, s.Key().Tenant)
+	if listed != nil {
+		return u, listed
+	}
+	for _, info := range stored {
+		if info.Key.Tenant != s.Key().Tenant || !strings.HasPrefix(info.Key.Session, s.Key().Session+"~"+handoffMark) {
+			continue
+		}
+		fork, failed := pleat.OpenSession(ctx, l.o.Store, info.Key, Roughly())
+		if failed != nil {
+			return u, failed
+		}
+		if u, failed := fork.Unfold(ctx, r); !errors.Is(failed, store.ErrNotFound) {
+			return u, failed
+		}
+	}
+	return u, err
+}

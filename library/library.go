@@ -1,0 +1,247 @@
+// Package library is the sessions that a user has, as one list: files that agents left in
+// their folders, and sessions in a store. Each can be opened as a [pleat.Session].
+//
+//	lib, err := library.New(library.Options{Home: home, Store: st})
+//	…
+//	defer lib.Close()
+//	page, err := lib.List(ctx, library.Filter{Limit: 20})
+//	s, err := lib.Open(ctx, page.Sessions[0].ID)
+//
+// A file is never changed. When its session is opened, the store gets what the file has and
+// the store has not: unchanged files are not read again, a file that its agent is still
+// writing gets its new messages appended, and a conversation that was rewound goes on in a
+// fork. Nothing outside of the agents' folders is opened, not even through a symbolic link.
+//
+// It is for programs of the user, over the user's own folders: whoever has a Library can
+// read all of its sessions.
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Store is what a library needs of a store. It also uses [store.Searcher], and the method
+// Tenants of the durable stores, where there are such.
+type Store interface {
+	store.Store
+	store.Keeper
+}
+
+// Options set a library up.
+type Options struct {
+	Home   string              // the folder in which agents keep their folders; "": there are no files
+	Agents []sessionlog.Format // whose folders are looked into; nil: all that are known
+	Store  Store               // gets what is opened; nil: files can be listed, nothing can be opened
+	// Tenant has the sessions that come from files, and is the only one whose sessions are
+	// listed. "": files' sessions have none, and those of all tenants are listed.
+	Tenant string
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// Library is safe for concurrent use.
+type Library struct {
+	o     Options
+	roots []root
+
+	mu     sync.Mutex
+	looked map[string]looked // by file; see look
+	stored map[store.SessionKey]looked
+	files  map[string]file        // by ID, as the last listing found them
+	busy   map[string]*sync.Mutex // by ID: one at a time brings a session up to date
+	opened []opened               // the last used first
+}
+
+// opened is a session that stays open, because whoever asked once will ask again.
+type opened struct {
+	id string
+	s  *pleat.Session
+}
+
+// mostOpen is how many sessions stay open, openMemory how many bytes of messages each holds.
+const mostOpen, openMemory = 8, 4 << 20
+
+// New returns the library of what is in the home folder and in the store. Agents that are
+// not installed are left out.
+func New(o Options) (*Library, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Library{
+		o: o, looked: make(map[string]looked), stored: make(map[store.SessionKey]looked),
+		files: make(map[string]file), busy: make(map[string]*sync.Mutex),
+	}
+	for _, a := range o.Agents {
+		if !slices.Contains(Agents(), a) {
+			return nil, fmt.Errorf("unknown agent %q: want %s", a, agentNames())
+		}
+	}
+	if o.Home == "" {
+		return l, nil
+	}
+	for _, a := range agents {
+		if o.Agents == nil || slices.Contains(o.Agents, a.name) {
+			if err := l.openRoots(a); err != nil {
+				return nil, errors.Join(err, l.Close())
+			}
+		}
+	}
+	return l, nil
+}
+
+// Close closes the agents' folders. The store is left open.
+func (l *Library) Close() error {
+	var errs []error
+	for _, r := range l.roots {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Info is what is known of a session without opening it.
+type Info struct {
+	ID       string           `json:"id"`                // for [Library.Open]
+	Agent    string           `json:"agent,omitempty"`   // that left the file; "": the session is in the store alone
+	Project  string           `json:"project,omitempty"` // the folder that the agent worked in
+	Title    string           `json:"title,omitempty"`   // on one line; may have characters that move a cursor
+	Model    string           `json:"model,omitempty"`
+	File     string           `json:"file,omitempty"`
+	Key      store.SessionKey `json:"key,omitzero"` // in the store; zero: it is not there yet
+	Modified time.Time        `json:"modified"`
+	Bytes    int64            `json:"bytes"`
+	Tokens   int              `json:"tokens"`
+	Counted  bool             `json:"counted"`            // else the tokens are estimated from the size
+	Messages int              `json:"messages,omitempty"` // 0: not known without reading it
+	USD      float64          `json:"usd,omitempty"`      // what the usage in the file comes to; 0: not known
+	Problem  string           `json:"problem,omitempty"`  // why it cannot be read
+}
+
+// Filter chooses sessions. The zero value chooses all.
+type Filter struct {
+	Agent   string // of this agent
+	Project string // in this folder or below it
+	Offset  int
+	Limit   int  // at most so many; 0: all
+	Count   bool // read every session that is returned and count its tokens
+	Plain   bool // do not look into files: no titles, projects or problems
+}
+
+// Page is a part of a list.
+type Page struct {
+	Sessions []Info `json:"sessions"` // newest first
+	Total    int    `json:"total"`    // how many the filter chooses
+}
+
+// List lists sessions, the newest first. It looks only into the files of the page, or, if
+// the filter has a project, into all of them; what it saw of unchanged ones it remembers.
+func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
+	if f.Agent != "" && !slices.Contains(Agents(), sessionlog.Format(f.Agent)) {
+		return Page{}, fmt.Errorf("unknown agent %q: want %s", f.Agent, agentNames())
+	}
+	all, err := l.all(ctx, f.Agent)
+	if err != nil {
+		return Page{}, err
+	}
+	if f.Project != "" {
+		if err := l.look(ctx, all, false); err != nil {
+			return Page{}, err
+		}
+		all = slices.DeleteFunc(all, func(i Info) bool { return !within(i.Project, f.Project) })
+	}
+	p := Page{Total: len(all)}
+	all = all[min(max(f.Offset, 0), len(all)):]
+	if f.Limit > 0 {
+		all = all[:min(f.Limit, len(all))]
+	}
+	if !f.Plain {
+		err = l.look(ctx, all, f.Count)
+	}
+	p.Sessions = all
+	return p, err
+}
+
+// within reports whether a folder is another or below it.
+func within(dir, top string) bool {
+	top = strings.TrimRight(top, `/\`)
+	rest, ok := strings.CutPrefix(dir, top)
+	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
+}
+
+// all lists what there is, the newest first, with what is known without looking into it.
+func (l *Library) all(ctx context.Context, agent string) ([]Info, error) {
+	var list []Info
+	ours := make(map[string]bool)
+	files := l.scan(sessionlog.Format(agent))
+	for _, f := range files {
+		ours[f.id] = true
+		list = append(list, f.info())
+	}
+	if l.o.Store != nil && agent == "" {
+		stored, err := Stored(ctx, l.o.Store, l.o.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stored {
+			id, fork, _ := strings.Cut(s.Key.Session, "~")
+			if isFileID(id) && (ours[id] || fork != "") || strings.Contains(fork, handoffMark) {
+				continue // of a file that is listed, or a fork of ours
+			}
+			list = append(list, Info{ID: s.Key.Session, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
+	return list, ctx.Err()
+}
+
+// Find finds a session by its ID, by the beginning of its ID, or by a part of its file's
+// name, where agents put IDs of their own. Only one may be meant.
+func (l *Library) Find(ctx context.Context, id string) (Info, error) {
+	if id = strings.TrimSpace(id); id == "" {
+		return Info{}, errors.New("a session has to be named")
+	}
+	found := func(i Info) (Info, error) {
+		list := []Info{i}
+		err := l.look(ctx, list, false)
+		return list[0], err
+	}
+	l.mu.Lock()
+	f, known := l.files[id]
+	l.mu.Unlock()
+	if known {
+		if now, err := f.root.file(f.name); err == nil { // as it is now
+			return found(now.info())
+		}
+	}
+	all, err := l.all(ctx, "")
+	if err != nil {
+		return Info{}, err
+	}
+	var begin []Info
+	for _, s := range all {
+		if s.ID == id {
+			return found(s)
+		}
+		if strings.HasPrefix(s.ID, id) || len(id) >= 4 && strings.Contains(filepath.Base(s.File), id) {
+			begin = append(begin, s)
+		}
+	}
+	switch len(begin) {
+	case 0:
+		return Info{}, fmt.Errorf("session %q: %w", id, store.ErrNotFound)
+	case 1:
+		return found(begin[0])
+	}
+	return Info{}, fmt.Errorf("several sessions begin with %q: %s", id, someNames(begin, func(i Info) string { return i.ID }))
+}

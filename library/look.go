@@ -1,0 +1,187 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// looked is what a look into a session found, and what the session was then.
+type looked struct {
+	size     int64
+	modified time.Time
+	Info
+}
+
+// headSize is how much of a large file is read for its title.
+const headSize = 512 << 10
+
+// look completes what is known of the sessions in the list. With count it reads all of each.
+func (l *Library) look(ctx context.Context, list []Info, count bool) error {
+	marks, err := l.marks(ctx, list)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if s := &list[i]; s.File == "" {
+			l.lookStored(ctx, s)
+		} else {
+			l.lookFile(s, marks[s.ID], count)
+		}
+	}
+	return nil
+}
+
+func (l *Library) lookFile(s *Info, m mark, count bool) {
+	l.mu.Lock()
+	f, last := l.files[s.ID], l.looked[s.File]
+	l.mu.Unlock()
+	if m.Session != "" {
+		s.Key = store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}
+	}
+	if last.size == s.Bytes && last.modified.Equal(s.Modified) && (last.Counted || !count) {
+		key := s.Key
+		*s = last.Info
+		s.Key = key
+		m.tell(s)
+		return
+	}
+	last = looked{size: s.Bytes, modified: s.Modified}
+	if m.is(f) && !count {
+		m.tell(s)
+	} else if err := s.read(f, count); err != nil {
+		s.Problem = err.Error()
+	}
+	last.Info = *s
+	l.mu.Lock()
+	l.looked[s.File] = last
+	l.mu.Unlock()
+}
+
+// read takes the title from the log, or else from the first words that a person typed.
+// It reads on only to count.
+func (s *Info) read(f file, count bool) error {
+	in, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s.Bytes, s.Modified, s.Tokens = f.size, f.modified, int(f.size/f.root.agent.bytesPerToken)
+	if !count && in.Size() > headSize {
+		in.SectionReader = section(in.SectionReader, headSize)
+	}
+	log, err := in.log()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	t := tally{}
+	for rec, err := range log.Records() {
+		if err != nil {
+			return err
+		}
+		if t.add(rec); !count && (t.first != "" || t.messages > 50) {
+			break
+		}
+	}
+	info := log.Info()
+	s.Title, s.Project, s.Model = t.title(info), info.Dir, info.Model
+	if count {
+		m, _ := model.DefaultModels().Lookup(info.Model)
+		counter := tokens.NewTokenizer(m, nil)
+		s.Tokens, s.Counted, s.Messages, s.USD = counter.CountText(info.System), true, t.messages, t.usd
+		for rec, err := range log.Records() {
+			if err != nil {
+				return err
+			}
+			s.Tokens += counter.CountMessage(rec.Message)
+		}
+	}
+	return nil
+}
+
+// tally adds up what records say.
+type tally struct {
+	first    string // what a person typed first
+	messages int
+	usd      float64
+	models   map[string]model.Model
+}
+
+func (t *tally) add(rec sessionlog.Record) {
+	if t.messages++; t.first == "" {
+		if typed, ok := userwords.TypedText(rec.Message); ok {
+			t.first = text.OneLine(typed, titleBytes)
+		}
+	}
+	if rec.Usage == nil || rec.Model == "" {
+		return
+	}
+	m, ok := t.models[rec.Model]
+	if !ok {
+		if t.models == nil {
+			t.models = make(map[string]model.Model)
+		}
+		m, _ = model.DefaultModels().Lookup(rec.Model)
+		t.models[rec.Model] = m
+	}
+	if usd, known := m.Cost(*rec.Usage); known {
+		t.usd += usd
+	}
+}
+
+const titleBytes = 200
+
+func (t *tally) title(info sessionlog.Info) string {
+	return cmp.Or(text.OneLine(info.Title, titleBytes), t.first)
+}
+
+// lookStored finds out what a session is that no agent left a file of.
+func (l *Library) lookStored(ctx context.Context, s *Info) {
+	l.mu.Lock()
+	last := l.stored[s.Key]
+	l.mu.Unlock()
+	if last.size == s.Bytes && last.modified.Equal(s.Modified) {
+		*s = last.Info
+		return
+	}
+	last = looked{size: s.Bytes, modified: s.Modified}
+	s.Title = Begins(ctx, l.o.Store, s.Key)
+	for e, err := range l.o.Store.Scan(ctx, s.Key, 1, store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix) {
+		if err != nil {
+			s.Problem = err.Error()
+			break
+		}
+		var data struct {
+			Model string
+			USD   float64
+		}
+		switch e.Kind {
+		case store.EntryMessage:
+			s.Messages++
+		case store.EntryPrefix:
+			if m, ok := readMark(e); ok { // its file is gone
+				m.tell(s)
+			}
+		default:
+			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+			s.Model = cmp.Or(data.Model, s.Model)
+			s.USD += data.USD
+		}
+	}
+	last.Info = *s
+	l.mu.Lock()
+	l.stored[s.Key] = last
+	l.mu.Unlock()
+}

@@ -1,0 +1,81 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// mark is what the store knows of a file: an entry of kind [store.EntryPrefix] in the
+// session that has the file's messages, found by its label. Forks copy entries, so the
+// mark itself says which session it is about.
+type mark struct {
+	Session  string    `json:"session"`
+	Size     int64     `json:"size"` // of the file when it was read
+	Modified time.Time `json:"modified"`
+	Held     bool      `json:"held,omitempty"` // its last message may not have been complete, and was left out
+
+	Count int             `json:"count"` // messages in the session
+	Chain transcript.Hash `json:"chain"` // of their fingerprints
+
+	// What lists show.
+	Title   string  `json:"title,omitempty"`
+	Project string  `json:"project,omitempty"`
+	Model   string  `json:"model,omitempty"`
+	Bytes   int64   `json:"bytes"` // of all files of the session
+	Tokens  int     `json:"tokens"`
+	USD     float64 `json:"usd,omitempty"`
+}
+
+const markLabel = "library:"
+
+// marks finds the newest marks of the files in the list, by ID.
+func (l *Library) marks(ctx context.Context, list []Info) (map[string]mark, error) {
+	var labels []string
+	for _, s := range list {
+		if s.File != "" {
+			labels = append(labels, markLabel+s.ID)
+		}
+	}
+	if l.o.Store == nil || len(labels) == 0 {
+		return nil, nil
+	}
+	found, err := l.o.Store.Find(ctx, l.o.Tenant, store.EntryPrefix, labels...)
+	if err != nil {
+		return nil, err
+	}
+	marks := make(map[string]mark)
+	for _, f := range found {
+		if m, ok := readMark(f.Entry); ok {
+			marks[strings.TrimPrefix(f.Entry.Label, markLabel)] = m
+		}
+	}
+	return marks, nil
+}
+
+func readMark(e store.Entry) (m mark, ok bool) {
+	if !strings.HasPrefix(e.Label, markLabel) {
+		return m, false
+	}
+	return m, json.Unmarshal(e.Data, &m) == nil && m.Session != ""
+}
+
+// is reports whether the file is as it was when it was read.
+func (m mark) is(f file) bool {
+	return m.Session != "" && m.Size == f.size && m.Modified.Equal(f.modified)
+}
+
+// tell completes a session with what is known from reading it.
+func (m mark) tell(s *Info) {
+	if m.Session == "" {
+		return
+	}
+	if s.Messages, s.USD = m.Count, m.USD; !s.Counted {
+		s.Tokens = m.Tokens
+	}
+	s.Title, s.Project, s.Model, s.Bytes = m.Title, m.Project, m.Model, max(s.Bytes, m.Bytes)
+}

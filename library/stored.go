@@ -1,0 +1,126 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// Codecs decode the stored messages of every wire format.
+func Codecs() map[transcript.Format]transcript.Codec {
+	return map[transcript.Format]transcript.Codec{
+		transcript.FormatAnthropic: anthropic.DecodeMessage,
+		transcript.FormatChat:      openai.DecodeChatMessage,
+		transcript.FormatResponses: openai.DecodeItem,
+		transcript.FormatGemini:    gemini.DecodeMessage,
+	}
+}
+
+// Roughly are the options of a session in which something is only looked up. Its tokens are
+// estimated, which is much faster and does not change what it gives back.
+func Roughly() *pleat.Options {
+	rough := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4), CacheSize: -1})
+	return &pleat.Options{Codecs: Codecs(), Tokens: rough}
+}
+
+// Stored lists a tenant's sessions in a store, newest first, or all tenants' if none is
+// named. A proxy stores sessions under the principal of the client; whoever can open the
+// store may see them all.
+func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
+	tenants := []string{tenant}
+	if many, ok := st.(interface {
+		Tenants(context.Context) ([]string, error)
+	}); ok && tenant == "" {
+		var err error
+		if tenants, err = many.Tenants(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var list []store.SessionInfo
+	for _, t := range tenants {
+		for info, err := range st.Sessions(ctx, t) {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, info)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
+	return list, nil
+}
+
+// FindStored finds a session of a store by its name, or by the beginning of its name if
+// only one session has that beginning.
+func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
+	var begin []store.SessionInfo
+	list, err := Stored(ctx, st, tenant)
+	if err != nil {
+		return store.SessionInfo{}, err
+	}
+	for _, info := range list {
+		if info.Key.Session == name {
+			return info, nil
+		}
+		if name != "" && strings.HasPrefix(info.Key.Session, name) {
+			begin = append(begin, info)
+		}
+	}
+	switch len(begin) {
+	case 0:
+		return store.SessionInfo{}, fmt.Errorf("session %q: %w", name, store.ErrNotFound)
+	case 1:
+		return begin[0], nil
+	}
+	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name,
+		someNames(begin, func(i store.SessionInfo) string { return i.Key.Session }))
+}
+
+// someNames lists a few names for a message.
+func someNames[T any](list []T, name func(T) string) string {
+	const most = 8
+	var names []string
+	for _, v := range list[:min(len(list), most)] {
+		names = append(names, name(v))
+	}
+	if n := len(list) - most; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Begins is what the user of a stored session said first, on one line, because names alone
+// say little. It is empty if that cannot be read.
+func Begins(ctx context.Context, st store.Store, key store.SessionKey) string {
+	looked := 0
+	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
+		if looked++; err != nil || looked > 20 {
+			break
+		}
+		if e.BodySize > 1<<20 { // nobody types a megabyte
+			continue
+		}
+		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
+			break
+		}
+		m, err := pleat.StoredMessage(e, Codecs())
+		if err != nil {
+			break
+		}
+		if typed, ok := userwords.TypedText(m); ok {
+			return text.OneLine(typed, titleBytes)
+		}
+	}
+	return ""
+}
