@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -144,6 +145,45 @@ func TestForkUnseen(t *testing.T) {
 	}
 	if shown != "34567" {
 		t.Errorf("results %q are shown, want those that the fork has never shown", shown)
+	}
+}
+
+// Where what a fork has never shown does not fit, results that an answer follows go before
+// those that no model has seen at all.
+func TestForkUnseenTooMuch(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 6_000}, Tokens: counter}
+	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
+	s, err := pleat.OpenSession(ctx, st, from, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Mark(ctx, "a", nil, transcript.User("Go."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := pleat.OpenSession(ctx, st, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for i := range 12 {
+		id := fmt.Sprint(i)
+		last = "result " + id + strings.Repeat("\nanother line of it", 150)
+		if err := fork.Append(ctx, transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)), transcript.Results(transcript.Result(id, last))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	msgs, err := fork.Messages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := msgs[len(msgs)-1].Blocks().At(0).(transcript.ToolResult)
+	if !ok || r.Text() != last {
+		t.Errorf("the newest result, which no model has seen, is not whole: %v", msgs[len(msgs)-1])
 	}
 }
 

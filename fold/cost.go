@@ -35,9 +35,10 @@ func (s *Folding) answered() {
 		s.spent.again += s.Head.Total() + s.spent.sent
 	}
 	s.answers++
-	s.asked = s.Transcript.Len()
+	s.heard = s.Transcript.Len()
+	s.asked = s.heard
 	if s.Forked && s.Marked > 0 {
-		s.asked = min(s.asked, s.Marked)
+		s.asked = min(s.heard, s.Marked)
 	}
 	s.spent.sent = s.Whole
 	s.spent.saved += s.Head.Total() + s.Whole - s.Parts.Total()

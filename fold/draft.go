@@ -22,6 +22,7 @@ type Draft struct {
 	p       *Policy
 	barred  []string // levers that are not pulled
 	noSpans bool     // only single blocks are folded
+	seen    int      // the messages before it count as seen by a model
 	unseen  bool     // results that no model has seen may be folded too
 	guess   bool     // the limits are a guess: nothing unseen is folded for them
 	echo    Echoes
@@ -52,7 +53,7 @@ func newDraft(s *Folding, p *Policy, o PlanOptions) *Draft {
 	}
 	d := &Draft{
 		Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From, Child: o.Child, Pulled: o.Steps != nil,
-		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, guess: o.Guess,
+		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, guess: o.Guess, seen: s.asked,
 		safe: s.Safe(in), whole: s.Safe(Folded{}), spans: make(map[transcript.Place]Fold), kept: make(map[transcript.BlockRef]bool),
 	}
 	if d.Pulled || o.Trigger == TriggerIdle {
@@ -96,6 +97,14 @@ func (d *Draft) Keep(ref transcript.BlockRef) { d.kept[ref] = true }
 // Reread notes a file that the agent reads again after every epoch: pages restore it first,
 // and the plan names it.
 func (d *Draft) Reread(path string) { d.reread = append(d.reread, path) }
+
+// AllowAnswered lets levers fold what an answer follows also where this session, a fork, did
+// not show it: another one did. It reports whether that changes anything.
+func (d *Draft) AllowAnswered() bool {
+	more := d.seen < d.s.heard
+	d.seen = d.s.heard
+	return more
+}
 
 // AllowUnseen lets levers fold results that no model has seen, until the function that it
 // returns is called. It does nothing if the limits are a guess.
@@ -233,7 +242,7 @@ func (d *Draft) Joined(start, end int) int {
 
 // hidesUnseen reports whether messages start ≤ i < end hold a result that no model has seen.
 func (d *Draft) hidesUnseen(start, end int) bool {
-	for i := max(start, d.s.asked); i < end; i++ {
+	for i := max(start, d.seen); i < end; i++ {
 		for b := range d.s.Facts[i].Blocks {
 			if d.s.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
 				return true

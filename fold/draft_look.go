@@ -196,7 +196,7 @@ func (d *Draft) Results() []transcript.BlockRef {
 }
 
 // Seen reports whether a model has seen message i.
-func (d *Draft) Seen(i int) bool { return i < d.s.asked }
+func (d *Draft) Seen(i int) bool { return i < d.seen }
 
 // Turn returns the newest message that a person typed to begin a turn, rather than beside
 // results; -1: none. Providers let the thinking before it go.

@@ -25,7 +25,8 @@ type Folding struct {
 	Marked int // number of messages before the newest mark or view
 
 	answers int // requests that were answered: runs of assistant messages
-	asked   int // number of messages before the newest of them
+	heard   int // number of messages before the newest of them
+	asked   int // of those, how many this session has shown
 	spent   spending
 
 	Folds  []*Fold // every fold ever made; Folds[i] has the number i+1

@@ -12,9 +12,9 @@ import (
 
 // Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
 // in this order: old results, thinking of closed turns, length within long blocks,
-// turns before the newest round, restored files, key lines, ledger detail, length of
-// results that no model has seen, the newest round's place in the view, the head. It never
-// gives up the newest words of the user.
+// turns before the newest round, restored files, key lines, ledger detail, the same of what
+// only another session has shown, length of results that no model has seen, the newest
+// round's place in the view, the head. It never gives up the newest words of the user.
 type Squeeze struct {
 	Restore fold.Restore `json:"restore,omitzero"` // on its pages
 }
@@ -45,17 +45,23 @@ func (s Squeeze) Pull(d *fold.Draft) {
 		func() { s.foldTo(d, d.Newest(), half) },
 		func() { s.shorten(d, 120) },
 	}
-	for _, step := range gentle {
-		if d.Enough() {
-			break
+	pull := func(steps []func()) {
+		for _, step := range steps {
+			if d.Enough() {
+				return
+			}
+			step()
 		}
-		step()
+	}
+	pull(gentle)
+	goal := d.Goal
+	defer func() { d.Goal = goal }()
+	if d.Goal = d.Limits.Max - d.PinsRoom(); !d.Enough() && d.AllowAnswered() {
+		pull(gentle)
 	}
 	// After the next step the newest round itself goes, which nothing else can prevent: first
 	// the length of what no model has seen, then its place.
 	half.Untold = true
-	goal := d.Goal
-	defer func() { d.Goal = goal }()
 	hard := []func(){
 		func() { s.foldTo(d, d.Newest(), s.rest(d, page.Words)) },
 		func() { s.foldTo(d, d.Newest(), least) },
@@ -174,7 +180,8 @@ func foldedMark(d *fold.Draft, handle string) func(cut int) string {
 }
 
 // shortText keeps the beginning and the end of a text, with a mark between them, in at
-// most about limit tokens.
+// most about limit tokens, or only the first words where the mark alone takes that many. It
+// returns "" if that is no shorter.
 func shortText(txt string, limit int, count func(string) int, mark func(cut int) string) string {
 	total := max(count(txt), 1)
 	keep := len(txt) * limit / total
@@ -187,7 +194,11 @@ func shortText(txt string, limit int, count func(string) int, mark func(cut int)
 		}
 		keep = keep * 3 / 4
 	}
-	return mark(len(txt))
+	head := text.CutText(txt, 48) // a mark that tells nothing of what it stands for is no use
+	if out := head + "\n" + mark(len(txt)-len(head)); count(out) < total {
+		return out
+	}
+	return ""
 }
 
 // shortInput shortens the long values of a call's input and keeps it valid JSON, because
@@ -213,7 +224,9 @@ func shortInput(input string, limit int, count func(string) int, mark func(cut i
 		}
 		short := mark(span.Len())
 		if text, ok := jsonspan.Unquote(span.Of(data)); ok && kind == jsonspan.String {
-			short = shortText(text, room/4, count, mark)
+			if short = shortText(text, room/4, count, mark); short == "" {
+				continue
+			}
 		}
 		edits = append(edits, jsonspan.Edit{Span: span, With: jsonspan.AppendQuote(nil, short)})
 	}

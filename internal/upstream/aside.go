@@ -71,7 +71,7 @@ func (r *request) unseen() (out []string) {
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
 			// One that is too large for the window is shown by its beginning and end from the start.
-			if text := res.Parts.Text(); ok && res.CallID != recallID && len(text) < 500 && showsFold.MatchString(text) {
+			if text := res.Parts.Text(); ok && res.CallID != recallID && (showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") || showsCut.MatchString(text)) {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}

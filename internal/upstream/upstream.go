@@ -52,6 +52,9 @@ const GoOn = "Go on with the steps."
 // showsFold finds a page or a stub.
 var showsFold = regexp.MustCompile(`\[(?:pleat|folded): `)
 
+// showsCut finds what stands where a text was shortened.
+var showsCut = regexp.MustCompile(`\[… [0-9,]+ bytes? folded`)
+
 // Exchange is one request as the server saw it.
 type Exchange struct {
 	Wire       string   `json:"wire"`

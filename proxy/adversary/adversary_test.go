@@ -35,19 +35,23 @@ func TestViews(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex
 	var total counts
+	failed := 0
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
-				mine, more := seed, total.Views < want && !t.Failed()
+				mine, more := seed, total.Views < want && failed < 5
 				seed++
 				mu.Unlock()
 				if !more {
 					return
 				}
-				n := judged(t, mine, dir)
+				n, ok := judged(t, mine, dir)
 				mu.Lock()
+				if !ok {
+					failed++
+				}
 				total.add(n)
 				mu.Unlock()
 			}
@@ -61,8 +65,10 @@ func TestViews(t *testing.T) {
 }
 
 // judged runs one case.
-func judged(t *testing.T, seed uint64, dir string) counts {
-	w, err := newWorld(seed, fmt.Sprintf("%s/%d", dir, seed))
+func judged(t *testing.T, seed uint64, dir string) (n counts, ok bool) {
+	dir = fmt.Sprintf("%s/%d", dir, seed)
+	defer os.RemoveAll(dir)
+	w, err := newWorld(seed, dir)
 	if err == nil {
 		defer func() {
 			if p := recover(); p != nil {
@@ -73,11 +79,11 @@ func judged(t *testing.T, seed uint64, dir string) counts {
 	}
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
-		return counts{}
+		return counts{}, false
 	}
 	for _, bad := range w.bad {
 		t.Errorf("seed %d (%s, window %d, recall %s): %s\nrun it alone: PLEAT_SEED=%d PLEAT_VIEWS=1 go test -run TestViews -v ./proxy/adversary",
 			seed, w.policy, w.options.Window, w.options.Recall, bad, seed)
 	}
-	return w.counts
+	return w.counts, len(w.bad) == 0
 }

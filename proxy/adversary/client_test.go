@@ -47,7 +47,7 @@ func newClient(w *world, i int) *client {
 	c := &client{
 		w: w, wire: wires[w.IntN(len(wires))], style: style{w.chance(0.3), w.chance(0.3)},
 		key: fmt.Sprintf("key-%d", i), name: fmt.Sprintf("k%d", i), alts: map[string][]string{}, known: map[string]element{},
-		memory: &memory{map[string]thought{}, map[string]string{}, map[string][]string{}, map[string]string{}},
+		memory: &memory{map[string]thought{}, map[string]string{}, map[string][]string{}, map[string]string{}, map[string]string{}},
 		said:   map[string]bool{}, hidden: map[string]bool{}, arrived: map[string]bool{}, seen: map[string]bool{}, excused: map[string]bool{},
 		stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}
@@ -356,8 +356,9 @@ func (c *client) send() {
 	}
 }
 
-// arrive notes which results come as the newest. Those that take more than a share of the
-// window together may be folded at once.
+// arrive notes which results come as the newest. One that takes more than a quarter of the
+// window may be folded at once, and all that take more than about half of it together; a
+// token has at least two bytes here, and three where many come together.
 func (c *client) arrive() {
 	newest := c.sent
 	for i, e := range c.sent {
@@ -367,13 +368,15 @@ func (c *client) arrive() {
 	}
 	size := 0
 	for _, e := range newest {
-		size += len(e.raw)
+		for _, p := range e.parts {
+			size += len(p.text)
+		}
 	}
 	for _, e := range newest {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				if size > c.w.options.Window/2 {
+				if len(p.text) > c.w.options.Window/2 || size > c.w.options.Window*3/2 {
 					c.excused[p.id+p.text] = true
 				}
 			}

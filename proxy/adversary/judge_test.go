@@ -1,6 +1,7 @@
 package adversary
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,10 +52,14 @@ func (c *client) parsed(raw []byte) (element, error) {
 
 func (c *client) view(body []byte, head http.Header) (*view, error) {
 	v := &view{head: head, setup: c.setup, said: c.memory}
-	if err := json.Unmarshal(body, &v.body); err != nil {
+	list, shell, err := c.around(string(body))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(shell), &v.body); err != nil {
 		return nil, fmt.Errorf("no JSON: %.200s", body)
 	}
-	for i, raw := range v.body.list(c.wire.array) {
+	for i, raw := range list {
 		e, err := c.parsed(raw)
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
@@ -76,20 +81,19 @@ func (c *client) judge(body []byte, head http.Header) *view {
 		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements), outline(c.sent))
 	}
 	for _, other := range c.w.clients {
-		if other != c && regexp.MustCompile(`\b`+other.name+`\.\d+: `).Match(body) {
+		if other != c && bytes.Contains(body, []byte(other.name+".")) && regexp.MustCompile(`\b`+other.name+`\.\d+: `).Match(body) {
 			c.w.fail("%s: a view shows what %s said", c.wire.name, other.name)
 		}
 	}
-	c.around(body)
 	c.compare(v)
 	return v
 }
 
-// around holds all of the body but the messages to what the client sent.
-func (c *client) around(body []byte) {
-	text := string(body)
-	before, after := c.before, c.after
-	if c.setup.think != "" && strings.Contains(text, binding) {
+// around holds all of the body but the messages to what the client sent. It returns the
+// messages, and the body without them.
+func (c *client) around(body string) (list []json.RawMessage, shell string, err error) {
+	text := body
+	if c.setup.think != "" {
 		text = strings.Replace(text, ","+binding, "", 1)
 	}
 	open := strings.TrimSuffix(c.list, c.close)
@@ -109,15 +113,16 @@ func (c *client) around(body []byte) {
 		text = strings.TrimPrefix(text, want)
 		return ok
 	}
-	if !cut(before, strings.Index) {
-		c.w.fail("%s: what is before the messages was changed: %.300q, not %.300q", c.wire.name, text, before)
-		return
+	if !cut(c.before, strings.Index) {
+		return nil, "", fmt.Errorf("what is before the messages was changed: %.300q, not %.300q", text, c.before)
 	}
-	_, rest, err := array([]byte(text))
-	text = string(rest)
-	if err != nil || !cut(after, strings.LastIndex) || text != "" {
-		c.w.fail("%s: what is behind the messages was changed: %.300q, not %.300q (%v)", c.wire.name, rest, after, err)
+	at := len(body) - len(text)
+	list, after, err := array([]byte(text))
+	text = string(after)
+	if err != nil || !cut(c.after, strings.LastIndex) || text != "" {
+		return nil, "", fmt.Errorf("what is behind the messages was changed: %.300q, not %.300q (%v)", after, c.after, err)
 	}
+	return list, body[:at] + "[]" + string(after), nil
 }
 
 func (c *client) same(view, sent *element) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -129,7 +130,14 @@ func parseChat(raw []byte) (element, error) {
 		f := b.obj("function")
 		e.parts = append(e.parts, part{kind: call, id: b.str("id"), name: f.str("name"), args: f.str("arguments"), raw: string(c)})
 	}
+	if string(o["content"]) == "null" && !o.has("tool_calls") || string(o["tool_calls"]) == "[]" || string(o["content"]) == "[]" {
+		e.flaw = "it has no content"
+	}
 	if e.role == "tool" {
+		e.flaw = ""
+		if slices.ContainsFunc(e.parts, func(p part) bool { return p.kind == image }) {
+			e.flaw = "a result with a part that is no text"
+		}
 		e.parts = []part{{kind: result, id: o.str("tool_call_id"), text: strings.Join(whole, "\n"), raw: string(raw)}}
 	}
 	return e, nil
@@ -215,16 +223,14 @@ func checkChat(v *view) (bad []string) {
 	}
 	open := map[string]bool{}
 	for i, e := range v.elements {
+		if e.flaw != "" {
+			say(i, "%s", e.flaw)
+		}
 		if e.role == "tool" {
 			if p := e.parts[0]; !open[p.id] {
 				say(i, "a result of %q, which the answer before does not call or which has one", p.id)
 			} else {
 				delete(open, p.id)
-			}
-			for _, c := range parse([]byte(e.raw)).list("content") {
-				if parse(c).str("type") != text {
-					say(i, "a result with a part that is no text")
-				}
 			}
 			continue
 		}
@@ -236,9 +242,6 @@ func checkChat(v *view) (bad []string) {
 		case "user", "assistant", "system":
 		default:
 			say(i, "role %q", e.role)
-		}
-		if o := parse([]byte(e.raw)); string(o["content"]) == "null" && !o.has("tool_calls") || string(o["tool_calls"]) == "[]" || string(o["content"]) == "[]" {
-			say(i, "it has no content")
 		}
 		for _, p := range e.parts {
 			if p.kind == call {

@@ -22,6 +22,8 @@ type part struct {
 	item   string // id by which the server knows an item
 	failed bool   // of results
 	raw    string // as it came
+	marked bool   // for the prompt cache
+	flaw   string // what no provider takes, whatever is around it
 }
 
 // element is one of a request's messages.
@@ -30,6 +32,7 @@ type element struct {
 	parts []part
 	raw   string
 	bare  string // without cache markers
+	flaw  string // what no provider takes, whatever is around it
 }
 
 func (e *element) has(kind string) bool {
@@ -99,6 +102,17 @@ type memory struct {
 	reason   map[string]string   // Responses: the reasoning item that an item was made with
 	follows  map[string][]string // and the items that were made with a reasoning item
 	call     map[string]string   // Gemini: signature by id of the call
+	plain    map[string]string   // JSON without cache markers
+}
+
+// unmarked is JSON in one form without cache markers.
+func (m *memory) unmarked(raw string) string {
+	out, ok := m.plain[raw]
+	if !ok {
+		out = without(raw, "cache_control")
+		m.plain[raw] = out
+	}
+	return out
 }
 
 // thought is what was before a piece of thinking when it was made.

@@ -1,0 +1,21 @@
+package lever
+
+import (
+	"strings"
+	"testing"
+)
+
+// A text that is shortened says what it was about, also where the words that say how to get
+// it back take all the room, and is left alone where that makes it no shorter.
+func TestShortText(t *testing.T) {
+	count := func(s string) int { return len(s) / 4 }
+	mark := func(int) string {
+		return "[… folded: read " + strings.Repeat("/a/long/name/of/a/directory", 10) + ".txt …]"
+	}
+	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 40), 60, count, mark); !strings.HasPrefix(got, "Port the parser") || !strings.HasSuffix(got, mark(0)) {
+		t.Errorf("a long text became %q", got)
+	}
+	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 15), 60, count, mark); got != "" {
+		t.Errorf("a text that is hardly longer than the mark became %q", got)
+	}
+}
