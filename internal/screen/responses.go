@@ -29,6 +29,10 @@ type responsesScreen struct {
 	joined
 	done   [][]byte // complete items that the client got
 	events int      // events that the client got
+	// thought are the ends of reasoning items that nothing has followed yet. The provider
+	// refuses one without the item that followed it, so what only our calls follow never
+	// becomes complete for the client.
+	thought [][]byte
 }
 
 func (s *responsesScreen) Event(raw, data []byte) ([]byte, bool) {
@@ -50,23 +54,53 @@ func (s *responsesScreen) Event(raw, data []byte) ([]byte, bool) {
 			break
 		}
 		item, done := get(data, "item"), typ == "response.output_item.done"
-		call := (done || typ == "response.output_item.added") && text(get(item, "type")) == "function_call"
-		n := s.number(number(at), call, text(get(item, "name")))
-		if n < 0 {
+		kind := ""
+		if done || typ == "response.output_item.added" {
+			kind = text(get(item, "type"))
+		}
+		switch n := s.number(number(at), kind == "function_call", text(get(item, "name"))); {
+		case n < 0:
 			return nil, false
+		case kind == "reasoning" && done:
+			s.thought = append(s.thought, bytes.Clone(raw))
+			return nil, false
+		case kind != "" && kind != "reasoning":
+			return append(s.think(), s.pass(raw, data)...), false
 		}
-		if done {
-			s.done = append(s.done, bytes.Clone(item))
-		}
-		if s.moved {
-			data = set(data, digits(n), "output_index")
-		}
+	}
+	return s.pass(raw, data), false
+}
+
+// think returns the ends of reasoning items that were held back.
+func (s *responsesScreen) think() (out []byte) {
+	for _, raw := range s.thought {
+		out = append(out, s.pass(raw, sse.Data(raw))...)
+	}
+	s.thought = nil
+	return out
+}
+
+// pass returns an event as the client gets it.
+func (s *responsesScreen) pass(raw, data []byte) []byte {
+	if text(get(data, "type")) == "response.output_item.done" {
+		s.done = append(s.done, bytes.Clone(get(data, "item")))
 	}
 	if !s.moved {
 		s.events++
-		return raw, false
+		return raw
 	}
-	return withData(raw, s.sequenced(data)), false
+	if at := get(data, "output_index"); at != nil {
+		if n, ok := s.parts[number(at)]; ok {
+			data = set(data, digits(n), "output_index")
+		}
+	}
+	return withData(raw, s.sequenced(data))
+}
+
+// Next also drops reasoning that only our calls followed.
+func (s *responsesScreen) Next() {
+	s.thought = nil
+	s.joined.Next()
 }
 
 // sequenced counts an event that the client gets, and numbers it.
@@ -79,7 +113,11 @@ func (s *responsesScreen) sequenced(data []byte) []byte {
 }
 
 func (s *responsesScreen) End() []byte {
-	return s.release(func(data []byte) []byte {
+	var thought []byte
+	if !s.hid {
+		thought = s.think()
+	}
+	return append(thought, s.release(func(data []byte) []byte {
 		if !s.moved {
 			return data
 		}
@@ -93,7 +131,7 @@ func (s *responsesScreen) End() []byte {
 			data = withUsage(data, "input_tokens", "output_tokens", s.output+s.tokens, "response", "usage")
 		}
 		return s.sequenced(data)
-	})
+	})...)
 }
 
 // joinResponses makes one complete answer of several, without our calls.

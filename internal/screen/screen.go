@@ -121,24 +121,34 @@ func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
 // same reports whether two slices are the same memory.
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// joinBlocks returns the last answer with what all of them have in a member, but our
-// calls, and with the first one's id; the number of calls left in it; and the output
+// joinBlocks returns the last answer with what all of them have in a member, but our calls
+// and reasoning items that nothing else followed, and with the first one's id; the number of calls left in it; and the output
 // tokens of all. If there is only one answer and nothing is hidden in it, it is returned
 // as it is.
 func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
 	var kept [][]byte
 	hid := false
 	for _, b := range bodies {
+		var thought [][]byte // of the Responses wire, that only our calls followed so far
+		hides := false
 		for _, block := range elements(get(b, member)) {
-			if text(get(block, "type")) == call {
-				if own(text(get(block, "name"))) {
-					hid = true
-					continue
-				}
+			switch kind := text(get(block, "type")); {
+			case kind == "reasoning":
+				thought = append(thought, block)
+				continue
+			case kind == call && own(text(get(block, "name"))):
+				hides = true
+				continue
+			case kind == call:
 				calls++
 			}
-			kept = append(kept, block)
+			kept = append(append(kept, thought...), block)
+			thought = nil
 		}
+		if !hides {
+			kept = append(kept, thought...)
+		}
+		hid = hid || hides
 		output += number(get(b, "usage", "output_tokens"))
 	}
 	out = bodies[len(bodies)-1]

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,6 +31,54 @@ func TestJSON(t *testing.T) {
 	for _, tt := range tests {
 		if tt.got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+// A client of the Responses wire gets no reasoning item that only our calls followed: the
+// provider refuses it without them.
+func TestReasoningOfHiddenCalls(t *testing.T) {
+	own := func(name string) bool { return name == "unfold" }
+	const first, thought, ours, said = `{"type":"reasoning","id":"rs_1"}`, `{"type":"reasoning","id":"rs_2"}`, `{"type":"function_call","name":"unfold"}`, `{"type":"message","id":"m"}`
+	for _, tt := range []struct {
+		answers [][]string
+		want    string
+	}{
+		{[][]string{{first, ours}, {thought, said}}, "[" + thought + "," + said + "]"},
+		{[][]string{{first, said, ours}, {thought, said}}, "[" + first + "," + said + "," + thought + "," + said + "]"},
+		{[][]string{{first, ours, `{"type":"function_call","name":"bash"}`}}, "[" + first + `,{"type":"function_call","name":"bash"}]`},
+		{[][]string{{first, thought, ours}}, "[]"},
+		{[][]string{{first, said}, {thought}}, "[" + first + "," + said + "," + thought + "]"},
+	} {
+		s := Responses.Screen(own)
+		var bodies [][]byte
+		var out []byte
+		for i, items := range tt.answers {
+			if i > 0 {
+				s.Next()
+			}
+			for k, item := range items {
+				for _, typ := range []string{"added", "done"} {
+					data := fmt.Sprintf(`{"type":"response.output_item.%s","output_index":%d,"item":%s}`, typ, k, item)
+					got, _ := s.Event([]byte("data: "+data+"\n\n"), []byte(data))
+					out = append(out, got...)
+				}
+			}
+			body := `{"output":[` + strings.Join(items, ",") + `]}`
+			bodies = append(bodies, []byte(body))
+			data := `{"type":"response.completed","response":` + body + `}`
+			s.Event([]byte("data: "+data+"\n\n"), []byte(data))
+		}
+		out = append(out, s.End()...)
+		if got := string(get(Responses.Join(bodies, own), "output")); got != tt.want {
+			t.Errorf("%v: joined %s, want %s", tt.answers, got, tt.want)
+		}
+		last := bytes.LastIndex(out, []byte("data: "))
+		if got := string(get(out[last+6:], "response", "output")); got != tt.want {
+			t.Errorf("%v: the stream ends with %s, want %s", tt.answers, got, tt.want)
+		}
+		if done := bytes.Count(out, []byte("item.done")); done != len(elements([]byte(tt.want))) {
+			t.Errorf("%v: the client got %d items: %s", tt.answers, done, out)
 		}
 	}
 }

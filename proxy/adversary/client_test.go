@@ -366,7 +366,13 @@ func (c *client) arrive() {
 			newest = c.sent[i+1:]
 		}
 	}
-	size := 0
+	size, window := 0, c.w.options.Window
+	if limit := c.w.provider.limit; limit > 0 {
+		window = limit
+		if !c.w.provider.numbers { // what it is not told the proxy guesses, and rather too low
+			window = limit * 3 / 4
+		}
+	}
 	for _, e := range newest {
 		for _, p := range e.parts {
 			size += len(p.text)
@@ -376,7 +382,7 @@ func (c *client) arrive() {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				if len(p.text) > c.w.options.Window/2 || size > c.w.options.Window*3/2 {
+				if len(p.text) > window/2 || size > window*3/2 {
 					c.excused[p.id+p.text] = true
 				}
 			}

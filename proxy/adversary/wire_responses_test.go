@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -158,11 +159,17 @@ func responsesReply(parts []part, u usage, stream bool) []byte {
 func readResponses(body []byte, stream bool) (parts []part, err error) {
 	items, ended := parse(body).list("output"), !stream
 	if stream {
+		added := 0 // of these, reasoning of which only a hidden call came is never done
 		for _, e := range events(body) {
 			switch e.str("type") {
+			case "response.output_item.added":
+				if string(e["output_index"]) != fmt.Sprint(added) {
+					return nil, fmt.Errorf("item %d has the index %s", added, e["output_index"])
+				}
+				added++
 			case "response.output_item.done":
-				if string(e["output_index"]) != fmt.Sprint(len(items)) {
-					return nil, fmt.Errorf("item %d has the index %s", len(items), e["output_index"])
+				if at, _ := strconv.Atoi(string(e["output_index"])); at >= added || at < len(items) {
+					return nil, fmt.Errorf("item %s is done, but %d came and %d were done", e["output_index"], added, len(items))
 				}
 				items = append(items, e["item"])
 			case "response.completed":
@@ -219,11 +226,7 @@ func checkResponses(v *view) (bad []string) {
 			}
 			items = append(items, p.item)
 		}
-		if p.kind != thinking {
-			continue
-		}
-		// A client does not get the hidden calls that are behind a reasoning item.
-		if i+1 == len(v.elements) || v.elements[i+1].role != "assistant" || v.elements[i+1].parts[0].kind == thinking && !v.setup.loose {
+		if p.kind == thinking && (i+1 == len(v.elements) || v.elements[i+1].role != "assistant" || v.elements[i+1].parts[0].kind == thinking) {
 			say(i, "reasoning %s without an item behind it", p.item)
 		}
 	}
