@@ -30,8 +30,8 @@ var formats []*format
 
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
-		&codexFormat, &copilotFormat, &openHandsFormat, &claudeFormat, &piFormat,
-		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat,
+		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat, &gooseFormat, &aiderFormat,
+		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat, &clineFormat, &gooseExport,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }
@@ -77,6 +77,13 @@ const (
 // line. Otherwise the file is one document. If it is not even that, its first line may be
 // damaged, and the lines after it tell.
 func (l *Log) detect() error {
+	head := make([]byte, min(l.src.size, 512))
+	if err := l.src.readAt(head, 0); err != nil && len(head) > 0 {
+		return err
+	}
+	if isAider(head) {
+		return l.openAider()
+	}
 	whole, format, err := l.sniff()
 	if err != nil {
 		return err
@@ -102,15 +109,12 @@ func (l *Log) detect() error {
 	if l.src.size > l.opts.MaxDocument {
 		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size, l.opts.MaxDocument, ErrTooLarge)
 	}
-	return l.unknown()
+	return unknown(head)
 }
 
-func (l *Log) unknown() error {
-	head := make([]byte, min(l.src.size, 512))
-	if err := l.src.readAt(head, 0); err != nil {
-		return err
-	}
-	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, pi or OpenHands; an opencode or Gemini CLI session; " +
+// unknown says what a file that begins with head is instead of a session.
+func unknown(head []byte) error {
+	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, Qwen Code, pi, Goose or OpenHands; an opencode, Gemini CLI, Cline or Goose session; " +
 		"a Messages, Chat Completions or Responses body; a tau-bench, SWE-agent or OpenHands trajectory"
 	switch text := bytes.TrimSpace(trimBOM(head)); {
 	case len(text) == 0:

@@ -22,6 +22,10 @@ func FuzzOpenAIChat(f *testing.F)      { fuzz(f, sessionlog.OpenAIChat) }
 func FuzzOpenAIResponses(f *testing.F) { fuzz(f, sessionlog.OpenAIResponses) }
 func FuzzTauBench(f *testing.F)        { fuzz(f, sessionlog.TauBench) }
 func FuzzSWEAgent(f *testing.F)        { fuzz(f, sessionlog.SWEAgent) }
+func FuzzQwenCode(f *testing.F)        { fuzz(f, sessionlog.QwenCode) }
+func FuzzCline(f *testing.F)           { fuzz(f, sessionlog.Cline) }
+func FuzzGoose(f *testing.F)           { fuzz(f, sessionlog.Goose) }
+func FuzzAider(f *testing.F)           { fuzz(f, sessionlog.Aider) }
 func FuzzOpenHands(f *testing.F)       { fuzz(f, sessionlog.OpenHands) }
 
 // fuzz reads anything as one format. Whatever it is: no panic, no empty message, the same

@@ -57,10 +57,11 @@ func readPi(l *Log, s *sink) error {
 	} else {
 		t.walk(t.leaf())
 	}
-	return piRecords(l, s, t)
+	return l.path(s, t, piLine)
 }
 
-func piRecords(l *Log, s *sink, t *tree) error {
+// path reads the lines of a tree that are on the way to its last leaf.
+func (l *Log) path(s *sink, t *tree, read func(l *Log, s *sink, rec Record, v value) error) error {
 	var buf []byte
 	for _, n := range t.nodes {
 		rec := Record{Line: int(n.num), Abandoned: !n.on}
@@ -76,7 +77,7 @@ func piRecords(l *Log, s *sink, t *tree) error {
 		if err != nil {
 			return err
 		}
-		if err := piLine(l, s, rec, v); err != nil {
+		if err := read(l, s, rec, v); err != nil {
 			return err
 		}
 	}

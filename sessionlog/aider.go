@@ -1,0 +1,173 @@
+package sessionlog
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Aider is the format of Aider's .aider.chat.history.md. Each start of Aider is a session.
+const Aider Format = "aider"
+
+var aiderFormat = format{name: Aider, read: readAider}
+
+const aiderStart = "# aider chat started at "
+
+// isAider reports whether a text is a chat history of Aider.
+func isAider(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(trimBOM(head), "\r\n"), []byte(aiderStart))
+}
+
+// aiderText is the whole file. It is Markdown, the only format that is no JSON.
+func (l *Log) aiderText() ([]byte, error) {
+	text := make([]byte, min(l.src.size, l.opts.MaxDocument))
+	return text, l.src.readAt(text, 0)
+}
+
+// openAider counts the sessions.
+func (l *Log) openAider() error {
+	text, err := l.aiderText()
+	l.format, l.count = &aiderFormat, bytes.Count(append([]byte("\n"), text...), []byte("\n"+aiderStart))
+	return err
+}
+
+// aiderReader takes a history line by line: what follows "#### " was typed, what follows "> "
+// is Aider's own, and everything else is the model's answer.
+type aiderReader struct {
+	l      *Log
+	s      *sink
+	rec    Record
+	typed  bool
+	lines  []string
+	answer *Record // waits for the line that says what it used
+}
+
+func readAider(l *Log, s *sink) error {
+	l.info.Agent = "aider"
+	text, err := l.aiderText()
+	if err != nil {
+		return err
+	}
+	r, session, num := aiderReader{l: l, s: s}, -1, 0
+	for line := range strings.Lines(string(trimBOM(text))) {
+		num++
+		line = strings.TrimRight(line, " \r\n")
+		if started, ok := strings.CutPrefix(line, aiderStart); ok {
+			if session++; session == l.opts.Session {
+				r.rec.Time, _ = time.Parse(time.DateTime, started) // it names no zone
+				l.info.SessionID = started
+			}
+			continue
+		}
+		if session != l.opts.Session {
+			continue
+		}
+		r.line(line, num)
+		if s.err != nil {
+			return s.err
+		}
+	}
+	r.flush()
+	r.put()
+	return s.err
+}
+
+func (r *aiderReader) line(line string, num int) {
+	said, typed := strings.CutPrefix(line+" ", "#### ")
+	note, own := strings.CutPrefix(line, "> ")
+	if own || typed != r.typed && (typed || line != "") {
+		r.flush()
+	}
+	switch {
+	case own:
+		r.note(note)
+	case typed || r.typed && line != "" || !r.typed && (len(r.lines) > 0 || line != ""):
+		if len(r.lines) == 0 {
+			r.typed, r.rec.Line = typed, num
+		}
+		if !typed {
+			said = line
+		}
+		r.lines = append(r.lines, strings.TrimRight(said, " "))
+	}
+}
+
+// flush hands out the lines of one speaker.
+func (r *aiderReader) flush() {
+	text := strings.TrimSpace(strings.Join(r.lines, "\n"))
+	r.lines = nil
+	if text == "" {
+		return
+	}
+	rec := r.rec
+	r.put()
+	if r.typed {
+		rec.Message = transcript.User(text).WithOrigin(transcript.OriginTyped)
+		_ = r.s.add(rec)
+	} else {
+		rec.Message, rec.Model = transcript.Assistant(transcript.Text{Text: transcript.Plain(text)}), r.l.info.Model
+		r.answer = &rec
+	}
+	r.typed = false
+}
+
+// put hands out the answer that waits.
+func (r *aiderReader) put() {
+	if r.answer != nil {
+		_ = r.s.add(*r.answer)
+		r.answer = nil
+	}
+}
+
+// note reads what Aider says of itself: its version, its model, and what a request used.
+func (r *aiderReader) note(text string) {
+	words := strings.Fields(text)
+	switch {
+	case len(words) == 2 && words[0] == "Aider":
+		r.l.info.Version = strings.TrimPrefix(words[1], "v")
+	case len(words) > 1 && (words[0] == "Model:" || words[0] == "Models:" || words[0] == "Main" && words[1] == "model:"):
+		r.l.info.Model = words[1]
+		if words[0] == "Main" && len(words) > 2 {
+			r.l.info.Model = words[2]
+		}
+	case len(words) > 0 && words[0] == "Tokens:" && r.answer != nil:
+		u := &model.Usage{}
+		for i := 1; i+1 < len(words); i++ {
+			n := aiderCount(words[i])
+			switch strings.Trim(words[i+1], ",.") {
+			case "sent":
+				u.Input = n
+			case "received":
+				u.Output = n
+			case "cache":
+				if i+2 < len(words) && strings.HasPrefix(words[i+2], "write") {
+					u.CacheWrite = n
+				} else {
+					u.CacheRead = n
+				}
+			}
+		}
+		u.Input = max(u.Input-u.CacheRead-u.CacheWrite, 0)
+		r.answer.Usage = u
+	}
+}
+
+// aiderCount reads a count as Aider writes it: 512, 4.2k, 1.1M.
+func aiderCount(s string) int {
+	factor := 1.0
+	switch {
+	case strings.HasSuffix(s, "k"):
+		s, factor = strings.TrimSuffix(s, "k"), 1e3
+	case strings.HasSuffix(s, "M"):
+		s, factor = strings.TrimSuffix(s, "M"), 1e6
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+	if err != nil || f < 0 || f > 1e9 {
+		return 0
+	}
+	return int(f*factor + 0.5)
+}

@@ -1,0 +1,158 @@
+package sessionlog
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Cline is the format of Cline sessions: the file NAME.messages.json of its command line, and
+// api_conversation_history.json of its extension for editors.
+const Cline Format = "cline"
+
+var clineFormat = format{
+	name: Cline,
+	document: func(doc value) bool {
+		messages, last := doc, doc.get("messages")
+		if doc.isObject() {
+			messages = last
+			if !doc.get("sessionId").isString() {
+				return false
+			}
+		}
+		first := messages.at(0)
+		return first.get("ts").exists() && first.get("role").isString() && first.get("content").exists()
+	},
+	read: readCline,
+}
+
+// readCline reads messages in the form of the Messages API, with times and usage of their own.
+func readCline(l *Log, s *sink) error {
+	l.info.Agent = "cline"
+	l.info.SessionID = l.doc.get("sessionId").str()
+	l.info.Version = l.doc.get("origin", "version").str()
+	l.info.System = l.doc.get("system_prompt").str()
+	messages := l.doc
+	if l.doc.isObject() {
+		messages = l.doc.get("messages")
+	}
+	return l.each(messages, func(e value, num int) error {
+		m := e.keep().object()
+		rec := Record{Line: num, Time: m.get("ts").time(), Model: m.get("modelInfo", "id").str()}
+		if rec.Model == "" {
+			rec.Model = m.get("modelInfo", "modelId").str()
+		}
+		content := m.get("content")
+		switch m.get("role").str() {
+		case "assistant":
+			rec.Message = transcript.Assistant(clineBlocks(content)...)
+			u := m.get("metrics").object()
+			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
+				rec.Usage = tokens.usage(model.Usage{Input: tokens.get("prompt").num(), CacheRead: tokens.get("cached").num(), Output: tokens.get("completion").num()})
+			} else {
+				read, write := u.get("cacheReadTokens").num(), u.get("cacheWriteTokens").num()
+				rec.Usage = u.usage(model.Usage{
+					Input: max(u.get("inputTokens").num()-read-write, 0), CacheRead: read, CacheWrite: write, Output: u.get("outputTokens").num(),
+				})
+			}
+			return s.add(rec)
+		case "user":
+			return clineUser(s, rec, content)
+		}
+		return errShape
+	})
+}
+
+// clineUser reads what a person typed, results, and what Cline put beside them.
+func clineUser(s *sink, rec Record, content value) error {
+	var typed, injected []transcript.Block
+	rec.Model = ""
+	for b := range content.list() {
+		if b.get("type").is("tool_result") {
+			if err := s.result(rec, clineResult(b)); err != nil {
+				return err
+			}
+			continue
+		}
+		text := b.get("text").str()
+		if b.isString() {
+			text = b.str()
+		}
+		switch words, ok := typedWords(text); {
+		case b.get("type").is("image"):
+			typed = append(typed, clineBlocks(content)...)
+		case ok:
+			typed = append(typed, transcript.Text{Text: transcript.Plain(words)})
+		case text != "":
+			injected = append(injected, transcript.Text{Text: transcript.Plain(text)})
+		}
+	}
+	rec.Message = transcript.NewMessage(transcript.RoleUser, typed...).WithOrigin(transcript.OriginTyped)
+	if err := s.add(rec); err != nil {
+		return err
+	}
+	rec.Message = transcript.NewMessage(transcript.RoleUser, injected...).WithOrigin(transcript.OriginInjected)
+	return s.add(rec)
+}
+
+// typedWords takes a person's words out of the element that Cline puts around them.
+func typedWords(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	for _, tag := range []string{"user_input", "task", "user_message", "feedback", "answer"} {
+		if rest, ok := strings.CutPrefix(text, "<"+tag); ok {
+			if _, words, ok := strings.Cut(rest, ">"); ok {
+				return strings.TrimSpace(strings.TrimSuffix(words, "</"+tag+">")), true
+			}
+		}
+	}
+	return text, text != "" && !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "[")
+}
+
+func clineResult(b value) transcript.ToolResult {
+	res := transcript.ToolResult{CallID: b.get("tool_use_id").str(), Error: b.get("is_error").isTrue()}
+	var parts []transcript.Block
+	for p := range b.get("content").list() {
+		switch result := p.get("result"); {
+		case result.isString(): // one of several commands or files
+			head := ""
+			if query := p.get("query").str(); query != "" {
+				head = query + "\n"
+			}
+			parts = append(parts, transcript.Text{Text: transcript.Plain(head + result.str())})
+			res.Error = res.Error || p.get("error").isString()
+		case p.isString():
+			parts = append(parts, transcript.Text{Text: p.content()})
+		case p.exists():
+			parts = append(parts, clineBlock(p))
+		}
+	}
+	res.Parts = transcript.BlocksOf(parts...)
+	return res
+}
+
+func clineBlocks(content value) (blocks []transcript.Block) {
+	for b := range content.list() {
+		if b.isString() {
+			blocks = append(blocks, transcript.Text{Text: b.content()})
+		} else if b.isObject() {
+			blocks = append(blocks, clineBlock(b))
+		}
+	}
+	return blocks
+}
+
+func clineBlock(b value) transcript.Block {
+	switch typ := b.get("type").str(); typ {
+	case "text":
+		return transcript.Text{Text: b.get("text").content()}
+	case "thinking":
+		return transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("signature").str()}
+	case "tool_use":
+		return transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(b.get("input"))}
+	case "image":
+		return transcript.Image{MediaType: b.get("source", "media_type").str(), Data: b.get("source", "data").content()}
+	default:
+		return transcript.Opaque{Type: typ, Raw: b.raw()}
+	}
+}

@@ -1,0 +1,121 @@
+package sessionlog
+
+import (
+	"time"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Goose is the format of Goose sessions: what "goose session export --format json" prints, and
+// the lines of versions that kept a session in a file.
+const Goose Format = "goose"
+
+var gooseFormat = format{
+	name: Goose,
+	line: func(e object) bool {
+		return e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists() || gooseMessage(e.value)
+	},
+	read: readGooseLines,
+}
+
+var gooseExport = format{
+	name: Goose,
+	document: func(doc value) bool {
+		return doc.get("working_dir").isString() && doc.get("conversation").isArray()
+	},
+	read: func(l *Log, s *sink) error {
+		gooseInfo(l, l.doc.object())
+		return l.each(l.doc.get("conversation"), func(e value, num int) error {
+			return gooseRecord(s, Record{Line: num}, e.keep().object())
+		})
+	},
+}
+
+func gooseMessage(v value) bool {
+	return v.get("role").isString() && v.get("created").num() > 0 && v.get("content").isArray()
+}
+
+func readGooseLines(l *Log, s *sink) error {
+	l.info.Agent = "goose"
+	return l.lines(func(ln line, v value) error {
+		e := v.keep().object()
+		switch {
+		case gooseMessage(v):
+			return gooseRecord(s, Record{Line: ln.num}, e)
+		case e.get("working_dir").isString():
+			gooseInfo(l, e)
+			return nil
+		}
+		return errShape
+	})
+}
+
+func gooseInfo(l *Log, e object) {
+	l.info.Agent = "goose"
+	l.info.SessionID, l.info.Dir, l.info.Model = e.get("id").str(), e.get("working_dir").str(), e.get("model_config", "model_name").str()
+	if l.info.Title = e.get("name").str(); l.info.Title == "" {
+		l.info.Title = e.get("description").str()
+	}
+}
+
+// gooseRecord reads a message. Results come in messages of the user.
+func gooseRecord(s *sink, rec Record, m object) error {
+	if n := m.get("created").num(); n > 0 {
+		rec.Time = time.Unix(int64(n), 0).UTC()
+	}
+	var blocks []transcript.Block
+	for b := range m.get("content").elems() {
+		switch typ := b.get("type").str(); typ {
+		case "text":
+			blocks = append(blocks, transcript.Text{Text: b.get("text").content()})
+		case "thinking":
+			blocks = append(blocks, transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("signature").str()})
+		case "image":
+			blocks = append(blocks, transcript.Image{MediaType: b.get("mimeType").str(), Data: b.get("data").content()})
+		case "toolRequest":
+			call := b.get("toolCall", "value")
+			blocks = append(blocks, transcript.ToolCall{ID: b.get("id").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments"))})
+		case "toolResponse":
+			if err := s.result(rec, gooseResult(b)); err != nil {
+				return err
+			}
+		default:
+			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: b.raw()})
+		}
+	}
+	switch m.get("role").str() {
+	case "assistant":
+		rec.Message = transcript.Assistant(blocks...)
+	case "user":
+		origin := blocksOrigin(blocks)
+		if visible := m.get("metadata", "userVisible"); visible.exists() && !visible.isTrue() {
+			origin = transcript.OriginInjected // the agent's own, as a summary is
+		}
+		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
+	default:
+		return errShape
+	}
+	return s.add(rec)
+}
+
+func gooseResult(b value) transcript.ToolResult {
+	result := b.get("toolResult")
+	res := transcript.ToolResult{CallID: b.get("id").str(), Error: result.get("status").is("error") || result.get("value", "isError").isTrue()}
+	content := result.get("value")
+	if content.isObject() {
+		content = content.get("content")
+	}
+	var parts []transcript.Block
+	for p := range content.elems() {
+		if text := p.get("text"); text.isString() {
+			parts = append(parts, transcript.Text{Text: text.content()})
+		} else {
+			parts = append(parts, transcript.Opaque{Type: p.get("type").str(), Raw: p.raw()})
+		}
+	}
+	if text := result.get("error"); text.isString() {
+		parts = append(parts, transcript.Text{Text: text.content()})
+	}
+	res.Parts = transcript.BlocksOf(parts...)
+	return res
+}
