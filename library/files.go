@@ -33,7 +33,18 @@ var agents = []agent{
 	{sessionlog.GeminiCLI, 6, map[string][]string{".gemini/tmp": {"*/chats/*.json", "*/chats/*.jsonl"}}},
 	{sessionlog.CopilotCLI, 10, map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}}},
 	{sessionlog.Pi, 6, map[string][]string{".pi/agent/sessions": {"*/*.jsonl", "*.jsonl"}}},
+	{sessionlog.QwenCode, 12, map[string][]string{".qwen/projects": {"*/chats/*.jsonl"}}},
+	{sessionlog.Cline, 6, map[string][]string{
+		".cline/data/sessions":       {"*/*.messages.json"},
+		".config/Code/" + clineTasks: clineHistory, "Library/Application Support/Code/" + clineTasks: clineHistory, "AppData/Roaming/Code/" + clineTasks: clineHistory,
+	}},
+	{sessionlog.Goose, 6, map[string][]string{".local/share/goose/sessions": {"*.jsonl"}}},
 }
+
+// Cline's extension keeps a folder for each task.
+const clineTasks = "User/globalStorage/saoudrizwan.claude-dev/tasks"
+
+var clineHistory = []string{"*/api_conversation_history.json"}
 
 // Agents lists the agents whose sessions are found.
 func Agents() (names []sessionlog.Format) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // What requests came to.
@@ -117,6 +118,11 @@ func (c *conversation) size(n int) int {
 		c.sizes = append(c.sizes, sum)
 	}
 	return c.sizes[n]
+}
+
+// ReadBill reads the bill that the proxies of a store keep in it.
+func ReadBill(ctx context.Context, st store.Store) (Bill, error) {
+	return (&bill.Book{Store: st}).Bill(ctx)
 }
 
 // bill puts the exchange on the bill.

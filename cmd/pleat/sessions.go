@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -21,9 +22,10 @@ func sessionsCommand(p *program) *cobra.Command {
 		Use:   "sessions",
 		Args:  noArguments,
 		Short: "list the sessions that agents keep on this machine",
-		Long: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and pi keep their sessions in
-your home folder, and lists them by agent, newest first, with size, tokens and title. Tokens
-are estimated from the size of the file unless --count is given.
+		Long: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline and
+Goose keep their sessions in your home folder, and lists them by agent, newest first, with
+size, tokens, cost by the price list, title, project and how often they were compacted. Tokens
+are estimated from the size of the file unless --count is given. "pleat usage" adds up the cost.
 
 opencode keeps a session in many small files; "opencode export ID" turns them into one.
 Links that lead out of an agent's folder are not followed.`,
@@ -37,15 +39,12 @@ pleat sessions --limit 0 --count`,
 	fl := c.Flags()
 	var o sessionsFlags
 	fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
-	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: claude-code, codex, opencode, gemini-cli, copilot-cli or pi")
+	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: "+strings.Join(agentNames(), ", "))
 	fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
 	fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 	asJSON := fl.Bool("json", false, "print one JSON object")
 	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
-		if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
-			return errors.New("no home folder: name one with --home")
-		}
 		j, err := p.findSessions(ctx, o)
 		if err != nil {
 			return err
@@ -78,6 +77,11 @@ type foundSession struct {
 	Counted  bool      `json:"counted"` // else the tokens are estimated from the size
 	Messages int       `json:"messages,omitempty"`
 	Title    string    `json:"title,omitempty"`
+	Project  string    `json:"project,omitempty"`  // the agent's working directory
+	Model    string    `json:"model,omitempty"`    // the newest
+	Requests int       `json:"requests,omitempty"` // whose usage the file records
+	USD      float64   `json:"usd,omitempty"`      // of those, by the price list
+	Compacts int       `json:"compactions,omitempty"`
 	ID       string    `json:"id,omitempty"` // opencode: what to export
 	Problem  string    `json:"problem,omitempty"`
 }
@@ -90,6 +94,9 @@ type sessionsFlags struct {
 }
 
 func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJSON, error) {
+	if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
+		return nil, errors.New("no home folder: name one with --home")
+	}
 	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
 	o.home = filepath.Clean(o.home)
 	lib, err := library.New(library.Options{Home: o.home})
@@ -98,7 +105,7 @@ func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJ
 	}
 	defer lib.Close()
 	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
-		return nil, usageError{fmt.Sprintf("unknown agent %q: want claude-code, codex, opencode, gemini-cli, copilot-cli or pi", o.agent)}
+		return nil, usageError{fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent, didYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", "))}
 	}
 	tell := p.progress()
 	defer tell.done()
@@ -113,9 +120,14 @@ func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJ
 		}
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
-			f := foundSession{s.File, s.Modified, s.Bytes, s.Tokens, s.Counted, s.Messages, s.Title, "", s.Problem}
+			f := foundSession{
+				File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens, Counted: s.Counted, Messages: s.Messages,
+				Title: s.Title, Project: s.Project, Model: s.Model, Problem: s.Problem,
+			}
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
+			} else if !o.paths {
+				f.spent()
 			}
 			a.Sessions = append(a.Sessions, f)
 		}
@@ -126,9 +138,26 @@ func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJ
 	return j, nil
 }
 
+// spent adds up what the file says of requests.
+func (f *foundSession) spent() {
+	sum := spendJSON{}
+	info, _ := eachRequest(f.File, func(rec sessionlog.Record, _ string) { // a file that cannot be read has a problem already
+		m, _ := model.DefaultModels().Lookup(rec.Model)
+		sum.add(m, *rec.Usage)
+	})
+	f.Requests, f.USD, f.Compacts = sum.Requests, sum.USD, len(info.Compactions)
+}
+
+func agentNames() (names []string) {
+	for _, a := range library.Agents() {
+		names = append(names, string(a))
+	}
+	return names
+}
+
 func (j *sessionsJSON) print(p *page) {
 	if len(j.Agents) == 0 && !j.paths {
-		p.line("no sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI or pi in %s", j.home)
+		p.line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
 	}
 	for i, a := range j.Agents {
 		if j.paths {
@@ -150,7 +179,11 @@ func (j *sessionsJSON) print(p *page) {
 			if f.Counted {
 				tokens = short(f.Tokens)
 			}
-			line := fmt.Sprintf("  %s%9s%8s  ", f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens)
+			spent := "–"
+			if f.USD > 0 {
+				spent = cents(f.USD)
+			}
+			line := fmt.Sprintf("  %s%9s%8s%9s  ", f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens, spent)
 			title := cmp.Or(oneLine(f.Title), "(no title)")
 			if f.Problem != "" {
 				title = "(" + oneLine(f.Problem) + ")"
@@ -159,6 +192,13 @@ func (j *sessionsJSON) print(p *page) {
 			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 			if f.ID != "" {
 				where = "opencode export " + f.ID
+			}
+			about := f.Project
+			if f.Compacts > 0 {
+				about = strings.TrimPrefix(about+", compacted "+plural(f.Compacts, "time"), ", ")
+			}
+			if about != "" {
+				p.line("      %s", p.dim(p.clipMiddle(about, p.width-6)))
 			}
 			p.line("      %s", p.dim(p.clipMiddle(where, p.width-6)))
 		}

@@ -140,6 +140,7 @@ func (e *escaper) Write(b []byte) (int, error) {
 // is its zero value.
 type progress struct {
 	w     io.Writer
+	began time.Time
 	next  time.Time
 	shown bool
 }
@@ -156,7 +157,7 @@ func (p *program) progress() *progress {
 	if _, ok := terminalFile(p.stderr); !ok || p.getenv("TERM") == "dumb" {
 		return &progress{}
 	}
-	return &progress{w: p.stderr, next: time.Now().Add(progressAfter)}
+	return &progress{w: p.stderr, began: time.Now(), next: time.Now().Add(progressAfter)}
 }
 
 // say replaces the line shown before.
@@ -168,6 +169,19 @@ func (g *progress) say(format string, args ...any) {
 		g.next, g.shown = now.Add(progressEvery), true
 		fmt.Fprint(g.w, "\r\x1b[K"+sprint(format, args...))
 	}
+}
+
+// share says how far the work is, and about how long the rest takes.
+func (g *progress) share(done, all int, what string) {
+	if g.w == nil {
+		return
+	}
+	left := ""
+	if spent := time.Since(g.began); done > 0 && spent > time.Second {
+		rest := time.Duration(float64(spent) / float64(done) * float64(all-done)).Round(time.Second)
+		left = fmt.Sprintf(", %.1f a second, %v left", float64(done)/spent.Seconds(), rest)
+	}
+	g.say("%s: %s of %s (%s)%s", what, thousands(done), thousands(all), percent(done, all), left)
 }
 
 // phase says at once what is done next, if the work is so long that something was shown.

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+)
+
+func usageCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "usage",
+		Args:  noArguments,
+		Short: "add up what agents spent on this machine: by day, project, model and agent",
+		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
+record them, and what they cost by the price list ("pleat prices"; subscriptions and discounts
+are not known). Sub-agents and abandoned branches count too; a request that several files have
+counts once. Some versions of Claude Code record too little output. Not in it are opencode,
+whose sessions are many small files, Aider, whose files are in its projects, and Goose, whose
+files do not record usage.
+
+If the store has the bill of a proxy, the end says what its clients spent, and about what
+the same requests would have cost without pleat. --saved replays every session as "pleat diff"
+does and compares what would have been sent with what was; it takes a while.`,
+		Example: `# everything
+pleat usage
+# this month, by project
+pleat usage --since 2026-11-01 --by project
+# what would a window of 100,000 tokens have saved?
+pleat usage --saved 100k`,
+	}
+	fl := c.Flags()
+	var o usageFlags
+	fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
+	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`, as \"pleat sessions\" names it")
+	fl.StringVar(&o.by, "by", "", "only this table, with all its rows: `WHAT` is day, project, model or agent")
+	fl.StringVar(&o.since, "since", "", "requests at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
+	fl.StringVar(&o.until, "until", "", "requests before `TIME`")
+	fl.Var(&o.saved, "saved", "also replay the sessions in a window of `TOKENS` and say what that would have saved")
+	o.store = declareStore(fl)
+	asJSON := fl.Bool("json", false, "print one JSON object")
+	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+		j, err := p.usage(ctx, o)
+		if err != nil {
+			return err
+		}
+		return p.output(*asJSON, j)
+	})
+	return c
+}
+
+type usageFlags struct {
+	home, agent, by, since, until string
+	saved                         tokenCount
+	store                         *storeFlags
+}
+
+// usageJSON is what "pleat usage --json" prints.
+type usageJSON struct {
+	Format   string        `json:"format"`
+	Sessions int           `json:"sessions"` // with requests
+	All      spendJSON     `json:"all"`
+	Days     []spendJSON   `json:"days"` // in order
+	Projects []spendJSON   `json:"projects"`
+	Models   []spendJSON   `json:"models"`
+	Agents   []spendJSON   `json:"agents"`
+	Proxy    *proxyBill    `json:"proxy,omitempty"`
+	Saved    *replayedJSON `json:"saved,omitempty"`
+
+	by string // for people: only this table
+}
+
+// spendJSON is what some requests used.
+type spendJSON struct {
+	Name       string  `json:"name,omitempty"`
+	Requests   int     `json:"requests"`
+	Input      int     `json:"input_tokens"` // neither read from the cache nor written to it
+	CacheRead  int     `json:"cache_read_tokens"`
+	CacheWrite int     `json:"cache_write_tokens"`
+	Output     int     `json:"output_tokens"`
+	USD        float64 `json:"usd"`
+	Unpriced   int     `json:"unpriced_requests"` // of models whose price is not known
+}
+
+type proxyBill struct {
+	Requests int     `json:"requests"`
+	USD      float64 `json:"usd"`
+	Without  float64 `json:"usd_without"`
+}
+
+func (s *spendJSON) add(m model.Model, u model.Usage) {
+	s.Requests++
+	s.Input += u.Input
+	s.CacheRead += u.CacheRead
+	s.CacheWrite += u.CacheWrite + u.CacheWrite1h
+	s.Output += u.Output
+	if usd, ok := m.Cost(u); ok {
+		s.USD += usd
+	} else {
+		s.Unpriced++
+	}
+}
+
+// spending adds up requests by name.
+type spending map[string]*spendJSON
+
+func (s spending) add(name string, m model.Model, u model.Usage) {
+	if s[name] == nil {
+		s[name] = &spendJSON{Name: name}
+	}
+	s[name].add(m, u)
+}
+
+// list is in order of spending.
+func (s spending) list() []spendJSON {
+	out := []spendJSON{}
+	for _, x := range s {
+		out = append(out, *x)
+	}
+	slices.SortFunc(out, func(a, b spendJSON) int {
+		return cmp.Or(cmp.Compare(b.USD, a.USD), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// request is what identifies a request: agents copy lines when they resume a session.
+type request struct {
+	time  time.Time
+	model string
+	usage model.Usage
+}
+
+func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
+	tables := []string{"day", "project", "model", "agent"}
+	if o.by != "" && !slices.Contains(tables, o.by) {
+		return nil, usageError{fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by, didYouMean("", o.by, tables))}
+	}
+	var first, end time.Time
+	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
+		return nil, err
+	}
+	found, err := p.findSessions(ctx, sessionsFlags{home: o.home, agent: o.agent, paths: true})
+	if err != nil {
+		return nil, err
+	}
+	j := &usageJSON{Format: "pleat/usage/1", by: o.by}
+	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
+	seen := make(map[request]bool)
+	tell := p.progress()
+	defer tell.done()
+	n := 0
+	for _, a := range found.Agents {
+		n += len(a.Sessions)
+	}
+	at := 0
+	for _, a := range found.Agents {
+		for _, s := range a.Sessions {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			at++
+			tell.share(at-1, n, "reading sessions")
+			before := j.All.Requests
+			_, _ = eachRequest(s.File, func(rec sessionlog.Record, dir string) { // what cannot be read has no usage
+				key := request{rec.Time, rec.Model, *rec.Usage}
+				if !rec.Time.IsZero() && seen[key] || !first.IsZero() && rec.Time.Before(first) || !end.IsZero() && !rec.Time.Before(end) {
+					return
+				}
+				seen[key] = true
+				m, _ := model.DefaultModels().Lookup(rec.Model)
+				day := "(not known)"
+				if !rec.Time.IsZero() {
+					day = rec.Time.Local().Format(time.DateOnly)
+				}
+				j.All.add(m, *rec.Usage)
+				days.add(day, m, *rec.Usage)
+				projects.add(cmp.Or(dir, "(not known)"), m, *rec.Usage)
+				models.add(cmp.Or(rec.Model, "(not known)"), m, *rec.Usage)
+				agents.add(a.Agent, m, *rec.Usage)
+			})
+			if j.All.Requests > before {
+				j.Sessions++
+				if o.saved > 0 {
+					if err := p.addSaved(ctx, j, s.File, int(o.saved)); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	j.Days, j.Projects, j.Models, j.Agents = []spendJSON{}, projects.list(), models.list(), agents.list()
+	for _, name := range slices.Sorted(maps.Keys(days)) {
+		j.Days = append(j.Days, *days[name])
+	}
+	j.Proxy, err = p.proxyBill(ctx, o.store)
+	return j, err
+}
+
+// eachRequest visits the requests of a session file whose usage it records.
+func eachRequest(file string, visit func(rec sessionlog.Record, dir string)) (info sessionlog.Info, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return info, err
+	}
+	defer f.Close()
+	log, err := sessionlog.Open(f, &sessionlog.Options{Sidechains: true, Abandoned: true})
+	if err != nil {
+		return info, err
+	}
+	defer log.Close()
+	for rec, err := range log.Records() {
+		if err != nil {
+			return info, err
+		}
+		if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
+			info := log.Info()
+			rec.Model = cmp.Or(rec.Model, info.Model)
+			visit(rec, info.Dir)
+		}
+	}
+	return log.Info(), nil
+}
+
+// proxyBill is what the proxies of the store came to; nil if there is no store or no bill.
+func (p *program) proxyBill(ctx context.Context, flags *storeFlags) (*proxyBill, error) {
+	st, _, err := p.storeAt(ctx, flags, readOnly)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	b, err := proxy.ReadBill(ctx, st)
+	if err != nil || b.All.Requests == 0 {
+		return nil, err
+	}
+	return &proxyBill{b.All.Requests, b.All.USD, b.All.Without}, nil
+}
+
+func (j *usageJSON) print(p *page) {
+	if j.All.Requests == 0 {
+		p.line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
+		return
+	}
+	p.line("%s in %s, %s by the price list", plural(j.All.Requests, "request"), plural(j.Sessions, "session"), p.bold(cents(j.All.USD)))
+	if j.All.Unpriced > 0 {
+		p.line("without %s of models that have no price in the list", plural(j.All.Unpriced, "request"))
+	}
+	for _, t := range []struct {
+		name string
+		rows []spendJSON
+		most int
+	}{{"day", j.Days, 14}, {"project", j.Projects, 8}, {"model", j.Models, 8}, {"agent", j.Agents, 8}} {
+		if j.by == "" || j.by == t.name {
+			p.printSpending(t.name, t.rows, t.most, j.by != "")
+		}
+	}
+	if b := j.Proxy; b != nil && j.by == "" {
+		p.head("Through the proxy", "")
+		p.line("  %s cost %s; without pleat about %s", plural(b.Requests, "request"), cents(b.USD), cents(b.Without))
+	}
+	if j.Saved != nil && j.by == "" {
+		j.Saved.print(p)
+	}
+}
+
+func (p *page) printSpending(name string, rows []spendJSON, most int, all bool) {
+	note := ""
+	if len(rows) > most && !all {
+		note = fmt.Sprintf("%d of %d; all with --by %s", most, len(rows), name)
+		if name == "day" {
+			rows = rows[len(rows)-most:]
+		} else {
+			rows = rows[:most]
+		}
+	}
+	p.head("By "+name, note)
+	top := 0.0
+	for _, r := range rows {
+		top = max(top, r.USD)
+	}
+	const numbers = 9 + 8 + 8 + 8 + 10
+	title := max(widest(rows, func(r spendJSON) string { return r.Name }), 10)
+	if !p.whole {
+		title = min(title, max(min(p.width-2-numbers-10, 34), min(p.width-2-numbers, 20)))
+	}
+	room := p.width - 2 - title - numbers - 2
+	p.line("%s", p.dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", pad(name, title), "requests", "input", "cached", "output", "USD")))
+	for _, r := range rows {
+		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", pad(p.clipMiddle(r.Name, title), title), thousands(r.Requests), short(r.Input+r.CacheWrite), short(r.CacheRead), short(r.Output), cents(r.USD))
+		if room >= 6 && top > 0 {
+			line += "  " + bar(int(r.USD*1e4), int(top*1e4), room)
+		}
+		p.line("%s", strings.TrimRight(line, " "))
+	}
+}
+
+// cents writes an amount with cents, or with what is left below a cent.
+func cents(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	cents := fmt.Sprintf("%.2f", usd)
+	return "$" + thousands(int(usd)) + cents[len(cents)-3:]
+}

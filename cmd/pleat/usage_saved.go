@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// replayedJSON compares what agents sent with what they would have sent through pleat.
+type replayedJSON struct {
+	Window   int     `json:"window"`
+	Sessions int     `json:"sessions"`
+	Requests int     `json:"requests"`
+	Sent     int     `json:"prompt_tokens"`      // as providers reported
+	Would    int     `json:"prompt_tokens_with"` // about
+	USD      float64 `json:"usd"`                // saved, about; negative: lost
+	Failed   int     `json:"failed"`             // sessions that could not be replayed
+}
+
+// addSaved replays a session. A request of the agent had the prompt that its provider
+// reported; pleat's has the same without what is folded. What is not
+// sent is priced as read from the cache, which is the least that it can have cost, and what an
+// epoch changes as written to it once more.
+func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int) error {
+	if j.Saved == nil {
+		j.Saved = &replayedJSON{Window: window}
+	}
+	f, err := p.readSession(ctx, file, sourceFlags{number: 1})
+	if err == nil {
+		defer f.Close()
+		err = j.Saved.add(ctx, f)
+	}
+	if err != nil && ctx.Err() == nil {
+		j.Saved.Failed++
+		return nil
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+func (j *replayedJSON) add(ctx context.Context, f *sessionFile) error {
+	opts := f.options()
+	opts.Policy, opts.Budget = policy.Default(), fold.Budget{Window: j.Window}
+	rewritten := 0
+	opts.Observe = func(e pleat.Event) {
+		if e.Kind == pleat.EventEpoch {
+			rewritten += e.Plan.Cache.Rewritten
+		}
+	}
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
+	if err != nil {
+		return err
+	}
+	around, sum := -1, *j
+	for rec, err := range f.records() {
+		if err != nil {
+			return err
+		}
+		if u := rec.Usage; u != nil && u.Prompt() > 0 && s.Len() > 0 {
+			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
+				return err
+			}
+			snap := s.Snapshot()
+			if around < 0 { // the system prompt and the tools, which files do not have
+				around = max(u.Prompt()-snap.Whole, 0)
+			}
+			with := max(u.Prompt()-(snap.Whole-snap.Tokens), 0)
+			if slices.ContainsFunc(f.info.Compactions, func(c sessionlog.Compaction) bool { return c.At <= s.Len() }) {
+				with = around + snap.Tokens // the agent no longer sent all that was said
+			}
+			sum.Requests++
+			sum.Sent += u.Prompt()
+			sum.Would += with
+			if price, ok := f.model.PriceAt(u.Prompt()); ok {
+				sum.USD += (float64(u.Prompt()-with)*price.CacheRead - float64(rewritten)*(price.CacheWrite-price.CacheRead)) / 1e6
+			}
+			rewritten = 0
+		}
+		if err := s.Append(ctx, rec.Message); err != nil {
+			return err
+		}
+	}
+	sum.Sessions++
+	*j = sum
+	return nil
+}
+
+func (j *replayedJSON) print(p *page) {
+	p.head("With pleat", "in a window of "+thousands(j.Window)+" tokens; about, by replay")
+	p.line("  %s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), percent(j.Would, j.Sent))
+	word, usd := "saved", j.USD
+	if usd < 0 {
+		word, usd = "lost", -usd
+	}
+	p.line("  %s %s, if all that was not sent had been read from the cache", cents(usd), word)
+	if j.Failed > 0 {
+		p.line("  %s not replayed", verb(j.Failed, "session", "was", "were"))
+	}
+}
