@@ -88,9 +88,13 @@ var imports = map[string][]string{
 	"proxy": {
 		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "internal/screen", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
+	"dash": {
+		"", "fold", "fold/lever", "internal/bill", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "recall", "store", "tokens",
+		"transcript",
+	},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "dash", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},
@@ -109,6 +113,7 @@ var imports = map[string][]string{
 	"store/postgres/pgtest": {},
 	"bench/tokenizers":      {},
 	"proxy/sdktest":         {},
+	"dash/browsertest":      {},
 	"proxy/adversary":       {},
 	"store/sqlite/whole":    {},
 }
@@ -147,6 +152,7 @@ var modules = map[string][]string{
 	"bench":            {"."},
 	"cmd/pleat":        {".", "bench", "internal/rows", "store/postgres", "store/sqlite"},
 	"proxy/sdktest":    {"."},
+	"dash/browsertest": {"."},
 	"tools":            {},
 	"internal/bpe/gen": {},
 }

@@ -200,14 +200,15 @@ type Report struct {
 
 // Epoch is one opening of an epoch, or its undoing.
 type Epoch struct {
-	Number  int          `json:"number"`
-	Trigger fold.Trigger `json:"trigger"`
-	Undo    bool         `json:"undo,omitempty"`
-	Focus   string       `json:"focus,omitempty"`
-	Folds   int          `json:"folds"` // new ones
-	Before  int          `json:"tokens_before"`
-	After   int          `json:"tokens_after"`
-	Warning string       `json:"warning,omitempty"`
+	Number   int          `json:"number"`
+	Messages int          `json:"messages"` // length of the transcript when it opened
+	Trigger  fold.Trigger `json:"trigger"`
+	Undo     bool         `json:"undo,omitempty"`
+	Focus    string       `json:"focus,omitempty"`
+	Folds    int          `json:"folds"` // new ones
+	Before   int          `json:"tokens_before"`
+	After    int          `json:"tokens_after"`
+	Warning  string       `json:"warning,omitempty"`
 	// Kept are files that stay in view because they were read again after each of the
 	// epochs before.
 	Kept []string `json:"kept,omitempty"`
@@ -223,7 +224,7 @@ func (s *Session) Report() Report {
 func (s *Session) report() Report {
 	r := Report{Session: s.key.Session, Messages: s.st.Transcript.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*fold.Fold{}}
 	for _, d := range s.st.History {
-		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
+		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
 		r.Cache = d.Cache
 	}
 	for _, id := range s.st.InUse.InForce() {

@@ -96,7 +96,7 @@ func (p *program) root() *cobra.Command {
 		{"files", "Session files:", []func(*program) *cobra.Command{
 			sessionsCommand, usageCommand, showCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
 		}},
-		{"store", "What was folded:", []func(*program) *cobra.Command{unfoldCommand, searchCommand, storeCommand}},
+		{"store", "What was folded:", []func(*program) *cobra.Command{unfoldCommand, searchCommand, storeCommand, dashCommand}},
 		{"other", "Other:", []func(*program) *cobra.Command{
 			benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand, surroundings,
 		}},

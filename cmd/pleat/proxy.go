@@ -25,6 +25,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
@@ -69,6 +70,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
 	fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
+	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /: with a token to whoever types it in, else to this machine alone")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
@@ -103,6 +105,7 @@ type proxyFlags struct {
 	drainFile           string
 	hosts               texts
 	open, quiet, asJSON bool
+	dash                bool
 }
 
 func (f *proxyFlags) declare(fs *pflag.FlagSet) {
@@ -317,6 +320,15 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	}
 	front.drain = drain
 	p.note("pleat: listening on http://%s\n", l.Addr())
+	if f.dash {
+		h, closeDash, err := p.dashboard(ctx, front.store, f.store.tenant, dash.Options{Token: token, Window: int(f.window), Logger: log})
+		if err != nil {
+			return errors.Join(err, l.Close(), end())
+		}
+		defer closeDash()
+		front.dash = h
+		p.note("pleat: dashboard on http://%s/\n", l.Addr())
+	}
 	return errors.Join(serveUntilDone(ctx, l, front, log), end())
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -23,6 +24,7 @@ type front struct {
 	token string // empty: none is required
 	drain string // the token that draining requires; empty: only clients on this machine may drain, if no token is required
 	store store.Store
+	dash  http.Handler // checks its clients itself; nil: there is none
 }
 
 const tokenHeader = "X-Pleat-Token"
@@ -31,6 +33,10 @@ const tokenHeader = "X-Pleat-Token"
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" { // has no secrets
 		_, _ = w.Write([]byte("ok\n"))
+		return
+	}
+	if f.dash != nil && dash.Has(r.URL.Path) {
+		f.dash.ServeHTTP(w, r)
 		return
 	}
 	r, given := f.admit(r)

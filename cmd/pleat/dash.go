@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/dash"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/store"
+)
+
+func dashCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "dash",
+		Args:  noArguments,
+		Short: "show sessions, folds and what they saved in a browser",
+		Long: `Serves a dashboard over the sessions in the store and those that agents keep in your home folder:
+what fills their windows, what was folded and why, what another budget or policy would fold, what
+was done to each file, and a search over all of it. It prints its address. It never changes a
+session; a file of an agent is read into the store when it is opened.
+
+It listens to this machine alone. To listen to others it needs a token, which is typed in once.
+"pleat proxy --dash" serves the same beside a proxy, and follows its sessions.`,
+		Example: `# look at everything that agents left here
+pleat dash --open
+# from another machine, with a token
+openssl rand -hex 24 > token
+pleat dash --listen 0.0.0.0:4242 --token-file token`,
+	}
+	fs := c.Flags()
+	f := declareStore(fs)
+	listen := fs.String("listen", "127.0.0.1:4242", "listen on `ADDRESS`")
+	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
+	open := fs.Bool("open", false, "open it in the browser")
+	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+		token, err := readToken(*tokenFile)
+		if err != nil {
+			return err
+		}
+		if err := mayShow(*listen, token); err != nil {
+			return err
+		}
+		st, err := p.openStore(ctx, f)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.serveDash(ctx, st, f.tenant, *listen, token, *open), st.Close())
+	})
+	return c
+}
+
+// mayShow refuses to show sessions to other machines without a token.
+func mayShow(listen, token string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return usageError{fmt.Sprintf("--listen %s: %v (want HOST:PORT)", listen, err)}
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" {
+		return nil
+	}
+	return usageError{"--listen " + listen + " can be reached from other machines: require a token with --token-file"}
+}
+
+func (p *program) serveDash(ctx context.Context, st library.Store, tenant, listen, token string, open bool) error {
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	h, end, err := p.dashboard(ctx, st, tenant, dash.Options{Token: token, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer end()
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w (choose another address with --listen)", err)
+	}
+	address := fmt.Sprintf("http://%s/", l.Addr())
+	p.printf("%s\n", address)
+	if open {
+		if err := openBrowser(address); err != nil {
+			p.note("pleat: no browser could be opened: %v\n", err)
+		}
+	}
+	return serveUntilDone(ctx, l, h, log)
+}
+
+// dashboard makes a dashboard over a store and the folders of agents. The returned function
+// closes those.
+func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
+	keeper, ok := st.(library.Store)
+	if !ok {
+		return nil, nil, errors.New("the store cannot list its sessions")
+	}
+	lib, err := library.New(library.Options{Home: cmp.Or(p.getenv("HOME"), p.getenv("USERPROFILE")), Store: keeper, Tenant: tenant, Logger: o.Logger})
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Library, o.Store, o.Done = lib, st, ctx.Done()
+	h, err := dash.New(o)
+	if err != nil {
+		return nil, nil, errors.Join(err, lib.Close())
+	}
+	return h, lib.Close, nil
+}
+
+// openBrowser opens an address in the user's browser.
+func openBrowser(address string) error {
+	switch runtime.GOOS {
+	case "darwin":
+		return exec.Command("open", address).Start()
+	case "windows":
+		return exec.Command("rundll32", "url.dll,FileProtocolHandler", address).Start()
+	}
+	return exec.Command("xdg-open", address).Start()
+}

@@ -1,0 +1,67 @@
+// Pages work without this script. With it a page renews itself when its session goes on, and
+// a plan follows its slider.
+"use strict";
+
+// swap replaces a part of the page by the same part of a page that was fetched.
+function swap(text, selector) {
+  const next = new DOMParser().parseFromString(text, "text/html").querySelector(selector);
+  const now = document.querySelector(selector);
+  if (!next || !now) return;
+  const open = [...now.querySelectorAll("details")].map((d) => d.open);
+  now.replaceChildren(...next.childNodes);
+  now.querySelectorAll("details").forEach((d, i) => { d.open = Boolean(open[i]); });
+}
+
+async function load(url, signal) {
+  const r = await fetch(url, { signal, credentials: "same-origin" });
+  return r.ok ? r.text() : "";
+}
+
+const stream = document.body.dataset.live;
+if (stream) {
+  const status = document.getElementById("live");
+  const events = new EventSource(stream);
+  let busy = false, again = false;
+  const renew = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    do {
+      again = false;
+      try {
+        const text = await load(location.href);
+        const inside = document.activeElement && document.activeElement.matches("main input, main select, main pre");
+        if (text && !inside) swap(text, "main");
+      } catch { /* the next change tries again */ }
+    } while (again);
+    busy = false;
+  };
+  events.addEventListener("change", renew);
+  events.addEventListener("open", () => { status.textContent = "Live"; document.body.dataset.state = "live"; });
+  events.addEventListener("error", () => { status.textContent = ""; });
+  addEventListener("pagehide", () => events.close());
+}
+
+const form = document.querySelector("form[data-auto]");
+if (form) {
+  const shown = document.getElementById("shown");
+  const slider = document.getElementById("budget");
+  let wait = 0, asked = null;
+  const ask = async () => {
+    const url = form.action + "?" + new URLSearchParams(new FormData(form));
+    if (asked) asked.abort();
+    asked = new AbortController();
+    document.getElementById("result").setAttribute("aria-busy", "true");
+    try {
+      const text = await load(url, asked.signal);
+      if (text) { swap(text, "#result"); history.replaceState(null, "", url); }
+      document.getElementById("result").removeAttribute("aria-busy");
+    } catch { /* a later one was asked for */ }
+  };
+  slider.addEventListener("input", () => {
+    shown.textContent = Number(slider.value).toLocaleString("en");
+    clearTimeout(wait);
+    wait = setTimeout(ask, 150);
+  });
+  form.addEventListener("change", (e) => { if (e.target.tagName === "SELECT") ask(); });
+  form.addEventListener("submit", (e) => { e.preventDefault(); ask(); });
+}

@@ -1,0 +1,118 @@
+package dash
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The charts are SVG without text: a plot is stretched to the width of the page, and its
+// labels stand beside it as HTML. Title and description say the same to a screen reader, and
+// a table with the numbers follows.
+
+const plotWidth, plotHeight = 1000, 200
+
+// plot is a chart over the messages of a session, or over days.
+type plot struct {
+	ID          string // of the elements that name it; unique on the page
+	Title, Desc string
+	Top         int // value at the upper edge
+	Lines       []line2
+	Levels      []level
+	Bars        []bar2
+	From, To    string // labels at the ends of the x axis
+}
+
+// line2 is a line of a plot.
+type line2 struct {
+	Class  string
+	Points string // of a polyline
+	Area   string // the same, closed at the bottom; empty: it is not filled
+}
+
+// level is a horizontal line.
+type level struct {
+	Class, Name string
+	Y           int
+	Value       int
+}
+
+// bar2 is a bar from the bottom.
+type bar2 struct {
+	Class      string
+	X, Y, W, H float64
+	Name       string
+}
+
+// steps is how many places a line has at most: more cannot be seen.
+const steps = 500
+
+// polyline draws values that belong to the places 0 to n of the x axis.
+func polyline(values []point, n, top int, class string, fill bool) line2 {
+	var b strings.Builder
+	for _, p := range thin(values) {
+		fmt.Fprintf(&b, "%.1f,%.1f ", float64(p.x)*plotWidth/float64(max(n, 1)), plotHeight-float64(p.y)*plotHeight/float64(max(top, 1)))
+	}
+	l := line2{Class: class, Points: strings.TrimSpace(b.String())}
+	if fill && len(values) > 0 {
+		first, last := values[0].x, values[len(values)-1].x
+		l.Area = fmt.Sprintf("%.1f,%d %s %.1f,%d", float64(first)*plotWidth/float64(max(n, 1)), plotHeight, l.Points, float64(last)*plotWidth/float64(max(n, 1)), plotHeight)
+	}
+	return l
+}
+
+type point struct{ x, y int }
+
+// thin leaves out points that are too close to be told apart, but no step down.
+func thin(points []point) []point {
+	if len(points) <= steps {
+		return points
+	}
+	every := len(points)/steps + 1
+	var out []point
+	for i, p := range points {
+		drop := i > 0 && p.y < points[i-1].y
+		before := i+1 < len(points) && points[i+1].y < p.y
+		if i%every == 0 || i == len(points)-1 || drop || before {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// levelAt draws a horizontal line, if it is on the plot.
+func levelAt(list []level, name, class string, value, top int) []level {
+	if value <= 0 || value > top {
+		return list
+	}
+	return append(list, level{class, name, plotHeight - value*plotHeight/max(top, 1), value})
+}
+
+// roomAbove is the upper edge of a plot whose largest value this is.
+func roomAbove(most int) int {
+	unit := 1
+	for unit*10 <= most {
+		unit *= 10
+	}
+	for _, f := range []int{1, 2, 3, 4, 5, 6, 8, 10} {
+		if unit*f >= most {
+			return max(unit*f, 1)
+		}
+	}
+	return unit * 10
+}
+
+// share is a row of a table with a bar.
+type share struct {
+	Name   string
+	Tokens int
+	Note   string
+	Of     int // what the bar is measured by
+}
+
+// Width is the length of the bar in hundredths.
+func (s share) Width() float64 {
+	if s.Of <= 0 {
+		return 0
+	}
+	return min(float64(s.Tokens)*100/float64(s.Of), 100)
+}

@@ -1,0 +1,155 @@
+package dash
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/store"
+)
+
+const secret = "sk-ant-api03-AAAAbbbbCCCCddddEEEEffffGGGGhhhhIIIIjjjjKKKKllllMMMMnnnnOOOOppppQQQQrrrrSSSStttt-uuuuvvAA"
+
+const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'></title></pre></textarea>{{.}}` + "\u202e\x1b[31m\x00"
+
+// fill makes a session that was folded: so many rounds in a window of so many tokens.
+func fill(t testing.TB, st store.Store, name string, rounds, window int, say string) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), st, pleat.Key{Session: name}, &pleat.Options{
+		Budget: pleat.Budget{Window: window}, Tools: pleat.RecallTools(), System: "You are an agent.",
+	})
+	must(t, err)
+	must(t, s.Append(t.Context(), pleat.User("Mend the parser. "+say)))
+	for i := range rounds {
+		id, file := fmt.Sprint("c", i), fmt.Sprintf("src/%d%s.go", i%7, strings.ReplaceAll(say, "/", ""))
+		must(t, s.Append(t.Context(), pleat.Assistant(pleat.Say("I look. "+say), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file)))))
+		must(t, s.Append(t.Context(), pleat.Results(pleat.Result(id, say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120)))))
+		_, err := s.View(t.Context(), pleat.Turn{})
+		must(t, err)
+	}
+	must(t, s.Append(t.Context(), pleat.Assistant(pleat.Say("Done. "+say))))
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newDash(t testing.TB, st *store.Memory, token string) *Handler {
+	t.Helper()
+	lib, err := library.New(library.Options{Store: st})
+	must(t, err)
+	t.Cleanup(func() { lib.Close() })
+	h, err := New(Options{Library: lib, Store: st, Token: token})
+	must(t, err)
+	return h
+}
+
+// get asks for a page as a browser on this machine would.
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "http://127.0.0.1:4242"+path, nil)
+	r.RemoteAddr = "127.0.0.1:5555"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// everyPage lists the pages of a session.
+func everyPage(s *pleat.Session) []string {
+	q := "?s=" + url.QueryEscape(s.Key().Session)
+	pages := []string{"session" + q, "plan" + q, "plan" + q + "&budget=3000&policy=book", "compare" + q, "ledger" + q, "ledger" + q + "&show=calls", "search" + q + "&q=parser+return", "search?q=parser"}
+	for _, f := range s.Report().Folds {
+		pages = append(pages, "fold"+q+"&handle="+f.Handle, "fold"+q+"&all=1&handle="+f.Handle)
+	}
+	for i := range pages {
+		pages[i] = "/dash/" + pages[i]
+	}
+	return append(pages, "/")
+}
+
+func TestPages(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 12, 8000, "ordinary words")
+	if len(s.Report().Folds) == 0 {
+		t.Fatal("nothing is folded")
+	}
+	h := newDash(t, st, "")
+	for _, page := range everyPage(s) {
+		w := get(h, page)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %s", page, w.Code, w.Body)
+		}
+		checkHTML(t, page, w.Body.String())
+	}
+	for page, want := range map[string]string{
+		"/":                           "Mend the parser.",
+		"/dash/session?s=made+up":     "the window was full",
+		"/dash/plan?s=made+up":        "After the plan",
+		"/dash/compare?s=made+up":     "by lever",
+		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
+		"/dash/search?s=made+up&q=f3": "func f3() { return 3 }",
+		"/dash/search?q=f3":           "func f3() { return 3 }",
+		"/dash/ledger?s=made+up&path=src/3ordinary+words.go": "The file as it stands",
+	} {
+		if got := get(h, page).Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q:\n%s", page, want, got)
+		}
+	}
+	for _, page := range []string{"/dash/session", "/dash/session?s=none", "/dash/fold?s=made+up&handle=zzzzzzzz", "/dash/nothing", "/dash/live?s=none"} {
+		if w := get(h, page); w.Code != http.StatusNotFound {
+			t.Errorf("%s: status %d, want 404", page, w.Code)
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`(?s)<(script|style)\b[^>]*>(.*?)</`)
+
+var values = regexp.MustCompile(`"[^"]*"`)
+
+// checkHTML finds what the content security policy would refuse.
+func checkHTML(t testing.TB, page, html string) {
+	t.Helper()
+	for _, m := range tags.FindAllStringSubmatch(html, -1) {
+		if m[2] != "" {
+			t.Errorf("%s has %s in the page: %.60q", page, m[1], m[2])
+		}
+	}
+	if m := regexp.MustCompile(`(?i)<[a-z][^>]*\s(style|on\w+)=`).FindString(values.ReplaceAllString(html, "")); m != "" {
+		t.Errorf("%s has an attribute that is not allowed: %.120q", page, m)
+	}
+	if strings.Contains(html, "ZgotmplZ") || strings.Contains(html, "%!") {
+		t.Errorf("%s: the template refused something", page)
+	}
+}
+
+// What a session says is text on every page, and never a secret of a known shape.
+func TestHostileText(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, hostile, 12, 8000, hostile+" "+secret)
+	h := newDash(t, st, "")
+	bad := regexp.MustCompile(`(?i)<script>|<img src=x|</title></pre>|\x{202e}|\x1b|\x00|sk-ant-api03-AAAA`)
+	pages := everyPage(s)
+	for _, q := range []string{"/dash/search?q=", "/dash/session?s=", "/dash/fold?s=" + url.QueryEscape(hostile) + "&handle=", "/?agent=", "/?project=", "/dash/ledger?s=" + url.QueryEscape(hostile) + "&path=", "/dash/plan?s=" + url.QueryEscape(hostile) + "&policy="} {
+		pages = append(pages, q+url.QueryEscape(hostile))
+	}
+	for _, page := range pages {
+		w := get(h, page)
+		// A form sends the name of the session back as it is.
+		if m := bad.FindString(values.ReplaceAllString(w.Body.String(), "")); m != "" || strings.Contains(w.Body.String(), "<script>") {
+			t.Errorf("%s shows %q", page, m)
+		}
+		checkHTML(t, page, w.Body.String())
+		if w.Code == http.StatusInternalServerError {
+			t.Errorf("%s: %s", page, w.Body)
+		}
+	}
+}

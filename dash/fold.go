@@ -1,0 +1,112 @@
+package dash
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/secrets"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/recall"
+)
+
+// foldPage shows what a handle stands for: what was said, and what the model sees instead.
+type foldPage struct {
+	Handle  string
+	Source  recall.Source
+	Hash    string
+	Fold    *foldRow // nil: it is not folded
+	InForce bool
+	Before  string // what was said, or its beginning
+	After   string // what the window shows instead
+	More    string // address of all of it; empty: all is shown
+	Cut     bool   // it is too long for a page
+	Hidden  bool   // Before lacks secrets
+	Prev    string // addresses of the folds around it
+	Next    string
+}
+
+// Of what was said a page shows so many bytes at first, and at most so many.
+const firstBytes, mostBytes = 20 << 10, 2 << 20
+
+func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
+	q := r.URL.Query()
+	p := &foldPage{Handle: q.Get("handle")}
+	u, err := s.Unfold(r.Context(), recall.UnfoldRequest{Handle: p.Handle})
+	if err != nil {
+		return fmt.Errorf("handle %s: %w", line(p.Handle, 40), err)
+	}
+	p.Source, p.Hash = u.Source, u.Hash.String()
+	whole, room := u.Content(), firstBytes
+	if q.Get("all") != "" {
+		room = mostBytes
+	}
+	// Redacted before it is cut: a secret that is cut in two is still one.
+	shown := cut(whole, room+64<<10)
+	p.Hidden = secrets.Redact(shown) != shown
+	p.Before = cut(clean(shown), room)
+	if len(whole) > room {
+		if p.Cut = room == mostBytes; !p.Cut {
+			p.More = link("fold", "s", f.Item.ID, "handle", p.Handle, "all", "1")
+		}
+	}
+	h.aroundFold(s, f.Item.ID, p)
+	if p.Fold != nil {
+		p.After = p.Fold.Stub
+	}
+	f.Title, f.Body = "Fold "+line(p.Handle, 40), p
+	return nil
+}
+
+// aroundFold finds the fold of a handle, the newest if there are several, and its neighbours
+// among those in force.
+func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
+	at := func(f *fold.Fold) string { return link("fold", "s", id, "handle", f.Handle) }
+	inForce := s.Report().Folds
+	var found *fold.Fold
+	for _, f := range s.Folds() {
+		if f.Handle == p.Handle {
+			found = f
+		}
+	}
+	for i, f := range inForce {
+		if f.Handle != p.Handle {
+			continue
+		}
+		if found, p.InForce = f, true; i > 0 {
+			p.Prev = at(inForce[i-1])
+		}
+		if i+1 < len(inForce) {
+			p.Next = at(inForce[i+1])
+		}
+	}
+	if found != nil {
+		p.Fold = &foldRows([]*fold.Fold{found}, s.Ledger(ledger.Filter{FromMessage: max(found.Start-50, 0), ToMessage: found.End + 1}))[0]
+	}
+}
+
+// bytes sends exactly what a handle stands for, as a file. It holds what pages leave out, so
+// it takes a form of this site to ask for it.
+func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
+	_, s, err := h.open(r.Context(), r.PostFormValue("s"))
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	u, err := s.Unfold(r.Context(), recall.UnfoldRequest{Handle: r.PostFormValue("handle")})
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, cut(r.PostFormValue("handle"), 40))
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="pleat-`+name+`.txt"`)
+	_, _ = w.Write([]byte(u.Whole()))
+}

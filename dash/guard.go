@@ -1,0 +1,117 @@
+package dash
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// policy lets a page load what this server serves and nothing else: no script and no style
+// in the page itself, no frame around it.
+const policyHeader = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard decides who is answered.
+type guard struct {
+	key   []byte // random; makes what follows
+	token string // empty: clients on this machine alone are answered
+}
+
+func newGuard(token string) guard {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return guard{key, token}
+}
+
+// sign makes a value that only this process can make.
+func (g guard) sign(what string) string {
+	m := hmac.New(sha256.New, g.key)
+	m.Write([]byte(what))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// form is the value that a form must send back: a page of another origin cannot read it.
+func (g guard) form() string { return g.sign("form") }
+
+const cookieName = "pleat-dash"
+
+// headers sets what every answer has.
+func headers(h http.Header) {
+	h.Set("Content-Security-Policy", policyHeader)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// refuse returns why a request is not answered; empty: it is.
+func (g guard) refuse(r *http.Request) string {
+	switch {
+	case g.token == "" && !fromHere(r):
+		return "Without a token the dashboard answers this machine alone."
+	case g.token == "" && !local(r.Host):
+		return "The dashboard is called by an address of this machine or localhost, not by another name."
+	case !sameOrigin(r):
+		return "Another web site sent this request."
+	case r.Method == http.MethodPost && !hmac.Equal([]byte(r.PostFormValue("form")), []byte(g.form())):
+		return "The form is out of date. Load its page again."
+	}
+	return ""
+}
+
+// known reports whether the client has shown the token, if there is one.
+func (g guard) known(r *http.Request) bool {
+	if g.token == "" {
+		return true
+	}
+	c, err := r.Cookie(cookieName)
+	return err == nil && hmac.Equal([]byte(c.Value), []byte(g.sign("cookie")))
+}
+
+// logIn checks the token of a form and remembers the client.
+func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
+	a, b := sha256.Sum256([]byte(r.PostFormValue("token"))), sha256.Sum256([]byte(g.token))
+	if g.token == "" || !hmac.Equal(a[:], b[:]) {
+		return false
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: g.sign("cookie"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+	return true
+}
+
+func fromHere(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
+}
+
+// local reports whether a Host header names this machine. A web page whose name was made to
+// point here (DNS rebinding) sends its own.
+func local(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// sameOrigin refuses what a page of another origin makes a browser send, apart from a link
+// that a person follows.
+func sameOrigin(r *http.Request) bool {
+	if o := r.Header.Get("Origin"); o != "" {
+		u, err := url.Parse(o)
+		return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return true
+	}
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}

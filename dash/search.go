@@ -1,0 +1,98 @@
+package dash
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/recall"
+)
+
+// searchPage is what a search found.
+type searchPage struct {
+	Found    []foundIn
+	Searched int
+	Left     int    // older sessions that were not searched
+	Older    string // address of the search in those
+	Problems int
+	In       string // the session that is searched; empty: all
+}
+
+// foundIn is what was found in one session.
+type foundIn struct {
+	Info library.Info
+	Hits []foundAt
+}
+
+// foundAt is one place.
+type foundAt struct {
+	recall.SearchHit
+	Text string
+}
+
+// A search looks into so many sessions at a time, and so long.
+const (
+	searchSessions = 100
+	searchTime     = 10 * time.Second
+	searchHits     = 5 // of a session, if all are searched
+)
+
+func (h *Handler) search(r *http.Request, f *frame) error {
+	q := r.URL.Query()
+	f.Title, f.Query = "Search", strings.TrimSpace(cut(q.Get("q"), 400))
+	p := &searchPage{In: q.Get("s")}
+	f.Body = p
+	if p.In != "" {
+		info, s, err := h.open(r.Context(), p.In)
+		if err != nil {
+			return err
+		}
+		if f.Item = &info; f.Query == "" {
+			return nil
+		}
+		found, err := s.Search(r.Context(), recall.SearchRequest{Queries: []string{f.Query}, Budget: -1})
+		p.Searched = 1
+		p.add(info, found)
+		return err
+	}
+	if f.Query == "" {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(r.Context(), searchTime)
+	defer stop()
+	from := max(number(q.Get("from")), 0)
+	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, recall.SearchRequest{Queries: []string{f.Query}, Hits: searchHits, Budget: -1})
+	if err != nil && (r.Context().Err() != nil || ctx.Err() == nil) {
+		return err
+	}
+	for _, in := range found.Found {
+		p.add(in.Info, in.Result)
+	}
+	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), max(found.Left, 0)
+	if err != nil { // it took too long
+		p.Left += searchSessions - p.Searched - p.Problems
+	}
+	if done := p.Searched + p.Problems; p.Left > 0 && done > 0 {
+		p.Older = link("search", "q", f.Query, "from", from+done)
+	}
+	return nil
+}
+
+func (p *searchPage) add(info library.Info, r recall.SearchResult) {
+	in := foundIn{Info: info}
+	for _, a := range r.Answers {
+		for _, hit := range a.Hits {
+			var b strings.Builder
+			for _, l := range hit.Shown {
+				b.WriteString(cut(l.Text, 400))
+				b.WriteByte('\n')
+			}
+			in.Hits = append(in.Hits, foundAt{hit, b.String()})
+		}
+	}
+	if len(in.Hits) > 0 {
+		p.Found = append(p.Found, in)
+	}
+}

@@ -1,0 +1,268 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ofSession opens the session that a request names.
+func (h *Handler) ofSession(page func(*http.Request, *frame, *pleat.Session) error) func(*http.Request, *frame) error {
+	return func(r *http.Request, f *frame) error {
+		info, s, err := h.open(r.Context(), r.URL.Query().Get("s"))
+		if err != nil {
+			return err
+		}
+		f.Item, f.Live = &info, link("live", "s", info.ID)
+		return page(r, f, s)
+	}
+}
+
+func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Session, error) {
+	if id == "" {
+		return library.Info{}, nil, errNoSession
+	}
+	info, err := h.o.Library.Find(ctx, id)
+	if err != nil {
+		return info, nil, err
+	}
+	s, err := h.o.Library.Open(ctx, info.ID)
+	if err != nil {
+		return info, nil, err
+	}
+	s, err = h.counted.open(ctx, h.o.Store, s.Key(), info.Model, h.o.Window)
+	return info, s, err
+}
+
+// sessionPage is what a session's page shows.
+type sessionPage struct {
+	Snapshot fold.Snapshot
+	Whole    int // tokens of all that was said
+	Messages int
+	Epochs   []pleat.Epoch // newest first
+	InForce  int
+	Bill     bill.Row
+	Window   plot
+	Over     []overTime // the same as a table
+	Parts    []share
+	Tools    []toolShare
+	Folds    []foldRow
+	Pager    pager
+}
+
+// overTime is a row of the table beside the chart of the window.
+type overTime struct{ Message, Shown, Whole int }
+
+func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
+	rep := s.Report()
+	p := &sessionPage{
+		Snapshot: rep.Snapshot, Whole: rep.Whole, Messages: rep.Messages, Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds),
+		Parts: partsOf(rep.Snapshot.Parts),
+	}
+	slices.Reverse(p.Epochs)
+	p.Epochs = p.Epochs[:min(len(p.Epochs), 100)]
+	b, err := h.bill(r.Context())
+	if err != nil {
+		return err
+	}
+	key := s.Key()
+	for _, row := range b.Rows {
+		if row.Tenant == key.Tenant && row.Session == key.Session {
+			p.Bill = row
+		}
+	}
+	p.Window, p.Over = windowOver(s, rep)
+	calls := s.Ledger(ledger.Filter{})
+	p.Tools = toolsOf(calls, rep)
+	folds, pg := pageOf(rep.Folds, number(r.URL.Query().Get("from")), listRows, func(from int) string {
+		return link("session", "s", f.Item.ID, "from", from) + "#folds"
+	})
+	p.Folds, p.Pager = foldRows(folds, calls), pg
+	f.Title, f.Body = "Session", p
+	return nil
+}
+
+// Saved is how many tokens of what was said the window does not hold.
+func (p *sessionPage) Saved() int { return max(p.Whole-p.Snapshot.Tokens, 0) }
+
+// windowOver follows the window over the messages: it grows with each, and an epoch is a step.
+func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
+	head := rep.Snapshot.Parts.System + rep.Snapshot.Parts.Tools
+	if len(rep.Epochs) > 0 { // a stored session does not say how large its system prompt and tools were
+		first := rep.Epochs[0]
+		head = max(head, first.Before-s.Tokens(0, min(first.Messages, rep.Messages)))
+	}
+	shown, whole := []point{{0, head}}, []point{{0, head}}
+	now, all, next, most := head, head, 0, head
+	for i := range rep.Messages + 1 {
+		if i > 0 {
+			n := s.Tokens(i-1, i)
+			now, all = now+n, all+n
+			shown, whole = append(shown, point{i, now}), append(whole, point{i, all})
+		}
+		for ; next < len(rep.Epochs) && rep.Epochs[next].Messages <= i; next++ {
+			e := rep.Epochs[next]
+			shown, now = append(shown, point{i, e.Before}, point{i, e.After}), e.After
+			most = max(most, e.Before)
+		}
+		most = max(most, now)
+	}
+	lim := rep.Snapshot.Limits
+	top := most
+	if len(rep.Epochs) > 0 {
+		top = max(top, all)
+	}
+	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
+	p := plot{ID: "window", Title: "Window over time", Top: top, From: "message 1", To: fmt.Sprintf("message %d", rep.Messages)}
+	if len(rep.Epochs) > 0 {
+		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
+	}
+	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
+	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
+	p.Levels = levelAt(p.Levels, "folding begins", "red", lim.Red, top)
+	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s now, %s at most, where the whole session would take %s. %d epochs folded something.",
+		rep.Messages, short(now), short(most), short(all), len(rep.Epochs))
+	return p, tableOver(shown, whole)
+}
+
+// tableOver picks rows for the table: about twenty, and at every step the ones around it.
+func tableOver(shown, whole []point) []overTime {
+	var rows []overTime
+	every := max(len(shown)/20, 1)
+	for i, p := range shown {
+		drop := i > 0 && p.y < shown[i-1].y || i+1 < len(shown) && shown[i+1].y < p.y
+		if (i%every == 0 || i == len(shown)-1 || drop) && len(rows) < 200 {
+			rows = append(rows, overTime{p.x, p.y, whole[p.x].y})
+		}
+	}
+	return rows
+}
+
+// partsOf lists what a view is made of, the largest first.
+func partsOf(p fold.Parts) []share {
+	list := []share{
+		{Name: "System prompt", Tokens: p.System},
+		{Name: "Tool definitions", Tokens: p.Tools},
+		{Name: "User", Tokens: p.User},
+		{Name: "Assistant", Tokens: p.Assistant},
+		{Name: "Thinking", Tokens: p.Thinking},
+		{Name: "Tool calls", Tokens: p.Calls},
+		{Name: "Tool results", Tokens: p.Results},
+		{Name: "Images and other", Tokens: p.Other},
+		{Name: "Stubs of folds", Tokens: p.Stubs},
+		{Name: "Page: the user's words", Tokens: p.Pins},
+		{Name: "Page: what was done", Tokens: p.Ledger},
+		{Name: "Page: the rest", Tokens: p.Digest},
+	}
+	list = slices.DeleteFunc(list, func(s share) bool { return s.Tokens == 0 })
+	slices.SortStableFunc(list, func(a, b share) int { return b.Tokens - a.Tokens })
+	for i := range list {
+		list[i].Of, list[i].Note = list[0].Tokens, percent(list[i].Tokens, p.Total())
+	}
+	return list
+}
+
+// toolShare is what the calls of a tool take.
+type toolShare struct {
+	Name   string
+	Calls  int
+	Failed int
+	Shown  int64 // bytes of results in the window
+	Folded int64 // and of those that are folded
+	of     int64
+}
+
+// Share is the row's bar.
+func (t toolShare) Share() share { return share{Tokens: int(t.Shown), Of: int(t.of)} }
+
+// toolsOf adds up results by tool, those that fill the window first.
+func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
+	hidden := hiddenBy(rep.Folds)
+	m := make(map[string]*toolShare)
+	for i := range calls {
+		c := &calls[i]
+		t := m[c.Tool]
+		if t == nil {
+			t = &toolShare{Name: c.Tool}
+			m[c.Tool] = t
+		}
+		t.Calls++
+		if c.Outcome == toolcall.Failed {
+			t.Failed++
+		}
+		if c.Outcome != toolcall.Unanswered && hidden(c.Result) {
+			t.Folded += int64(c.Bytes)
+		} else {
+			t.Shown += int64(c.Bytes)
+		}
+	}
+	var list []toolShare
+	most := int64(0)
+	for _, t := range m {
+		list, most = append(list, *t), max(most, t.Shown)
+	}
+	slices.SortFunc(list, func(a, b toolShare) int {
+		return cmp.Or(cmp.Compare(b.Shown, a.Shown), cmp.Compare(b.Folded, a.Folded), cmp.Compare(a.Name, b.Name))
+	})
+	list = list[:min(len(list), 15)]
+	for i := range list {
+		list[i].of = most
+	}
+	return list
+}
+
+// hiddenBy reports whether folds hide a block.
+func hiddenBy(folds []*fold.Fold) func(transcript.BlockRef) bool {
+	blocks := make(map[transcript.BlockRef]bool)
+	var spans []*fold.Fold
+	for _, f := range folds {
+		if f.Whole() {
+			spans = append(spans, f)
+		} else {
+			blocks[transcript.BlockRef{Message: f.Start, Block: f.Block}] = true
+		}
+	}
+	return func(ref transcript.BlockRef) bool {
+		return blocks[ref] || slices.ContainsFunc(spans, func(f *fold.Fold) bool { return f.Start <= ref.Message && ref.Message < f.End })
+	}
+}
+
+// foldRow is a fold in a list.
+type foldRow struct {
+	*fold.Fold
+	Where string // messages, from 1
+	What  string
+	Saves int
+}
+
+// foldRows describes folds: single results by the call that they answer.
+func foldRows(folds []*fold.Fold, calls []ledger.Entry) []foldRow {
+	whats := make(map[transcript.BlockRef]string)
+	for i := range calls {
+		if calls[i].Outcome != toolcall.Unanswered {
+			whats[calls[i].Result] = calls[i].Tool + " " + calls[i].Args
+		}
+	}
+	rows := make([]foldRow, 0, len(folds))
+	for _, f := range folds {
+		row := foldRow{Fold: f, Where: fmt.Sprintf("%d–%d", f.Start+1, f.End), Saves: f.Before - f.After}
+		if !f.Whole() || f.End <= f.Start+1 {
+			row.Where = fmt.Sprint(f.Start + 1)
+		}
+		if !f.Whole() {
+			row.What = whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,182 @@
+package dash
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/secrets"
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// funcs are what templates call. What comes from a session goes through clean or line.
+var funcs = template.FuncMap{
+	"n":     text.Thousands,
+	"short": short,
+	"bytes": byteSize,
+	"usd":   dollars,
+	"pct":   percent,
+	"when":  when,
+	"clean": clean,
+	"line":  func(s string) string { return line(s, 160) },
+	"link":  link,
+	"add":   func(a, b int) int { return a + b },
+	"minus": func(a, b int) int { return a - b },
+	"half":  func(n int) int { return n / 2 },
+	"many":  text.Plural,
+	"pct64": func(part, all int64) string { return percent(int(part), int(all)) },
+	// trigger says why an epoch opened.
+	"trigger": func(t fold.Trigger) string { return cmp.Or(triggers[t], string(t)) },
+	// choice is what the list of policies in a form needs.
+	"choice": func(name, label, now string, list []fold.Policy) map[string]any {
+		return map[string]any{"Name": name, "Label": label, "Now": now, "Policies": list}
+	},
+}
+
+var triggers = map[fold.Trigger]string{
+	fold.TriggerRed: "the window was full", fold.TriggerAsked: "somebody asked", fold.TriggerRefused: "the provider refused it as too long",
+	fold.TriggerPays: "it saves money", fold.TriggerIdle: "the cache was cold", fold.TriggerCliff: "a price tier was near",
+	fold.TriggerTurn: "before every request", fold.TriggerIllegal: "the window was no longer legal",
+}
+
+// clean takes the secrets of known shapes out of a text, and what would change how the text
+// after it is shown: control characters and those that turn the direction of writing.
+func clean(s string) string {
+	s = secrets.Redact(strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) && r < 0x20:
+			return 0x2400 + r // its picture
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// line is a text on one line, cut to so many bytes.
+func line(s string, most int) string {
+	return text.OneLine(clean(cut(s, 8*most)), most)
+}
+
+// cut cuts a text at a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// sentence writes an error for people.
+func sentence(err error) string {
+	s := line(err.Error(), 300)
+	if s == "" {
+		return ""
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:] + "."
+}
+
+func short(n int) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%d M", n/1_000_000)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f M", float64(n)/1_000_000)
+	case n >= 10_000:
+		return fmt.Sprintf("%d k", n/1000)
+	case n >= 1000:
+		return fmt.Sprintf("%.1f k", float64(n)/1000)
+	}
+	return fmt.Sprint(n)
+}
+
+func byteSize(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d kB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func dollars(usd float64) string {
+	switch {
+	case usd == 0:
+		return "–"
+	case usd < 0.995:
+		return fmt.Sprintf("$%.3f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// percent is a share for people.
+func percent(part, all int) string {
+	switch {
+	case all <= 0 || part <= 0:
+		return "0 %"
+	case part*100 < all:
+		return "<1 %"
+	}
+	return fmt.Sprintf("%d %%", int(float64(part)/float64(all)*100+0.5))
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// link makes the address of a page. Pairs are names and values of its query; pairs without a
+// value are left out.
+func link(page string, pairs ...any) string {
+	q := make(url.Values)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if v := fmt.Sprint(pairs[i+1]); v != "" && v != "0" {
+			q.Set(fmt.Sprint(pairs[i]), v)
+		}
+	}
+	if page != "" {
+		page = "/dash/" + page
+	} else {
+		page = "/"
+	}
+	if len(q) == 0 {
+		return page
+	}
+	return page + "?" + q.Encode()
+}
+
+// pager is where a page of a list stands in it.
+type pager struct {
+	From, To, All int    // items From ≤ i < To, counted from 0
+	Prev, Next    string // addresses; empty: there is none
+}
+
+// pageOf cuts a list to the page that a request asks for.
+func pageOf[T any](list []T, from, size int, at func(from int) string) ([]T, pager) {
+	from = max(min(from, len(list)-1), 0) / size * size
+	p := pager{From: from, To: min(from+size, len(list)), All: len(list)}
+	if from > 0 {
+		p.Prev = at(from - size)
+	}
+	if p.To < p.All {
+		p.Next = at(p.To)
+	}
+	return list[p.From:p.To], p
+}
