@@ -27,7 +27,7 @@ var spellings = []string{
 	"cat <<E\n$(rm victim)\nE", "cat <<E\n`rm victim`\nE", "cat <<<$(rm victim)", "for x in $(rm victim); do :; done", "case $(rm victim) in x) ;; esac", "[[ $(rm victim) ]]",
 	"env rm victim", "env FOO=1 rm victim", "env -i PATH=$PATH rm victim", "env -u X rm victim", "env -S 'rm victim'", "command rm victim", "command -p -- ./bin/rm victim", "exec rm victim",
 	"exec -a x rm victim", "time rm victim", "time -p rm victim", "coproc rm victim; wait", "nohup rm victim", "nice -n 5 rm victim", "timeout 5 rm victim", "timeout -s KILL 5 rm victim",
-	"echo victim | xargs rm", "echo victim | xargs -n 1 rm", "echo victim | env xargs rm", "env env env env rm victim", "echo victim | xargs -I{} rm {}", "echo victim | xargs sh -c 'rm victim'", "find victim -exec rm {} \\;", "find victim -exec sh -c 'rm victim' \\;",
+	"echo victim | xargs rm", "echo victim | xargs -n 1 rm", "echo victim | env xargs rm", "env env env env rm victim", "echo victim | xargs -I{} rm {}", "echo victim | xargs sh -c 'rm victim'", "echo rm victim | xargs env", "echo rm victim | xargs -n 2 env FOO=1", "echo rm victim | xargs env -u X", "echo rm victim | xargs nice -n 5", "echo rm | xargs -I % env % victim", "echo rm | xargs -0I% sh -c '% victim'", "echo rm | xargs -I % env -u X % victim", "find victim -exec rm {} \\;", "find victim -exec sh -c 'rm victim' \\;",
 	"sh -c 'rm victim'", `sh -c "rm victim"`, "sh -ec 'true; rm victim'", "bash -c rm\\ victim", `bash -c "bash -c 'rm victim'"`, "sh <<<'rm victim'", "sh <<E\nrm victim\nE", "sh -s <<'E'\nrm victim\nE",
 	"eval rm victim", "eval 'rm victim'", `eval "true; rm" victim`, `eval 'r''m' victim`, `eval "echo '" "'; rm victim"`, "trap 'rm victim' EXIT", "shopt -s expand_aliases\nalias x=rm\nx victim", "x=rm; $x victim",
 	"x='rm victim'; $x", "x=rm; ${x} victim", "x=m; r$x victim", "$(echo rm) victim", "`echo rm` victim", "{rm,victim}", "r{m,x} victim", "bin/r? victim", "bin/[r]m victim", "bin/r* victim", "bin/*m victim",
@@ -132,7 +132,7 @@ func TestDenyLeavesOthersAlone(t *testing.T) {
 	narrow := agent.Rules{Deny: []string{"bash(rm *)"}}
 	for _, cmd := range []string{
 		"echo $HOME", "for f in *.go; do gofmt -l \"$f\"; done", "awk '{print $1}' f", "sed 's/(.*)/b;$x/' f", "grep -E '(a|b*)' \"$file\"", "jq '.[] | .x' f", "git commit -m \"Use `date` ($x)\"", "time go test $pkgs", "perl -pe 's/(.*)/$1/' f",
-		"printf '%s; ' $x", "cat <<'E' > f\n${x} (y)\n$(date)\nE", "env FOO=$x go test", "find . -name '*.go' -exec gofmt -l {} +", "case $x in a) echo b;; esac", "x=$(git rev-parse HEAD)", "python3 -c 'print((1))'", "ls | xargs grep -n foo",
+		"printf '%s; ' $x", "cat <<'E' > f\n${x} (y)\n$(date)\nE", "env FOO=$x go test", "find . -name '*.go' -exec gofmt -l {} +", "case $x in a) echo b;; esac", "x=$(git rev-parse HEAD)", "python3 -c 'print((1))'", "ls | xargs grep -n foo", "ls | xargs", "ls | xargs -n 1", "ls | xargs -I% cp % /tmp/%", "ls | xargs env LANG=C grep foo", "ls | xargs -0 nice -n 5 gofmt -l",
 	} {
 		if d, known := narrow.Decide(agent.Call{Name: "bash", Subject: cmd}); known {
 			t.Errorf("%q: %+v", cmd, d)

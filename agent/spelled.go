@@ -118,16 +118,18 @@ func (s *spelled) after(words []shell.Word, stdin string, loose bool, before ...
 // runner takes in a command that runs another one. Where that one begins depends on the
 // runner's options, so it may begin anywhere.
 func (s *spelled) runner(words []shell.Word, stdin string, loose bool) {
-	if slices.ContainsFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, "xargs") || w.Text == "parallel" }) {
-		words = append(slices.Clip(words), shell.Word{Open: true}) // what it reads
+	if at := slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, "xargs") || w.Text == "parallel" }); at >= 0 {
+		s.hides = s.hides || !loose && readsCommand(words[at+1:])
+		words = append(slices.Clip(words[:at+1]), replaced(words[at+1:])...)
+		words = append(words, shell.Word{Open: true}) // what it reads
 	}
 	if len(words) > 64 { // nobody needs as many words before the one that is run
 		s.hides = s.hides || !loose
 		words = words[:64]
 	}
-	plain := 0
+	plain, named := 0, false
 	for i, w := range words[1:] {
-		far := loose || plain > 1
+		far := loose || plain > 1 || named && unknown(w)
 		s.command(words[i+1:], stdin, far || w.Raw == "" && w.Open, true)
 		switch {
 		case strings.HasPrefix(w.Text, "-"):
@@ -139,8 +141,65 @@ func (s *spelled) runner(words []shell.Word, stdin string, loose bool) {
 		}
 		if !strings.HasPrefix(w.Text, "-") && !number.MatchString(w.Text) && !assignment.MatchString(w.Raw) && !unknown(w) {
 			plain++
+			named = named || !isRunner(w) && !mayTakeNext(words[i].Text)
 		}
 	}
+}
+
+// mayTakeNext reports whether a word may be an option that the next one belongs to.
+func mayTakeNext(word string) bool {
+	m := replaces.FindStringSubmatch(word)
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (m == nil || m[2] == "")
+}
+
+func isRunner(w shell.Word) bool {
+	return slices.Contains(runners, w.Text[strings.LastIndexAny(w.Text, `/\`)+1:])
+}
+
+// readsCommand reports whether the words that xargs is given name programs that run others,
+// but perhaps none for them to run: then that is what it reads. What follows an option may
+// belong to it.
+func readsCommand(words []shell.Word) bool {
+	runs, option := false, false
+	for _, w := range words {
+		switch {
+		case strings.HasPrefix(w.Text, "-"):
+			option = mayTakeNext(w.Text)
+			continue
+		case isRunner(w):
+			runs = true
+		case !option && !number.MatchString(w.Text) && !assignment.MatchString(w.Raw):
+			return false
+		}
+		option = false
+	}
+	return runs
+}
+
+// replaces finds the option of xargs that names what stands for the text it reads.
+var replaces = regexp.MustCompile(`^(-[0rtxpo]*[IiJ]|--replace=?)(.*)$`)
+
+// replaced returns the words of xargs with those open that what it reads becomes part of.
+func replaced(words []shell.Word) []shell.Word {
+	mark := ""
+	for i, w := range words {
+		if m := replaces.FindStringSubmatch(w.Text); m != nil {
+			if mark = m[2]; mark == "" && i+1 < len(words) {
+				mark = words[i+1].Text
+			}
+			break
+		}
+	}
+	if mark == "" {
+		return words
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		if strings.Contains(words[i].Text, mark) && !strings.HasPrefix(words[i].Text, "-") {
+			words[i].Open = true
+		}
+	}
+	return words
 }
 
 // text takes in a command that runs a text.

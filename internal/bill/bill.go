@@ -103,8 +103,16 @@ type Book struct {
 
 	mu      sync.Mutex
 	pending map[string]Row // what is not written yet, by label
-	writing chan struct{}  // closed when the writer ends; nil: there is none
-	hurry   chan struct{}  // closed when somebody waits for the writer; nil: it was
+	batch   *batch         // of what is pending; nil: no writer waits to write it
+	under   *batch         // being written
+	writing bool
+}
+
+// batch is what is written at once.
+type batch struct {
+	hurry   chan struct{} // closed when somebody waits for it
+	hurried bool
+	done    chan struct{} // closed when it is written, or could not be
 }
 
 // Charge puts something on the bill.
@@ -120,56 +128,68 @@ func (b *Book) Charge(r Row) {
 	}
 	r.add(b.pending[r.label()].Tally)
 	b.pending[r.label()] = r
-	if b.writing == nil {
-		b.writing, b.hurry = make(chan struct{}), make(chan struct{})
-		go b.write(b.hurry)
+	if b.batch == nil {
+		b.batch = &batch{hurry: make(chan struct{}), done: make(chan struct{})}
+	}
+	if !b.writing {
+		b.writing = true
+		go b.write()
 	}
 }
 
 // write writes what is pending until nothing is left, or the store fails.
-func (b *Book) write(hurry <-chan struct{}) {
+func (b *Book) write() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for err := error(nil); err == nil && len(b.pending) > 0; {
+	for b.batch != nil {
+		now := b.batch
 		b.mu.Unlock()
 		select {
-		case <-hurry:
+		case <-now.hurry:
 		case <-time.After(pause):
 		}
 		b.mu.Lock()
 		some := b.pending
-		b.pending = nil
+		b.pending, b.batch, b.under = nil, nil, now
 		b.mu.Unlock()
-		err = b.store(context.Background(), some)
+		err := b.store(context.Background(), some)
 		b.mu.Lock()
-		if err == nil {
-			continue
+		if b.under = nil; err != nil {
+			b.Log.Warn("what requests cost could not be recorded; it is tried again with the next request", "err", err)
+			b.keep(some)
 		}
-		b.Log.Warn("what requests cost could not be recorded; it is tried again with the next request", "err", err)
-		for label, r := range b.pending {
-			r.add(some[label].Tally)
-			some[label] = r
-		}
-		b.pending = some
+		close(now.done)
 	}
-	close(b.writing)
-	b.writing, b.hurry = nil, nil
+	b.writing = false
 }
 
-// Wait waits until everything is written, or the store has failed.
+// keep puts rows that could not be written back to what is pending, for the next writer.
+func (b *Book) keep(some map[string]Row) {
+	for label, r := range b.pending {
+		r.add(some[label].Tally)
+		some[label] = r
+	}
+	b.pending = some
+	if b.batch != nil {
+		close(b.batch.done)
+		b.batch = nil
+	}
+}
+
+// Wait waits until everything that was charged before is written, or the store has failed.
 func (b *Book) Wait(ctx context.Context) error {
 	b.mu.Lock()
-	writing := b.writing
-	if b.hurry != nil {
-		close(b.hurry)
-		b.hurry = nil
+	of := cmp.Or(b.batch, b.under)
+	if b.batch != nil && !of.hurried {
+		of.hurried = true
+		close(of.hurry)
 	}
 	b.mu.Unlock()
-	if writing == nil {
+	if of == nil {
 		return nil
 	}
 	select {
-	case <-writing:
+	case <-of.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("write bill: %w", ctx.Err())
@@ -199,8 +219,12 @@ func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
 	}
 	sum := rows[all]
 	delete(rows, all)
+	list := newest(rows)
+	if key != old {
+		list = list[:min(len(list), maxRows)]
+	}
 	var entries []store.Entry
-	for _, r := range newest(rows) {
+	for _, r := range list {
 		entries = append(entries, store.Entry{Kind: store.EntryBill, Label: r.label(), Time: r.Last, Data: encode(r)})
 	}
 	entries = append(entries, store.Entry{Kind: store.EntryBill, Label: all, Time: b.Now(), Data: encode(sum)})
@@ -221,12 +245,11 @@ func next(key store.SessionKey) store.SessionKey {
 	return store.SessionKey{Tenant: tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}
 }
 
-// newest lists the rows that were charged last, the newest first.
+// newest lists rows, those that were charged last first.
 func newest(rows map[string]Row) []Row {
-	list := slices.SortedFunc(maps.Values(rows), func(a, b Row) int {
+	return slices.SortedFunc(maps.Values(rows), func(a, b Row) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session))
 	})
-	return list[:min(len(list), maxRows)]
 }
 
 func encode(r Row) []byte {
@@ -245,8 +268,16 @@ func (b *Book) find(ctx context.Context, some map[string]Row) (key store.Session
 	for _, r := range some {
 		sum.add(r.Tally)
 	}
+	labels := slices.Collect(maps.Keys(rows))
 	rows[all] = sum
-	found, err := b.Store.Find(ctx, tenant, store.EntryBill, slices.Collect(maps.Keys(rows))...)
+	// The sum comes first: a store may read many labels in several steps, and what another
+	// proxy writes after this one makes the append fail.
+	found, err := b.Store.Find(ctx, tenant, store.EntryBill, all)
+	if err == nil && len(labels) > 0 {
+		var more []store.Found
+		more, err = b.Store.Find(ctx, tenant, store.EntryBill, labels...)
+		found = append(found, more...)
+	}
 	if err != nil {
 		return key, 0, nil, fmt.Errorf("read bill: %w", err)
 	}
@@ -300,5 +331,6 @@ func (b *Book) Bill(ctx context.Context) (Bill, error) {
 	}
 	sum := rows[all].Tally
 	delete(rows, all)
-	return Bill{sum, newest(rows)}, nil
+	list := newest(rows)
+	return Bill{sum, list[:min(len(list), maxRows)]}, nil
 }

@@ -1,9 +1,12 @@
 package bill
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,4 +59,115 @@ func TestBounded(t *testing.T) {
 			t.Errorf("row %s/%s has %d requests, want %d", r.Tenant, r.Session, r.Requests, want)
 		}
 	}
+}
+
+// Wait ends although more is charged all the time.
+func TestWaitUnderLoad(t *testing.T) {
+	st := &hooked{Memory: store.NewMemory()}
+	b := newBook(st)
+	var load atomic.Int64
+	load.Store(1_000)
+	st.appending = func() {
+		if load.Add(-1) > 0 {
+			b.Charge(Row{Session: "more", Tally: Tally{Requests: 1}})
+		}
+	}
+	b.Charge(Row{Session: "one", Tally: Tally{Requests: 1}})
+	if err := b.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := load.Swap(0)
+	if left < 900 {
+		t.Errorf("Wait waited for %d other writes", 1_000-left)
+	}
+	if err := b.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is charged to many at once is kept for each.
+func TestManyRowsAtOnce(t *testing.T) {
+	b := newBook(store.NewMemory())
+	const many = maxRows + 200
+	for k := range 2 {
+		for i := range many {
+			b.Charge(Row{Tenant: fmt.Sprint("t", i+k*(many-1-2*i)), Tally: Tally{Requests: 1}})
+		}
+		if err := b.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.Bill(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range got.Rows {
+		if r.Requests != 2 {
+			t.Fatalf("row %q has %d requests, want 2", r.Tenant, r.Requests)
+		}
+	}
+}
+
+// Where a store reads many rows in steps, nothing is lost that another proxy writes in
+// between.
+func TestReadInSteps(t *testing.T) {
+	st := &hooked{Memory: store.NewMemory()}
+	st.finding = func() {
+		st.finding = nil
+		other := newBook(st.Memory)
+		other.Charge(Row{Tenant: "t1", Session: "s", Tally: Tally{Requests: 1}})
+		if err := other.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	b := newBook(st)
+	for i := range 3 {
+		b.Charge(Row{Tenant: fmt.Sprint("t", i), Session: "s", Tally: Tally{Requests: 1}})
+	}
+	if err := b.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Bill(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range got.Rows {
+		if want := map[bool]int{true: 2, false: 1}[r.Tenant == "t1"]; r.Requests != want {
+			t.Errorf("row %q has %d requests, want %d", r.Tenant, r.Requests, want)
+		}
+	}
+	if got.All.Requests != 4 {
+		t.Errorf("%d requests in all, want 4", got.All.Requests)
+	}
+}
+
+// hooked is a store that calls others while it works.
+type hooked struct {
+	*store.Memory
+	appending func()
+	finding   func() // between the steps of reading many rows
+}
+
+func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	if h.appending != nil {
+		h.appending()
+	}
+	return h.Memory.Append(ctx, key, last, entries...)
+}
+
+func (h *hooked) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) (found []store.Found, err error) {
+	if i := slices.Index(labels, all); i >= 0 { // the sum comes last
+		labels[i], labels[len(labels)-1] = labels[len(labels)-1], all
+	}
+	for i, label := range labels {
+		if i == len(labels)-1 && i > 0 && h.finding != nil {
+			h.finding()
+		}
+		some, err := h.Memory.Find(ctx, tenant, kind, label)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
 }

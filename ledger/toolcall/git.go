@@ -168,7 +168,7 @@ func fetchEffect(c *shell.Command, name string, args []string) shellEffect {
 		case a == "-X" || a == "--request":
 			e.harmless = e.harmless && (next == "GET" || next == "HEAD")
 		case text.HasAnyPrefix(a, "-d", "--data", "--json", "-XP", "-XD"),
-			a == "-F", a == "--form", a == "-T", a == "--upload-file", a == "-O", a == "--remote-name":
+			a == "-F", a == "--form", a == "-T", a == "--upload-file", name == "curl" && keepsName(a):
 			e.harmless = false
 		case name == "wget" && (a == "-qO-" || a == "-O-" || a == "--spider"):
 			e.harmless = true

@@ -38,11 +38,11 @@ func ScriptKeeps(script string, literal bool, file string) bool {
 // keepers are programs that change no file of the work, by what they are asked to do; with
 // no words, whatever they are asked.
 var keepers = map[string]map[string]bool{
-	"go":     text.WordSet("test build vet list env doc version tool install clean"),
-	"git":    text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
-	"cargo":  text.WordSet("test build check clippy doc bench nextest"),
-	"dotnet": text.WordSet("build test"),
-	"curl":   nil, "wget": nil, "kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
+	"go":      text.WordSet("test build vet list env doc version tool install clean"),
+	"git":     text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
+	"cargo":   text.WordSet("test build check clippy doc bench nextest"),
+	"dotnet":  text.WordSet("build test"),
+	"kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
 	"pytest": nil, "tox": nil, "mypy": nil, "pyright": nil, "tsc": nil, "jest": nil, "vitest": nil, "mocha": nil, "eslint": nil, "ruff": text.WordSet("check"),
 	"golangci-lint": text.WordSet("run"), "staticcheck": nil, "govulncheck": nil, "shellcheck": nil, "gcc": nil, "cc": nil, "clang": nil, "sleep": nil,
 	"markdownlint-cli2": nil, "gofmt": nil, "gofumpt": nil, "goimports": nil, "prettier": nil, "mkdir": nil, "chmod": nil,
@@ -67,6 +67,9 @@ func commandKeeps(c *shell.Command, file string) bool {
 		timed := shell.Command{Words: c.Words[k:]}
 		return len(timed.Words) > 0 && commandKeeps(&timed, file)
 	}
+	if name == "wget" || name == "curl" {
+		return !savesAs(name, args, file)
+	}
 	if slices.ContainsFunc(args, writesInPlace) {
 		return namesOthers(args, file)
 	}
@@ -86,6 +89,35 @@ func commandKeeps(c *shell.Command, file string) bool {
 		args = args[min(n, len(args)):]
 	}
 	return len(args) > 0 && words[args[0]]
+}
+
+// savesAs reports whether wget or curl may store what they fetch in a file: under its name
+// at the server, which for more than one page may be any.
+func savesAs(name string, args []string, file string) bool {
+	saves := name == "wget"
+	for _, a := range args {
+		short := strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--")
+		switch {
+		case name == "curl" && (a == "--remote-header-name" || keepsName(a) && strings.Contains(a, "J")),
+			name == "wget" && (a == "--recursive" || a == "--mirror" || a == "--content-disposition" || strings.HasPrefix(a, "--input-file") || short && strings.ContainsAny(a, "rmi")):
+			return true
+		case name == "curl" && keepsName(a):
+			saves = true
+		}
+	}
+	base := func(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+	return saves && slices.ContainsFunc(args, func(a string) bool {
+		url, _, _ := strings.Cut(a, "#")
+		url, _, _ = strings.Cut(url, "?")
+		return base(url) == base(file)
+	})
+}
+
+// keepsName reports whether an option makes curl store what it fetches under the name that
+// it has at the server, perhaps among others that take no value.
+func keepsName(arg string) bool {
+	flags := strings.TrimPrefix(arg, "-")
+	return strings.HasPrefix(arg, "--remote-name") || flags != arg && strings.ContainsAny(flags, "OJ") && strings.Trim(flags, "sSLfkgivnRN#46OJ") == ""
 }
 
 // writesInPlace reports whether an argument makes a program change the files it looks at.

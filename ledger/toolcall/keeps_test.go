@@ -18,6 +18,13 @@ func TestScriptKeeps(t *testing.T) {
 		"docker ps":                         true,
 		"docker run -v .:/src img make gen": false,
 		"docker compose run app gen":        false,
+		"curl -d a=b https://e.org/x.go":    true,
+		"curl -sSLO https://e.org/x.go?v=1": false,
+		"curl -O https://e.org/y.go":        true,
+		"curl -OJ https://e.org/y":          false,
+		"wget https://e.org/x.go":           false,
+		"wget -q https://e.org/y.go":        true,
+		"wget -r https://e.org/":            false,
 	} {
 		if got := ScriptKeeps(script, false, "/app/x.go"); got != want {
 			t.Errorf("%s: %v", script, got)
