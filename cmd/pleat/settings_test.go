@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Whatever a settings file holds, it is read or refused; one that was found in a project
+// sets nothing but what cannot harm.
+func FuzzSettings(f *testing.F) {
+	for _, text := range []string{
+		"budget = \"60%\"\n[compact]\no = \"/etc/passwd\"\n", "[run]\ndir = \"/\"\nmax-turns = 3\nallow = [\"bash(*)\", 1, [2], {a = 3}]\n",
+		"policy = \"default\"\njson = true\n", "policy = [\"default\", \"p.json\"]", "[proxy]\nwindow = 1e400", "window = 1979-05-27T07:32:00Z", "[[run]]\ntop = 1", "run = 1", "= \"", "\x00", "",
+	} {
+		f.Add([]byte(text))
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, settingsName)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		t.Chdir(dir)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := &program{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
+		each(p.root(), func(c *cobra.Command) {
+			settings, err := p.settle(c)
+			if err != nil {
+				return
+			}
+			for _, s := range settings {
+				if s.from != "default" && !slices.Contains(harmless, s.name) {
+					t.Errorf("%s: a project's file sets --%s to %q", c.Name(), s.name, s.value)
+				}
+			}
+		})
+	})
+}
