@@ -67,7 +67,7 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 		_, ok = terminalFile(stdin)
 	}
 	if !ok {
-		return false, errors.New("there is no terminal to ask on (use --yes to delete without asking)")
+		return false, errors.New("there is no terminal to ask on (use --yes to do it without asking)")
 	}
 	p.note("%s [y/N] ", question)
 	answer := make(chan string, 1)

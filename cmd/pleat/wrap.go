@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -24,12 +25,13 @@ func wrapCommand(p *program) *cobra.Command {
 		Use:   "wrap CLIENT [-- ARGUMENTS]",
 		Short: "run an agent behind a proxy of its own",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
-when the client does. CLIENT is claude, codex, opencode, gemini, or any other program that
-reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or GOOGLE_GEMINI_BASE_URL. The client uses its own
-keys and logins as before. If these variables are set already, the proxy forwards to where
-they point, unless --upstream-anthropic, --upstream-openai or --upstream-gemini says
-otherwise. At the end it says what was folded, or that nothing came through the proxy. The
-exit code is the client's.`,
+when the client does. CLIENT is claude, codex, opencode, pi, gemini, qwen, goose, aider, crush,
+copilot, or any other program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or
+GOOGLE_GEMINI_BASE_URL. The client uses its own keys and logins as before. If these variables
+are set already, the proxy forwards to where they point, unless --upstream-anthropic,
+--upstream-openai or --upstream-gemini says otherwise. At the end it says what was folded, or
+that nothing came through the proxy. The exit code is the client's. "pleat setup" lists all
+agents, also those that can only be set up or not be used at all, and why.`,
 		Example: `pleat wrap claude
 pleat wrap codex -- exec 'Mend the build.'
 pleat wrap --window 100k opencode -- run 'Mend the build.'
@@ -41,8 +43,15 @@ pleat wrap -- python agent.py`,
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
 		given := make(map[string]bool)
 		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
-		f.keepUpstreams(p.getenv, given)
-		return f.wrap(ctx, p, args)
+		if len(args) == 0 {
+			return usageError{"wrap needs a program to run"}
+		}
+		c, err := wrappable(args[0], p.getenv)
+		if err != nil {
+			return err
+		}
+		f.keepUpstreams(c, p.getenv, given)
+		return f.wrap(ctx, p, c, args)
 	})
 	return c
 }
@@ -52,24 +61,52 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// keepUpstreams forwards to where the client would have sent its requests by itself, unless
-// a setting says otherwise. Its keys are for that server only.
-func (f *proxyFlags) keepUpstreams(getenv func(string) string, given map[string]bool) {
-	if base := getenv("ANTHROPIC_BASE_URL"); base != "" && !given["upstream-anthropic"] {
-		f.anthropic = base
+// wrappable is what is known of a program; nothing, if it is not one of the known agents. The
+// error is why it cannot be wrapped.
+func wrappable(program string, getenv func(string) string) (client, error) {
+	c, err := findClient(strings.TrimSuffix(filepath.Base(program), ".exe"))
+	switch {
+	case err != nil:
+		return client{}, nil
+	case c.why != "":
+		return c, fmt.Errorf("%s cannot be used with pleat: %s", c.title, c.why)
+	case c.settings:
+		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: see \"pleat setup %s\"", c.title, c.name)
+	case c.name == "copilot" && getenv("COPILOT_PROVIDER_BASE_URL") == "":
+		return c, fmt.Errorf("requests of a Copilot plan go to GitHub; with a key of your own, set COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL (\"copilot help providers\")")
 	}
-	if base := getenv("OPENAI_BASE_URL"); base != "" && !given["upstream-openai"] {
-		f.openai = base
-	}
-	if base := getenv("GOOGLE_GEMINI_BASE_URL"); base != "" && !given["upstream-gemini"] {
-		f.gemini = base
-	}
+	return c, nil
 }
 
-func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err error) {
-	if len(args) == 0 {
-		return usageError{"wrap needs a program to run"}
+// keepUpstreams forwards to where the client would have sent its requests by itself, unless
+// a setting says otherwise. Its keys are for that server only.
+func (f *proxyFlags) keepUpstreams(c client, getenv func(string) string, given map[string]bool) {
+	keep := func(flag string, to *string, names ...string) {
+		for _, name := range names {
+			if base := getenv(name); base != "" && !given[flag] {
+				*to = base
+				return
+			}
+		}
 	}
+	anthropic, openai := []string{"ANTHROPIC_BASE_URL"}, []string{"OPENAI_BASE_URL"}
+	for _, v := range c.env { // the client's own names come first
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "ANTHROPIC") {
+			anthropic = append([]string{name}, anthropic...)
+		} else {
+			openai = append([]string{name}, openai...)
+		}
+	}
+	if c.name == "copilot" {
+		anthropic, openai = []string{"COPILOT_PROVIDER_BASE_URL"}, []string{"COPILOT_PROVIDER_BASE_URL"}
+	}
+	keep("upstream-anthropic", &f.anthropic, anthropic...)
+	keep("upstream-openai", &f.openai, openai...)
+	keep("upstream-gemini", &f.gemini, "GOOGLE_GEMINI_BASE_URL")
+}
+
+func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []string) (err error) {
 	// Signals are for the client. They are caught, not ignored, because the client would
 	// inherit ignored signals.
 	signals := make(chan os.Signal, 8)
@@ -97,7 +134,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 		<-ended
 		err = errors.Join(err, end())
 	}()
-	err = p.client(ctx, "http://"+l.Addr().String(), args, signals)
+	err = p.client(ctx, c, "http://"+l.Addr().String(), args, signals)
 	if all := front.tally.sum(); came.Load() == 0 {
 		p.note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else if all.Epochs > 0 {
@@ -109,10 +146,13 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, args []string) (err e
 
 // client runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
-func (p *program) client(ctx context.Context, base string, args []string, signals <-chan os.Signal) error {
+func (p *program) client(ctx context.Context, c client, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
-	switch name {
+	for _, v := range c.env {
+		extra = append(extra, strings.ReplaceAll(v, "$URL", base))
+	}
+	switch c.name {
 	case "codex":
 		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)
 	case "opencode":
@@ -121,6 +161,22 @@ func (p *program) client(ctx context.Context, base string, args []string, signal
 			return err
 		}
 		extra = append(extra, "OPENCODE_CONFIG_CONTENT="+config)
+	case "copilot":
+		if p.getenv("COPILOT_PROVIDER_TYPE") != "anthropic" {
+			base += "/v1"
+		}
+		extra = append(extra, "COPILOT_PROVIDER_BASE_URL="+base)
+	case "pi":
+		dir, err := os.MkdirTemp("", "pleat-pi-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		file := filepath.Join(dir, "pleat.js")
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(piExtension, "$URL", base)), 0o600); err != nil {
+			return err
+		}
+		args = append([]string{"--extension", file}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
@@ -158,6 +214,14 @@ func exitCode(e *exec.ExitError) int {
 	}
 	return max(e.ExitCode(), 1)
 }
+
+// piExtension points pi's own providers to the proxy. They keep their models and keys.
+const piExtension = `export default (pi) => {
+	pi.registerProvider("anthropic", { baseUrl: "$URL" });
+	pi.registerProvider("openai", { baseUrl: "$URL/v1" });
+	pi.registerProvider("google", { baseUrl: "$URL/v1beta" });
+};
+`
 
 // opencodeConfig adds the proxy's address for both providers to a configuration.
 func opencodeConfig(old, base string) (string, error) {

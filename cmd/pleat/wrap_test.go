@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"maps"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,90 +16,158 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
 
-// TestWrapClients runs real clients by "pleat wrap", each with its built-in providers and
-// keys, past a small window: all of their requests come through the proxy.
-func TestWrapClients(t *testing.T) {
+// wrapped is a client with its built-in providers and keys, as a person would start it.
+type wrapped struct {
+	client string // of upstream.Clients
+	name   string // as it is called
+	args   []string
+	env    map[string]string
+	files  map[string]string // in its home
+}
+
+var wrappedClients = map[string]wrapped{
+	"claude": {
+		client: "claude", name: "claude", args: []string{"-p", "Work.", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"},
+		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
+	},
+	"codex": {
+		client: "codex", name: "codex", args: codexWork,
+		files: map[string]string{".codex/auth.json": `{"auth_mode":"apikey","OPENAI_API_KEY":"` + wrapKey + `"}`},
+	},
+	"opencode": {
+		client: "opencode-messages", name: "opencode", args: []string{"run", "-m", "anthropic/claude-sonnet-4-5", "Work."},
+		env: map[string]string{
+			"ANTHROPIC_API_KEY": wrapKey, "OPENCODE_CONFIG_CONTENT": `{"permission":"allow","autoupdate":false,"share":"disabled"}`,
+			"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+		},
+	},
+	"pi": {
+		client: "pi-messages", name: "pi", args: []string{"--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", "Work."},
+		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "PI_OFFLINE": "1"},
+	},
+	"gemini": {
+		client: "gemini", name: "gemini", args: []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", "Work."},
+		env:   map[string]string{"GEMINI_API_KEY": wrapKey},
+		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"tools":{"truncateToolOutputThreshold":1000000}}`},
+	},
+}
+
+var codexWork = []string{
+	"-c", "features.plugins=false", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false",
+	"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "Work.",
+}
+
+// eachWrapped calls f for each client that is installed, in a home of its own.
+func eachWrapped(t *testing.T, f func(t *testing.T, w wrapped, s *upstream.Server, home string)) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
 	}
-	for _, tt := range []struct {
-		client string // of upstream.Clients
-		name   string // as it is called
-		args   []string
-		env    map[string]string
-	}{
-		{
-			client: "claude", name: "claude", args: []string{"-p", "Work.", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"},
-			env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
-		},
-		{
-			client: "codex", name: "codex", args: []string{
-				"-c", "features.plugins=false", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false",
-				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "Work.",
-			},
-		},
-		{
-			client: "opencode-messages", name: "opencode", args: []string{"run", "-m", "anthropic/claude-sonnet-4-5", "Work."},
-			env: map[string]string{
-				"ANTHROPIC_API_KEY": wrapKey, "OPENCODE_CONFIG_CONTENT": `{"permission":"allow","autoupdate":false,"share":"disabled"}`,
-				"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-			},
-		},
-		{
-			client: "gemini", name: "gemini", args: []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", "Work."},
-			env: map[string]string{"GEMINI_API_KEY": wrapKey},
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == tt.client })]
+	for _, name := range slices.Sorted(maps.Keys(wrappedClients)) {
+		w := wrappedClients[name]
+		t.Run(name, func(t *testing.T) {
+			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == w.client })]
 			if !c.Installed(dir) {
-				t.Skipf("%s is not installed in the folder", tt.name)
+				t.Skipf("%s is not installed in the folder", w.name)
 			}
-			home := wrapHome(t, tt.name, c.Program(dir))
-			for name, value := range tt.env {
+			program := c.Program(dir)
+			if w.name == "pi" { // this is the Node that it needs
+				program = script(t, fmt.Sprintf("exec %q %q \"$@\"", program, filepath.Join(dir, "node_modules/.bin/pi")))
+			}
+			home := wrapHome(t, w, program)
+			for name, value := range w.env {
 				t.Setenv(name, value)
 			}
-			s := newUpstream(upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 8})
-			server := httptest.NewServer(s)
-			t.Cleanup(server.Close)
-			var out, errs bytes.Buffer
-			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: os.Getenv}
-			args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, tt.name, "--"}
-			if code := p.run(t.Context(), append(args, tt.args...)); code != 0 {
-				t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
-			}
-			if !strings.Contains(out.String(), "All 10 steps are done") {
-				t.Errorf("the client says:\n%s", tail(out.String(), 2000))
-			}
-			if !strings.Contains(errs.String(), "went out; what was folded is in the store") {
-				t.Errorf("wrap does not say that it folded:\n%s", tail(errs.String(), 2000))
-			}
-			checkExchanges(t, s.Log(), 0, true)
-			checkNoKey(t, home)
+			f(t, w, newUpstream(upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 8}), home)
 		})
 	}
+}
+
+func script(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestWrapClients runs real clients by "pleat wrap" past a small window: all of their requests
+// come through the proxy.
+func TestWrapClients(t *testing.T) {
+	eachWrapped(t, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		var out, errs bytes.Buffer
+		p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: os.Getenv}
+		args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, w.name, "--"}
+		if code := p.run(t.Context(), append(args, w.args...)); code != 0 {
+			t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
+		}
+		if !strings.Contains(out.String(), "All 10 steps are done") {
+			t.Errorf("the client says:\n%s", tail(out.String(), 2000))
+		}
+		if !strings.Contains(errs.String(), "went out; what was folded is in the store") {
+			t.Errorf("wrap does not say that it folded:\n%s", tail(errs.String(), 2000))
+		}
+		checkExchanges(t, s.Log(), 0, true)
+		checkNoKey(t, home)
+	})
+}
+
+// TestSetupClients points real clients to a running proxy by "pleat setup": all of their
+// requests come through it, and afterwards their settings are as they were.
+func TestSetupClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestWrapClients drives the same clients: not in short")
+	}
+	eachWrapped(t, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+		front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
+		setup := func(args ...string) {
+			var out bytes.Buffer
+			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: os.Getenv}
+			if code := p.run(t.Context(), append([]string{"setup", w.name, "--yes", "--url", front}, args...)); code != 0 {
+				t.Fatalf("exit code %d:\n%s", code, out.String())
+			}
+		}
+		c, err := findClient(w.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(c.path(os.Getenv))
+		setup()
+		after, _ := os.ReadFile(c.path(os.Getenv))
+		out, err := exec.CommandContext(t.Context(), w.name, w.args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "All 10 steps are done") {
+			t.Errorf("%v: the client says:\n%s", err, tail(string(out), 2000))
+		}
+		checkExchanges(t, s.Log(), 0, true)
+		now, _ := os.ReadFile(c.path(os.Getenv))
+		changed := !bytes.Equal(now, after) // by the client
+		setup("--undo")
+		now, _ = os.ReadFile(c.path(os.Getenv))
+		if bytes.Contains(now, []byte(front)) || !changed && !bytes.Equal(now, before) {
+			t.Errorf("after undo the file has\n%s\nwant\n%s", now, before)
+		}
+	})
 }
 
 const wrapKey = "sk-ant-api03-hunter2hunter2hunter2"
 
 // wrapHome makes a home for a client: its program is on the PATH, and nothing of the
 // machine's settings is seen.
-func wrapHome(t *testing.T, name, program string) string {
+func wrapHome(t *testing.T, w wrapped, program string) string {
 	home := t.TempDir()
-	for _, folder := range []string{"bin", "work", ".codex", ".gemini"} {
+	for _, folder := range []string{"bin", "work", ".codex"} {
 		if err := os.Mkdir(filepath.Join(home, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(program, filepath.Join(home, "bin", name)); err != nil {
+	if err := os.Symlink(program, filepath.Join(home, "bin", w.name)); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
-		".codex/auth.json":      `{"auth_mode":"apikey","OPENAI_API_KEY":"` + wrapKey + `"}`,
-		".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"tools":{"truncateToolOutputThreshold":1000000}}`,
-	} {
-		if err := os.WriteFile(filepath.Join(home, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+	for name, text := range w.files {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,8 +175,11 @@ func wrapHome(t *testing.T, name, program string) string {
 	t.Setenv("HOME", home)
 	t.Setenv("CODEX_HOME", filepath.Join(home, ".codex"))
 	t.Setenv("TMPDIR", home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR"} {
 		t.Setenv(name, "")
+		if err := os.Unsetenv(name); err != nil { // some clients take an empty one for set
+			t.Fatal(err)
+		}
 	}
 	t.Chdir(filepath.Join(home, "work"))
 	return home

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/wire/openai/localserver"
+)
+
+func doctorCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "doctor",
+		Args:  noArguments,
+		Short: "check what pleat needs here, and say what to do",
+		Long: `Checks the version, the settings, the store, the clock, the proxy and its port, the keys in
+the environment (it names them and never shows them), model servers on this machine, and the
+agents that are set up. Each line says what was found, and what to do if something is wrong.
+The exit code is 1 if something is.`,
+		Example: "pleat doctor\npleat doctor --json",
+	}
+	fs := c.Flags()
+	d := &doctor{store: declareStore(fs), Format: "pleat/doctor/1", Checks: []check{}}
+	fs.StringVar(&d.listen, "listen", "127.0.0.1:4141", "where the proxy listens, or would: `ADDRESS`")
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
+		_, err := p.settle(c)
+		d.p = p
+		d.examine(c.Context(), c.Root(), err)
+		if err := p.output(*asJSON, d); err != nil {
+			return err
+		}
+		if n := d.count("wrong"); n > 0 {
+			return fmt.Errorf("%s to mend", plural(n, "thing"))
+		}
+		return nil
+	}
+	return c
+}
+
+// check is one finding. Its state is ok, note (nothing has to be done) or wrong.
+type check struct {
+	What  string `json:"what"`
+	State string `json:"state"`
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"`
+}
+
+type doctor struct {
+	Format string  `json:"format"`
+	Checks []check `json:"checks"`
+
+	p      *program
+	store  *storeFlags
+	listen string
+}
+
+func (d *doctor) add(what, state, found, do string) {
+	d.Checks = append(d.Checks, check{what, state, found, do})
+}
+
+func (d *doctor) count(state string) (n int) {
+	for _, c := range d.Checks {
+		if c.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *doctor) print(p *page) {
+	for _, c := range d.Checks {
+		state := styled(pad(c.State, 5))
+		if c.State == "wrong" {
+			state = p.bold(pad(c.State, 5))
+		}
+		p.line("%s  %s  %s", state, pad(c.What, 8), c.Found)
+		if c.Do != "" {
+			p.line("                 do: %s", c.Do)
+		}
+	}
+}
+
+func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings error) {
+	d.add("version", "ok", "pleat "+version(), "")
+	if files, err := d.p.settingsFiles(root); cmp.Or(err, settings) != nil {
+		d.add("config", "wrong", cmp.Or(err, settings).Error(), "correct it; \"pleat config\" shows what is in force")
+	} else if len(files) == 0 {
+		d.add("config", "ok", "no pleat.toml: every command has its defaults", "")
+	} else {
+		for _, f := range files {
+			d.add("config", "ok", f.path, "")
+		}
+	}
+	newest := d.examineStore(ctx)
+	d.examineClock(time.Now(), newest)
+	running := d.examineProxy(ctx)
+	d.examineKeys()
+	for _, s := range localserver.Running(ctx, nil) {
+		d.add("server", "ok", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, plural(len(s.Models), "model")), "")
+	}
+	d.examineAgents(running)
+}
+
+// examineStore returns when the store was last written.
+func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
+	store, path, err := d.p.storeAt(ctx, d.store, mustExist)
+	switch {
+	case err == nil:
+		defer store.Close()
+		list, err := allSessions(ctx, store, d.store.tenant)
+		if err != nil {
+			d.add("store", "wrong", withoutPassword(err.Error()), "look at it with \"pleat store verify\"")
+			return newest
+		}
+		for _, s := range list {
+			if s.Last.After(newest) {
+				newest = s.Last
+			}
+		}
+		d.add("store", "ok", fmt.Sprintf("%s, %s", withoutPassword(path), plural(len(list), "session")), "")
+	case errors.Is(err, fs.ErrNotExist) || path != "" && missing(path):
+		d.add("store", "note", "none yet; the first session makes "+path, "")
+	default:
+		d.add("store", "wrong", withoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
+	}
+	return newest
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) && urlScheme(path) == ""
+}
+
+// examineClock compares the clock with times that must be past: cached prices, time limits
+// and the order of sessions go by it.
+func (d *doctor) examineClock(now, newest time.Time) {
+	built := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if t, err := time.Parse(time.RFC3339, s.Value); err == nil && s.Key == "vcs.time" {
+				built = t
+			}
+		}
+	}
+	text := now.Format(time.RFC3339)
+	switch {
+	case now.Before(built.Add(-24 * time.Hour)):
+		d.add("clock", "wrong", text+" is before this program was made", "set the clock")
+	case newest.After(now.Add(5 * time.Minute)):
+		d.add("clock", "wrong", text+" is before the newest session in the store, of "+newest.Format(time.RFC3339), "set the clock")
+	default:
+		d.add("clock", "ok", text, "")
+	}
+}
+
+// examineProxy reports whether a proxy of ours runs.
+func (d *doctor) examineProxy(ctx context.Context) (running bool) {
+	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.listen+"/pleat/status", nil)
+	if err != nil {
+		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
+		return false
+	}
+	client := &http.Client{Transport: &http.Transport{}} // not through HTTP_PROXY
+	resp, err := client.Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		// A proxy with a token refuses, in its own words.
+		if running = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized; running {
+			d.add("proxy", "ok", "answers at "+d.listen, "")
+		} else {
+			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, resp.Status), "end it, or use another port: pleat proxy --listen 127.0.0.1:4142")
+		}
+	} else if l, err := net.Listen("tcp", d.listen); err == nil {
+		_ = l.Close()
+		d.add("proxy", "note", "none runs; port "+d.listen+" is free", "")
+	} else {
+		d.add("proxy", "wrong", err.Error(), "use another port: pleat proxy --listen 127.0.0.1:4142")
+	}
+	via := cmp.Or(d.p.getenv("HTTP_PROXY"), d.p.getenv("http_proxy"), d.p.getenv("ALL_PROXY"), d.p.getenv("all_proxy"))
+	direct := cmp.Or(d.p.getenv("NO_PROXY"), d.p.getenv("no_proxy"))
+	if via != "" && !strings.Contains(direct, "127.0.0.1") && direct != "*" {
+		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: agents may not reach pleat", "export NO_PROXY=127.0.0.1,localhost")
+	}
+	return running
+}
+
+func (d *doctor) examineKeys() {
+	var set []string
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
+		value := d.p.getenv(name)
+		if value == "" {
+			continue
+		}
+		set = append(set, name)
+		if strings.ContainsAny(value, " \t\r\n\"'") {
+			d.add("keys", "wrong", name+" has spaces, quotes or line ends in it", "set it again, without them")
+		}
+	}
+	if len(set) > 0 {
+		d.add("keys", "ok", strings.Join(set, ", ")+" set", "")
+	} else {
+		d.add("keys", "note", "none in the environment; agents may have logins of their own", "")
+	}
+	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
+		if base := d.p.getenv(name); base != "" {
+			d.add("keys", "note", name+" is "+withoutPassword(base), "")
+		}
+	}
+}
+
+// examineAgents looks for the agents that are here, and whether those that are set up reach
+// the proxy.
+func (d *doctor) examineAgents(running bool) {
+	var here []string
+	for _, c := range clients {
+		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // a word of the shell
+			here = append(here, c.name)
+		}
+		undo, err := d.p.undoFile(c.name)
+		if err != nil || missing(undo) {
+			continue
+		}
+		switch path := c.path(d.p.getenv); {
+		case !d.pointsHere(path):
+			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen), "pleat setup "+c.name+", or --undo")
+		case !running:
+			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen), "pleat proxy, or pleat setup "+c.name+" --undo")
+		default:
+			d.add("agents", "ok", c.title+" is set up", "")
+		}
+	}
+	slices.Sort(here)
+	if len(here) > 0 {
+		d.add("agents", "ok", "found "+strings.Join(here, ", "), "")
+	} else {
+		d.add("agents", "note", "none of those that pleat knows is on the PATH", "")
+	}
+}
+
+func (d *doctor) pointsHere(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && strings.Contains(string(text), d.listen)
+}

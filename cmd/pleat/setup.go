@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+)
+
+func setupCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "setup [AGENT]",
+		Args:  takes(0, 1, "one agent"),
+		Short: "point an agent to the proxy for good, or take that back",
+		Long: `Writes the address of the proxy into the configuration file of AGENT, so that it sends its
+requests through "pleat proxy" from now on. It shows the change first and asks; elsewhere than
+on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
+the change back.
+
+While the agent is set up this way the proxy must run. "pleat wrap AGENT" needs no setup and
+starts a proxy of its own. Without AGENT it lists the agents.`,
+		Example: `pleat setup claude
+# only show what would change
+pleat setup codex --print
+# as it was before
+pleat setup claude --undo`,
+	}
+	fs := c.Flags()
+	f := new(setupFlags)
+	fs.StringVar(&f.url, "url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
+	fs.BoolVar(&f.show, "print", false, "show the change and write nothing")
+	fs.BoolVar(&f.yes, "yes", false, "do not ask")
+	fs.BoolVar(&f.undo, "undo", false, "take the change back")
+	c.ValidArgs = make([]string, 0, len(clients))
+	for _, agent := range clients {
+		c.ValidArgs = append(c.ValidArgs, agent.name)
+	}
+	c.RunE = p.runs(f.run)
+	return c
+}
+
+type setupFlags struct {
+	url             string
+	show, yes, undo bool
+}
+
+func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
+	if len(args) == 0 {
+		return p.output(false, agentList{p})
+	}
+	agent, err := findClient(args[0])
+	base := strings.TrimRight(f.url, "/")
+	switch {
+	case err != nil:
+		return err
+	case agent.why != "":
+		return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
+	case agent.file == "":
+		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
+	}
+	edit, err := f.plan(p, agent, base)
+	if err != nil {
+		return err
+	}
+	diff := edit.Diff()
+	switch {
+	case diff == "" && f.undo:
+		p.printf("%s has nothing of it any more.\n", edit.Path)
+	case diff == "":
+		p.printf("%s is set up already: %s\n", agent.title, edit.Path)
+		return nil
+	default:
+		p.printf("%s", diff)
+	}
+	if f.show {
+		return nil
+	}
+	if !f.yes {
+		ok, err := p.ask(ctx, "Write this?")
+		if err != nil {
+			return fmt.Errorf("set up %s: %w", agent.title, err)
+		}
+		if !ok {
+			return errors.New("nothing was written: it was not confirmed")
+		}
+	}
+	if err := edit.Write(); err != nil {
+		return fmt.Errorf("set up %s: %w", agent.title, err)
+	}
+	if f.undo {
+		p.printf("%s is as it was before.\n", edit.Path)
+		return nil
+	}
+	p.printf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo\n", agent.title, base, agent.name)
+	return nil
+}
+
+func (f *setupFlags) plan(p *program, agent client, base string) (*clientconfig.Edit, error) {
+	if !f.undo {
+		return agent.edit(p, base)
+	}
+	undo, err := p.undoFile(agent.name)
+	if err != nil {
+		return nil, err
+	}
+	edit, err := clientconfig.Undo(undo)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name)
+	}
+	return edit, err
+}
+
+// agentList shows what can be done with each agent.
+type agentList struct{ p *program }
+
+func (l agentList) print(out *page) {
+	row := func(name, here, setup, what string) { out.line("%-9s %-5s %-8s %s", name, here, setup, what) }
+	row("AGENT", "HERE", "SETUP", "WHAT IT CHANGES")
+	for _, c := range clients {
+		here, setup, what := "-", "-", c.path(l.p.getenv)
+		if _, err := exec.LookPath(c.name); err == nil {
+			here = "yes"
+		}
+		if undo, err := l.p.undoFile(c.name); err == nil {
+			if _, err := os.Stat(undo); err == nil {
+				setup = "done"
+			}
+		}
+		switch {
+		case c.why != "":
+			setup, what = "cannot", c.why
+		case c.file == "":
+			setup, what = "by hand", strings.ReplaceAll(c.hint, "$URL", "http://127.0.0.1:4141")
+		}
+		row(c.name, here, setup, what)
+	}
+}
