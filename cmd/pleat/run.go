@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -144,9 +145,9 @@ type running struct {
 	screen *runScreen
 	tel    *telemetry
 	lines  *lineReader
-	events io.Writer  // for --json
-	stop   func()     // cancels what the model is doing
-	asking sync.Mutex // guards always, which answers extend
+	events io.Writer                          // for --json
+	stop   atomic.Pointer[context.CancelFunc] // cancels what the model is doing
+	asking sync.Mutex                         // guards always, which answers extend
 	rules  agent.Rules
 	always map[[2]string]bool // calls, by tool and subject, that a person allowed for good
 	work   *agent.Workspace
@@ -172,13 +173,15 @@ func (f *runFlags) run(ctx context.Context, p *program, args []string) (err erro
 	if err := r.setup(ctx); err != nil {
 		return err
 	}
-	switch {
-	case f.resume != "" && r.task == "":
-		return r.once(ctx, r.agent.Resume)
-	case r.task == "":
-		return r.chat(ctx)
-	}
-	return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
+	return r.live(ctx, func(ctx context.Context) error {
+		switch {
+		case f.resume != "" && r.task == "":
+			return r.once(ctx, r.agent.Resume)
+		case r.task == "":
+			return r.chat(ctx)
+		}
+		return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
+	})
 }
 
 // setup makes the agent from the flags.
@@ -361,7 +364,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r.stop = stop
+	r.stop.Store(&stop)
 	res, err := run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)

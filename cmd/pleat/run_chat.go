@@ -60,7 +60,7 @@ func (r *running) chat(ctx context.Context) error {
 func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	r.stop = stop
+	r.stop.Store(&stop)
 	res, err := run(ctx)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
@@ -257,21 +257,28 @@ func (r *running) chatHelp(context.Context, string) error {
 	for _, c := range chatCommands() {
 		r.printf("  %-18s %s\n", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
-	r.printf("Ctrl-C stops the model; a line that ends with \\ goes on in the next, \"\"\" begins and ends a text of several lines.\n")
+	r.printf("Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
 	return nil
 }
 
-// askPerson asks whether a call may run.
+// interrupt stops what the model is doing.
+func (r *running) interrupt() {
+	if stop := r.stop.Load(); stop != nil {
+		(*stop)()
+	}
+}
+
+// askPerson asks whether a call may run. Of an edit it shows what would change.
 func (r *running) askPerson(c agent.Call) agent.Decision {
-	r.screen.mu.Lock()
-	defer r.screen.mu.Unlock()
-	r.screen.endLine()
-	r.screen.wipe()
+	r.screen.settle()
 	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
 	r.p.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
+	for _, l := range r.changes(c) {
+		r.p.printf("%s\n", l)
+	}
 	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
 	if err != nil { // Ctrl-C, or the terminal is gone
-		r.stop()
+		r.interrupt()
 		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
 	word, reason, _ := strings.Cut(strings.TrimSpace(answer), " ")

@@ -5,49 +5,117 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"golang.org/x/term"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// What is typed at a terminal: Ctrl-C is not the end of input, and after either the next
-// line can be read.
-func TestEditLines(t *testing.T) {
-	chunks := make(chan string, 10)
-	for _, c := range []string{"one\r", "half\x03", "two\r", "\x1b[200~three\rfour\x1b[201~\r", "\x04", "five\r"} {
-		chunks <- c
-	}
-	close(chunks)
-	l := &lineReader{terminal: true, keys: &keyboard{Reader: chunkReader{chunks}, Writer: io.Discard}}
-	l.editor = term.NewTerminal(l.keys, "")
-	l.editor.SetBracketedPasteMode(true)
+// screenLog is what a terminal was sent.
+type screenLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *screenLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *screenLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// What is typed at a terminal: Ctrl-C is not the end of input, after either the next line
+// can be read, and the arrows bring back what was typed before.
+func TestTypedLines(t *testing.T) {
+	in, keys := io.Pipe()
+	log := &screenLog{}
+	u := newUI(in, log, func() {}, tea.WithWindowSize(60, 20))
 	var got []string
-	for range 6 {
-		text, err := l.edit("› ")
-		switch {
-		case errors.Is(err, errInterrupted):
-			text = "interrupted"
-		case err != nil:
-			text = err.Error()
+	err := u.run(func() error {
+		for _, typed := range []string{"one\r", "half\x03", "two\\\rlines\r", "\x1b[200~three\nfour\x1b[201~\r", "\x04", strings.Repeat("\x1b[A", 5) + "\r", "a b c\x17d\x01e\r"} {
+			reply := u.ask("› ")
+			if _, err := io.WriteString(keys, typed); err != nil {
+				return err
+			}
+			a := <-reply
+			switch {
+			case errors.Is(a.err, errInterrupted):
+				a.text = "interrupted"
+			case a.err != nil:
+				a.text = a.err.Error()
+			}
+			got = append(got, a.text)
 		}
-		got = append(got, text)
+		_, _ = io.WriteString(u, "the end\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := []string{"one", "interrupted", "two", "three\nfour", "EOF", "five"}
+	want := []string{"one", "interrupted", "two\nlines", "three\nfour", "EOF", "one", "ea b d"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if l.editor.History.Len() < 3 || !strings.Contains(l.editor.History.At(0), "five") {
-		t.Errorf("the history has %d lines", l.editor.History.Len())
+	if text := log.String(); !strings.Contains(text, "the end") {
+		t.Errorf("the terminal shows %q", text)
 	}
 }
 
-// chunkReader reads what is typed, key by key or at once.
-type chunkReader struct{ from <-chan string }
-
-func (c chunkReader) Read(p []byte) (int, error) {
-	text, ok := <-c.from
-	if !ok {
-		return 0, io.EOF
+// The screen: text that comes in stands above the meter, words wrap at words, and lines that
+// are done keep their indentation.
+func TestScreenView(t *testing.T) {
+	m := &uiModel{ui: &ui{}, input: newInput()}
+	for _, msg := range []tea.Msg{
+		tea.WindowSizeMsg{Width: 24, Height: 10},
+		statusMsg{partial: "some words that are coming in now", meter: "context ███ 30 %"},
+		question{"› ", make(chan answer, 1)},
+		tea.KeyPressMsg{Code: 'h', Text: "h"},
+		tea.KeyPressMsg{Code: 'i', Text: "i"},
+	} {
+		m.Update(msg)
 	}
-	return copy(p, text), nil
+	lines := strings.Split(m.View().Content, "\n")
+	for i, want := range []string{"some words that are", "coming in now", "context ███ 30 %", "› hi"} {
+		if i >= len(lines) || strings.TrimSpace(ansi.Strip(lines[i])) != want {
+			t.Errorf("line %d of %q is not %q", i, lines, want)
+		}
+	}
+	m.Update(overMsg{})
+	if m.View().Content != "" {
+		t.Errorf("at the end %q is left", m.View().Content)
+	}
+}
+
+// Markdown is shown plainly on a terminal, and left alone elsewhere.
+func TestMarkdown(t *testing.T) {
+	text := []string{"## Head", "- **bold** and `code`", "```go", "# x := 1", "```", "# Done"}
+	for _, live := range []bool{false, true} {
+		r := &runScreen{}
+		want := text
+		if live {
+			r.ui, want = &ui{}, []string{"Head", "• bold and code", "```go", "# x := 1", "```", "Done"}
+		}
+		for i, line := range text {
+			if got := string(r.markdown(line)); got != want[i] {
+				t.Errorf("live %v: %q is shown as %q", live, line, got)
+			}
+		}
+	}
+}
+
+// Before a file is changed, the lines that go and come are shown.
+func TestChanges(t *testing.T) {
+	var got []string
+	for _, l := range (screen{}).lineDiff("a\nb\nc\n", "a\nx\ny\nc\n") {
+		got = append(got, string(l))
+	}
+	if want := []string{"  - b", "  + x", "  + y"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

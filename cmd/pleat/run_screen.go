@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,29 +19,29 @@ import (
 )
 
 // runScreen shows a run to people: what the model says, what the tools do, every fold, and
-// a meter of the window. The meter gets a line whenever its colour changes; on a terminal it
-// is also the last line, which is redrawn all the time.
+// a meter of the window. On a terminal the meter stays in view; elsewhere it gets a line
+// whenever its colour changes.
 type runScreen struct {
 	w        io.Writer
 	s        screen
-	live     bool // the meter stays in the last line
+	live     bool // there is a terminal to draw on
+	ui       *ui  // it, while something runs
 	frames   bool // every reading of the meter gets a line
 	mu       sync.Mutex
 	snap     fold.Snapshot
 	known    bool
 	usd      float64
 	tokens   int
-	word     string              // the model's newest word, as far as it has come
-	at       int                 // columns of the last line of text that are used
-	drawn    bool                // the meter is in the last line now
+	partial  string              // the line of the model's text that has not ended
+	code     bool                // that line is in a block of code
 	folds    map[string][]styled // of the epochs that are being told, by session
 	told     fold.State
 	toldOnce bool
 }
 
 func (p *program) runScreen() *runScreen {
-	_, terminal := terminalFile(p.stdout)
-	return &runScreen{folds: make(map[string][]styled), w: p.stdout, s: p.screen(), live: terminal && p.getenv("TERM") != "dumb"}
+	live := p.lineReader().terminal && p.getenv("TERM") != "dumb" && p.getenv("CI") == ""
+	return &runScreen{folds: make(map[string][]styled), w: p.stdout, s: p.screen(), live: live}
 }
 
 // observe is the agent's observer.
@@ -84,7 +86,7 @@ func (r *runScreen) observe(e agent.Event) {
 	case agent.EventUsage:
 		r.usd += e.Usage.USD
 		r.tokens += e.Usage.Tokens()
-		r.draw()
+		r.refresh()
 	case agent.EventError:
 		if errors.Is(e.Err, context.Canceled) {
 			return // reported elsewhere
@@ -93,7 +95,7 @@ func (r *runScreen) observe(e agent.Event) {
 	case agent.EventDone:
 		if e.Depth == 0 {
 			r.endLine()
-			r.wipe()
+			r.refresh()
 		}
 	}
 }
@@ -103,7 +105,7 @@ func (r *runScreen) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.endLine()
-	r.wipe()
+	r.refresh()
 }
 
 // triggers are the reasons of epochs for people.
@@ -163,57 +165,43 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, thousands(f.Before), thousands(f.After), back)
 }
 
-// text writes the model's text as it comes.
+// text takes the model's text as it comes. Whole lines go up; the rest is shown on the way.
 func (r *runScreen) text(t string) {
-	if t == "" {
-		return
+	lines := strings.Split(r.partial+visible(t), "\n")
+	last := len(lines) - 1
+	for _, l := range lines[:last] {
+		fmt.Fprintln(r.w, r.markdown(l))
 	}
-	r.wipe()
-	for r.word += visible(t); strings.ContainsAny(r.word, " \n"); {
-		i := strings.IndexAny(r.word, " \n")
-		r.put(r.word[:i], r.word[i:i+1])
-		r.word = r.word[i+1:]
-	}
-	r.draw()
-}
-
-// put writes a word and the space or line feed after it. On a terminal a word that no longer
-// fits the line begins the next.
-func (r *runScreen) put(word, after string) {
-	n := columns(word)
-	if r.live && r.at > 0 && r.at+n > r.s.width {
-		fmt.Fprintln(r.w)
-		r.at = 0
-	}
-	fmt.Fprint(r.w, word+after)
-	if r.at += n + 1; after == "\n" {
-		r.at = 0
-	}
+	r.partial = lines[last]
+	r.refresh()
 }
 
 func (r *runScreen) endLine() {
-	if r.at > 0 || r.word != "" {
-		r.put(r.word, "\n")
-		r.word = ""
+	if r.partial != "" {
+		text := r.partial
+		r.partial = ""
+		fmt.Fprintln(r.w, r.markdown(text))
 	}
+	r.code = false
 }
 
-// line writes a line above the meter.
+// line writes a line.
 func (r *runScreen) line(text styled) {
 	r.endLine()
-	r.wipe()
-	if r.live {
-		text = r.s.wrap(text)
-	}
 	fmt.Fprintln(r.w, text)
-	r.draw()
+	r.refresh()
 }
 
-func (r *runScreen) wipe() {
-	if r.drawn {
-		fmt.Fprint(r.w, "\r\x1b[K")
-		r.drawn = false
+// refresh shows what is coming in, and the meter.
+func (r *runScreen) refresh() {
+	if r.ui == nil {
+		return
 	}
+	meter := ""
+	if r.known {
+		meter = string(r.meterText(min(max(r.s.width-70, 8), 24)) + r.filling())
+	}
+	r.ui.prog.Send(statusMsg{r.partial, meter})
 }
 
 func (r *runScreen) meter(s fold.Snapshot) {
@@ -222,12 +210,11 @@ func (r *runScreen) meter(s fold.Snapshot) {
 		r.line(r.frame(s))
 		return
 	}
-	if !r.toldOnce || s.State != r.told {
+	if r.ui == nil && (!r.toldOnce || s.State != r.told) {
 		r.toldOnce, r.told = true, s.State
 		r.line(r.meterText(20))
-		return
 	}
-	r.draw()
+	r.refresh()
 }
 
 // frame is one reading of the meter as the demo shows it.
@@ -239,13 +226,17 @@ func (r *runScreen) frame(s fold.Snapshot) styled {
 
 var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}
 
-func (r *runScreen) draw() {
-	if !r.live || !r.known || r.at > 0 || r.word != "" {
-		return
+// filling names what takes most of the window.
+func (r *runScreen) filling() styled {
+	parts := partNames(r.snap.Parts)
+	slices.SortStableFunc(parts, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	var list []string
+	for _, p := range parts[:3] {
+		if p.Tokens > 0 {
+			list = append(list, p.Name+" "+short(p.Tokens))
+		}
 	}
-	r.wipe()
-	fmt.Fprint(r.w, r.meterText(min(max(r.s.width-56, 10), 40)))
-	r.drawn = true
+	return r.s.dim("  " + strings.Join(list, ", "))
 }
 
 // meterText is the meter as one line: how full the window is, in the colour of its state.
@@ -263,6 +254,32 @@ func (r *runScreen) meterText(cells int) styled {
 		line += sprint(", $%.4f", r.usd)
 	}
 	return line
+}
+
+var (
+	boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	codeText = regexp.MustCompile("`([^`]+)`")
+	listItem = regexp.MustCompile(`^(\s*)[-*] `)
+)
+
+// markdown is a line of the model's text as a terminal shows it. Elsewhere it stays as it is.
+func (r *runScreen) markdown(line string) styled {
+	trimmed := strings.TrimSpace(line)
+	fence := strings.HasPrefix(trimmed, "```")
+	if r.code = r.code != fence; r.ui == nil {
+		return styled(line)
+	}
+	switch {
+	case fence:
+		return r.s.dim(line)
+	case r.code:
+		return r.s.style("36", line)
+	case strings.HasPrefix(trimmed, "#"):
+		return r.s.bold(strings.TrimLeft(trimmed, "# "))
+	}
+	line = listItem.ReplaceAllString(line, "$1• ")
+	line = boldText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.bold(m[2 : len(m)-2])) })
+	return styled(codeText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.style("36", m[1:len(m)-1])) }))
 }
 
 // jsonObserver writes one event a line.

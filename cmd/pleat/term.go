@@ -42,8 +42,11 @@ func (p *program) screen() screen {
 }
 
 func terminalFile(w io.Writer) (*os.File, bool) {
+	if u, ok := w.(*ui); ok {
+		w = u.out
+	}
 	f, ok := w.(*os.File)
-	if !ok {
+	if !ok || f == nil {
 		return nil, false
 	}
 	info, err := f.Stat()

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pleat-dev/pleat/agent"
+)
+
+// changes shows what a call would change in a file: the lines that go, and those that come.
+func (r *running) changes(c agent.Call) []styled {
+	var args struct {
+		Path, Old, New string
+		Content        *string
+	}
+	if c.Effect != agent.EffectWrite || json.Unmarshal([]byte(c.Input), &args) != nil {
+		return nil
+	}
+	before, after := args.Old, args.New
+	if args.Content != nil {
+		path := args.Path
+		if !filepath.IsAbs(path) && r.work != nil {
+			path = filepath.Join(r.work.Dir(), path)
+		}
+		data, _ := os.ReadFile(path) // there may be none yet
+		before, after = string(data), *args.Content
+	}
+	return r.screen.s.lineDiff(before, after)
+}
+
+// diffLines is how many lines of each side a diff shows.
+const diffLines = 30
+
+// lineDiff shows two texts without the lines that they begin and end with alike.
+func (s screen) lineDiff(before, after string) (out []styled) {
+	a, b := lineList(before), lineList(after)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	for _, side := range []struct {
+		mark, colour string
+		lines        []string
+	}{{"- ", "31", a}, {"+ ", "32", b}} {
+		for _, l := range side.lines[:min(len(side.lines), diffLines)] {
+			out = append(out, "  "+s.style(side.colour, side.mark+l))
+		}
+		if n := len(side.lines) - diffLines; n > 0 {
+			out = append(out, "  "+s.dim(fmt.Sprintf("%s… %s more", side.mark, plural(n, "line"))))
+		}
+	}
+	return out
+}
+
+func lineList(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}

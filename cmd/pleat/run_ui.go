@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// ui is the terminal of a run. What was said scrolls up, and below it stay the text that is
+// coming in, the meter of the window, and what is being typed. As a writer it adds lines
+// above them.
+type ui struct {
+	prog      *tea.Program
+	interrupt func() // stops what is going on
+	out       *os.File
+	ended     chan struct{}
+	width     atomic.Int64
+
+	mu   sync.Mutex
+	rest string // of a line that has not ended
+}
+
+// newUI makes the terminal. interrupt is called for Ctrl-C while nothing is asked.
+func newUI(in io.Reader, out io.Writer, interrupt func(), opts ...tea.ProgramOption) *ui {
+	u := &ui{ended: make(chan struct{}), interrupt: interrupt}
+	u.out, _ = out.(*os.File)
+	u.width.Store(defaultWidth)
+	opts = append(opts, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	u.prog = tea.NewProgram(&uiModel{ui: u, input: newInput()}, opts...)
+	return u
+}
+
+// run shows the terminal for as long as work takes.
+func (u *ui) run(work func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		err := work()
+		u.flush()
+		u.prog.Send(overMsg{})
+		result <- err
+	}()
+	_, err := u.prog.Run()
+	close(u.ended)
+	u.interrupt() // if the terminal is gone, nobody sees the rest
+	return errors.Join(err, <-result)
+}
+
+func (u *ui) Write(b []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	text := u.rest + string(b)
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		u.rest = text[i+1:]
+		u.println(text[:i])
+	} else {
+		u.rest = text
+	}
+	return len(b), nil
+}
+
+// println adds lines above. They break at words and keep their indentation.
+func (u *ui) println(text string) {
+	width := int(u.width.Load())
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		indent := min(len(line)-len(strings.TrimLeft(line, " ")), width/2)
+		rest := ansi.Wrap(line[indent:], width-indent, "")
+		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
+	}
+	u.prog.Println(strings.Join(out, "\n"))
+}
+
+// flush ends a line that was begun.
+func (u *ui) flush() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.rest != "" {
+		u.println(u.rest)
+		u.rest = ""
+	}
+}
+
+// read asks for a line. Ctrl-C is errInterrupted, Ctrl-D is io.EOF.
+func (u *ui) read(prompt string) (string, error) {
+	select {
+	case a := <-u.ask(prompt):
+		u.println(prompt + visible(a.text)) // here, so that it comes before what it leads to
+		return a.text, a.err
+	case <-u.ended:
+		return "", io.EOF
+	}
+}
+
+// ask shows the prompt.
+func (u *ui) ask(prompt string) <-chan answer {
+	u.flush()
+	reply := make(chan answer, 1)
+	u.prog.Send(question{prompt, reply})
+	return reply
+}
+
+// question asks for input, answer is what was typed.
+type question struct {
+	prompt string
+	reply  chan<- answer
+}
+
+type answer struct {
+	text string
+	err  error
+}
+
+// statusMsg is what stands below the text: the line that is coming in, and the meter.
+type statusMsg struct{ partial, meter string }
+
+// overMsg ends the program.
+type overMsg struct{}
+
+// uiModel is the state of the terminal.
+type uiModel struct {
+	ui      *ui
+	input   textarea.Model
+	asked   question // without a channel: nobody waits for input
+	status  statusMsg
+	history []string
+	at      int // in the history; its length: what is being typed
+	height  int
+	over    bool
+}
+
+func newInput() textarea.Model {
+	t := textarea.New()
+	t.ShowLineNumbers, t.DynamicHeight, t.MaxHeight, t.CharLimit = false, true, 12, 0
+	t.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
+	t.EndOfBufferCharacter = ' '
+	s := t.Styles()
+	s.Focused = textarea.StyleState{Selection: s.Focused.Selection, Prompt: lipgloss.NewStyle().Bold(true)}
+	t.SetStyles(s)
+	t.SetVirtualCursor(false)
+	t.Focus()
+	return t
+}
+
+func (m *uiModel) Init() tea.Cmd { return nil }
+
+func (m *uiModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.ui.width.Store(int64(msg.Width))
+		m.height = msg.Height
+		m.input.SetWidth(msg.Width)
+	case statusMsg:
+		m.status = msg
+	case question:
+		m.asked = msg
+		m.input.SetPromptFunc(columns(msg.prompt), func(i textarea.PromptInfo) string {
+			if i.LineNumber > 0 {
+				return strings.Repeat(" ", max(columns(msg.prompt)-2, 0)) + "… "
+			}
+			return msg.prompt
+		})
+		m.input.SetWidth(int(m.ui.width.Load()))
+	case overMsg:
+		m.over = true
+		return m, tea.Quit
+	case tea.KeyPressMsg:
+		if !m.key(msg.String()) {
+			m.input, cmd = m.input.Update(msg)
+		}
+	default:
+		m.input, cmd = m.input.Update(msg)
+	}
+	return m, cmd
+}
+
+// key handles the keys that are not the editor's.
+func (m *uiModel) key(name string) bool {
+	switch text := m.input.Value(); {
+	case name == "ctrl+c" && m.asked.reply == nil:
+		m.ui.interrupt()
+	case name == "ctrl+c":
+		m.answer(answer{text + "^C", errInterrupted})
+	case name == "ctrl+d" && text == "" && m.asked.reply != nil:
+		m.answer(answer{err: io.EOF})
+	case name == "enter" && strings.HasSuffix(text, `\`):
+		m.input.SetValue(strings.TrimSuffix(text, `\`) + "\n")
+	case name == "enter":
+		if m.asked.reply == nil {
+			return true // it stays until somebody asks
+		}
+		if n := len(m.history); strings.TrimSpace(text) != "" && (n == 0 || m.history[n-1] != text) {
+			m.history = append(m.history, text)
+		}
+		m.answer(answer{text: text})
+	case (name == "up" || name == "ctrl+p") && m.input.Line() == 0:
+		m.recall(-1)
+	case (name == "down" || name == "ctrl+n") && m.input.Line() == m.input.LineCount()-1:
+		m.recall(1)
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *uiModel) answer(a answer) {
+	m.asked.reply <- a
+	m.asked = question{}
+	m.input.Reset()
+	m.at = len(m.history)
+}
+
+// recall goes back or forth in the history.
+func (m *uiModel) recall(by int) {
+	if to := m.at + by; to >= 0 && to <= len(m.history) {
+		m.at = to
+		m.input.SetValue(strings.Join(slices.Concat(m.history, []string{""})[to:to+1], ""))
+		m.input.MoveToEnd()
+	}
+}
+
+func (m *uiModel) View() tea.View {
+	if m.over {
+		return tea.NewView("")
+	}
+	width := int(m.ui.width.Load())
+	var lines []string
+	if m.status.partial != "" {
+		lines = strings.Split(ansi.Wrap(m.status.partial, width, ""), "\n")
+		lines = lines[max(len(lines)-max(m.height-m.input.Height()-3, 1), 0):]
+	}
+	if m.status.meter != "" {
+		lines = append(lines, ansi.Truncate(m.status.meter, width, "…"))
+	}
+	view := tea.NewView("")
+	if m.asked.reply != nil {
+		if view.Cursor = m.input.Cursor(); view.Cursor != nil {
+			view.Cursor.Y += len(lines)
+		}
+		lines = append(lines, m.input.View())
+	}
+	view.Content = strings.Join(lines, "\n")
+	return view
+}
+
+// live runs work on the terminal, if there is one.
+func (r *running) live(ctx context.Context, work func(context.Context) error) error {
+	if !r.screen.live || r.f.asJSON {
+		return work(ctx)
+	}
+	u := newUI(r.p.stdin, r.p.stdout, r.interrupt, tea.WithEnvironment(childEnv()))
+	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
+	r.p = &program{r.p.stdin, u, u, r.p.getenv}
+	return u.run(func() error { return work(ctx) })
+}
