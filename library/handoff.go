@@ -24,9 +24,9 @@ newest part is word for word. The system prompt and the tools are yours, not par
 it have been carried out; do not repeat them to see their results. Files may have changed since: read a
 file again before you edit it.
 
-Where it says unfold("HANDLE"), something is folded. pleat's tool unfold shows the original exactly, with
-this session's ID as the argument session, and its tool search finds lines. Without these tools,
-the command pleat unfold HANDLE --session %s does it.
+Eight characters in brackets, or in unfold("…"), are the handle of something that is not all here. pleat's
+tool unfold shows it exactly, with this session's ID as the argument session, and its tool search finds
+lines. Without these tools, the command pleat unfold HANDLE --session %s does it.
 `
 
 const handoffTail = `</earlier_session>
@@ -213,6 +213,12 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 
 // Unfold gives back something from a session, or from a handoff of it.
 func (l *Library) Unfold(ctx context.Context, id string, r recall.UnfoldRequest) (recall.Unfolded, error) {
+	u, err := l.unfold(ctx, id, r)
+	u.Visible = false // whoever asks here does not see the session's view
+	return u, err
+}
+
+func (l *Library) unfold(ctx context.Context, id string, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	s, err := l.Open(ctx, id)
 	if err != nil {
 		return recall.Unfolded{}, err

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,7 +175,7 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 func within(dir, top string) bool {
 	top = strings.TrimRight(top, `/\`)
 	rest, ok := strings.CutPrefix(dir, top)
-	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\')
 }
 
 // all lists what there is, the newest first, with what is known without looking into it.

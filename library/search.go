@@ -82,5 +82,15 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 			found = append(found, a)
 		}
 	}
-	return recall.SearchResult{Answers: found}, err
+	return Apart(recall.SearchResult{Answers: found}), err
+}
+
+// Apart is a result for somebody who does not see the session's view.
+func Apart(r recall.SearchResult) recall.SearchResult {
+	for _, a := range r.Answers {
+		for i := range a.Hits {
+			a.Hits[i].Visible = false
+		}
+	}
+	return r
 }

@@ -92,7 +92,7 @@ func (p *program) root() *cobra.Command {
 		id, title string
 		commands  []func(*program) *cobra.Command
 	}{
-		{"work", "Keep an agent inside its window:", []func(*program) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand}},
+		{"work", "Keep an agent inside its window:", []func(*program) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand}},
 		{"files", "Session files:", []func(*program) *cobra.Command{
 			sessionsCommand, usageCommand, showCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
 		}},

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/mcp"
+)
+
+func mcpCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mcp",
+		Args:  noArguments,
+		Short: "let agents ask about earlier sessions, over the Model Context Protocol",
+		Long: `Serves the sessions that agents keep on this machine, and those in the store, to a client of
+the Model Context Protocol: on standard input and output, or over streamable HTTP with --http.
+"pleat mcp install CLIENT" sets a client up.
+
+Its tools are sessions, search, unfold, ledger and handoff, and note and pin, which shape
+handoffs. The newest 200 files are read into the store in the background, as their agents
+write them; a file is never changed. Only the folders that "pleat sessions" lists are looked
+into, and links out of them are not followed.
+
+Whoever can use the server can read all of these sessions. With --http it listens only to
+this machine, unless --token-file has a token, which clients send as a bearer token.`,
+		Example: `# set Claude Code up to use it
+pleat mcp install claude
+# over HTTP, at http://127.0.0.1:4142/
+pleat mcp --http 127.0.0.1:4142`,
+	}
+	fs := c.Flags()
+	f := &mcpFlags{store: declareStore(fs)}
+	fs.StringVar(&f.home, "home", "", "look in this `FOLDER` instead of your home folder")
+	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
+	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
+	fs.BoolVar(&f.lazy, "lazy", false, "read a file only when it is asked for, not in the background")
+	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error { return f.serve(ctx, p) })
+	c.AddCommand(mcpInstallCommand(p))
+	return c
+}
+
+type mcpFlags struct {
+	store                 *storeFlags
+	home, http, tokenFile string
+	lazy                  bool
+}
+
+// watchEvery is how often the folders of agents are looked at.
+const watchEvery = 10 * time.Second
+
+func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
+	token, err := readToken(f.tokenFile)
+	if err == nil && f.http != "" {
+		err = f.mayListen(token)
+	}
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	st, err := p.openStore(ctx, f.store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	lib, err := library.New(library.Options{
+		Home: cmp.Or(f.home, p.getenv("HOME"), p.getenv("USERPROFILE")), Store: st, Tenant: f.store.tenant, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer lib.Close()
+	var background sync.WaitGroup
+	ctx, stop := context.WithCancel(ctx)
+	defer background.Wait()
+	defer stop()
+	if !f.lazy {
+		background.Go(func() { lib.Watch(ctx, watchEvery) })
+	}
+	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
+	if f.http == "" {
+		return mcp.Serve(ctx, srv, p.stdin, p.stdout)
+	}
+	l, err := net.Listen("tcp", f.http)
+	if err != nil {
+		return err
+	}
+	p.note("pleat: listening on http://%s/\n", l.Addr())
+	return serveUntilDone(ctx, l, mcp.NewHandler(srv, token), log)
+}
+
+// mayListen refuses to open the sessions to other machines by accident.
+func (f *mcpFlags) mayListen(token string) error {
+	host, _, err := net.SplitHostPort(f.http)
+	if err != nil {
+		return usageError{fmt.Sprintf("--http %s: %v (want HOST:PORT)", f.http, err)}
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" {
+		return nil
+	}
+	return usageError{"--http " + f.http + " can be reached from other machines: require a token with --token-file"}
+}
