@@ -93,9 +93,9 @@ func roomAbove(most int) int {
 	for unit*10 <= most {
 		unit *= 10
 	}
-	for _, f := range []int{1, 2, 3, 4, 5, 6, 8, 10} {
-		if unit*f >= most {
-			return max(unit*f, 1)
+	for _, tenths := range []int{10, 12, 15, 20, 25, 30, 40, 50, 60, 80} {
+		if top := unit * tenths / 10; top >= most {
+			return max(top, 1)
 		}
 	}
 	return unit * 10

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
@@ -25,7 +24,7 @@ var assets embed.FS
 type Library interface {
 	List(context.Context, library.Filter) (library.Page, error)
 	Find(ctx context.Context, id string) (library.Info, error)
-	Open(ctx context.Context, id string) (*pleat.Session, error)
+	Bring(context.Context, library.Info) (store.SessionKey, error)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 )
 
@@ -82,7 +84,7 @@ func askedOf(r *http.Request, whole int) (asked, planPage) {
 
 func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 	a, p := askedOf(r, s.Report().Whole)
-	out, err := h.outcome(r.Context(), f.Item.Model, s, a.Policy, a.Budget)
+	out, err := h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget)
 	p.Outcome = out
 	f.Title, f.Body, f.Live = "Plan", p, "" // a plan stays as it was asked for
 	return err
@@ -108,10 +110,10 @@ func (h *Handler) compare(r *http.Request, f *frame, s *pleat.Session) error {
 	a, p := askedOf(r, s.Report().Whole)
 	c := comparison{planPage: p}
 	var err error
-	if c.A, err = h.outcome(r.Context(), f.Item.Model, s, a.Policy, a.Budget); err != nil {
+	if c.A, err = h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget); err != nil {
 		return err
 	}
-	if c.B, err = h.outcome(r.Context(), f.Item.Model, s, a.Other, a.Budget); err != nil {
+	if c.B, err = h.outcome(r.Context(), f.Item, s, a.Other, a.Budget); err != nil {
 		return err
 	}
 	c.Rows = sideBySide(c.A.Parts, c.B.Parts)
@@ -148,14 +150,15 @@ func sideBySide(a, b []share) []compareRow {
 }
 
 // outcome folds a copy of the session to a budget.
-func (h *Handler) outcome(ctx context.Context, model string, s *pleat.Session, name string, budget int) (outcome, error) {
+func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Session, name string, budget int) (outcome, error) {
 	pol, err := policy.ByName(name)
 	if err != nil {
 		return outcome{}, err
 	}
 	o := outcome{Policy: pol.Name, Doc: pol.Doc}
 	warning := ""
-	err = h.scratch.use(ctx, h.o.Store, s, model, pol, func(c *pleat.Session) error {
+	m, _ := model.DefaultModels().Lookup(info.Model)
+	err = h.scratch.use(ctx, h.o.Store, s, h.counted.count(m), pol, func(c *pleat.Session) error {
 		c.SetBudget(fit(budget))
 		if err := c.UndoAll(ctx); err != nil {
 			return err

@@ -9,13 +9,29 @@ import (
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // readers are open sessions whose tokens are counted, unlike those of a library: those used
 // last. They cannot be written to.
 type readers struct {
-	mu   sync.Mutex
-	list []*pleat.Session // the last used first
+	mu     sync.Mutex
+	list   []*pleat.Session             // the last used first
+	counts map[string]*tokens.Tokenizer // by model: what one session has counted, its copies need not
+}
+
+// count returns the counter of a model.
+func (l *readers) count(m model.Model) *tokens.Tokenizer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.counts[m.ID]
+	if t == nil {
+		if t = tokens.NewTokenizer(m, nil); len(l.counts) >= mostReaders || l.counts == nil {
+			l.counts = make(map[string]*tokens.Tokenizer)
+		}
+		l.counts[m.ID] = t
+	}
+	return t
 }
 
 // mostReaders is how many sessions stay open, readerMemory how many bytes of messages each
@@ -23,7 +39,7 @@ type readers struct {
 const mostReaders, readerMemory = 8, 2 << 20
 
 // open opens a session, with all that the store has of it.
-func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey, modelName string, window int) (*pleat.Session, error) {
+func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey, m model.Model) (*pleat.Session, error) {
 	l.mu.Lock()
 	var s *pleat.Session
 	if i := slices.IndexFunc(l.list, func(s *pleat.Session) bool { return s.Key() == key }); i >= 0 {
@@ -34,11 +50,7 @@ func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey
 	if s != nil {
 		return s, s.Refresh(ctx)
 	}
-	m, known := model.DefaultModels().Lookup(modelName)
-	if window > 0 && (!known || m.Window > window) {
-		m.Window = window
-	}
-	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{Codecs: library.Codecs(), Memory: readerMemory, Model: m})
+	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{Codecs: library.Codecs(), Memory: readerMemory, Model: m, Tokens: l.count(m)})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/library"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -28,14 +27,13 @@ type scratch struct {
 	last   uint64 // the newest entry that it was made with
 	policy string
 	s      *pleat.Session
-	count  *tokens.Tokenizer
 }
 
 // mostScratch is how many are kept, scratchMemory how many bytes of messages each holds.
 const mostScratch, scratchMemory = 4, 4 << 20
 
-// use calls f with a copy of a session under a policy.
-func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, modelName string, pol fold.Policy, f func(*pleat.Session) error) error {
+// use calls f with a copy of a session under a policy, which counts tokens as count does.
+func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, count *tokens.Tokenizer, pol fold.Policy, f func(*pleat.Session) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil { // it waited, and nobody wants it any more
@@ -45,7 +43,14 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 	l.list = slices.DeleteFunc(l.list, func(c scratch) bool { return c.key == key && c.last != last })
 	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key && c.policy == pol.Name })
 	if i < 0 {
-		c, err := l.make(ctx, st, key, last, modelName, pol)
+		if pol.CharsPerToken > 0 {
+			count = tokens.NewTokenizer(pleat.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(pol.CharsPerToken)})
+		}
+		c := scratch{key: key, last: last, policy: pol.Name}
+		var err error
+		c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last}, key, &pleat.Options{
+			Policy: planning(pol), Budget: fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
+		})
 		if err != nil {
 			return err
 		}
@@ -57,26 +62,6 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 	l.list = l.list[:min(len(l.list), mostScratch)]
 	defer c.s.Shrink(scratchMemory)
 	return f(c.s)
-}
-
-// make opens the copy. Copies of one session share what they have counted.
-func (l *scratches) make(ctx context.Context, st store.Store, key store.SessionKey, last uint64, modelName string, pol fold.Policy) (scratch, error) {
-	m, _ := model.DefaultModels().Lookup(modelName)
-	c := scratch{key: key, last: last, policy: pol.Name}
-	o := pleat.Options{Policy: planning(pol), Budget: fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Model: m}
-	if pol.CharsPerToken > 0 {
-		o.Tokens = tokens.NewTokenizer(m, &tokens.Options{Counter: tokens.CharsPerToken(pol.CharsPerToken)})
-	} else {
-		if i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key && c.count != nil }); i >= 0 {
-			c.count = l.list[i].count
-		} else {
-			c.count = tokens.NewTokenizer(m, nil)
-		}
-		o.Tokens = c.count
-	}
-	var err error
-	c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last}, key, &o)
-	return c, err
 }
 
 // overlay is a store whose session key ends at entry base. What is appended to it stays in

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -36,11 +37,15 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	if err != nil {
 		return info, nil, err
 	}
-	s, err := h.o.Library.Open(ctx, info.ID)
+	key, err := h.o.Library.Bring(ctx, info)
 	if err != nil {
 		return info, nil, err
 	}
-	s, err = h.counted.open(ctx, h.o.Store, s.Key(), info.Model, h.o.Window)
+	m, known := model.DefaultModels().Lookup(info.Model)
+	if w := h.o.Window; w > 0 && (!known || m.Window > w) {
+		m.Window = w
+	}
+	s, err := h.counted.open(ctx, h.o.Store, key, m)
 	return info, s, err
 }
 

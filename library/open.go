@@ -30,16 +30,9 @@ func (l *Library) Open(ctx context.Context, id string) (*pleat.Session, error) {
 }
 
 func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
-	if l.o.Store == nil {
-		return nil, errors.New("there is no store to open sessions in")
-	}
-	key := info.Key
-	if info.File != "" {
-		m, err := l.bring(ctx, info)
-		if err != nil {
-			return nil, fmt.Errorf("session %s: %w", info.ID, err)
-		}
-		key = store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}
+	key, err := l.Bring(ctx, info)
+	if err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
 	i := slices.IndexFunc(l.opened, func(o opened) bool { return o.s.Key() == key })
@@ -54,7 +47,7 @@ func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
 	}
 	o := Roughly()
 	o.Memory = openMemory
-	s, err := pleat.OpenSession(ctx, l.o.Store, key, o)
+	s, err = pleat.OpenSession(ctx, l.o.Store, key, o)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +56,22 @@ func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
 	l.opened = slices.Insert(l.opened, 0, opened{info.ID, s})
 	l.opened = l.opened[:min(len(l.opened), mostOpen)]
 	return s, nil
+}
+
+// Bring gives the store what is new in the file of a session that was listed or found, if it
+// has one, and returns the session's key there.
+func (l *Library) Bring(ctx context.Context, info Info) (store.SessionKey, error) {
+	if l.o.Store == nil {
+		return store.SessionKey{}, errors.New("there is no store to open sessions in")
+	}
+	if info.File == "" {
+		return info.Key, nil
+	}
+	m, err := l.bring(ctx, info)
+	if err != nil {
+		return store.SessionKey{}, fmt.Errorf("session %s: %w", info.ID, err)
+	}
+	return store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}, nil
 }
 
 // quiet is how long a file must not have changed until its last message counts as complete.

@@ -48,13 +48,9 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 
 // searchIn searches one of several sessions. The result has only queries that found something.
 func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchRequest) (recall.SearchResult, error) {
-	key := info.Key
-	if info.File != "" {
-		m, err := l.bring(ctx, info)
-		if err != nil {
-			return recall.SearchResult{}, err
-		}
-		key = store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}
+	key, err := l.Bring(ctx, info)
+	if err != nil {
+		return recall.SearchResult{}, err
 	}
 	if st, ok := l.o.Store.(store.Searcher); ok { // most need not be opened
 		var have []string

@@ -77,7 +77,7 @@ func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
 			said += int(d.Facts(ref).Tokens)
 		}
 		at = end
-		left := opening + min(said, saved/4) + line*len(d.Calls(st.start, end))
+		left := opening + min(said, saved/4) + line*len(d.Ledger().Between(st.start, end).Entries)
 		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+left <= d.Goal {
 			st.end, st.ends = end, st.ends[:i+1]
 			break
