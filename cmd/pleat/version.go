@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,7 +16,7 @@ func versionCommand(p *program) *cobra.Command {
 		Use:   "version",
 		Args:  noArguments,
 		Short: "print the version",
-		Long:  "Prints the version of pleat, the commit it was built from if that is known, and the\nversion of Go.",
+		Long:  "Prints the version of pleat, the commit it was built from and its day if they are known, and\nthe version of Go.",
 		RunE: p.runs(func(context.Context, *program, []string) error {
 			p.printf("pleat %s\n", version())
 			return nil
@@ -22,14 +24,25 @@ func versionCommand(p *program) *cobra.Command {
 	}
 }
 
-// version is the version, commit, Go version and platform of the program.
+// release and built are set by the linker in released programs: the version, and the commit and
+// the day it was made. Go writes them into programs that it builds from a clone by itself.
+var release, built string
+
+// version is the version, commit and day, Go version and platform of the program.
 func version() string {
-	v, built := "development", ""
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		v = info.Main.Version
+	v, from := cmp.Or(release, "development"), built
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if release == "" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+			v = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.time" && built == "" {
+				from = commit() + "," + s.Value
+			}
+		}
 	}
-	if c := commit(); c != "" {
-		built = " (" + c + ")"
+	if commit, when, ok := strings.Cut(from, ","); ok {
+		v += " (" + commit + ", " + when[:min(len(when), len("2026-01-02"))] + ")"
 	}
-	return fmt.Sprintf("%s%s %s %s/%s", v, built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
