@@ -123,7 +123,7 @@ var imports = map[string][]string{
 // uses the standard library alone.
 var others = map[string][]string{
 	"cmd/pleat": {
-		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
+		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
 		"github.com/BurntSushi/toml",
 		"github.com/charmbracelet/x/ansi",
 		"github.com/klauspost/compress/zstd",

@@ -128,12 +128,12 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	tell := p.progress()
 	tell.phase("%s", plural(len(sessions), "session"))
 	o.Progress = func(pr bench.Progress) {
-		tell.say("%d of %s: %s", pr.Done, plural(pr.All, "session"), pr.Session)
+		tell.share(pr.Done, pr.All, "sessions")
 	}
 	report, err := bench.Run(ctx, sessions, o)
 	if err == nil && asking != nil {
 		asking.Summarizer = o.Summarizer
-		asking.Progress = func(done, all int) { tell.say("asked about %d of %s", done, plural(all, "session")) }
+		asking.Progress = func(done, all int) { tell.share(done, all, "asking about sessions") }
 		report.Answers, err = asking.Run(ctx, sessions, armsOf(o))
 	}
 	tell.done()

@@ -121,7 +121,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 		if err := s.Append(ctx, rec.Message); err != nil {
 			return nil, err
 		}
-		tell.say("replaying %s of %s", thousands(at), plural(f.count, "message"))
+		tell.share(at, f.count, "replaying messages")
 	}
 	at = f.count + 1
 	v, err := s.View(ctx, pleat.Turn{})

@@ -75,7 +75,7 @@ func export(ctx context.Context, p *program, store store.Store, info store.Sessi
 		if err != nil {
 			return err
 		}
-		tell.say("exporting %d of %s", e.Seq, entryCount(info.Entries))
+		tell.share(int(e.Seq), int(info.Entries), "exporting entries")
 	}
 	if err := w.line(exportEnd{true, info.Entries}); err != nil {
 		return err

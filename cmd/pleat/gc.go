@@ -170,7 +170,7 @@ func forgetAll(ctx context.Context, p *program, st store.Keeper, list []store.Se
 	tell := p.progress()
 	defer tell.done()
 	for i, info := range list {
-		tell.say("deleting %d of %s", i+1, plural(len(list), "session"))
+		tell.share(i, len(list), "deleting sessions")
 		err := st.Forget(ctx, info.Key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // somebody else was faster
 			return fmt.Errorf("after %s: %w", plural(i, "deleted session"), err)

@@ -94,7 +94,7 @@ func (p *program) root() *cobra.Command {
 	}{
 		{"work", "Keep an agent inside its window:", []func(*program) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand}},
 		{"files", "Session files:", []func(*program) *cobra.Command{
-			sessionsCommand, usageCommand, showCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
+			sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
 		}},
 		{"store", "What was folded:", []func(*program) *cobra.Command{unfoldCommand, searchCommand, storeCommand, dashCommand}},
 		{"other", "Other:", []func(*program) *cobra.Command{

@@ -43,7 +43,7 @@ func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 		}
 		b.message(i, rec)
 		i++
-		tell.say("counting %s of %s", thousands(i), plural(f.count, "message"))
+		tell.share(i, f.count, "counting messages")
 	}
 	b.finish()
 	return b.o, nil

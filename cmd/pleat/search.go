@@ -132,7 +132,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	}
 	var without []store.SessionInfo // they have none of the words
 	for i, info := range list {
-		tell.say("searching session %d of %d", i+1, len(list))
+		tell.share(i, len(list), "searching sessions")
 		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
 			without = append(without, info)
 			continue
@@ -144,7 +144,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 		without = nil
 	}
 	for i, info := range without { // one may have a word that is near
-		tell.say("searching session %d of %d", len(list)-len(without)+i+1, len(list))
+		tell.share(i, len(without), "searching sessions for words that are near")
 		look(info)
 	}
 	tell.done()

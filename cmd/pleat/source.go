@@ -268,7 +268,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 				return err
 			}
 		}
-		tell.say("taking in %s of %s", thousands(n), plural(f.count, "message"))
+		tell.share(n, f.count, "taking in messages")
 	}
 	return flush()
 }

@@ -143,6 +143,7 @@ func (e *escaper) Write(b []byte) (int, error) {
 // is its zero value.
 type progress struct {
 	w     io.Writer
+	what  string // that is being counted
 	began time.Time
 	next  time.Time
 	shown bool
@@ -160,7 +161,7 @@ func (p *program) progress() *progress {
 	if _, ok := terminalFile(p.stderr); !ok || p.getenv("TERM") == "dumb" {
 		return &progress{}
 	}
-	return &progress{w: p.stderr, began: time.Now(), next: time.Now().Add(progressAfter)}
+	return &progress{w: p.stderr, next: time.Now().Add(progressAfter)}
 }
 
 // say replaces the line shown before.
@@ -178,6 +179,9 @@ func (g *progress) say(format string, args ...any) {
 func (g *progress) share(done, all int, what string) {
 	if g.w == nil {
 		return
+	}
+	if g.what != what {
+		g.what, g.began = what, time.Now()
 	}
 	left := ""
 	if spent := time.Since(g.began); done > 0 && spent > time.Second {

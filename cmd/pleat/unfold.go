@@ -217,7 +217,7 @@ func askSessions(ctx context.Context, p *program, st store.Store, list []store.S
 	defer tell.done()
 	differ := false
 	for i, info := range list {
-		tell.say("looking in session %d of %d: %s", i+1, len(list), info.Key.Session)
+		tell.share(i, len(list), "looking in sessions")
 		s, err := reopen(ctx, st, info.Key)
 		var u recall.Unfolded
 		if err == nil {

@@ -85,7 +85,7 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 	}
 	hashed := len(v.Damage)
 	for i, info := range list {
-		tell.say("unfolding session %d of %d: %s", i+1, len(list), info.Key.Session)
+		tell.share(i, len(list), "unfolding sessions")
 		folds, problems, err := checkSession(ctx, st, info.Key, tell)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+func browseCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "browse FILE|SESSION",
+		Args:  takes(1, 1, "one session file, - for standard input, or the name of a stored session"),
+		Short: "look around in a session: turns, messages, folds, and what is behind them",
+		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
+and what is folded. A FILE is folded to --budget first, as "pleat plan" would, and nothing is
+stored; a SESSION of the store is shown with the folds that it has.
+
+Right and left open and close a branch, enter shows what is behind a line, u changes between
+what the model sees of it and the original, q goes back and out. Where there is no terminal,
+the tree is printed.`,
+		Example: `pleat browse session.jsonl --budget 30k
+pleat browse run-20260102`,
+	}
+	fs := c.Flags()
+	var src sourceFlags
+	var flags foldFlags
+	src.declare(fs)
+	flags.declare(fs)
+	store := declareStore(fs)
+	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
+			return p.browseStored(ctx, store, args[0], err)
+		}
+		f, err := p.readSession(ctx, args[0], src)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		scratch, drop, err := f.scratch()
+		if err != nil {
+			return err
+		}
+		defer drop()
+		tell := p.progress()
+		r, err := f.fold(ctx, tell, scratch, flags)
+		tell.done()
+		if err != nil {
+			return err
+		}
+		return p.browse(ctx, fileName(args[0]), r.session)
+	})
+	return c
+}
+
+func (p *program) browseStored(ctx context.Context, flags *storeFlags, name string, noFile error) error {
+	st, _, err := p.storeAt(ctx, flags, readOnly)
+	if err != nil {
+		return fmt.Errorf("%w; and %w", noFile, err)
+	}
+	defer st.Close()
+	info, err := storedSession(ctx, st, flags, name)
+	if err != nil {
+		return fmt.Errorf("%w; and %w", noFile, err)
+	}
+	s, err := reopen(ctx, st, info.Key)
+	if err != nil {
+		return err
+	}
+	return p.browse(ctx, info.Key.Session, s)
+}
+
+// browse shows a session on the terminal, or prints its tree.
+func (p *program) browse(ctx context.Context, title string, s *pleat.Session) error {
+	b := &browser{screen: p.screen(), tree: &branch{open: true}}
+	report := s.Report()
+	b.title = fmt.Sprintf("%s: %s, %s tokens, %s of them shown", title, plural(s.Len(), "message"), thousands(report.Whole), thousands(report.Snapshot.Tokens))
+	if err := b.grow(ctx, s, report.Folds); err != nil {
+		return err
+	}
+	if !p.lineReader().terminal || p.getenv("TERM") == "dumb" {
+		return p.output(false, b)
+	}
+	b.tree.kids[len(b.tree.kids)-1].open = true
+	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.stdin), tea.WithOutput(p.stdout), tea.WithEnvironment(childEnv())).Run()
+	return err
+}
+
+// browser is a session as a tree: turns, and the blocks of their messages.
+type browser struct {
+	screen
+	title string
+	tree  *branch
+}
+
+// branch is a line of the tree.
+type branch struct {
+	kids   []*branch
+	open   bool
+	depth  int
+	what   string
+	tokens int
+	fold   *fold.Fold // that hides it from the model
+	text   string     // what was said
+}
+
+// grow makes the tree. Everything before a person speaks belongs to the turn before.
+func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
+	calls := whats(s)
+	var turn *branch
+	for i := range s.Len() {
+		m, err := s.Message(ctx, i)
+		if err != nil {
+			return err
+		}
+		if typed, ok := userwords.TypedText(m); ok || turn == nil {
+			turn = &branch{what: cmp.Or(oneLine(typed), "(before anybody spoke)"), depth: 0}
+			b.tree.kids = append(b.tree.kids, turn)
+		}
+		turn.tokens += s.Tokens(i, i+1)
+		size := 0
+		for _, blk := range m.Blocks().All() {
+			size += len(describeBlock(blk).Text) + 1
+		}
+		for j, blk := range m.Blocks().All() {
+			d := describeBlock(blk)
+			ref := transcript.BlockRef{Message: i, Block: j}
+			kid := &branch{depth: 1, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, strings.ReplaceAll(d.Kind, "_", " "), oneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
+			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
+			turn.kids = append(turn.kids, kid)
+		}
+	}
+	if turn == nil {
+		return fmt.Errorf("there is nothing to look at in %s", b.title)
+	}
+	return nil
+}
+
+// hiding finds the fold that a block is in.
+func hiding(folds []*fold.Fold, ref transcript.BlockRef) *fold.Fold {
+	for _, f := range folds {
+		if ref.Message >= f.Start && ref.Message < f.End && (f.Block < 0 || f.Block == ref.Block) {
+			return f
+		}
+	}
+	return nil
+}
+
+// line is a branch as one line of so many columns.
+func (b *browser) line(x *branch, width int) string {
+	mark := "  "
+	if len(x.kids) > 0 {
+		mark = "▸ "
+		if x.open {
+			mark = "▾ "
+		}
+	}
+	line := fmt.Sprintf("%7s  %s%s", thousands(x.tokens), strings.Repeat("  ", x.depth), mark)
+	note := ""
+	if x.fold != nil {
+		note = "  ⤓ " + x.fold.Lever
+	}
+	return line + b.clip(x.what, max(width-columns(line)-columns(note), 12)) + note
+}
+
+// print writes the whole tree.
+func (b *browser) print(p *page) {
+	p.line("%s", p.bold(b.title))
+	for _, turn := range b.tree.kids {
+		turn.open = true
+		p.line("%s", b.line(turn, p.width))
+		for _, kid := range turn.kids {
+			p.line("%s", b.line(kid, p.width))
+		}
+	}
+}

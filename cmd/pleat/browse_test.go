@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pleat-dev/pleat/fold"
+)
+
+// A branch opens, what is behind a folded line is shown as the model sees it and as it was,
+// and q goes back and out.
+func TestBrowse(t *testing.T) {
+	folded := &branch{depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it", fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"}}
+	b := &browser{title: "a session", tree: &branch{kids: []*branch{
+		{what: "first words", kids: []*branch{{depth: 1, what: "1 text", text: "first words"}}},
+		{what: "second words", kids: []*branch{folded}},
+	}}}
+	v := &browseView{browser: b}
+	press := func(names ...string) (cmd tea.Cmd) {
+		for _, name := range names {
+			k := tea.KeyPressMsg{Text: name}
+			for code, special := range map[rune]string{tea.KeyDown: "down", tea.KeyRight: "right", tea.KeyEnter: "enter", tea.KeyLeft: "left"} {
+				if name == special {
+					k = tea.KeyPressMsg{Code: code}
+				}
+			}
+			_, cmd = v.Update(k)
+		}
+		return cmd
+	}
+	shows := func(want string, yes bool) {
+		t.Helper()
+		if text := ansi.Strip(v.View().Content); strings.Contains(text, want) != yes {
+			t.Errorf("shown %v: %q is in\n%s", !yes, want, text)
+		}
+	}
+	v.Update(tea.WindowSizeMsg{Width: 40, Height: 8})
+	shows("second words", true)
+	shows("tool result", false)
+	press("down", "right")
+	shows("⤓ mask", true)
+	press("down", "enter")
+	shows("[folded]", true)
+	press("u")
+	shows("all    of it", true)
+	press("q")
+	shows("first words", true)
+	press("left")
+	shows("tool result", false)
+	if cmd := press("q"); cmd == nil {
+		t.Error("q does not end it")
+	}
+	for _, line := range strings.Split(v.View().Content, "\n") {
+		if columns(line) > 40 {
+			t.Errorf("%q is wider than the screen", line)
+		}
+	}
+}

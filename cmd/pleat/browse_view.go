@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// browseView is a browser on the terminal: the tree, or what is behind one of its lines.
+type browseView struct {
+	*browser
+	width, height int
+	at, top       int // the chosen line, and the first that is shown
+	page          viewport.Model
+	reading       *branch // nil: the tree is shown
+	seen          bool    // as the model sees it
+}
+
+func (v *browseView) Init() tea.Cmd { return nil }
+
+func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		v.width, v.height = msg.Width, msg.Height
+		v.page.SetWidth(v.width)
+		v.page.SetHeight(max(v.height-2, 1))
+		v.read()
+	case tea.KeyPressMsg:
+		switch name := msg.String(); {
+		case name == "ctrl+c", v.reading == nil && (name == "q" || name == "esc"):
+			return v, tea.Quit
+		case v.reading == nil:
+			v.move(name)
+		case name == "q", name == "esc", name == "left":
+			v.reading = nil
+		case name == "u" && v.reading.fold != nil:
+			v.seen = !v.seen
+			v.read()
+		default:
+			v.page, cmd = v.page.Update(msg)
+		}
+	}
+	return v, cmd
+}
+
+// rows are the lines of the tree that are open.
+func (v *browseView) rows() (rows []*branch) {
+	for _, turn := range v.tree.kids {
+		if rows = append(rows, turn); turn.open {
+			rows = append(rows, turn.kids...)
+		}
+	}
+	return rows
+}
+
+func (v *browseView) move(name string) {
+	rows := v.rows()
+	x := rows[v.at]
+	switch name {
+	case "up", "k":
+		v.at--
+	case "down", "j":
+		v.at++
+	case "pgup", "ctrl+b":
+		v.at -= v.height - 2
+	case "pgdown", "ctrl+f", "space":
+		v.at += v.height - 2
+	case "home", "g":
+		v.at = 0
+	case "end", "G":
+		v.at = len(rows) - 1
+	case "left", "h":
+		for x.depth > 0 && v.at > 0 && rows[v.at].depth > 0 {
+			v.at--
+		}
+		rows[v.at].open = false
+	case "right", "l":
+		x.open = len(x.kids) > 0
+	case "enter":
+		if len(x.kids) > 0 {
+			x.open = !x.open
+		} else {
+			v.reading, v.seen = x, x.fold != nil
+			v.read()
+		}
+	}
+	v.at = min(max(v.at, 0), len(v.rows())-1)
+}
+
+// read fills the page with what is behind a line.
+func (v *browseView) read() {
+	if v.reading == nil {
+		return
+	}
+	text := v.reading.text
+	if v.seen {
+		text = v.reading.fold.Stub
+	}
+	v.page.SetContent(ansi.Wrap(strings.ReplaceAll(visible(text), "\t", "    "), max(v.width, 1), ""))
+	v.page.GotoTop()
+}
+
+func (v *browseView) View() tea.View {
+	room := max(v.height-2, 1)
+	head, foot, body := v.title, "↑↓ move  → ← open, close  enter show  q quit", ""
+	if v.reading != nil {
+		head, foot, body = v.reading.what, "↑↓ scroll  q back", v.page.View()
+		if f := v.reading.fold; f != nil {
+			side := "the original; u shows what the model sees"
+			if v.seen {
+				side = "what the model sees; u shows the original"
+			}
+			foot = fmt.Sprintf("q back  this is %s  %s → %s tokens, handle %s", side, thousands(f.Before), thousands(f.After), f.Handle)
+		}
+	} else {
+		body = v.list(room)
+	}
+	view := tea.NewView(ansi.Truncate(string(v.bold(head)), v.width, "…") + "\n" + body + "\n" + ansi.Truncate(string(v.dim(foot)), v.width, "…"))
+	view.AltScreen = true
+	return view
+}
+
+// list is the part of the tree around the chosen line.
+func (v *browseView) list(room int) string {
+	rows := v.rows()
+	v.top = min(max(v.top, v.at-room+1), v.at)
+	lines := make([]string, room)
+	for i := range lines {
+		if n := v.top + i; n < len(rows) {
+			line := visible(v.line(rows[n], v.width))
+			switch {
+			case n == v.at:
+				line = "\x1b[7m" + pad(line, v.width) + "\x1b[0m"
+			case rows[n].fold != nil:
+				line = string(v.dim(line))
+			case rows[n].depth == 0:
+				line = string(v.bold(line))
+			}
+			lines[i] = line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
