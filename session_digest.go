@@ -113,6 +113,7 @@ func (s *Session) digestAhead(o fold.PlanOptions) {
 			if s.newestTold() > s.st.EpochSeq { // what a page is written from is looked through now, not at red
 				o.Trigger, o.Model = fold.TriggerRed, false
 				fold.Make(s.st, &s.o.Policy, o)
+				s.miner.Forget()
 			}
 		}
 		close(done)

@@ -21,11 +21,10 @@ func (s *Session) Refresh(ctx context.Context) error {
 }
 
 // Shrink drops messages from memory until the others take about that many bytes. They are
-// read from the store when they are needed again. What the last plan was made from goes too.
+// read from the store when they are needed again.
 func (s *Session) Shrink(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.miner.Forget()
 	s.st.Contents.Shrink(bytes)
 }
 

@@ -184,6 +184,7 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
 	p := fold.Make(s.st, &s.o.Policy, o)
+	s.miner.Forget()
 	if err := s.st.Contents.Fault(); err != nil {
 		return nil, fmt.Errorf("plan session %s: %w", s.key, err)
 	}
@@ -300,6 +301,7 @@ func (s *Session) theirs(n int) int {
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another
 // process wrote meanwhile, it plans again on what is true now.
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
+	defer s.miner.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
 	for try := 0; ; try++ {
 		p := fold.Make(s.st, &s.o.Policy, o)

@@ -47,7 +47,7 @@ func newClient(w *world, i int) *client {
 	c := &client{
 		w: w, wire: wires[w.IntN(len(wires))], style: style{w.chance(0.3), w.chance(0.3)},
 		key: fmt.Sprintf("key-%d", i), name: fmt.Sprintf("k%d", i), alts: map[string][]string{}, known: map[string]element{},
-		memory: &memory{map[string]thought{}, map[string]string{}, map[string][]string{}, map[string]string{}, map[string]string{}},
+		memory: &memory{map[string]thought{}, map[string]string{}, map[string][]string{}, map[string]string{}, map[string]string{}, map[string]bool{}},
 		said:   map[string]bool{}, hidden: map[string]bool{}, arrived: map[string]bool{}, seen: map[string]bool{}, excused: map[string]bool{},
 		stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}

@@ -90,6 +90,9 @@ func (c *client) reply(v *view, body []byte) (parts []part) {
 	}
 	if own := c.recallCall(body); own != nil {
 		w.Hidden++
+		for _, p := range parts {
+			c.memory.beside[known(p)] = true
+		}
 		parts = append(parts, *own)
 	}
 	if c.more(parts) {

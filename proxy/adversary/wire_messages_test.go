@@ -444,12 +444,10 @@ func checkThinking(v *view) (bad []string) {
 }
 
 // checkNewest looks at the answer of the round that is open: with thinking that has to come
-// first it begins with it. What a client has of it may begin with a text that was beside a
-// hidden call.
+// first it begins with it. What a client has of it may begin with a text that was said
+// without thinking beside a hidden call, and that is all that is known of it once the client
+// has changed what is before it.
 func checkNewest(v *view) (bad []string) {
-	if v.setup.loose {
-		return nil
-	}
 	n := len(v.elements)
 	for n > 0 && v.elements[n-1].role != "assistant" {
 		n--
@@ -457,7 +455,7 @@ func checkNewest(v *view) (bad []string) {
 	if n == 0 || n == len(v.elements) || !v.elements[n].has(result) {
 		return nil
 	}
-	if e := v.elements[n-1]; v.setup.think == "enabled" && e.parts[0].kind != thinking {
+	if e := v.elements[n-1]; v.setup.think == "enabled" && e.parts[0].kind != thinking && !v.said.beside[known(e.parts[0])] {
 		for _, p := range e.parts {
 			if _, ok := v.said.call[p.id]; ok && p.kind == call && v.said.call[p.id] != "" {
 				return []string{fmt.Sprintf("message %d: the newest answer came with thinking and does not begin with it", n-1)}

@@ -103,6 +103,7 @@ type memory struct {
 	follows  map[string][]string // and the items that were made with a reasoning item
 	call     map[string]string   // Gemini: signature by id of the call
 	plain    map[string]string   // JSON without cache markers
+	beside   map[string]bool     // what was said beside a hidden call
 }
 
 // unmarked is JSON in one form without cache markers.
