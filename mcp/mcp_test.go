@@ -205,7 +205,7 @@ func TestServer(t *testing.T) {
 		c.wants("handoff", map[string]any{"session": "nobody"}, true, "not found")
 
 		resources, err := c.ListResources(c.T.Context(), nil)
-		if err != nil || len(resources.Resources) != 3 || resources.Resources[0].URI != "pleat://session/"+id {
+		if err != nil || len(resources.Resources) != 3 || resources.CacheScope != "private" || resources.Resources[0].URI != "pleat://session/"+id {
 			c.Errorf("resources: %+v, %v", resources, err)
 		}
 		for uri, want := range map[string]string{

@@ -22,6 +22,9 @@ const (
 	handlePart = "/handle/"
 )
 
+// private: what sessions say is for nobody else.
+const private = "private"
+
 // listed is how many sessions the list of resources has: the newest.
 const listed = 50
 
@@ -37,25 +40,24 @@ func (s server) addResources(srv *sdk.Server) {
 	// Sessions come and go, so the list is made when somebody asks.
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			if method != "resources/list" {
-				return next(ctx, method, req)
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*sdk.ListResourcesResult); ok && err == nil {
+				list.CacheScope = private
+				list.Resources, err = s.resources(ctx)
 			}
-			return s.resources(ctx)
+			return result, err
 		}
 	})
 }
 
-func (s server) resources(ctx context.Context) (*sdk.ListResourcesResult, error) {
+func (s server) resources(ctx context.Context) ([]*sdk.Resource, error) {
 	p, err := s.lib.List(ctx, library.Filter{Limit: listed})
-	if err != nil {
-		return nil, err
-	}
-	out := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+	out := []*sdk.Resource{}
 	for _, i := range p.Sessions {
 		_, title, _ := strings.Cut(about(i), "\n  ")
-		out.Resources = append(out.Resources, &sdk.Resource{URI: sessionURI + url.PathEscape(i.ID), Name: i.ID, Title: title, MIMEType: "text/plain"})
+		out = append(out, &sdk.Resource{URI: sessionURI + url.PathEscape(i.ID), Name: i.ID, Title: title, MIMEType: "text/plain"})
 	}
-	return out, nil
+	return out, err
 }
 
 func (s server) read(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -87,7 +89,7 @@ func (s server) read(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Read
 	if !utf8.ValidString(c.Text) { // JSON cannot hold it
 		c.Blob, c.Text, c.MIMEType = []byte(c.Text), "", "application/octet-stream"
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}, nil
+	return &sdk.ReadResourceResult{Cacheable: sdk.Cacheable{CacheScope: private}, Contents: []*sdk.ResourceContents{c}}, nil
 }
 
 func (s server) addPrompts(srv *sdk.Server) {

@@ -32,6 +32,10 @@ type Drive struct {
 	Window int    // what the client is told about the model's window
 	Prompt string
 
+	// Server is an MCP server whose tools the client may use, and offers from the beginning.
+	// Claude Code finds it in its home, Codex in Config, the end of its configuration.
+	Server, Config string
+
 	Continue bool // the conversation that the client had last in this home goes on
 }
 

@@ -29,7 +29,8 @@ type request struct {
 // call is one tool call of an answer.
 type call struct {
 	id, name, input string
-	script          bool // the input is no JSON but a script: Codex's exec
+	namespace       string // of the tool, where the wire has such
+	script          bool   // the input is no JSON but a script: Codex's exec
 }
 
 // answer is what the model says.
@@ -83,6 +84,10 @@ func (s *Server) next(r *request) answer {
 				return a
 			}
 		}
+	}
+	if c, ok := r.serverTool(s.o); ok {
+		a.calls = append(a.calls, c)
+		return a
 	}
 	switch {
 	case step >= calls && r.isAgent():
@@ -168,6 +173,34 @@ func (r *request) recalled() string {
 				return "wrong value: " + v[0] + ", want " + want
 			}
 			return "exact"
+		}
+	}
+	return ""
+}
+
+const serverID = "call_server_1"
+
+// serverTool calls the tool of an MCP server, if it is offered and was not called yet.
+func (r *request) serverTool(o Options) (call, bool) {
+	if o.Tool == "" || strings.Contains(r.body, serverID) {
+		return call{}, false
+	}
+	space := "mcp__" + o.Server
+	c := call{id: serverID, name: space + "__" + o.Tool, input: o.Input}
+	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == c.name }) {
+		return c, true
+	}
+	c.name, c.namespace = o.Tool, space // as Codex has it
+	return c, strings.Contains(r.body, `"type":"namespace","name":"`+space+`"`)
+}
+
+// served is what the MCP server answered, if the request has it.
+func (r *request) served() string {
+	for _, m := range r.messages {
+		for _, b := range m.Blocks().All() {
+			if res, ok := b.(transcript.ToolResult); ok && res.CallID == serverID {
+				return res.Parts.Text()
+			}
 		}
 	}
 	return ""

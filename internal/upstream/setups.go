@@ -13,20 +13,28 @@ import (
 func setupClaude(model string) func(Drive) (argv, env []string, err error) {
 	return func(o Drive) ([]string, []string, error) {
 		program := first(o.Dir, "node_modules/@anthropic-ai/claude-code-*/claude")
-		argv := []string{program, "-p", o.Prompt, "--allowedTools", "Bash,Agent,Task", "--model", model}
+		allowed, env := "Bash,Agent,Task", []string(nil)
+		if o.Server != "" {
+			allowed, env = allowed+",mcp__"+o.Server, []string{"ENABLE_TOOL_SEARCH=false"}
+		}
+		argv := []string{program, "-p", o.Prompt, "--allowedTools", allowed, "--model", model}
 		if o.Continue {
 			argv = append(argv, "--continue")
 		}
-		return argv, []string{
-			"ANTHROPIC_BASE_URL=" + o.Base, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		return argv, append(env,
+			"ANTHROPIC_BASE_URL="+o.Base, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 			"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
 			fmt.Sprintf("CLAUDE_CODE_AUTO_COMPACT_WINDOW=%d", o.Window),
-		}, nil
+		), nil
 	}
 }
 
 func setupCodex(model string) func(Drive) (argv, env []string, err error) {
 	return func(o Drive) ([]string, []string, error) {
+		model := model
+		if o.Server != "" {
+			model = `model = "scripted"` // models that it knows have to search for tools
+		}
 		config := fmt.Sprintf(`%s
 model_provider = "scripted"
 model_context_window = %d
@@ -40,7 +48,7 @@ wire_api = "responses"
 plugins = false
 [analytics]
 enabled = false
-`, model, o.Window, o.Base)
+`, model, o.Window, o.Base) + o.Config
 		program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
 		home := filepath.Join(o.Home, ".codex")
 		argv := []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}

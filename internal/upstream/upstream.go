@@ -38,6 +38,10 @@ type Options struct {
 	PauseAt  int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
 	AgentAt  int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
 
+	Server string // an MCP server of the client: its Tool is called with Input, once, when it is offered
+	Tool   string
+	Input  string
+
 	Model model.Model // whose rules requests are checked by
 	Price Price       // what the bill is made with
 	Cache bool        // prompts that begin like earlier ones are read from a cache
@@ -72,6 +76,7 @@ type Exchange struct {
 	Violations []string `json:"violations,omitempty"`
 	Folded     bool     `json:"folded,omitempty"`   // it shows stubs or a page
 	Recalled   string   `json:"recalled,omitempty"` // "exact" or what was wrong, with the answer to a recall call
+	Served     string   `json:"served,omitempty"`   // what the MCP server answered
 }
 
 // Server is the model server. It is safe for concurrent use.
@@ -172,7 +177,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.MatchString(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
-		Folded: showsFold.Match(body), Recalled: a.recalled,
+		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
 	}
 	fail := s.failure(req)
 	if fail != "" && fail != "stream" {

@@ -101,10 +101,14 @@ func responseItems(a answer) []object {
 			})
 			continue
 		}
-		out = append(out, object{
+		item := object{
 			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "status": "completed",
 			"call_id": c.id, "name": c.name, "arguments": c.input,
-		})
+		}
+		if c.namespace != "" {
+			item["namespace"] = c.namespace
+		}
+		out = append(out, item)
 	}
 	return out
 }
