@@ -92,6 +92,14 @@ func TestScreenView(t *testing.T) {
 	}
 }
 
+// Words wrap at words, and a name with hyphens stays whole.
+func TestWrapWords(t *testing.T) {
+	got := wrapWords("resume run-20260102-150405-abcdef with-it now", 30)
+	if want := "resume\nrun-20260102-150405-abcdef\nwith-it now"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Markdown is shown plainly on a terminal, and left alone elsewhere.
 func TestMarkdown(t *testing.T) {
 	text := []string{"## Head", "- **bold** and `code`", "```go", "# x := 1", "```", "# Done"}

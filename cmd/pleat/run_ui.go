@@ -75,7 +75,7 @@ func (u *ui) println(text string) {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		indent := min(len(line)-len(strings.TrimLeft(line, " ")), width/2)
-		rest := ansi.Wrap(line[indent:], width-indent, "")
+		rest := wrapWords(line[indent:], width-indent)
 		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
 	}
 	u.prog.Println(strings.Join(out, "\n"))
@@ -237,7 +237,7 @@ func (m *uiModel) View() tea.View {
 	width := int(m.ui.width.Load())
 	var lines []string
 	if m.status.partial != "" {
-		lines = strings.Split(ansi.Wrap(m.status.partial, width, ""), "\n")
+		lines = strings.Split(wrapWords(m.status.partial, width), "\n")
 		lines = lines[max(len(lines)-max(m.height-m.input.Height()-3, 1), 0):]
 	}
 	if m.status.meter != "" {

@@ -96,8 +96,10 @@ func (p *program) printf(format string, args ...any) { p.write(p.stdout, sprint(
 func (p *program) note(format string, args ...any) { p.write(p.stderr, sprint(format, args...)) }
 
 func (p *program) write(w io.Writer, text styled) {
-	if _, terminal := terminalFile(w); terminal {
-		text = p.screen().wrap(text)
+	if _, drawn := w.(*ui); !drawn { // which wraps by itself
+		if _, terminal := terminalFile(w); terminal {
+			text = p.screen().wrap(text)
+		}
 	}
 	_, _ = io.WriteString(w, string(text))
 }
@@ -106,7 +108,14 @@ func (s screen) wrap(text styled) styled {
 	if widest(strings.Split(string(text), "\n"), func(l string) string { return l }) <= s.width {
 		return text
 	}
-	return styled(ansi.Wordwrap(string(text), s.width, ""))
+	return styled(wrapWords(string(text), s.width))
+}
+
+// wrapWords breaks lines at spaces: names with hyphens stay whole, so that they can be copied.
+func wrapWords(text string, width int) string {
+	const hyphen = "\ue0f0" // for private use
+	text = ansi.Wrap(strings.ReplaceAll(text, "-", hyphen), width, "")
+	return strings.ReplaceAll(text, hyphen, "-")
 }
 
 // contents is standard output for texts of others. On a terminal they are escaped;
