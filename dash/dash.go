@@ -121,7 +121,6 @@ func (h *Handler) routes() {
 	h.mux.HandleFunc("GET /dash/live", h.live)
 	for _, file := range []string{"style.css", "script.js", "icon.svg"} {
 		h.mux.HandleFunc("GET /dash/"+file, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=600")
 			http.ServeFileFS(w, r, assets, "assets/"+file)
 		})
 	}

@@ -16,8 +16,13 @@ import (
 // last. They cannot be written to.
 type readers struct {
 	mu     sync.Mutex
-	list   []*pleat.Session             // the last used first
+	list   []reader                     // the last used first
 	counts map[string]*tokens.Tokenizer // by model: what one session has counted, its copies need not
+}
+
+type reader struct {
+	*pleat.Session
+	model string
 }
 
 // count returns the counter of a model.
@@ -41,14 +46,14 @@ const mostReaders, readerMemory = 8, 2 << 20
 // open opens a session, with all that the store has of it.
 func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey, m model.Model) (*pleat.Session, error) {
 	l.mu.Lock()
-	var s *pleat.Session
-	if i := slices.IndexFunc(l.list, func(s *pleat.Session) bool { return s.Key() == key }); i >= 0 {
-		s = l.list[i]
-		l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, s)
+	var old reader
+	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.model == m.ID }); i >= 0 {
+		old = l.list[i]
+		l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, old)
 	}
 	l.mu.Unlock()
-	if s != nil {
-		return s, s.Refresh(ctx)
+	if old.Session != nil {
+		return old.Session, old.Refresh(ctx)
 	}
 	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{Codecs: library.Codecs(), Memory: readerMemory, Model: m, Tokens: l.count(m)})
 	if err != nil {
@@ -56,7 +61,7 @@ func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = slices.Insert(l.list, 0, s)
+	l.list = slices.Insert(l.list, 0, reader{s, m.ID})
 	l.list = l.list[:min(len(l.list), mostReaders)]
 	return s, nil
 }

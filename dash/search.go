@@ -29,7 +29,8 @@ type foundIn struct {
 // foundAt is one place.
 type foundAt struct {
 	recall.SearchHit
-	Text string
+	Text   string
+	Folded bool
 }
 
 // A search looks into so many sessions at a time, and so long.
@@ -54,7 +55,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		}
 		found, err := s.Search(r.Context(), recall.SearchRequest{Queries: []string{f.Query}, Budget: -1})
 		p.Searched = 1
-		p.add(info, found)
+		p.add(info, found, len(s.Report().Folds) > 0)
 		return err
 	}
 	if f.Query == "" {
@@ -68,7 +69,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		return err
 	}
 	for _, in := range found.Found {
-		p.add(in.Info, in.Result)
+		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
 	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), max(found.Left, 0)
 	if err != nil { // it took too long
@@ -80,7 +81,8 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	return nil
 }
 
-func (p *searchPage) add(info library.Info, r recall.SearchResult) {
+// add adds what was found in a session, and says of places whether they are folded if any is.
+func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
 		for _, hit := range a.Hits {
@@ -89,7 +91,7 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult) {
 				b.WriteString(cut(l.Text, 400))
 				b.WriteByte('\n')
 			}
-			in.Hits = append(in.Hits, foundAt{hit, b.String()})
+			in.Hits = append(in.Hits, foundAt{hit, b.String(), folds && !hit.Visible})
 		}
 	}
 	if len(in.Hits) > 0 {

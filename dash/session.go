@@ -41,6 +41,11 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	if err != nil {
 		return info, nil, err
 	}
+	if info.File != "" && info.Model == "" { // reading it has told more
+		if info, err = h.o.Library.Find(ctx, info.ID); err != nil {
+			return info, nil, err
+		}
+	}
 	m, known := model.DefaultModels().Lookup(info.Model)
 	if w := h.o.Window; w > 0 && (!known || m.Window > w) {
 		m.Window = w

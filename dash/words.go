@@ -25,6 +25,7 @@ var funcs = template.FuncMap{
 	"when":  when,
 	"clean": clean,
 	"line":  func(s string) string { return line(s, 160) },
+	"title": func(s string) string { return line(s, 100) },
 	"link":  link,
 	"add":   func(a, b int) int { return a + b },
 	"minus": func(a, b int) int { return a - b },

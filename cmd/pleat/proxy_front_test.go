@@ -8,10 +8,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
@@ -63,6 +65,40 @@ func TestFrontRefusesPages(t *testing.T) {
 			t.Errorf("%s%s from %q: %d, want %d; draining %t", tt.host, tt.path, tt.origin, w.Code, tt.want, h.Draining())
 		}
 		nothing.Close()
+	}
+}
+
+// The dashboard checks its clients itself, also where the proxy's clients need a token; what
+// is not its own goes to the proxy as before.
+func TestFrontWithDashboard(t *testing.T) {
+	const token = "0123456789abcdef0123"
+	st := store.NewMemory()
+	up := httptest.NewServer(http.NotFoundHandler())
+	defer up.Close()
+	to, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: to, Hosts: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{getenv: func(string) string { return "" }}
+	page, end, err := p.dashboard(t.Context(), st, "", dash.Options{Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	f := &front{proxy: h, tally: newTally(), token: token, store: st, dash: page}
+	for path, want := range map[string]int{
+		"/": 401, "/dash/session?s=x": 401, "/dash/style.css": 200, "/pleat/status": 401, "/v1/messages": 401,
+		"/t/" + token + "/pleat/status": 200, "/t/" + token + "/v1/models": 404,
+	} {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if asked := strings.Contains(w.Body.String(), "This dashboard asks for its token"); w.Code != want || asked != (want == 401 && dash.Has(strings.SplitN(path, "?", 2)[0])) {
+			t.Errorf("%s: status %d, want %d: %.80s", path, w.Code, want, w.Body)
+		}
 	}
 }
 
