@@ -32,7 +32,7 @@ type Library interface {
 // zero value.
 type Options struct {
 	Library Library
-	Store   store.Store // the library's; nothing is written to it
+	Store   store.Store // the library's, which alone writes to it
 
 	// Window bounds the windows of the models that sessions talk to, as a proxy may; 0: it
 	// is the models' own.
@@ -62,7 +62,8 @@ type Handler struct {
 	mu     sync.Mutex
 	listed recent[[]library.Info]
 	billed recent[bill.Bill]
-	sums   *sums // of all sessions; nil: nobody has asked yet
+	sums   *sums         // of all sessions; nil: there are none yet
+	adding chan struct{} // closed when newer ones are there or have failed; nil: none are being made
 }
 
 // recent is something that is asked for anew after a moment.

@@ -1,6 +1,8 @@
 package dash
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -152,4 +154,34 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("%s: %s", page, w.Body)
 		}
 	}
+}
+
+// A secret that stands where a line of a hit is cut is left out whole.
+func TestSecretAtACut(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 8, 8000, "zebra "+strings.Repeat("x", 380)+" "+secret)
+	h := newDash(t, st, "")
+	for _, page := range []string{"/dash/search?q=zebra", "/dash/search?s=made+up&q=zebra"} {
+		if body := get(h, page).Body.String(); !strings.Contains(body, "zebra xxx") || strings.Contains(body, "sk-ant-api03") {
+			t.Errorf("%s shows a part of a secret, or nothing", page)
+		}
+	}
+}
+
+// Sums that cannot be made are not shown.
+func TestSumsThatFail(t *testing.T) {
+	h := newDash(t, store.NewMemory(), "")
+	h.o.Library = brokenList{h.o.Library}
+	for range 2 {
+		if s := h.sum(t.Context()); s != nil {
+			t.Errorf("there are sums: %+v", s)
+		}
+	}
+}
+
+// brokenList cannot list everything.
+type brokenList struct{ Library }
+
+func (brokenList) List(context.Context, library.Filter) (library.Page, error) {
+	return library.Page{}, errors.New("broken")
 }

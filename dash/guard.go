@@ -45,7 +45,7 @@ func headers(h http.Header) {
 	h.Set("Content-Security-Policy", policyHeader)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms without their origin
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -54,7 +54,7 @@ func headers(h http.Header) {
 // refuse returns why a request is not answered; empty: it is.
 func (g guard) refuse(r *http.Request) string {
 	switch {
-	case g.token == "" && !fromHere(r):
+	case g.token == "" && (!fromHere(r) || forwarded(r)):
 		return "Without a token the dashboard answers this machine alone."
 	case g.token == "" && !local(r.Host):
 		return "The dashboard is called by an address of this machine or localhost, not by another name."
@@ -90,6 +90,16 @@ func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
 func fromHere(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback()
+}
+
+// forwarded reports whether a proxy says that it asks for somebody else.
+func forwarded(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // local reports whether a Host header names this machine. A web page whose name was made to

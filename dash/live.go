@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/pleat-dev/pleat/library"
 )
 
 // A stream looks for changes so often, and says that it is alive so often.
@@ -78,7 +80,8 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 	}
 	for _, i := range list {
 		if i.ID == id {
-			return fmt.Sprint(i.Modified, i.Bytes), nil
+			// What may still be written is left out of a session until its file rests.
+			return fmt.Sprint(i.Modified, i.Bytes, i.File != "" && h.o.Now().Sub(i.Modified) > library.Quiet+liveEvery), nil
 		}
 	}
 	return "", errNoSession

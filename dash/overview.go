@@ -99,7 +99,6 @@ type sums struct {
 	Others   int   // projects that are not among them
 	Days     []sum // the newest thirty, oldest first
 	made     time.Time
-	ready    chan struct{} // closed when the others are set
 }
 
 // sum is what some sessions come to.
@@ -122,38 +121,29 @@ const (
 )
 
 // sum returns the sums over all sessions. They take looking into every one, so they are made
-// in the background; what is there already is looked at only once. Nil: they are not ready.
+// in the background, and the last ones are shown until then. Nil: there are none yet.
 func (h *Handler) sum(ctx context.Context) *sums {
 	h.mu.Lock()
-	last := h.sums
-	if last == nil || isClosed(last.ready) && h.o.Now().Sub(last.made) > sumsFresh {
-		next := &sums{ready: make(chan struct{})}
-		if h.sums = next; last == nil {
-			last = next
-		}
-		go h.makeSums(next, last)
+	if h.adding == nil && (h.sums == nil || h.o.Now().Sub(h.sums.made) > sumsFresh) {
+		h.adding = make(chan struct{})
+		go h.makeSums()
 	}
+	last, adding := h.sums, h.adding
 	h.mu.Unlock()
-	select {
-	case <-last.ready:
+	if last != nil {
 		return last
+	}
+	select {
+	case <-adding:
 	case <-time.After(sumsWait):
 	case <-ctx.Done():
 	}
-	return nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sums
 }
 
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-func (h *Handler) makeSums(s, last *sums) {
-	defer close(s.ready)
+func (h *Handler) makeSums() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	if h.o.Done != nil {
@@ -166,14 +156,17 @@ func (h *Handler) makeSums(s, last *sums) {
 		}()
 	}
 	page, err := h.o.Library.List(ctx, library.Filter{})
+	s := &sums{made: h.o.Now()}
+	s.add(page.Sessions, s.made)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if err != nil {
-		if h.o.Logger.Warn("sessions could not be added up", "err", err); last != s {
-			s.All, s.Agents, s.Projects, s.Others, s.Days = last.All, last.Agents, last.Projects, last.Others, last.Days
-		}
+		h.o.Logger.Warn("sessions could not be added up", "err", err)
 	} else {
-		s.add(page.Sessions, h.o.Now())
+		h.sums = s
 	}
-	s.made = h.o.Now()
+	close(h.adding)
+	h.adding = nil
 }
 
 func (s *sums) add(list []library.Info, now time.Time) {

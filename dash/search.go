@@ -15,6 +15,7 @@ type searchPage struct {
 	Found    []foundIn
 	Searched int
 	Left     int    // older sessions that were not searched
+	Late     bool   // the time was over before all of these were searched
 	Older    string // address of the search in those
 	Problems int
 	In       string // the session that is searched; empty: all
@@ -72,10 +73,8 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
 	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), max(found.Left, 0)
-	if err != nil { // it took too long
-		p.Left += searchSessions - p.Searched - p.Problems
-	}
-	if done := p.Searched + p.Problems; p.Left > 0 && done > 0 {
+	p.Late = err != nil
+	if done := p.Searched + p.Problems; (p.Left > 0 || p.Late) && done > 0 {
 		p.Older = link("search", "q", f.Query, "from", from+done)
 	}
 	return nil
@@ -88,7 +87,7 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 		for _, hit := range a.Hits {
 			var b strings.Builder
 			for _, l := range hit.Shown {
-				b.WriteString(cut(l.Text, 400))
+				b.WriteString(cut(clean(cut(l.Text, 64<<10)), 400)) // a secret that is cut in two is still one
 				b.WriteByte('\n')
 			}
 			in.Hits = append(in.Hits, foundAt{hit, b.String(), folds && !hit.Visible})

@@ -60,6 +60,7 @@ type sessionPage struct {
 	Whole    int // tokens of all that was said
 	Messages int
 	Epochs   []pleat.Epoch // newest first
+	Opened   int           // epochs in all
 	InForce  int
 	Bill     bill.Row
 	Window   plot
@@ -80,6 +81,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		Parts: partsOf(rep.Snapshot.Parts),
 	}
 	slices.Reverse(p.Epochs)
+	p.Opened = len(p.Epochs)
 	p.Epochs = p.Epochs[:min(len(p.Epochs), 100)]
 	b, err := h.bill(r.Context())
 	if err != nil {

@@ -74,9 +74,9 @@ func (l *Library) Bring(ctx context.Context, info Info) (store.SessionKey, error
 	return store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}, nil
 }
 
-// quiet is how long a file must not have changed until its last message counts as complete.
+// Quiet is how long a file must not have changed until its last message counts as complete.
 // Agents write an answer and the results of its calls in several lines.
-const quiet = 30 * time.Second
+const Quiet = 30 * time.Second
 
 // bring brings the session of a file up to date in the store. What cannot be read leaves
 // the session as it was.
@@ -101,7 +101,7 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 			return mark{}, err
 		}
 		old := marks[info.ID]
-		still := time.Since(f.modified) > quiet
+		still := time.Since(f.modified) > Quiet
 		if old.is(f) && (!old.Held || !still) {
 			return old, nil
 		}

@@ -70,7 +70,8 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
 	fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
-	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /: with a token to whoever types it in, else to this machine alone")
+	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
+	fs.StringVar(&f.dashFile, "dash-token-file", "", "show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, because it shows every session")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
 	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
@@ -106,6 +107,7 @@ type proxyFlags struct {
 	hosts               texts
 	open, quiet, asJSON bool
 	dash                bool
+	dashFile            string
 }
 
 func (f *proxyFlags) declare(fs *pflag.FlagSet) {
@@ -313,6 +315,15 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	dashToken, err := readToken(f.dashFile)
+	switch {
+	case err != nil:
+		return err
+	case f.dash && token != "" && (dashToken == "" || dashToken == token):
+		return usageError{"--dash shows every session, and clients share the token in --token-file: require another with --dash-token-file"}
+	case dashToken != "" && !f.dash:
+		return usageError{"--dash-token-file goes with --dash"}
+	}
 	log := f.logger(p)
 	front, l, end, err := f.start(ctx, p, log, token, f.listen)
 	if err != nil {
@@ -321,7 +332,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	front.drain = drain
 	p.note("pleat: listening on http://%s\n", l.Addr())
 	if f.dash {
-		h, closeDash, err := p.dashboard(ctx, front.store, f.store.tenant, dash.Options{Token: token, Window: int(f.window), Logger: log})
+		h, closeDash, err := p.dashboard(ctx, front.store, f.store.tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}
