@@ -73,7 +73,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"library": {
-		"", "fold", "internal/conv", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "internal/bill", "internal/conv", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
@@ -95,7 +95,7 @@ var imports = map[string][]string{
 	"mcp":                             {"", "library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "dash", "fold", "fold/lever", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},

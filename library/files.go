@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -63,25 +62,55 @@ func agentNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// root is an open folder of an agent. Links in it that lead out of it are not followed.
+// root is a folder of an agent. Links in it that lead out of it are not followed.
 type root struct {
-	*os.Root
+	*os.Root // nil: it is not there
+	folder   string
 	agent    agent
 	patterns []string
+	problem  string // why it could not be opened, as it was logged
 }
 
-func (l *Library) openRoots(a agent) error {
-	for folder, patterns := range a.folders {
-		r, err := os.OpenRoot(filepath.Join(l.o.Home, filepath.FromSlash(folder)))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return fmt.Errorf("open the folder of %s: %w", a.name, err)
-		default:
-			l.roots = append(l.roots, root{r, a, patterns})
+// open opens the folder, unless it is open and still the one of that name.
+func (r *root) open() error {
+	now, err := os.Stat(r.folder)
+	if r.Root != nil {
+		if is, closed := r.Stat("."); err == nil && closed == nil && os.SameFile(is, now) {
+			return nil
+		}
+		r.Close()
+		r.Root = nil
+	}
+	if err == nil {
+		r.Root, err = os.OpenRoot(r.folder)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// openRoots opens the folders of an agent that are there now, or of all if none is named.
+func (l *Library) openRoots(agent sessionlog.Format) (list []root) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.roots {
+		r := &l.roots[i]
+		if agent != "" && agent != r.agent.name {
+			continue
+		}
+		problem := ""
+		if err := r.open(); err != nil {
+			problem = err.Error()
+		}
+		if problem != "" && problem != r.problem {
+			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out", "agent", r.agent.name, "error", problem)
+		}
+		if r.problem = problem; r.Root != nil {
+			list = append(list, *r)
 		}
 	}
-	return nil
+	return list
 }
 
 // file is a session file.
@@ -134,10 +163,7 @@ func isFileID(id string) bool { return fileIDPattern.MatchString(id) }
 // looked at, such as a link that leads elsewhere, is left out.
 func (l *Library) scan(agent sessionlog.Format) []file {
 	var list []file
-	for _, r := range l.roots {
-		if agent != "" && agent != r.agent.name {
-			continue
-		}
+	for _, r := range l.openRoots(agent) {
 		for _, pattern := range r.patterns {
 			list = r.match(list, ".", strings.Split(pattern, "/"))
 		}
@@ -185,6 +211,24 @@ func (r root) match(list []file, dir string, pattern []string) []file {
 		}
 	}
 	return list
+}
+
+// fileNow is a file that a listing found, as it is now.
+func (l *Library) fileNow(id string) (file, bool) {
+	l.mu.Lock()
+	f, ok := l.files[id]
+	l.mu.Unlock()
+	if !ok {
+		return f, false
+	}
+	f, err := f.root.file(f.name)
+	if err != nil {
+		return f, false
+	}
+	l.mu.Lock()
+	l.files[id] = f
+	l.mu.Unlock()
+	return f, true
 }
 
 // open opens the file for reading, as it is now. Of an opencode session, which is many

@@ -52,10 +52,10 @@ type Options struct {
 
 // Library is safe for concurrent use.
 type Library struct {
-	o     Options
-	roots []root
+	o Options
 
 	mu     sync.Mutex
+	roots  []root            // where agents keep their folders; those that are not there are tried again
 	looked map[string]looked // by file; see look
 	stored map[store.SessionKey]looked
 	files  map[string]file        // by ID, as the last listing found them
@@ -72,8 +72,8 @@ type opened struct {
 // mostOpen is how many sessions stay open, openMemory how many bytes of messages each holds.
 const mostOpen, openMemory = 8, 4 << 20
 
-// New returns the library of what is in the home folder and in the store. Agents that are
-// not installed are left out.
+// New returns the library of what is in the home folder and in the store. An agent's folder
+// need not be there yet, and one that cannot be opened is logged and left out.
 func New(o Options) (*Library, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -92,8 +92,8 @@ func New(o Options) (*Library, error) {
 	}
 	for _, a := range agents {
 		if o.Agents == nil || slices.Contains(o.Agents, a.name) {
-			if err := l.openRoots(a); err != nil {
-				return nil, errors.Join(err, l.Close())
+			for folder, patterns := range a.folders {
+				l.roots = append(l.roots, root{folder: filepath.Join(o.Home, filepath.FromSlash(folder)), agent: a, patterns: patterns})
 			}
 		}
 	}
@@ -102,10 +102,15 @@ func New(o Options) (*Library, error) {
 
 // Close closes the agents' folders. The store is left open.
 func (l *Library) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var errs []error
 	for _, r := range l.roots {
-		errs = append(errs, r.Close())
+		if r.Root != nil {
+			errs = append(errs, r.Close())
+		}
 	}
+	l.roots = nil
 	return errors.Join(errs...)
 }
 
@@ -188,24 +193,18 @@ func (l *Library) all(ctx context.Context, agent string) ([]Info, error) {
 		list = append(list, f.info())
 	}
 	if l.o.Store != nil && agent == "" {
-		stored, err := Stored(ctx, l.o.Store, l.o.Tenant)
+		stored, err := l.apart(ctx, ours)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range stored {
-			id, fork, _ := strings.Cut(s.Key.Session, "~")
-			if isFileID(id) && (ours[id] || fork != "") || strings.Contains(fork, handoffMark) {
-				continue // of a file that is listed, or a fork of ours
-			}
-			list = append(list, Info{ID: s.Key.Session, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)})
-		}
+		list = append(list, stored...)
 	}
 	slices.SortStableFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
 	return list, ctx.Err()
 }
 
-// Find finds a session by its ID, by the beginning of its ID, or by a part of its file's
-// name, where agents put IDs of their own. Only one may be meant.
+// Find finds a session by its ID, by the beginning of its ID or of its name in the store, or
+// by a part of its file's name, where agents put IDs of their own. Only one may be meant.
 func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 	if id = strings.TrimSpace(id); id == "" {
 		return Info{}, errors.New("a session has to be named")
@@ -215,13 +214,8 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 		err := l.look(ctx, list, false)
 		return list[0], err
 	}
-	l.mu.Lock()
-	f, known := l.files[id]
-	l.mu.Unlock()
-	if known {
-		if now, err := f.root.file(f.name); err == nil { // as it is now
-			return found(now.info())
-		}
+	if f, ok := l.fileNow(id); ok {
+		return found(f.info())
 	}
 	all, err := l.all(ctx, "")
 	if err != nil {
@@ -232,7 +226,7 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 		if s.ID == id {
 			return found(s)
 		}
-		if strings.HasPrefix(s.ID, id) || len(id) >= 4 && strings.Contains(filepath.Base(s.File), id) {
+		if strings.HasPrefix(s.ID, id) || strings.HasPrefix(s.Key.Session, id) || len(id) >= 4 && strings.Contains(filepath.Base(s.File), id) {
 			begin = append(begin, s)
 		}
 	}

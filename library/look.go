@@ -26,7 +26,13 @@ const headSize = 512 << 10
 
 // look completes what is known of the sessions in the list. With count it reads all of each.
 func (l *Library) look(ctx context.Context, list []Info, count bool) error {
-	marks, err := l.marks(ctx, list)
+	var ids []string
+	for _, s := range list {
+		if s.File != "" {
+			ids = append(ids, s.ID)
+		}
+	}
+	marks, err := l.marks(ctx, l.o.Tenant, ids...)
 	if err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func (l *Library) look(ctx context.Context, list []Info, count bool) error {
 			l.lookFile(s, marks[s.ID], count)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 func (l *Library) lookFile(s *Info, m mark, count bool) {
@@ -53,15 +59,17 @@ func (l *Library) lookFile(s *Info, m mark, count bool) {
 	if last.size == s.Bytes && last.modified.Equal(s.Modified) && (last.Counted || !count) {
 		key := s.Key
 		*s = last.Info
-		s.Key = key
-		m.tell(s)
+		if s.Key = key; m.is(f) {
+			m.tell(s)
+		}
 		return
 	}
 	last = looked{size: s.Bytes, modified: s.Modified}
 	if m.is(f) && !count {
 		m.tell(s)
 	} else if err := s.read(f, count); err != nil {
-		s.Problem = err.Error()
+		s.Problem = err.Error() // not remembered: it may be gone next time
+		return
 	}
 	last.Info = *s
 	l.mu.Lock()
@@ -157,10 +165,11 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 		return
 	}
 	last = looked{size: s.Bytes, modified: s.Modified}
-	s.Title = Begins(ctx, l.o.Store, s.Key)
+	var failed error // not remembered: it may be gone next time
+	s.Title, failed = Begins(ctx, l.o.Store, s.Key)
 	for e, err := range l.o.Store.Scan(ctx, s.Key, 1, store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix) {
 		if err != nil {
-			s.Problem = err.Error()
+			s.Problem, failed = err.Error(), err
 			break
 		}
 		var data struct {
@@ -179,6 +188,9 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			s.Model = cmp.Or(data.Model, s.Model)
 			s.USD += data.USD
 		}
+	}
+	if failed != nil {
+		return
 	}
 	last.Info = *s
 	l.mu.Lock()

@@ -33,18 +33,16 @@ type mark struct {
 
 const markLabel = "library:"
 
-// marks finds the newest marks of the files in the list, by ID.
-func (l *Library) marks(ctx context.Context, list []Info) (map[string]mark, error) {
+// marks finds the newest marks of files, by their IDs.
+func (l *Library) marks(ctx context.Context, tenant string, ids ...string) (map[string]mark, error) {
 	var labels []string
-	for _, s := range list {
-		if s.File != "" {
-			labels = append(labels, markLabel+s.ID)
-		}
+	for _, id := range ids {
+		labels = append(labels, markLabel+id)
 	}
 	if l.o.Store == nil || len(labels) == 0 {
 		return nil, nil
 	}
-	found, err := l.o.Store.Find(ctx, l.o.Tenant, store.EntryPrefix, labels...)
+	found, err := l.o.Store.Find(ctx, tenant, store.EntryPrefix, labels...)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 		f = seen
 	}
 	for try := 0; ; try++ {
-		marks, err := l.marks(ctx, []Info{info})
+		marks, err := l.marks(ctx, l.o.Tenant, info.ID)
 		if err != nil {
 			return mark{}, err
 		}

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -15,25 +16,27 @@ type Found struct {
 
 // Results is what a search over several sessions found.
 type Results struct {
-	Found    []Found  `json:"found"`              // newest session first
-	Searched int      `json:"searched"`           // sessions
-	Left     int      `json:"left,omitempty"`     // older sessions that were not searched
-	Problems []string `json:"problems,omitempty"` // sessions that could not be searched, and why
+	Found      []Found  `json:"found"`                // newest session first
+	Searched   int      `json:"searched"`             // sessions
+	Left       int      `json:"left,omitempty"`       // older sessions that the filter's limit left out
+	Unsearched int      `json:"unsearched,omitempty"` // sessions within the limit that ctx ended before
+	Problems   []string `json:"problems,omitempty"`   // sessions that could not be searched, and why
 }
 
 // Search searches the sessions that the filter chooses; its Limit should be set, since each
-// has to be in the store first.
+// has to be in the store first. If ctx ends, it returns what it found until then with the error.
 func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) (Results, error) {
 	p, err := l.List(ctx, f)
+	out := Results{Left: max(p.Total-len(p.Sessions)-f.Offset, 0), Unsearched: len(p.Sessions)}
 	if err != nil {
-		return Results{}, err
+		return out, err
 	}
-	out := Results{Left: p.Total - len(p.Sessions) - f.Offset}
 	for _, info := range p.Sessions {
 		result, err := l.searchIn(ctx, info, r)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
+		out.Unsearched--
 		if err != nil {
 			out.Problems = append(out.Problems, info.ID+": "+err.Error())
 			continue
@@ -56,10 +59,11 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 		var have []string
 		for _, q := range r.Queries {
 			hits, err := st.Search(ctx, key, recall.Words(q), 1)
-			if err != nil {
+			unable := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrReadOnly) // the session can
+			if err != nil && !unable {
 				return recall.SearchResult{}, err
 			}
-			if len(hits) > 0 {
+			if unable || len(hits) > 0 {
 				have = append(have, q)
 			}
 		}
@@ -78,7 +82,7 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 			found = append(found, a)
 		}
 	}
-	return Apart(recall.SearchResult{Answers: found}), err
+	return recall.SearchResult{Answers: found}, err
 }
 
 // Apart is a result for somebody who does not see the session's view.

@@ -1,12 +1,15 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -61,21 +64,78 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 	return list, nil
 }
 
-// FindStored finds a session of a store by its name, or by the beginning of its name if
-// only one session has that beginning.
+// storedID is the ID of a session in the store. Sessions of different tenants may have the
+// same name, so the tenant is in it unless the library has only one.
+func (l *Library) storedID(key store.SessionKey) string {
+	if key.Tenant == l.o.Tenant && (l.o.Tenant != "" || !strings.Contains(key.Session, "/")) {
+		return key.Session
+	}
+	return url.PathEscape(key.Tenant) + "/" + key.Session
+}
+
+// apart lists what is in the store and not of these files, given by ID. A rewound file has
+// several sessions there: when it is gone, the one that was brought up to date last is listed.
+func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, error) {
+	stored, err := Stored(ctx, l.o.Store, l.o.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[store.SessionKey]bool)
+	gone := make(map[string][]string) // by tenant: IDs of files
+	for _, s := range stored {
+		have[s.Key] = true
+		if id, fork, _ := strings.Cut(s.Key.Session, "~"); isFileID(id) && fork == "" && !files[id] {
+			gone[s.Key.Tenant] = append(gone[s.Key.Tenant], id)
+		}
+	}
+	newest := make(map[store.SessionKey]string)
+	for tenant, ids := range gone {
+		marks, err := l.marks(ctx, tenant, ids...)
+		if err != nil {
+			return nil, err
+		}
+		for id, m := range marks {
+			if have[store.SessionKey{Tenant: tenant, Session: m.Session}] {
+				newest[store.SessionKey{Tenant: tenant, Session: id}] = m.Session
+			}
+		}
+	}
+	var list []Info
+	for _, s := range stored {
+		id, fork, _ := strings.Cut(s.Key.Session, "~")
+		if s.Key.Tenant == bill.Tenant || strings.Contains(fork, handoffMark) {
+			continue // nobody's conversation, or a fork of ours
+		}
+		base := s.Key
+		if isFileID(id) {
+			base.Session = id
+			if files[id] || s.Key.Session != cmp.Or(newest[base], id) {
+				continue
+			}
+		}
+		list = append(list, Info{ID: l.storedID(base), Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)})
+	}
+	return list, nil
+}
+
+// FindStored finds a session of a store by its name, or by the beginning of its name. Only
+// one may be meant: if several tenants have the name, the tenant has to be given.
 func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
-	var begin []store.SessionInfo
+	var begin, exact []store.SessionInfo
 	list, err := Stored(ctx, st, tenant)
 	if err != nil {
 		return store.SessionInfo{}, err
 	}
 	for _, info := range list {
 		if info.Key.Session == name {
-			return info, nil
+			exact = append(exact, info)
 		}
 		if name != "" && strings.HasPrefix(info.Key.Session, name) {
 			begin = append(begin, info)
 		}
+	}
+	if len(exact) > 0 {
+		begin = exact
 	}
 	switch len(begin) {
 	case 0:
@@ -84,7 +144,7 @@ func FindStored(ctx context.Context, st Store, tenant, name string) (store.Sessi
 		return begin[0], nil
 	}
 	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name,
-		someNames(begin, func(i store.SessionInfo) string { return i.Key.Session }))
+		someNames(begin, func(i store.SessionInfo) string { return i.Key.String() }))
 }
 
 // someNames lists a few names for a message.
@@ -101,26 +161,29 @@ func someNames[T any](list []T, name func(T) string) string {
 }
 
 // Begins is what the user of a stored session said first, on one line, because names alone
-// say little. It is empty if that cannot be read.
-func Begins(ctx context.Context, st store.Store, key store.SessionKey) string {
+// say little. It is empty if there is no such message near the beginning.
+func Begins(ctx context.Context, st store.Store, key store.SessionKey) (string, error) {
 	looked := 0
 	for e, err := range st.Scan(ctx, key, 1, store.EntryMessage) {
-		if looked++; err != nil || looked > 20 {
+		if err != nil {
+			return "", err
+		}
+		if looked++; looked > 20 {
 			break
 		}
 		if e.BodySize > 1<<20 { // nobody types a megabyte
 			continue
 		}
 		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
-			break
+			return "", err
 		}
 		m, err := pleat.StoredMessage(e, Codecs())
 		if err != nil {
-			break
+			return "", err
 		}
 		if typed, ok := userwords.TypedText(m); ok {
-			return text.OneLine(typed, titleBytes)
+			return text.OneLine(typed, titleBytes), nil
 		}
 	}
-	return ""
+	return "", nil
 }

@@ -28,15 +28,15 @@ func (l *Library) Watch(ctx context.Context, every time.Duration) {
 func (l *Library) keepUp(ctx context.Context, failed map[string]time.Time) {
 	files := l.scan("")
 	files = files[:min(len(files), watched)]
-	var list []Info
+	var ids []string
 	for _, f := range files {
-		list = append(list, f.info())
+		ids = append(ids, f.id)
 	}
-	marks, err := l.marks(ctx, list)
+	marks, err := l.marks(ctx, l.o.Tenant, ids...)
 	if err != nil && ctx.Err() == nil {
 		l.o.Logger.Warn("the store cannot be read", "error", err)
 	}
-	for i, f := range files {
+	for _, f := range files {
 		m := marks[f.id]
 		at, bad := failed[f.id]
 		if err != nil || ctx.Err() != nil {
@@ -46,7 +46,7 @@ func (l *Library) keepUp(ctx context.Context, failed map[string]time.Time) {
 			continue
 		}
 		delete(failed, f.id)
-		if _, err := l.bring(ctx, list[i]); err != nil && ctx.Err() == nil {
+		if _, err := l.bring(ctx, f.info()); err != nil && ctx.Err() == nil {
 			failed[f.id] = f.modified
 			l.o.Logger.Warn("a session was not brought into the store", "session", f.id, "error", err)
 		}

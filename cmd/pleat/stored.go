@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -15,9 +17,15 @@ import (
 func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo) []storedJSON {
 	out := make([]storedJSON, 0, len(list))
 	for _, info := range list {
-		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, oneLine(library.Begins(ctx, store, info.Key))})
+		begins, _ := library.Begins(ctx, store, info.Key) // a name alone will do
+		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, oneLine(begins)})
 	}
 	return out
+}
+
+// withoutBill leaves out the bill of a proxy, which is in the store but nobody's conversation.
+func withoutBill(list []store.SessionInfo) []store.SessionInfo {
+	return slices.DeleteFunc(list, func(i store.SessionInfo) bool { return i.Key.Tenant == bill.Tenant })
 }
 
 func listCommand(p *program) *cobra.Command {
@@ -42,6 +50,9 @@ pleat store list --names`,
 		list, err := library.Stored(ctx, store, f.tenant)
 		if err != nil {
 			return err
+		}
+		if f.tenant == "" {
+			list = withoutBill(list)
 		}
 		if len(list) == 0 && !*names && !*asJSON {
 			p.note("The store has no sessions.\n")

@@ -84,8 +84,10 @@ type Bill struct {
 	Rows []Row `json:"sessions"` // those charged last, the newest first
 }
 
+// Tenant has the sessions in which bills are kept, and no others.
+const Tenant = "pleat-proxy"
+
 const (
-	tenant  = "pleat-proxy"
 	name    = "bill" // of the first session; those that follow have a number behind it
 	all     = "all"
 	maxRows = 1024        // rows that are kept
@@ -242,7 +244,7 @@ func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
 // next is the session that follows one.
 func next(key store.SessionKey) store.SessionKey {
 	n, _ := strconv.Atoi(strings.TrimPrefix(key.Session, name+"-"))
-	return store.SessionKey{Tenant: tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}
+	return store.SessionKey{Tenant: Tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}
 }
 
 // newest lists rows, those that were charged last first.
@@ -272,16 +274,16 @@ func (b *Book) find(ctx context.Context, some map[string]Row) (key store.Session
 	rows[all] = sum
 	// The sum comes first: a store may read many labels in several steps, and what another
 	// proxy writes after this one makes the append fail.
-	found, err := b.Store.Find(ctx, tenant, store.EntryBill, all)
+	found, err := b.Store.Find(ctx, Tenant, store.EntryBill, all)
 	if err == nil && len(labels) > 0 {
 		var more []store.Found
-		more, err = b.Store.Find(ctx, tenant, store.EntryBill, labels...)
+		more, err = b.Store.Find(ctx, Tenant, store.EntryBill, labels...)
 		found = append(found, more...)
 	}
 	if err != nil {
 		return key, 0, nil, fmt.Errorf("read bill: %w", err)
 	}
-	key = store.SessionKey{Tenant: tenant, Session: name}
+	key = store.SessionKey{Tenant: Tenant, Session: name}
 	for _, f := range found {
 		r, label := rows[f.Entry.Label], f.Entry.Label
 		var stored Row

@@ -37,7 +37,7 @@ func TestBounded(t *testing.T) {
 	}
 	proxies.Wait()
 	entries, sessions := uint64(0), 0
-	for s, err := range st.Sessions(t.Context(), tenant) {
+	for s, err := range st.Sessions(t.Context(), Tenant) {
 		if err != nil {
 			t.Fatal(err)
 		}
