@@ -39,8 +39,9 @@ type Edit struct {
 	Path          string
 	Before, After []byte // nil: there is no such file
 
-	undo string
-	rec  *record // nil: the change is taken back
+	undo  string
+	rec   *record // nil: the change is taken back
+	steps []step  // that are made or taken back, for Diff
 }
 
 // record is what is needed to take a change back.
@@ -106,6 +107,7 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 			return nil, fmt.Errorf("edit %s: the same change was made in %s; take that back first", path, old.Path)
 		}
 		text, e.rec.Existed = old.takeBack(s, text), old.Existed
+		e.steps = old.Steps
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 	if got, err := s.decode(text); err != nil || !same(got, want) {
 		return nil, fmt.Errorf("edit %s: its form is not understood; set %s by hand", path, names(keys))
 	}
-	e.After, e.rec.Sum = text, sum(text)
+	e.After, e.rec.Sum, e.steps = text, sum(text), append(e.steps, e.rec.Steps...)
 	return e, nil
 }
 
@@ -164,7 +166,7 @@ func Undo(undo string) (*Edit, error) {
 	if e.Before == nil {
 		return e, nil // somebody has deleted the file
 	}
-	e.After = rec.takeBack(s, e.Before)
+	e.After, e.steps = rec.takeBack(s, e.Before), rec.Steps
 	if keys, err := s.decode(e.After); !rec.Existed && err == nil && len(keys) == 0 {
 		e.After = nil
 	}
@@ -195,8 +197,15 @@ func (r *record) takeBack(s syntax, text []byte) []byte {
 	return text
 }
 
-// Write does what was planned.
+// Write does what was planned, unless somebody has written the file since.
 func (e *Edit) Write() error {
+	now, err := open(e.Path, e.undo)
+	if err != nil {
+		return err
+	}
+	if !e.replaces(now.Before) {
+		return fmt.Errorf("%s has changed meanwhile: run it again", e.Path)
+	}
 	if e.rec != nil {
 		data, err := json.MarshalIndent(e.rec, "", "  ")
 		if err != nil {
@@ -206,9 +215,8 @@ func (e *Edit) Write() error {
 			return err
 		}
 	}
-	var err error
 	switch {
-	case bytes.Equal(e.Before, e.After) && (e.Before == nil) == (e.After == nil):
+	case e.replaces(e.After):
 	case e.After == nil:
 		err = os.Remove(e.Path)
 	default:
@@ -218,6 +226,11 @@ func (e *Edit) Write() error {
 		err = os.Remove(e.undo)
 	}
 	return err
+}
+
+// replaces reports whether the file that is changed has this text.
+func (e *Edit) replaces(text []byte) bool {
+	return bytes.Equal(e.Before, text) && (e.Before == nil) == (text == nil)
 }
 
 // replace writes a file as a whole, or not at all. It keeps its permissions, and a link

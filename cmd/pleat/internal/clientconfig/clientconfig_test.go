@@ -128,7 +128,7 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "--- a.json\n+++ a.json\n {\n-  \"apiKey\": [hidden]\n+  \"apiKey\": [hidden]\n+  \"url\": \"" + url + "\"\n }\n"
+	want := "--- a.json\n+++ a.json\n {\n-  \"apiKey\": …\n+  \"apiKey\": …,\n+  \"url\": \"" + url + "\"\n }\n"
 	if got := strings.ReplaceAll(e.Diff(), path, "a.json"); got != want {
 		t.Errorf("the diff is\n%s\nwant\n%s", got, want)
 	}
@@ -140,6 +140,63 @@ func TestDiff(t *testing.T) {
 	}
 	if e, err = Set(path, undo, Key{[]string{"url"}, url}); err != nil || e.Diff() != "" {
 		t.Errorf("again: %v\n%s", err, e.Diff())
+	}
+}
+
+// TestDiffHides shows no value that was there, wherever it stands, but names and what is set.
+func TestDiffHides(t *testing.T) {
+	key := func(path ...string) Key { return Key{path, url} }
+	for _, tt := range []struct {
+		name, file, text string
+		keys             []Key
+		want             []string
+	}{
+		{"minified", "a.json", `{"env":{"ANTHROPIC_AUTH_TOKEN":"hunter2"}}`, []Key{key("env", "URL")}, []string{`-{"env":{"ANTHROPIC_AUTH_TOKEN":…}}`, `+    "URL": "` + url + `"}}`}},
+		{"arguments", "a.json", "{\"m\": {\"args\": [\"--token\", \"hunter2\"]}}", []Key{key("URL")}, []string{`-{"m": {"args": […, …]}}`}},
+		{"lines", "a.json", "{\n  \"args\": [\n    \"--token\",\n    \"hunter2\"\n  ]\n}", []Key{key("URL")}, []string{"     …\n", "-  ]\n"}},
+		{"between", "a.json", `{"a":{"k":"hunter2"},"b":{"k":["hunter2"]},"c":{}}`, []Key{key("a", "u"), key("c", "u")}, []string{`"k":…`}},
+		{"former address", "a.json", `{"URL":"https://corp","p":"hunter2"}`, []Key{key("URL")}, []string{`-{"URL":"https://corp","p":…}`}},
+		{"former object", "a.json", `{"p":{"env":{"X":"hunter2"}}}`, []Key{{[]string{"p"}, map[string]any{"x": 1}}}, []string{`-{"p":{"env":{"X":…}}}`, `"x": 1`}},
+		{"TOML", "a.toml", "[m]\nenv = { A = \"hunter2\" }\nx = 'hunter2'\n[z]\n", []Key{key("m", "u")}, []string{" x = …\n", "+u = \"" + url, " [z]\n"}},
+		{"env", ".env", "A=https://u:hunter2@h/\nB=hunter2 hunter2", []Key{key("URL")}, []string{" A=…\n", "+URL=" + url}},
+		{"YAML", "a.yml", "set-env: [A=hunter2]\nk: |\n  hunter2==\n  aHVudGVyMg=\n  hunter2:hunter2\n", []Key{key("u")}, []string{"+u: \"" + url}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), tt.file)
+			write(t, path, tt.text)
+			e, err := Set(path, path+".undo", tt.keys...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff := e.Diff()
+			if strings.Contains(diff, "hunter2") || strings.Contains(diff, "aHVud") {
+				t.Errorf("it shows a secret:\n%s", diff)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(diff, want) {
+					t.Errorf("it has no %q:\n%s", want, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestChangedMeanwhile: what a client writes between plan and write stays.
+func TestChangedMeanwhile(t *testing.T) {
+	for _, before := range []string{"", `{"a": 1}`} {
+		path := filepath.Join(t.TempDir(), "a.json")
+		undo := path + ".undo"
+		if before != "" {
+			write(t, path, before)
+		}
+		e, err := Set(path, undo, Key{[]string{"url"}, url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, `{"a": 2}`)
+		if err := e.Write(); err == nil || read(t, path) != `{"a": 2}` || read(t, undo) != "" {
+			t.Errorf("%q: %v, the file has %s, the record %s", before, err, read(t, path), read(t, undo))
+		}
 	}
 }
 

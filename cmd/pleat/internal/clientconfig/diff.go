@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/pleat-dev/pleat/internal/secrets"
 )
 
-// Diff shows the lines that change, without keys and passwords; it is empty if nothing does.
+// Diff shows the lines that change, and of values only those that are set or replaced, because
+// the others may be keys and passwords. It is empty if nothing changes.
 func (e *Edit) Diff() string {
 	old, new := strings.SplitAfter(string(e.Before), "\n"), strings.SplitAfter(string(e.After), "\n")
 	same := 0
@@ -32,10 +34,11 @@ func (e *Edit) Diff() string {
 	}
 	name("---", e.Before)
 	name("+++", e.After)
+	own := e.shown()
 	print := func(mark string, lines []string) {
 		for _, l := range lines {
 			if l = strings.TrimRight(l, "\r\n"); l != "" || mark != " " {
-				fmt.Fprintf(&b, "%s%s\n", mark, hide(l))
+				fmt.Fprintf(&b, "%s%s\n", mark, hide(l, own))
 			}
 		}
 	}
@@ -52,11 +55,43 @@ func (e *Edit) Diff() string {
 	return b.String()
 }
 
-var assigned = regexp.MustCompile(`^(.*?["']?([\w-]+)["']?\s*[:=]\s*)(\S.*)$`)
+var (
+	lead  = regexp.MustCompile(`^(?:\[\[?\w[\w.-]*\.?|\s*(?:export\s+)?[\w-]+(?:\s*=\s*|:\s+))`) // a table, or a name without quotes
+	token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*[:=])?|["'](?:[^"'\\]|\\.)*["']?|[^\s"'{}\[\],]+`)
+	run   = regexp.MustCompile(`…(?: …)+`)
+)
 
-func hide(line string) string {
-	if m := assigned.FindStringSubmatch(line); m != nil && secrets.Named(m[2]) {
-		return m[1] + "[hidden]"
+// shown are the values that an edit sets or replaces. A list or an object that is replaced
+// may hold anything and is not among them.
+func (e *Edit) shown() map[string]bool {
+	own := make(map[string]bool)
+	for _, st := range e.steps {
+		for _, v := range token.FindAllString(st.Value, -1) {
+			own[v] = true
+		}
+		if st.Had && !strings.ContainsAny(st.Old, "{[") {
+			for _, v := range token.FindAllString(st.Old, -1) {
+				own[v] = true
+			}
+		}
 	}
-	return secrets.Redact(line)
+	return own
+}
+
+// hide leaves the names in a line and those values, and no other: a secret may stand
+// anywhere.
+func hide(line string, own map[string]bool) string {
+	head := lead.FindString(line)
+	rest := line[len(head):]
+	if rest == "" || rest[0] == '=' { // the end of something in base64
+		head, rest = "", line
+	}
+	rest = token.ReplaceAllStringFunc(rest, func(v string) string {
+		name := v[0] == '"' && strings.HasSuffix(strings.TrimRight(v, ":="), `"`) && strings.TrimRight(v, ":=") != v
+		if name || own[v] || !strings.ContainsFunc(v, unicode.IsLetter) && !strings.ContainsFunc(v, unicode.IsDigit) {
+			return v
+		}
+		return "…"
+	})
+	return secrets.Redact(head + run.ReplaceAllString(rest, "…"))
 }
