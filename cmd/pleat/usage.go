@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -313,6 +314,6 @@ func cents(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
 	}
-	cents := fmt.Sprintf("%.2f", usd)
-	return "$" + thousands(int(usd)) + cents[len(cents)-3:]
+	n := int(math.Round(usd * 100))
+	return fmt.Sprintf("$%s.%02d", thousands(n/100), n%100)
 }
