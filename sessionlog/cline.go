@@ -81,7 +81,7 @@ func clineUser(s *sink, rec Record, content value) error {
 		}
 		switch words, ok := typedWords(text); {
 		case b.get("type").is("image"):
-			typed = append(typed, clineBlocks(content)...)
+			typed = append(typed, clineBlock(b))
 		case ok:
 			typed = append(typed, transcript.Text{Text: transcript.Plain(words)})
 		case text != "":
