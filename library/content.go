@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -36,18 +35,11 @@ const maxOpenCode = 256 << 20
 // message/ID/*.json and part/MESSAGE/*.json. Its size becomes that of all, and it was
 // modified when the newest was.
 func (f *file) openCode() (content, error) {
-	info, err := f.root.ReadFile(f.name)
+	head, err := f.openCodeHead()
 	if err != nil {
 		return content{}, err
 	}
-	var head struct{ ID string }
-	if err := json.Unmarshal(info, &head); err != nil {
-		return content{}, fmt.Errorf("read %s: %w", path.Base(f.name), err)
-	}
-	if head.ID == "" || strings.ContainsAny(head.ID, `/\`) {
-		return content{}, fmt.Errorf("read %s: it has no ID", path.Base(f.name))
-	}
-	f.size = int64(len(info))
+	f.size = int64(len(head.raw))
 	type message struct {
 		Info  json.RawMessage   `json:"info"`
 		Parts []json.RawMessage `json:"parts"`
@@ -55,7 +47,7 @@ func (f *file) openCode() (content, error) {
 	doc := struct {
 		Info     json.RawMessage `json:"info"`
 		Messages []message       `json:"messages"`
-	}{info, []message{}}
+	}{head.raw, []message{}}
 	err = f.eachJSON("message/"+head.ID, func(name string, data []byte) error {
 		m := message{data, []json.RawMessage{}}
 		err := f.eachJSON("part/"+strings.TrimSuffix(name, ".json"), func(_ string, part []byte) error {
@@ -78,33 +70,93 @@ func (f *file) openCode() (content, error) {
 // eachJSON reads the JSON files in a folder in order of name, which is the order in which
 // opencode made them. One that is being written is left out.
 func (f *file) eachJSON(folder string, each func(name string, data []byte) error) error {
-	list, err := fs.ReadDir(f.root.FS(), folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	list, err := f.root.jsonFiles(folder)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, e := range list {
-		if path.Ext(e.Name()) != ".json" {
-			continue
+	for _, info := range list {
+		if f.add(info); f.size > maxOpenCode {
+			return fmt.Errorf("read %s: %w", path.Base(f.name), sessionlog.ErrTooLarge)
 		}
-		data, err := f.root.ReadFile(folder + "/" + e.Name())
+		data, err := f.root.ReadFile(folder + "/" + info.Name())
 		if err != nil {
 			return err
 		}
-		if f.size += int64(len(data)); f.size > maxOpenCode {
-			return fmt.Errorf("read %s: %w", path.Base(f.name), sessionlog.ErrTooLarge)
-		}
-		if info, err := e.Info(); err == nil && info.ModTime().After(f.modified) {
-			f.modified = info.ModTime().UTC()
-		}
 		if json.Valid(data) {
-			if err := each(e.Name(), data); err != nil {
+			if err := each(info.Name(), data); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// jsonFiles lists the JSON files in a folder, in order of name.
+func (r root) jsonFiles(folder string) (list []fs.FileInfo, err error) {
+	entries, err := fs.ReadDir(r.FS(), folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if path.Ext(e.Name()) != ".json" || !e.Type().IsRegular() {
+			continue
+		}
+		if info, gone := e.Info(); gone == nil {
+			list = append(list, info)
+		}
+	}
+	return list, err
+}
+
+// add counts another file of the session.
+func (f *file) add(info fs.FileInfo) {
+	f.size += info.Size()
+	if info.ModTime().After(f.modified) {
+		f.modified = info.ModTime().UTC()
+	}
+}
+
+// addOpenCode counts the messages of an opencode session, and the parts of so many of them,
+// the newest. Only those of the last ones change without a change of a message.
+func (f *file) addOpenCode(newest int) {
+	messages, _ := f.root.jsonFiles("message/" + strings.TrimSuffix(path.Base(f.name), ".json"))
+	for i, m := range messages {
+		f.add(m)
+		if len(messages)-i > newest {
+			continue
+		}
+		parts, _ := f.root.jsonFiles("part/" + strings.TrimSuffix(m.Name(), ".json"))
+		for _, p := range parts {
+			f.add(p)
+		}
+	}
+}
+
+// openCodeHead is what an opencode session says of itself.
+type openCodeHead struct {
+	raw                  []byte
+	ID, Title, Directory string
+}
+
+func (f *file) openCodeHead() (head openCodeHead, err error) {
+	info, err := f.root.Stat(filepath.FromSlash(f.name))
+	if err != nil {
+		return head, err
+	}
+	if !info.Mode().IsRegular() {
+		return head, fmt.Errorf("read %s: not a regular file", path.Base(f.name))
+	}
+	if info.Size() > maxOpenCode {
+		return head, fmt.Errorf("read %s: %w", path.Base(f.name), sessionlog.ErrTooLarge)
+	}
+	if head.raw, err = f.root.ReadFile(filepath.FromSlash(f.name)); err != nil {
+		return head, err
+	}
+	if err := json.Unmarshal(head.raw, &head); err != nil {
+		return head, fmt.Errorf("read %s: %w", path.Base(f.name), err)
+	}
+	if head.ID == "" || strings.ContainsAny(head.ID, `/\`) {
+		return head, fmt.Errorf("read %s: it has no ID", path.Base(f.name))
+	}
+	return head, nil
 }

@@ -144,7 +144,11 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 	if !info.Mode().IsRegular() {
 		return file{}, errors.New("not a regular file")
 	}
-	return file{id: fileID(r.agent.name, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}, nil
+	f := file{id: fileID(r.agent.name, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
+	if r.agent.name == sessionlog.OpenCode {
+		f.addOpenCode(2) // the last question and its answer
+	}
+	return f, nil
 }
 
 // fileID is the ID of a file's session, which is also its name in the store. It follows
