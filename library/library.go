@@ -60,13 +60,7 @@ type Library struct {
 	stored map[store.SessionKey]looked
 	files  map[string]file        // by ID, as the last listing found them
 	busy   map[string]*sync.Mutex // by ID: one at a time brings a session up to date
-	opened []opened               // the last used first
-}
-
-// opened is a session that stays open, because whoever asked once will ask again.
-type opened struct {
-	id string
-	s  *pleat.Session
+	opened []*pleat.Session       // the last used first; whoever asked once will ask again
 }
 
 // mostOpen is how many sessions stay open, openMemory how many bytes of messages each holds.
@@ -214,8 +208,11 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 		err := l.look(ctx, list, false)
 		return list[0], err
 	}
-	if f, ok := l.fileNow(id); ok {
-		return found(f.info())
+	if s, ok, err := l.exact(ctx, id); ok || err != nil {
+		if err != nil {
+			return Info{}, err
+		}
+		return found(s)
 	}
 	all, err := l.all(ctx, "")
 	if err != nil {
@@ -237,4 +234,29 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 		return found(begin[0])
 	}
 	return Info{}, fmt.Errorf("several sessions begin with %q: %s", id, someNames(begin, func(i Info) string { return i.ID }))
+}
+
+// exact finds a session by its ID without listing all: a file that is there, or what never
+// had one.
+func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
+	if f, ok := l.fileNow(id); ok {
+		return f.info(), true, nil
+	}
+	if isFileID(id) {
+		l.scan(sessionlog.Format(id[:len(id)-len("-0123456789")]))
+		if f, ok := l.fileNow(id); ok {
+			return f.info(), true, nil
+		}
+	} else if l.o.Store != nil {
+		key := l.storedKey(id)
+		for s, err := range l.o.Store.Sessions(ctx, key.Tenant) {
+			if err != nil {
+				return Info{}, false, err
+			}
+			if base, _, _ := strings.Cut(key.Session, "~"); s.Key == key && !isFileID(base) && isConversation(key) {
+				return storedInfo(id, s), true, nil
+			}
+		}
+	}
+	return Info{}, false, nil
 }

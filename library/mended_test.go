@@ -23,13 +23,21 @@ import (
 type shop struct {
 	*store.Memory
 	tenants []string
+	asked   int                    // how often for the tenants
+	whole   int                    // scans from the beginning
 	search  error                  // what a search fails with
 	scanned func(store.SessionKey) // before a scan; nil: nothing happens
 }
 
-func (s *shop) Tenants(context.Context) ([]string, error) { return s.tenants, nil }
+func (s *shop) Tenants(context.Context) ([]string, error) {
+	s.asked++
+	return s.tenants, nil
+}
 
 func (s *shop) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+	if from == 1 {
+		s.whole++
+	}
 	if s.scanned != nil {
 		s.scanned(key)
 	}
@@ -296,4 +304,44 @@ func TestOpenCodeChanges(t *testing.T) {
 	later = later.Add(time.Minute)
 	say("4", "assistant", "Mended.", later)
 	check("its end", later, "Find the leak.", "It is in the pool.", "Then mend it.", "Mended.")
+}
+
+// A session with a known ID is found without listing all, and one that is open is not opened
+// anew when its file has grown.
+func TestNotAll(t *testing.T) {
+	h := newHome(t)
+	file := h.put(".claude/projects/p/s.jsonl", three, day)
+	id := h.find(file)
+	st := &shop{Memory: h.st, tenants: []string{"", "a"}}
+	st.say(t, "", "s", "Find the leak.")
+	st.say(t, "a", "s", "Find the other leak.")
+	l := st.library(t, h.dir)
+	for _, id := range []string{id, "s", "a/s"} {
+		if s, err := l.Find(t.Context(), id); err != nil || s.ID != id || s.Title == "" {
+			t.Errorf("%s: %+v, %v", id, s, err)
+		}
+	}
+	if st.asked != 0 {
+		t.Errorf("all sessions were listed %d times", st.asked)
+	}
+	s, err := l.Open(t.Context(), id)
+	h.must(err)
+	h.put(".claude/projects/p/s.jsonl", three+claude("c d assistant Mended.", "d e user Thanks."), day.Add(time.Minute))
+	st.whole = 0
+	again, err := l.Open(t.Context(), id)
+	h.must(err)
+	if again != s || s.Len() != 5 || st.whole != 0 {
+		t.Errorf("the same session: %v, with %d messages, after %d whole scans", again == s, s.Len(), st.whole)
+	}
+}
+
+// A session that was deleted from the store comes back from its file.
+func TestForgotten(t *testing.T) {
+	h := newHome(t)
+	id := h.find(h.put(".claude/projects/p/s.jsonl", three, day))
+	h.texts(id)
+	h.must(h.st.Forget(t.Context(), store.SessionKey{Session: id}))
+	if got := h.texts(id); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
 }

@@ -34,28 +34,38 @@ func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := l.session(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
-	i := slices.IndexFunc(l.opened, func(o opened) bool { return o.s.Key() == key })
+	defer l.mu.Unlock()
+	l.drop(key)
+	l.opened = slices.Insert(l.opened, 0, s)
+	l.opened = l.opened[:min(len(l.opened), mostOpen)]
+	return s, nil
+}
+
+// drop takes a session from those that stay open. The caller has the lock.
+func (l *Library) drop(key store.SessionKey) {
+	l.opened = slices.DeleteFunc(l.opened, func(o *pleat.Session) bool { return o.Key() == key })
+}
+
+// session is a session that is open, as it is now in the store, or else it is opened.
+func (l *Library) session(ctx context.Context, key store.SessionKey) (*pleat.Session, error) {
+	l.mu.Lock()
+	i := slices.IndexFunc(l.opened, func(o *pleat.Session) bool { return o.Key() == key })
 	var s *pleat.Session
 	if i >= 0 {
-		s = l.opened[i].s
-		l.opened = slices.Insert(slices.Delete(l.opened, i, i+1), 0, opened{info.ID, s})
+		s = l.opened[i]
 	}
 	l.mu.Unlock()
 	if s != nil {
 		return s, s.Refresh(ctx)
 	}
 	o := Roughly()
-	o.Memory = openMemory
-	s, err = pleat.OpenSession(ctx, l.o.Store, key, o)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.opened = slices.Insert(l.opened, 0, opened{info.ID, s})
-	l.opened = l.opened[:min(len(l.opened), mostOpen)]
-	return s, nil
+	o.Policy, o.Memory = policy.None(), openMemory // nothing is spilled
+	return pleat.OpenSession(ctx, l.o.Store, key, o)
 }
 
 // Bring gives the store what is new in the file of a session that was listed or found, if it
@@ -155,10 +165,13 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 		return mark{}, fmt.Errorf("read %s: %w", b.file.path(), err)
 	}
 	defer log.Close()
-	o := Roughly()
-	o.Policy, o.Memory = policy.None(), openMemory // nothing is spilled
 	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: b.Session}
-	if b.s, err = pleat.OpenSession(ctx, b.l.o.Store, key, o); err != nil {
+	if b.old.Session == "" { // one that is open may have been deleted from the store
+		b.l.mu.Lock()
+		b.l.drop(key)
+		b.l.mu.Unlock()
+	}
+	if b.s, err = b.l.session(ctx, key); err != nil {
 		return mark{}, err
 	}
 	same := b.s.Len() == b.old.Count // else a reading was interrupted

@@ -73,6 +73,26 @@ func (l *Library) storedID(key store.SessionKey) string {
 	return url.PathEscape(key.Tenant) + "/" + key.Session
 }
 
+// storedKey is the key of the session with an ID that storedID made.
+func (l *Library) storedKey(id string) store.SessionKey {
+	if tenant, session, ok := strings.Cut(id, "/"); ok && l.o.Tenant == "" {
+		if tenant, err := url.PathUnescape(tenant); err == nil {
+			return store.SessionKey{Tenant: tenant, Session: session}
+		}
+	}
+	return store.SessionKey{Tenant: l.o.Tenant, Session: id}
+}
+
+func storedInfo(id string, s store.SessionInfo) Info {
+	return Info{ID: id, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)}
+}
+
+// isConversation tells sessions from what else is in a store: a proxy's bill, and forks for handoffs.
+func isConversation(key store.SessionKey) bool {
+	_, fork, _ := strings.Cut(key.Session, "~")
+	return key.Tenant != bill.Tenant && !strings.Contains(fork, handoffMark)
+}
+
 // apart lists what is in the store and not of these files, given by ID. A rewound file has
 // several sessions there: when it is gone, the one that was brought up to date last is listed.
 func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, error) {
@@ -102,9 +122,9 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 	}
 	var list []Info
 	for _, s := range stored {
-		id, fork, _ := strings.Cut(s.Key.Session, "~")
-		if s.Key.Tenant == bill.Tenant || strings.Contains(fork, handoffMark) {
-			continue // nobody's conversation, or a fork of ours
+		id, _, _ := strings.Cut(s.Key.Session, "~")
+		if !isConversation(s.Key) {
+			continue
 		}
 		base := s.Key
 		if isFileID(id) {
@@ -113,7 +133,7 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 				continue
 			}
 		}
-		list = append(list, Info{ID: l.storedID(base), Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)})
+		list = append(list, storedInfo(l.storedID(base), s))
 	}
 	return list, nil
 }
