@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/store"
 )
 
 func TestDataFolder(t *testing.T) {
@@ -24,6 +28,27 @@ func TestDataFolder(t *testing.T) {
 		got := filepath.ToSlash(dataFolder(c.goos, func(name string) string { return c.env[name] }))
 		if got != c.want && runtime.GOOS != "windows" {
 			t.Errorf("%s %v: %q, want %q", c.goos, c.env, got, c.want)
+		}
+	}
+}
+
+// A proxy's bill is in the store and is listed only for who asks for its tenant.
+func TestListWithoutBill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	st, err := openStoreAt(t.Context(), path, makeMissing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []store.SessionKey{{Tenant: bill.Tenant, Session: "bill"}, {Tenant: "me", Session: "work"}} {
+		_, failed := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryBill})
+		err = errors.Join(err, failed)
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for tenant, want := range map[string]string{"": "work\n", bill.Tenant: "bill\n"} {
+		if out, stderr, code := cli(t, path, "store", "list", "--names", "--tenant", tenant); code != 0 || out != want {
+			t.Errorf("tenant %q: exit %d: %q %s", tenant, code, out, stderr)
 		}
 	}
 }
