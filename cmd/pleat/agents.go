@@ -136,7 +136,7 @@ func (c client) edit(p *program, base string) (*clientconfig.Edit, error) {
 		value = strings.ReplaceAll(value, "$URL", base)
 		key := clientconfig.Key{Path: strings.Split(name, "/"), Value: value}
 		if list := strings.Split(value, ","); len(list) > 1 {
-			key.Value = list
+			key.Value = clientconfig.Added(list)
 		}
 		keys = append(keys, key)
 	}

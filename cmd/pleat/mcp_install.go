@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,7 +31,7 @@ pleat mcp install codex --print
 pleat mcp install codex --undo`,
 	}
 	fs := c.Flags()
-	print := fs.Bool("print", false, "only say what to put where")
+	print := fs.Bool("print", false, "only say what to put where, or with --undo what would change")
 	yes := fs.Bool("yes", false, "do not ask")
 	undo := fs.Bool("undo", false, "take out what an earlier install added")
 	c.ValidArgs = strings.Split(mcpClientNames(), ", ")
@@ -52,7 +51,7 @@ pleat mcp install codex --undo`,
 		}
 		record := filepath.Join(data, "pleat", "mcp-"+args[0]+".json")
 		if *undo {
-			return p.takeOut(ctx, record, *yes)
+			return p.takeBack(ctx, record, *print, *yes, "nothing to undo: pleat was not set up there by \"pleat mcp install\"")
 		}
 		keys := mcpClients[i].keys(program)
 		if *print {
@@ -151,17 +150,6 @@ func (p *program) printByHand(file string, keys []clientconfig.Key) error {
 	p.note("In %s:\n", file)
 	p.printf("%s", string(edit.After))
 	return nil
-}
-
-func (p *program) takeOut(ctx context.Context, record string, yes bool) error {
-	edit, err := clientconfig.Undo(record)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("nothing to undo: pleat was not set up there by \"pleat mcp install\"")
-	}
-	if err != nil {
-		return err
-	}
-	return p.apply(ctx, edit, yes, "pleat is not in "+edit.Path+" any more", "pleat is taken out.")
 }
 
 // apply shows a change, asks, and makes it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -65,20 +66,26 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 	case agent.file == "":
 		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
 	}
-	edit, err := f.plan(p, agent, base)
+	if f.undo {
+		undo, err := p.undoFile(agent.name)
+		if err != nil {
+			return err
+		}
+		return p.takeBack(ctx, undo, f.show, f.yes, fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
+	}
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(base, ", ") {
+		return usageError{fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url)}
+	}
+	edit, err := agent.edit(p, base)
 	if err != nil {
 		return err
 	}
 	diff := edit.Diff()
-	switch {
-	case diff == "" && f.undo:
-		p.printf("%s has nothing of it any more.\n", edit.Path)
-	case diff == "":
+	if diff == "" {
 		p.printf("%s is set up already: %s\n", agent.title, edit.Path)
 		return nil
-	default:
-		p.printf("%s", diff)
 	}
+	p.printf("%s", diff)
 	if f.show {
 		return nil
 	}
@@ -94,27 +101,48 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 	if err := edit.Write(); err != nil {
 		return fmt.Errorf("set up %s: %w", agent.title, err)
 	}
-	if f.undo {
-		p.printf("%s is as it was before.\n", edit.Path)
-		return nil
-	}
 	p.printf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo\n", agent.title, base, agent.name)
 	return nil
 }
 
-func (f *setupFlags) plan(p *program, agent client, base string) (*clientconfig.Edit, error) {
-	if !f.undo {
-		return agent.edit(p, base)
-	}
-	undo, err := p.undoFile(agent.name)
-	if err != nil {
-		return nil, err
-	}
-	edit, err := clientconfig.Undo(undo)
+// takeBack takes a change of a client's configuration back. Without a record of one the error
+// is none.
+func (p *program) takeBack(ctx context.Context, record string, show, yes bool, none string) error {
+	edit, err := clientconfig.Undo(record)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name)
+		return errors.New(none)
 	}
-	return edit, err
+	if err != nil {
+		return err
+	}
+	diff := edit.Diff()
+	p.printf("%s", diff)
+	if !show && diff != "" && !yes {
+		ok, err := p.ask(ctx, "Change "+edit.Path+"?")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("nothing was changed: it was not confirmed")
+		}
+	}
+	if !show {
+		if err := edit.Write(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case edit.Left != nil:
+		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
+	case diff == "":
+		p.printf("%s has nothing of it any more.\n", edit.Path)
+	case show:
+	case edit.Exact:
+		p.printf("%s is as it was before.\n", edit.Path)
+	default:
+		p.printf("What pleat had set in %s is taken back.\n", edit.Path)
+	}
+	return nil
 }
 
 // agentList shows what can be done with each agent.

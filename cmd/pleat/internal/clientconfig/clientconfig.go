@@ -34,13 +34,21 @@ type Key struct {
 	Value any
 }
 
+// Added is a value: a list whose members come after those that the list in the file has.
+type Added []string
+
 // Edit is a change of a file that has not been written yet.
 type Edit struct {
 	Path          string
 	Before, After []byte // nil: there is no such file
 
+	// Of an edit that takes a change back: Exact, if the file will be as it was before; Left are
+	// the keys that have been changed since, which stay as they are and in the record.
+	Exact bool
+	Left  []string
+
 	undo  string
-	rec   *record // nil: the change is taken back
+	rec   *record // nil: the change is taken back as a whole
 	steps []step  // that are made or taken back, for Diff
 }
 
@@ -106,8 +114,8 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		if old.Path != path {
 			return nil, fmt.Errorf("edit %s: the same change was made in %s; take that back first", path, old.Path)
 		}
-		text, e.rec.Existed = old.takeBack(s, text), old.Existed
-		e.steps = old.Steps
+		text, _ = old.takeBack(s, text)
+		e.rec.Existed, e.steps = old.Existed, old.Steps
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -120,6 +128,10 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		text = []byte(s.empty())
 	}
 	for _, k := range keys {
+		k, err := addTo(want, k)
+		if err != nil {
+			return nil, fmt.Errorf("edit %s: %w", path, err)
+		}
 		st, err := setKey(s, text, k)
 		if err != nil {
 			return nil, fmt.Errorf("edit %s: %w", path, err)
@@ -133,6 +145,27 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 	}
 	e.After, e.rec.Sum, e.steps = text, sum(text), append(e.steps, e.rec.Steps...)
 	return e, nil
+}
+
+// addTo makes a whole list of one that is to be added to the list in the file.
+func addTo(values map[string]any, k Key) (Key, error) {
+	more, ok := k.Value.(Added)
+	if !ok {
+		return k, nil
+	}
+	var there any = values
+	for _, name := range k.Path {
+		object, _ := there.(map[string]any)
+		there = object[name]
+	}
+	list, ok := there.([]any)
+	if there != nil && !ok {
+		return k, fmt.Errorf("%s is not a list; add %s to it by hand", names([]Key{k}), strings.Join(more, ", "))
+	}
+	for _, m := range more {
+		list = append(list, m)
+	}
+	return Key{k.Path, list}, nil
 }
 
 func setKey(s syntax, text []byte, k Key) (step, error) {
@@ -149,7 +182,7 @@ func setKey(s syntax, text []byte, k Key) (step, error) {
 
 // Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
 // was before, byte for byte. Else each key that still has the value which was set gets its
-// former value, or is removed. If nothing was set, the error is [fs.ErrNotExist].
+// former value, or is removed; the others are Left. If nothing was set, the error is [fs.ErrNotExist].
 func Undo(undo string) (*Edit, error) {
 	rec, err := readRecord(undo)
 	if err != nil {
@@ -166,14 +199,21 @@ func Undo(undo string) (*Edit, error) {
 	if e.Before == nil {
 		return e, nil // somebody has deleted the file
 	}
-	e.After, e.steps = rec.takeBack(s, e.Before), rec.Steps
+	var left []step
+	e.After, left = rec.takeBack(s, e.Before)
+	e.Exact, e.steps = sum(e.Before) == rec.Sum, rec.Steps
+	for _, st := range left {
+		e.Left = append(e.Left, strings.Join(st.Key, "."))
+		e.rec = &record{Path: rec.Path, Existed: rec.Existed, Steps: left}
+	}
 	if keys, err := s.decode(e.After); !rec.Existed && err == nil && len(keys) == 0 {
 		e.After = nil
 	}
 	return e, nil
 }
 
-func (r *record) takeBack(s syntax, text []byte) []byte {
+// takeBack returns the text without the change, and the steps that somebody has overwritten.
+func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 	exact := sum(text) == r.Sum
 	for i := len(r.Steps) - 1; i >= 0; i-- {
 		st := r.Steps[i]
@@ -185,16 +225,17 @@ func (r *record) takeBack(s syntax, text []byte) []byte {
 			continue
 		}
 		from, to, ok, err := s.find(text, st.Key)
-		if err != nil || !ok || !sameValue(string(text[from:to]), st.Value) {
-			continue
-		}
-		if st.Had {
+		switch {
+		case err == nil && !ok && !st.Had: // it is gone
+		case err != nil || !ok || !sameValue(string(text[from:to]), st.Value):
+			left = append([]step{st}, left...)
+		case st.Had:
 			text = splice(text, from, string(text[from:to]), st.Old)
-		} else {
+		default:
 			text = s.remove(text, st.Key, st.Made)
 		}
 	}
-	return text
+	return text, left
 }
 
 // Write does what was planned, unless somebody has written the file since.
@@ -206,12 +247,8 @@ func (e *Edit) Write() error {
 	if !e.replaces(now.Before) {
 		return fmt.Errorf("%s has changed meanwhile: run it again", e.Path)
 	}
-	if e.rec != nil {
-		data, err := json.MarshalIndent(e.rec, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := replace(e.undo, append(data, '\n')); err != nil {
+	if e.rec != nil && e.Left == nil { // before the change, so that it can be taken back
+		if err := e.rec.write(e.undo); err != nil {
 			return err
 		}
 	}
@@ -222,10 +259,15 @@ func (e *Edit) Write() error {
 	default:
 		err = replace(e.Path, e.After)
 	}
-	if err == nil && e.rec == nil {
-		err = os.Remove(e.undo)
+	switch {
+	case err != nil:
+		return err
+	case e.rec == nil:
+		return os.Remove(e.undo)
+	case e.Left != nil:
+		return e.rec.write(e.undo)
 	}
-	return err
+	return nil
 }
 
 // replaces reports whether the file that is changed has this text.
@@ -281,6 +323,14 @@ func readRecord(path string) (*record, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return r, nil
+}
+
+func (r *record) write(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(path, append(data, '\n'))
 }
 
 func splice(text []byte, at int, old, new string) []byte {

@@ -80,6 +80,10 @@ func TestUndoAfterChange(t *testing.T) {
 		{"had a value", "a.json", `{"env": {"URL": "old"}}`, `{"env": {"URL": "` + url + `"}, "b": 1}`, `{"env": {"URL": "old"}, "b": 1}`, env},
 		{"TOML", "a.toml", "", "x = 1\nopenai_base_url = \"" + url + "\"\n[projects]\n", "x = 1\n[projects]\n", []Key{{[]string{"openai_base_url"}, url}}},
 		{"TOML table", "a.toml", "x = 1\n", "x = 1\n\n[s.p]\nc = \"u\"\n\n[projects]\n", "x = 1\n\n[projects]\n", []Key{{[]string{"s", "p", "c"}, "u"}}},
+		{"comments before", "a.jsonc", "{\"a\": 1}", "{\n  \"a\": 1, // mine\n  // b\n  \"env\": {\"URL\": \"" + url + "\"}\n  // c\n}\n", "{\n  \"a\": 1 // mine\n  // b\n  // c\n}\n", env},
+		{"comments after", "a.jsonc", "{}", "{\n  \"env\": {\"URL\": \"" + url + "\"}, // mine\n  /* b */ \"b\": 2\n}\n", "{\n  // mine\n  /* b */ \"b\": 2\n}\n", env},
+		{"comments around", "a.jsonc", "{}", "{\"a\": 1, // a\n\"env\": {\"URL\": \"" + url + "\"}, \"b\": 2}", "{\"a\": 1, // a\n\"b\": 2}", env},
+		{"comment inside", "a.jsonc", "{}", "{\"env\": {\n  // mine\n  \"URL\": \"" + url + "\"\n}}", "{\"env\": {\n  // mine\n}}", env},
 		{"gone", "a.json", "{}", "{}", "{}", env},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,6 +104,68 @@ func TestUndoAfterChange(t *testing.T) {
 				t.Errorf("after undo it has\n%s\nwant\n%s", got, tt.after)
 			}
 		})
+	}
+}
+
+// TestUndoLeaves: a key that has another value now stays, and its former value is kept until
+// that can be put back.
+func TestUndoLeaves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	undo := path + ".undo"
+	write(t, path, `{"a": "old", "b": 1}`)
+	e, err := Set(path, undo, Key{[]string{"a"}, url}, Key{[]string{"c"}, url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ change, after, left string }{
+		{`{"a": "else", "b": 1, "c": "` + url + `"}`, `{"a": "else", "b": 1}`, "a"},
+		{`{"b": 1}`, `{"b": 1}`, "a"},
+		{`{"a": "` + url + `", "b": 2}`, `{"a": "old", "b": 2}`, ""},
+	} {
+		write(t, path, tt.change)
+		e, err := Undo(undo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(e.Left, " "); got != tt.left || e.Exact {
+			t.Errorf("%s: left %q, want %q; exact %t", tt.change, got, tt.left, e.Exact)
+		}
+		if err := e.Write(); err != nil || read(t, path) != tt.after {
+			t.Errorf("%s: %v, it has %s, want %s", tt.change, err, read(t, path), tt.after)
+		}
+	}
+	if read(t, undo) != "" {
+		t.Error("the record is still there")
+	}
+}
+
+// TestAdded keeps the members of a list.
+func TestAdded(t *testing.T) {
+	key := Key{[]string{"set-env"}, Added{"A=1", "B=2"}}
+	for before, after := range map[string]string{
+		"":                             "set-env: [\"A=1\",\"B=2\"]\n",
+		"set-env: [FOO=hunter2] # c\n": "set-env: [\"FOO=hunter2\",\"A=1\",\"B=2\"] # c\n",
+		"set-env: FOO=hunter2\n":       "",
+		"set-env:\n  - FOO=hunter2\n":  "",
+	} {
+		path := filepath.Join(t.TempDir(), "a.yml")
+		write(t, path, before)
+		e, err := Set(path, path+".undo", key)
+		if after == "" {
+			if err == nil {
+				t.Errorf("%q became %q", before, e.After)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(e.After) != after || strings.Contains(e.Diff(), "hunter2") || !strings.Contains(e.Diff(), "\"A=1\"") {
+			t.Errorf("%q became %q, shown as\n%s", before, e.After, e.Diff())
+		}
 	}
 }
 

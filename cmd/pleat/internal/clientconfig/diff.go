@@ -65,15 +65,14 @@ var (
 // may hold anything and is not among them.
 func (e *Edit) shown() map[string]bool {
 	own := make(map[string]bool)
+	set := func(text string, show bool) {
+		for _, v := range token.FindAllString(text, -1) {
+			own[strings.Trim(v, `"'`)] = show
+		}
+	}
 	for _, st := range e.steps {
-		for _, v := range token.FindAllString(st.Value, -1) {
-			own[v] = true
-		}
-		if st.Had && !strings.ContainsAny(st.Old, "{[") {
-			for _, v := range token.FindAllString(st.Old, -1) {
-				own[v] = true
-			}
-		}
+		set(st.Value, true)
+		set(st.Old, st.Had && !strings.ContainsAny(st.Old, "{["))
 	}
 	return own
 }
@@ -88,7 +87,7 @@ func hide(line string, own map[string]bool) string {
 	}
 	rest = token.ReplaceAllStringFunc(rest, func(v string) string {
 		name := v[0] == '"' && strings.HasSuffix(strings.TrimRight(v, ":="), `"`) && strings.TrimRight(v, ":=") != v
-		if name || own[v] || !strings.ContainsFunc(v, unicode.IsLetter) && !strings.ContainsFunc(v, unicode.IsDigit) {
+		if name || own[strings.Trim(v, `"'`)] || !strings.ContainsFunc(v, unicode.IsLetter) && !strings.ContainsFunc(v, unicode.IsDigit) {
 			return v
 		}
 		return "…"

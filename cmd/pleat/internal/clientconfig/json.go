@@ -144,6 +144,7 @@ func (s jsonSyntax) insert(text []byte, key []string, value any) (step, error) {
 	return st, nil
 }
 
+// remove cuts out a member and one comma. Comments stay.
 func (s jsonSyntax) remove(text []byte, key []string, made int) []byte {
 	path, err := walk(text, key)
 	if err != nil || len(path) < len(key) {
@@ -154,20 +155,37 @@ func (s jsonSyntax) remove(text []byte, key []string, made int) []byte {
 	for i >= 0 && o.members[i].name != key[len(key)-1] {
 		i--
 	}
-	switch {
-	case i < 0:
+	if i < 0 {
 		return text
-	case len(o.members) == 1 && made > 0:
-		return s.remove(text, key[:len(key)-1], made-1)
-	case len(o.members) == 1:
-		return splice(text, o.open+1, string(text[o.open+1:o.close]), "")
-	case i > 0:
-		from, to := o.members[i-1].to, o.members[i].to
-		return splice(text, from, string(text[from:to]), "")
-	default:
-		from, to := o.members[0].at, o.members[1].at
-		return splice(text, from, string(text[from:to]), "")
 	}
+	m := o.members[i]
+	from, to, before := m.at, m.to, -1
+	if end := skip(text, to); text[end] == ',' {
+		to = end + 1
+	} else if i > 0 {
+		before = skip(text, o.members[i-1].to) // its comma
+	}
+	if alone := strings.TrimSpace(string(text[o.open+1:from])+string(text[to:o.close])) == ""; alone && made > 0 {
+		return s.remove(text, key[:len(key)-1], made-1)
+	} else if alone {
+		return splice(text, o.open+1, string(text[o.open+1:o.close]), "")
+	}
+	for from > 0 && strings.IndexByte(" \t", text[from-1]) >= 0 {
+		from--
+	}
+	switch rest := text[to:]; {
+	case len(bytes.TrimLeft(rest, " \t\r")) > 0 && bytes.TrimLeft(rest, " \t\r")[0] == '\n' && text[from-1] == '\n': // lines of its own
+		to += bytes.IndexByte(rest, '\n') + 1
+	case text[from-1] != ',' && before < 0: // the space before it stays, that after its comma goes
+		for from = m.at; strings.IndexByte(" \t", text[to]) >= 0; {
+			to++
+		}
+	}
+	text = splice(text, from, string(text[from:to]), "")
+	if before >= 0 {
+		text = splice(text, before, ",", "")
+	}
+	return text
 }
 
 var errForm = errors.New("it is not JSON")
