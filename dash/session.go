@@ -57,7 +57,8 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 // sessionPage is what a session's page shows.
 type sessionPage struct {
 	Snapshot fold.Snapshot
-	Whole    int // tokens of all that was said
+	Now      int // tokens in the window, system prompt and tools included
+	Whole    int // what all that was said would take, likewise
 	Messages int
 	Epochs   []pleat.Epoch // newest first
 	Opened   int           // epochs in all
@@ -76,9 +77,11 @@ type overTime struct{ Message, Shown, Whole int }
 
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	rep := s.Report()
+	parts := rep.Snapshot.Parts
+	parts.System, parts.Tools = headOf(s, rep), 0
 	p := &sessionPage{
-		Snapshot: rep.Snapshot, Whole: rep.Whole, Messages: rep.Messages, Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds),
-		Parts: partsOf(rep.Snapshot.Parts),
+		Snapshot: rep.Snapshot, Now: parts.Total(), Whole: parts.System + s.Tokens(0, rep.Messages), Messages: rep.Messages,
+		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds), Parts: partsOf(parts),
 	}
 	slices.Reverse(p.Epochs)
 	p.Opened = len(p.Epochs)
@@ -105,15 +108,22 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 }
 
 // Saved is how many tokens of what was said the window does not hold.
-func (p *sessionPage) Saved() int { return max(p.Whole-p.Snapshot.Tokens, 0) }
+func (p *sessionPage) Saved() int { return max(p.Whole-p.Now, 0) }
 
-// windowOver follows the window over the messages: it grows with each, and an epoch is a step.
-func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
+// headOf is how large the system prompt and the tools were. A stored session does not say,
+// but its first epoch does.
+func headOf(s *pleat.Session, rep pleat.Report) int {
 	head := rep.Snapshot.Parts.System + rep.Snapshot.Parts.Tools
-	if len(rep.Epochs) > 0 { // a stored session does not say how large its system prompt and tools were
+	if len(rep.Epochs) > 0 {
 		first := rep.Epochs[0]
 		head = max(head, first.Before-s.Tokens(0, min(first.Messages, rep.Messages)))
 	}
+	return head
+}
+
+// windowOver follows the window over the messages: it grows with each, and an epoch is a step.
+func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
+	head := headOf(s, rep)
 	shown, whole := []point{{0, head}}, []point{{0, head}}
 	now, all, next, most := head, head, 0, head
 	for i := range rep.Messages + 1 {
@@ -141,7 +151,7 @@ func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
 	}
 	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
 	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
-	p.Levels = levelAt(p.Levels, "folding begins", "red", lim.Red, top)
+	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
 	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s now, %s at most, where the whole session would take %s. %d epochs folded something.",
 		rep.Messages, short(now), short(most), short(all), len(rep.Epochs))
 	return p, tableOver(shown, whole)
@@ -163,8 +173,7 @@ func tableOver(shown, whole []point) []overTime {
 // partsOf lists what a view is made of, the largest first.
 func partsOf(p fold.Parts) []share {
 	list := []share{
-		{Name: "System prompt", Tokens: p.System},
-		{Name: "Tool definitions", Tokens: p.Tools},
+		{Name: "System prompt and tools", Tokens: p.System + p.Tools},
 		{Name: "User", Tokens: p.User},
 		{Name: "Assistant", Tokens: p.Assistant},
 		{Name: "Thinking", Tokens: p.Thinking},
