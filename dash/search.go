@@ -72,9 +72,9 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	for _, in := range found.Found {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
-	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), max(found.Left, 0)
+	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), found.Left+found.Unsearched
 	p.Late = err != nil
-	if done := p.Searched + p.Problems; (p.Left > 0 || p.Late) && done > 0 {
+	if done := p.Searched + p.Problems; p.Left > 0 && done > 0 {
 		p.Older = link("search", "q", f.Query, "from", from+done)
 	}
 	return nil
