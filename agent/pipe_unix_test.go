@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -50,6 +51,14 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	defer w.Close()
 	if name, err := w.Keep("pipe", []byte("kept")); err != nil || name != "pipe-2" {
 		t.Errorf("kept as %q, %v", name, err)
+	}
+
+	// What a call would change is shown without opening them.
+	for _, name := range append(names, "/dev/zero") {
+		got, ok := w.Change(agent.Call{Name: "write_file", Input: fmt.Sprintf(`{"path":%q,"content":"x"}`, name)})
+		if want := (agent.Change{After: "x"}); got != want || !ok {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
 	}
 
 	// Nor is a skill read from a pipe.

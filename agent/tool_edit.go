@@ -107,6 +107,37 @@ func (w *Workspace) runEdit(_ context.Context, c Call, in editArgs) (string, err
 	return c.change("edited", f, []byte(strings.ReplaceAll(string(data), in.Old, *in.New)), what+"; ")
 }
 
+// Change is what a call would do to a file.
+type Change struct {
+	Before, After string
+	All           bool // every occurrence of Before is replaced
+}
+
+// Change returns what a call of write_file or edit_file would change, before it runs. Before
+// is empty if there is no such file, or if it is one that the tool refuses to read.
+func (w *Workspace) Change(c Call) (Change, bool) {
+	switch c.Name {
+	case toolWriteFile:
+		var in writeArgs
+		if c.Decode(&in) != nil || in.Content == nil {
+			return Change{}, false
+		}
+		out := Change{After: *in.Content}
+		if f, err := w.resolve(in.Path); err == nil {
+			data, _ := f.read() // there may be none yet
+			out.Before = string(data)
+		}
+		return out, true
+	case toolEditFile:
+		var in editArgs
+		if c.Decode(&in) != nil || in.New == nil {
+			return Change{}, false
+		}
+		return Change{in.Old, *in.New, in.All}, true
+	}
+	return Change{}, false
+}
+
 // mayChange refuses to change a file that the model has not seen as it is now.
 func (c Call) mayChange(name, sum string) error {
 	g, ok := c.lastSeen(name)

@@ -110,3 +110,37 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 		t.Error("a workspace that is not there was opened")
 	}
 }
+
+// What a call would change follows from its tool, not from the arguments that happen to be
+// there, and nothing outside of the workspace is read for it.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
+	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "one\n", secret: "the secret\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, c := range []struct {
+		tool, input string
+		want        agent.Change
+		ok          bool
+	}{
+		{"write_file", `{"path":"a.txt","content":"two\n","old":"x","new":"y","all":true}`, agent.Change{Before: "one\n", After: "two\n"}, true},
+		{"write_file", `{"path":"new.txt","content":""}`, agent.Change{}, true},
+		{"write_file", `{"path":"` + filepath.ToSlash(secret) + `","content":"two\n"}`, agent.Change{After: "two\n"}, true},
+		{"write_file", `{"path":"a.txt","old":"x","new":"y"}`, agent.Change{}, false},
+		{"edit_file", `{"path":"a.txt","old":"one","new":"rm","all":true,"content":"one\n"}`, agent.Change{Before: "one", After: "rm", All: true}, true},
+		{"edit_file", `{"path":"a.txt","content":"two\n"}`, agent.Change{}, false},
+		{"bash", `{"command":"rm a.txt","path":"a.txt","content":"one\n"}`, agent.Change{}, false},
+	} {
+		if got, ok := w.Change(agent.Call{Name: c.tool, Input: c.input}); got != c.want || ok != c.ok {
+			t.Errorf("%s %s: %+v, %v", c.tool, c.input, got, ok)
+		}
+	}
+}

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
@@ -12,23 +9,18 @@ import (
 
 // changes shows what a call would change in a file: the lines that go, and those that come.
 func (r *running) changes(c agent.Call) []styled {
-	var args struct {
-		Path, Old, New string
-		Content        *string
-	}
-	if c.Effect != agent.EffectWrite || json.Unmarshal([]byte(c.Input), &args) != nil {
+	if r.work == nil {
 		return nil
 	}
-	before, after := args.Old, args.New
-	if args.Content != nil {
-		path := args.Path
-		if !filepath.IsAbs(path) && r.work != nil {
-			path = filepath.Join(r.work.Dir(), path)
-		}
-		data, _ := os.ReadFile(path) // there may be none yet
-		before, after = string(data), *args.Content
+	change, ok := r.work.Change(c)
+	if !ok {
+		return nil
 	}
-	return r.screen.s.lineDiff(before, after)
+	out := r.screen.s.lineDiff(change.Before, change.After)
+	if change.All {
+		out = append(out, "  "+r.screen.s.dim("in every place"))
+	}
+	return out
 }
 
 // diffLines is how many lines of each side a diff shows.
