@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,7 +145,7 @@ type running struct {
 	tel    *telemetry
 	lines  *lineReader
 	events io.Writer                          // for --json
-	stop   atomic.Pointer[context.CancelFunc] // cancels what the model is doing
+	stop   atomic.Pointer[context.CancelFunc] // cancels what is going on
 	asking sync.Mutex                         // guards always, which answers extend
 	rules  agent.Rules
 	always map[[2]string]bool // calls, by tool and subject, that a person allowed for good
@@ -362,7 +361,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 
 // once runs until the model is done, and reports how it ended.
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	r.stop.Store(&stop)
 	res, err := run(ctx)
@@ -435,7 +434,7 @@ func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, err
 	case !r.lines.terminal || r.f.asJSON:
 		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil
 	}
-	return r.askPerson(c), nil
+	return r.askPerson(ctx, c), nil
 }
 
 func (r *running) systemPrompt(dir string) (string, error) {

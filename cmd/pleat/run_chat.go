@@ -17,50 +17,54 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// chat is a conversation at the prompt. Ctrl-C only stops the model; the end of input or
-// /quit ends the chat.
+// chat is a conversation at the prompt. Ctrl-C only stops the model or a command; the end of
+// input, of the context, or /quit ends the chat.
 func (r *running) chat(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
 	if r.task != "" {
 		r.p.printf("%s\n", r.task)
 	}
 	r.p.printf("%s\n", r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
 		r.screen.settle()
-		text, err := r.lines.read("› ")
+		text, err := r.lines.read(ctx, "› ")
 		if errors.Is(err, errInterrupted) {
 			r.p.printf("%s\n", r.screen.s.dim("/quit or Ctrl-D ends the chat"))
 			continue
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
 			r.p.printf("%s\n", r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		text = strings.TrimSpace(text)
-		switch {
-		case text == "":
-		case strings.HasPrefix(text, "/"):
-			over, err := r.command(ctx, text)
-			if over {
-				return nil
-			}
-			if err != nil {
-				r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
-			}
-		default:
-			r.say(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, text) })
+		if r.turn(ctx, strings.TrimSpace(text)) {
+			return nil
 		}
 	}
 }
 
-// say lets the model work until it is done or somebody presses Ctrl-C.
-func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
+// turn does what was typed until it is done or somebody presses Ctrl-C.
+func (r *running) turn(ctx context.Context, text string) (over bool) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	r.stop.Store(&stop)
+	switch {
+	case text == "":
+	case strings.HasPrefix(text, "/"):
+		over, err := r.command(ctx, text)
+		if err != nil {
+			r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
+		}
+		return over
+	default:
+		r.say(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, text) })
+	}
+	return false
+}
+
+// say lets the model work.
+func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
 	res, err := run(ctx)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
@@ -261,7 +265,7 @@ func (r *running) chatHelp(context.Context, string) error {
 	return nil
 }
 
-// interrupt stops what the model is doing.
+// interrupt stops what is going on.
 func (r *running) interrupt() {
 	if stop := r.stop.Load(); stop != nil {
 		(*stop)()
@@ -269,25 +273,32 @@ func (r *running) interrupt() {
 }
 
 // askPerson asks whether a call may run. Of an edit it shows what would change.
-func (r *running) askPerson(c agent.Call) agent.Decision {
+func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	r.screen.settle()
 	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
 	r.p.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
 	for _, l := range r.changes(c) {
 		r.p.printf("%s\n", l)
 	}
-	answer, err := r.lines.read("allow? [y]es, [a]lways this, [n]o (and why): ")
+	answer, err := r.lines.line(ctx, "allow? [y]es, [a]lways this, [n]o (and why): ", true)
+	if ctx.Err() != nil {
+		return agent.Decision{Reason: "the run was stopped before the user answered"}
+	}
 	if err != nil { // Ctrl-C, or the terminal is gone
 		r.interrupt()
 		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
-	word, reason, _ := strings.Cut(strings.TrimSpace(answer), " ")
-	switch strings.ToLower(word) {
+	// Only the whole answer allows: "a test fails" is no "always".
+	answer = strings.TrimSpace(answer)
+	word, reason, _ := strings.Cut(answer, " ")
+	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return agent.Decision{Allow: true}
 	case "a", "always":
 		r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}] = true
 		return agent.Decision{Allow: true}
+	}
+	switch strings.ToLower(word) {
 	case "n", "no", "":
 		return agent.Decision{Reason: cmp.Or(reason, "the user said no")}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type lineReader struct {
 	ui       *ui
 	out      io.Writer
 	scanner  *bufio.Scanner
+	coming   chan answer // a line that is being read
 }
 
 // errInterrupted means that Ctrl-C was pressed instead of an answer.
@@ -34,15 +36,15 @@ func (p *program) lineReader() *lineReader {
 
 // read reads one input: a line, several lines if each but the last ends with a backslash, or
 // everything between two lines of """. At the end of input it returns io.EOF.
-func (l *lineReader) read(prompt string) (string, error) {
-	text, err := l.line(prompt)
+func (l *lineReader) read(ctx context.Context, prompt string) (string, error) {
+	text, err := l.line(ctx, prompt, false)
 	if err != nil {
 		return "", err
 	}
 	if strings.TrimSpace(text) == `"""` {
 		var b strings.Builder
 		for {
-			next, err := l.line("… ")
+			next, err := l.line(ctx, "… ", false)
 			if err != nil || strings.TrimSpace(next) == `"""` {
 				return strings.TrimSuffix(b.String(), "\n"), err
 			}
@@ -50,7 +52,7 @@ func (l *lineReader) read(prompt string) (string, error) {
 		}
 	}
 	for strings.HasSuffix(text, `\`) {
-		next, err := l.line("… ")
+		next, err := l.line(ctx, "… ", false)
 		if err != nil {
 			return "", err
 		}
@@ -59,18 +61,34 @@ func (l *lineReader) read(prompt string) (string, error) {
 	return text, nil
 }
 
-func (l *lineReader) line(prompt string) (string, error) {
+// line reads one line. On a terminal with an editor, a fresh one has nothing in it that was
+// typed before.
+func (l *lineReader) line(ctx context.Context, prompt string, fresh bool) (string, error) {
 	if l.ui != nil {
-		return l.ui.read(prompt)
+		return l.ui.read(ctx, prompt, fresh)
 	}
 	if l.terminal { // one that cannot be drawn on
 		fmt.Fprint(l.out, prompt)
 	}
-	if !l.scanner.Scan() {
-		if err := l.scanner.Err(); err != nil {
-			return "", fmt.Errorf("read standard input: %w", err)
-		}
-		return "", io.EOF
+	if l.coming == nil {
+		l.coming = make(chan answer, 1)
+		go func(to chan<- answer) { to <- l.scan() }(l.coming)
 	}
-	return l.scanner.Text(), nil
+	select {
+	case a := <-l.coming:
+		l.coming = nil
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+func (l *lineReader) scan() answer {
+	if l.scanner.Scan() {
+		return answer{text: l.scanner.Text()}
+	}
+	if err := l.scanner.Err(); err != nil {
+		return answer{err: fmt.Errorf("read standard input: %w", err)}
+	}
+	return answer{err: io.EOF}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -37,9 +38,9 @@ func TestTypedLines(t *testing.T) {
 	log := &screenLog{}
 	u := newUI(in, log, func() {}, tea.WithWindowSize(60, 20))
 	var got []string
-	err := u.run(func() error {
+	err := u.run(t.Context(), func(context.Context) error {
 		for _, typed := range []string{"one\r", "half\x03", "two\\\rlines\r", "\x1b[200~three\nfour\x1b[201~\r", "\x04", strings.Repeat("\x1b[A", 5) + "\r", "a b c\x17d\x01e\r"} {
-			reply := u.ask("› ")
+			reply := u.ask("› ", false)
 			if _, err := io.WriteString(keys, typed); err != nil {
 				return err
 			}
@@ -67,6 +68,63 @@ func TestTypedLines(t *testing.T) {
 	}
 }
 
+// A terminal that ends before the work does not hold it up, and a panic in the work comes out
+// when the terminal is as it was.
+func TestTerminalEnds(t *testing.T) {
+	in, _ := io.Pipe()
+	u := newUI(in, &screenLog{}, func() {}, tea.WithWindowSize(60, 20))
+	err := u.run(t.Context(), func(ctx context.Context) error {
+		u.prog.Quit()
+		<-ctx.Done()
+		_, _ = io.WriteString(u, "nobody sees this\n")
+		_, err := u.read(ctx, "› ", false)
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	defer func() {
+		if p, _ := recover().(string); !strings.Contains(p, "broken") {
+			t.Errorf("the panic is %q", p)
+		}
+	}()
+	u = newUI(in, &screenLog{}, func() {}, tea.WithWindowSize(60, 20))
+	t.Error(u.run(t.Context(), func(context.Context) error { panic("broken") }))
+}
+
+// What was typed before a question for permission is no answer to it. It is there again
+// afterwards, also if the question was taken back.
+func TestDraft(t *testing.T) {
+	m := &uiModel{ui: &ui{}, input: newInput()}
+	typed := func(text string) {
+		for _, c := range text {
+			m.Update(tea.KeyPressMsg{Code: c, Text: string(c)})
+		}
+	}
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	reply := make(chan answer, 1)
+	typed("a test")
+	m.Update(question{"allow? ", reply, true})
+	typed("n")
+	m.Update(enter)
+	m.Update(question{}) // too late
+	if got := (<-reply).text; got != "n" {
+		t.Errorf("the answer is %q", got)
+	}
+	m.Update(question{"allow? ", reply, true})
+	typed("y")
+	m.Update(question{})
+	typed(" fails")
+	m.Update(question{prompt: "› ", reply: reply})
+	m.Update(enter)
+	if got := (<-reply).text; got != "a test fails" {
+		t.Errorf("what was typed before is %q now", got)
+	}
+	if want := []string{"a test fails"}; !slices.Equal(m.history, want) {
+		t.Errorf("the history is %q", m.history)
+	}
+}
+
 // The screen: text that comes in stands above the meter, words wrap at words, and lines that
 // are done keep their indentation.
 func TestScreenView(t *testing.T) {
@@ -74,7 +132,7 @@ func TestScreenView(t *testing.T) {
 	for _, msg := range []tea.Msg{
 		tea.WindowSizeMsg{Width: 24, Height: 10},
 		statusMsg{partial: "some words that are coming in now", meter: "context ███ 30 %"},
-		question{"› ", make(chan answer, 1)},
+		question{prompt: "› ", reply: make(chan answer, 1)},
 		tea.KeyPressMsg{Code: 'h', Text: "h"},
 		tea.KeyPressMsg{Code: 'i', Text: "i"},
 	} {

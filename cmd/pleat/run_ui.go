@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -24,7 +28,6 @@ type ui struct {
 	prog      *tea.Program
 	interrupt func() // stops what is going on
 	out       *os.File
-	ended     chan struct{}
 	width     atomic.Int64
 
 	mu   sync.Mutex
@@ -33,7 +36,7 @@ type ui struct {
 
 // newUI makes the terminal. interrupt is called for Ctrl-C while nothing is asked.
 func newUI(in io.Reader, out io.Writer, interrupt func(), opts ...tea.ProgramOption) *ui {
-	u := &ui{ended: make(chan struct{}), interrupt: interrupt}
+	u := &ui{interrupt: interrupt}
 	u.out, _ = out.(*os.File)
 	u.width.Store(defaultWidth)
 	opts = append(opts, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
@@ -41,19 +44,32 @@ func newUI(in io.Reader, out io.Writer, interrupt func(), opts ...tea.ProgramOpt
 	return u
 }
 
-// run shows the terminal for as long as work takes.
-func (u *ui) run(work func() error) error {
-	result := make(chan error, 1)
+// run shows the terminal for as long as work takes. If work panics, so does run, once the
+// terminal is as it was.
+func (u *ui) run(ctx context.Context, work func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var failed error
+	var panicked any
+	done := make(chan struct{})
 	go func() {
-		err := work()
+		defer close(done)
+		defer u.prog.Send(overMsg{})
+		defer func() {
+			if p := recover(); p != nil {
+				panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+		}()
+		failed = work(ctx)
 		u.flush()
-		u.prog.Send(overMsg{})
-		result <- err
 	}()
 	_, err := u.prog.Run()
-	close(u.ended)
-	u.interrupt() // if the terminal is gone, nobody sees the rest
-	return errors.Join(err, <-result)
+	stop() // if the terminal is gone, nobody sees the rest
+	<-done
+	if panicked != nil {
+		panic(panicked)
+	}
+	return errors.Join(err, failed)
 }
 
 func (u *ui) Write(b []byte) (int, error) {
@@ -78,7 +94,8 @@ func (u *ui) println(text string) {
 		rest := wrapWords(line[indent:], width-indent)
 		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
 	}
-	u.prog.Println(strings.Join(out, "\n"))
+	// Not with the program's own Println: that waits forever once the program has ended.
+	u.prog.Send(tea.Println(strings.Join(out, "\n"))())
 }
 
 // flush ends a line that was begun.
@@ -92,28 +109,31 @@ func (u *ui) flush() {
 }
 
 // read asks for a line. Ctrl-C is errInterrupted, Ctrl-D is io.EOF.
-func (u *ui) read(prompt string) (string, error) {
+func (u *ui) read(ctx context.Context, prompt string, fresh bool) (string, error) {
 	select {
-	case a := <-u.ask(prompt):
+	case a := <-u.ask(prompt, fresh):
 		u.println(prompt + visible(a.text)) // here, so that it comes before what it leads to
 		return a.text, a.err
-	case <-u.ended:
-		return "", io.EOF
+	case <-ctx.Done():
+		u.prog.Send(question{})
+		return "", context.Cause(ctx)
 	}
 }
 
 // ask shows the prompt.
-func (u *ui) ask(prompt string) <-chan answer {
+func (u *ui) ask(prompt string, fresh bool) <-chan answer {
 	u.flush()
 	reply := make(chan answer, 1)
-	u.prog.Send(question{prompt, reply})
+	u.prog.Send(question{prompt, reply, fresh})
 	return reply
 }
 
-// question asks for input, answer is what was typed.
+// question asks for input, answer is what was typed. A question without a channel takes back
+// the one before.
 type question struct {
 	prompt string
 	reply  chan<- answer
+	fresh  bool // what was typed before is no part of the answer, and comes back after it
 }
 
 type answer struct {
@@ -132,6 +152,7 @@ type uiModel struct {
 	ui      *ui
 	input   textarea.Model
 	asked   question // without a channel: nobody waits for input
+	draft   string   // what was typed before a fresh question
 	status  statusMsg
 	history []string
 	at      int // in the history; its length: what is being typed
@@ -164,14 +185,7 @@ func (m *uiModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case statusMsg:
 		m.status = msg
 	case question:
-		m.asked = msg
-		m.input.SetPromptFunc(columns(msg.prompt), func(i textarea.PromptInfo) string {
-			if i.LineNumber > 0 {
-				return strings.Repeat(" ", max(columns(msg.prompt)-2, 0)) + "… "
-			}
-			return msg.prompt
-		})
-		m.input.SetWidth(int(m.ui.width.Load()))
+		m.ask(msg)
 	case overMsg:
 		m.over = true
 		return m, tea.Quit
@@ -183,6 +197,26 @@ func (m *uiModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.input, cmd = m.input.Update(msg)
 	}
 	return m, cmd
+}
+
+func (m *uiModel) ask(q question) {
+	if q.reply == nil {
+		if m.asked.reply != nil {
+			m.clear()
+		}
+		return
+	}
+	if m.asked = q; q.fresh {
+		m.draft = m.input.Value()
+		m.input.Reset()
+	}
+	m.input.SetPromptFunc(columns(q.prompt), func(i textarea.PromptInfo) string {
+		if i.LineNumber > 0 {
+			return strings.Repeat(" ", max(columns(q.prompt)-2, 0)) + "… "
+		}
+		return q.prompt
+	})
+	m.input.SetWidth(int(m.ui.width.Load()))
 }
 
 // key handles the keys that are not the editor's.
@@ -200,7 +234,7 @@ func (m *uiModel) key(name string) bool {
 		if m.asked.reply == nil {
 			return true // it stays until somebody asks
 		}
-		if n := len(m.history); strings.TrimSpace(text) != "" && (n == 0 || m.history[n-1] != text) {
+		if n := len(m.history); !m.asked.fresh && strings.TrimSpace(text) != "" && (n == 0 || m.history[n-1] != text) {
 			m.history = append(m.history, text)
 		}
 		m.answer(answer{text: text})
@@ -216,8 +250,13 @@ func (m *uiModel) key(name string) bool {
 
 func (m *uiModel) answer(a answer) {
 	m.asked.reply <- a
-	m.asked = question{}
-	m.input.Reset()
+	m.clear()
+}
+
+// clear makes room for what is typed after a question.
+func (m *uiModel) clear() {
+	m.input.SetValue(m.draft)
+	m.asked, m.draft = question{}, ""
 	m.at = len(m.history)
 }
 
@@ -254,13 +293,16 @@ func (m *uiModel) View() tea.View {
 	return view
 }
 
-// live runs work on the terminal, if there is one.
+// live runs work on the terminal, if there is one. SIGTERM ends it; what Ctrl-C stops, the
+// work decides.
 func (r *running) live(ctx context.Context, work func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM)
+	defer stop()
 	if !r.screen.live || r.f.asJSON {
 		return work(ctx)
 	}
 	u := newUI(r.p.stdin, r.p.stdout, r.interrupt, tea.WithEnvironment(childEnv()))
 	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
 	r.p = &program{r.p.stdin, u, u, r.p.getenv}
-	return u.run(func() error { return work(ctx) })
+	return u.run(ctx, work)
 }
