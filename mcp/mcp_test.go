@@ -180,6 +180,7 @@ func TestServer(t *testing.T) {
 		c.wants("sessions", map[string]any{"project": "/nowhere"}, false, "no sessions here")
 		c.wants("sessions", map[string]any{"agent": "nobody"}, true, "unknown agent")
 		c.wants("sessions", map[string]any{"limit": 1}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")
+		c.wants("sessions", map[string]any{"limit": 1, "offset": -5}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")
 		id := idPattern.FindString(list)
 		in := func(args map[string]any) map[string]any { args["session"] = id; return args }
 

@@ -92,7 +92,7 @@ func (t tool) schema() string {
 }
 
 func (s server) sessions(ctx context.Context, a arguments) (string, error) {
-	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: a.Offset, Limit: min(cmp.Or(max(a.Limit, 0), 20), 100)}
+	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: max(a.Offset, 0), Limit: min(cmp.Or(max(a.Limit, 0), 20), 100)}
 	p, err := s.lib.List(ctx, f)
 	if err != nil {
 		return "", err
@@ -155,7 +155,7 @@ func (s server) searchAll(ctx context.Context, a arguments) (string, error) {
 	if len(a.Queries) == 0 {
 		return "", errors.New("search needs queries: words to look for")
 	}
-	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: a.Offset, Limit: min(cmp.Or(max(a.Limit, 0), 20), 200)}
+	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: max(a.Offset, 0), Limit: min(cmp.Or(max(a.Limit, 0), 20), 200)}
 	r, err := s.lib.Search(ctx, f, recall.SearchRequest{Queries: a.Queries, Hits: 4, Budget: foundTokens})
 	if err != nil {
 		return "", err

@@ -2,6 +2,7 @@ package sessionlog
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,12 @@ func isAider(head []byte) bool {
 
 // aiderText is the whole file. It is Markdown, the only format that is no JSON.
 func (l *Log) aiderText() ([]byte, error) {
-	text := make([]byte, min(l.src.size, l.opts.MaxDocument))
-	return text, l.src.readAt(text, 0)
+	if l.src.size > l.opts.MaxDocument {
+		return nil, fmt.Errorf("%d bytes, limit %d: %w", l.src.size, l.opts.MaxDocument, ErrTooLarge)
+	}
+	text := make([]byte, l.src.size)
+	err := l.src.readAt(text, 0)
+	return trimBOM(text), err
 }
 
 // openAider counts the sessions.
@@ -53,7 +58,7 @@ func readAider(l *Log, s *sink) error {
 		return err
 	}
 	r, session, num := aiderReader{l: l, s: s}, -1, 0
-	for line := range strings.Lines(string(trimBOM(text))) {
+	for line := range strings.Lines(string(text)) {
 		num++
 		line = strings.TrimRight(line, " \r\n")
 		if started, ok := strings.CutPrefix(line, aiderStart); ok {

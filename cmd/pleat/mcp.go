@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -94,7 +95,21 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	p.note("pleat: listening on http://%s/\n", l.Addr())
-	return serveUntilDone(ctx, l, mcp.NewHandler(srv, token), log)
+	return serveUntilDone(ctx, l, endStreams(ctx, mcp.NewHandler(srv, token)), log)
+}
+
+// endStreams ends the standing stream of each client, which is a GET, when ctx is done: it would
+// stay open as long as the client does. Calls may finish.
+func endStreams(ctx context.Context, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			stream, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			r = r.WithContext(stream)
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // mayListen refuses to open the sessions to other machines by accident.

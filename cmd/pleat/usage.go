@@ -27,8 +27,10 @@ func usageCommand(p *program) *cobra.Command {
 		Short: "add up what agents spent on this machine: by day, project, model and agent",
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
 record them, and what they cost by the price list ("pleat prices"; subscriptions and discounts
-are not known). Sub-agents and abandoned branches count too; a request that several files have
-counts once. Some versions of Claude Code record too little output. Not in it are opencode,
+are not known). Abandoned branches count too, and sub-agents that are in the file of their
+session; Claude Code now keeps them in files of their own, which are not read. A request that
+several files have counts once. Some versions of Claude Code record too little output; Cline's
+extension records cache writes among the reads, so that they are priced too low. Not in it are opencode,
 whose sessions are many small files, Aider, whose files are in its projects, and Goose, whose
 files do not record usage.
 
@@ -173,13 +175,14 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 			}
 			at++
 			tell.share(at-1, n, "reading sessions")
-			before := j.All.Requests
+			counted := make(map[request]bool)
 			_, _ = eachRequest(s.File, func(rec sessionlog.Record, dir string) { // what cannot be read has no usage
 				key := request{rec.Time, rec.Model, *rec.Usage}
-				if !rec.Time.IsZero() && seen[key] || !first.IsZero() && rec.Time.Before(first) || !end.IsZero() && !rec.Time.Before(end) {
+				if !rec.Time.IsZero() && seen[key] || !first.IsZero() && rec.Time.Before(first) || !end.IsZero() && (rec.Time.IsZero() || !rec.Time.Before(end)) {
 					return
 				}
 				seen[key] = true
+				counted[request{rec.Time, "", *rec.Usage}] = true
 				m, _ := model.DefaultModels().Lookup(rec.Model)
 				day := "(not known)"
 				if !rec.Time.IsZero() {
@@ -191,10 +194,10 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 				models.add(cmp.Or(rec.Model, "(not known)"), m, *rec.Usage)
 				agents.add(a.Agent, m, *rec.Usage)
 			})
-			if j.All.Requests > before {
+			if len(counted) > 0 {
 				j.Sessions++
 				if o.saved > 0 {
-					if err := p.addSaved(ctx, j, s.File, int(o.saved)); err != nil {
+					if err := p.addSaved(ctx, j, s.File, int(o.saved), counted); err != nil {
 						return nil, err
 					}
 				}

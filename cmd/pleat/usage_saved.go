@@ -26,15 +26,16 @@ type replayedJSON struct {
 // addSaved replays a session. A request of the agent had the prompt that its provider
 // reported; pleat's has the same without what is folded. What is not
 // sent is priced as read from the cache, which is the least that it can have cost, and what an
-// epoch changes as written to it once more.
-func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int) error {
+// epoch changes as written to it once more. Only the requests in counted, without a model's
+// name, are added up.
+func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int, counted map[request]bool) error {
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
 	f, err := p.readSession(ctx, file, sourceFlags{number: 1})
 	if err == nil {
 		defer f.Close()
-		err = j.Saved.add(ctx, f)
+		err = j.Saved.add(ctx, f, counted)
 	}
 	if err != nil && ctx.Err() == nil {
 		j.Saved.Failed++
@@ -43,7 +44,7 @@ func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, windo
 	return errors.Join(err, ctx.Err())
 }
 
-func (j *replayedJSON) add(ctx context.Context, f *sessionFile) error {
+func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[request]bool) error {
 	opts := f.options()
 	opts.Policy, opts.Budget = policy.Default(), fold.Budget{Window: j.Window}
 	rewritten := 0
@@ -73,10 +74,13 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile) error {
 			if slices.ContainsFunc(f.info.Compactions, func(c sessionlog.Compaction) bool { return c.At <= s.Len() }) {
 				with = around + snap.Tokens // the agent no longer sent all that was said
 			}
-			sum.Requests++
-			sum.Sent += u.Prompt()
-			sum.Would += with
-			if price, ok := f.model.PriceAt(u.Prompt()); ok {
+			in := counted[request{rec.Time, "", *u}]
+			if in {
+				sum.Requests++
+				sum.Sent += u.Prompt()
+				sum.Would += with
+			}
+			if price, ok := f.model.PriceAt(u.Prompt()); ok && in {
 				sum.USD += (float64(u.Prompt()-with)*price.CacheRead - float64(rewritten)*(price.CacheWrite-price.CacheRead)) / 1e6
 			}
 			rewritten = 0
