@@ -16,6 +16,9 @@ var record = flag.Bool("record", false, "record the bench's figures anew: a deci
 
 // TestGate holds the default policy to what was recorded, on made-up sessions.
 func TestGate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: deterministic, and run without -short by go test work")
+	}
 	sessions := SynthSessions(11, 32_000)
 	gate(t, "figures.json", sessions, Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]})
 }

@@ -38,6 +38,9 @@ const hashFile = "testdata/view-hashes.txt"
 // policy: folded once, as "pleat compact" does, and turn by turn, as an agent does. It is
 // the test of the same name in package pleat, with sessions that look like real ones.
 func TestViewHashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: deterministic, and run without -short by go test work")
+	}
 	got := map[string]string{}
 	for i, kind := range bench.SynthKinds() {
 		made := bench.Synthesize(bench.SynthOptions{Seed: uint64(i + 1), Kind: kind, Tokens: 28_000})

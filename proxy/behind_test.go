@@ -144,6 +144,9 @@ func (c *counted) Append(ctx context.Context, key store.SessionKey, last uint64,
 
 // The store's work in a turn does not grow with the number of turns and epochs before it.
 func TestTurnsCostWhatIsNew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: one client at a time, and run without -short by go test work")
+	}
 	const turns = 300
 	st := &counted{Store: store.NewMemory()}
 	up := upstream.New(upstream.Options{Calls: turns, Bytes: 1500})

@@ -106,6 +106,9 @@ func TestBill(t *testing.T) {
 // The bill says about what the client's own requests would have cost, with forks and with
 // our tools left out.
 func TestBillWithout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: one client at a time, and run without -short by go test work")
+	}
 	script := upstream.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
 	talk := func(url string) {
 		a := newAgent(messages, url, "Do all the steps.")
