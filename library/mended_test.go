@@ -148,16 +148,12 @@ func TestListCancelled(t *testing.T) {
 
 // A file that could not be read once is tried again though it has not changed.
 func TestReadAgain(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("nothing is unreadable for root")
-	}
 	h := newHome(t)
-	file := h.put(".claude/projects/p/s.jsonl", three, day)
-	h.must(os.Chmod(file, 0))
+	file := h.put(".claude/projects/p/s.jsonl", strings.Repeat("x", len(three)), day)
 	if s, err := h.Find(t.Context(), h.find(file)); err != nil || s.Problem == "" {
-		t.Skipf("the file can be read: %+v, %v", s, err)
+		t.Fatalf("%+v, %v", s, err)
 	}
-	h.must(os.Chmod(file, 0o600))
+	h.put(".claude/projects/p/s.jsonl", three, day)
 	if s, err := h.Find(t.Context(), h.find(file)); err != nil || s.Problem != "" || s.Title == "" {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -134,11 +134,10 @@ func (r *aiderReader) note(text string) {
 	switch {
 	case len(words) == 2 && words[0] == "Aider":
 		r.l.info.Version = strings.TrimPrefix(words[1], "v")
-	case len(words) > 1 && (words[0] == "Model:" || words[0] == "Models:" || words[0] == "Main" && words[1] == "model:"):
+	case len(words) > 1 && (words[0] == "Model:" || words[0] == "Models:"):
 		r.l.info.Model = words[1]
-		if words[0] == "Main" && len(words) > 2 {
-			r.l.info.Model = words[2]
-		}
+	case len(words) > 2 && words[0] == "Main" && words[1] == "model:":
+		r.l.info.Model = words[2]
 	case len(words) > 0 && words[0] == "Tokens:" && r.answer != nil:
 		u := &model.Usage{}
 		for i := 1; i+1 < len(words); i++ {

@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
@@ -14,17 +15,19 @@ const Cline Format = "cline"
 var clineFormat = format{
 	name: Cline,
 	document: func(doc value) bool {
-		messages, last := doc, doc.get("messages")
-		if doc.isObject() {
-			messages = last
-			if !doc.get("sessionId").isString() {
-				return false
-			}
-		}
-		first := messages.at(0)
-		return first.get("ts").exists() && first.get("role").isString() && first.get("content").exists()
+		first := clineMessages(doc).at(0)
+		return (!doc.isObject() || doc.get("sessionId").isString()) &&
+			first.get("ts").exists() && first.get("role").isString() && first.get("content").exists()
 	},
 	read: readCline,
+}
+
+// clineMessages are the whole document of the extension, and a member of the command line's.
+func clineMessages(doc value) value {
+	if doc.isObject() {
+		return doc.get("messages")
+	}
+	return doc
 }
 
 // readCline reads messages in the form of the Messages API, with times and usage of their own.
@@ -33,16 +36,9 @@ func readCline(l *Log, s *sink) error {
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Version = l.doc.get("origin", "version").str()
 	l.info.System = l.doc.get("system_prompt").str()
-	messages := l.doc
-	if l.doc.isObject() {
-		messages = l.doc.get("messages")
-	}
-	return l.each(messages, func(e value, num int) error {
+	return l.each(clineMessages(l.doc), func(e value, num int) error {
 		m := e.keep().object()
-		rec := Record{Line: num, Time: m.get("ts").time(), Model: m.get("modelInfo", "id").str()}
-		if rec.Model == "" {
-			rec.Model = m.get("modelInfo", "modelId").str()
-		}
+		rec := Record{Line: num, Time: m.get("ts").time(), Model: cmp.Or(m.get("modelInfo", "id").str(), m.get("modelInfo", "modelId").str())}
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
@@ -75,10 +71,7 @@ func clineUser(s *sink, rec Record, content value) error {
 			}
 			continue
 		}
-		text := b.get("text").str()
-		if b.isString() {
-			text = b.str()
-		}
+		text := cmp.Or(b.get("text").str(), b.str())
 		switch words, ok := typedWords(text); {
 		case b.get("type").is("image"):
 			typed = append(typed, clineBlock(b))

@@ -46,7 +46,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err != nil {
 			return err
 		}
-		if err := mayShow(*listen, token); err != nil {
+		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
 			return err
 		}
 		st, err := p.openStore(ctx, f)
@@ -56,19 +56,6 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		return errors.Join(p.serveDash(ctx, st, f.tenant, *listen, token, *open), st.Close())
 	})
 	return c
-}
-
-// mayShow refuses to show sessions to other machines without a token.
-func mayShow(listen, token string) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return usageError{fmt.Sprintf("--listen %s: %v (want HOST:PORT)", listen, err)}
-	}
-	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" {
-		return nil
-	}
-	return usageError{"--listen " + listen + " can be reached from other machines: require a token with --token-file"}
 }
 
 func (p *program) serveDash(ctx context.Context, st library.Store, tenant, listen, token string, open bool) error {
@@ -99,7 +86,7 @@ func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, 
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
 	}
-	lib, err := library.New(library.Options{Home: cmp.Or(p.getenv("HOME"), p.getenv("USERPROFILE")), Store: keeper, Tenant: tenant, Logger: o.Logger})
+	lib, err := p.library("", keeper, tenant, o.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,6 +96,12 @@ func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, 
 		return nil, nil, errors.Join(err, lib.Close())
 	}
 	return h, lib.Close, nil
+}
+
+// library makes the library of a store and of the folders of agents in a home folder: the
+// user's own, unless another is named.
+func (p *program) library(home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
+	return library.New(library.Options{Home: cmp.Or(home, p.getenv("HOME"), p.getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
 }
 
 // openBrowser opens an address in the user's browser.

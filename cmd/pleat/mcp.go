@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/mcp"
 )
 
@@ -61,7 +59,7 @@ const watchEvery = 10 * time.Second
 func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 	token, err := readToken(f.tokenFile)
 	if err == nil && f.http != "" {
-		err = f.mayListen(token)
+		err = mayListen("--http", f.http, token, false, "")
 	}
 	if err != nil {
 		return err
@@ -72,9 +70,7 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib, err := library.New(library.Options{
-		Home: cmp.Or(f.home, p.getenv("HOME"), p.getenv("USERPROFILE")), Store: st, Tenant: f.store.tenant, Logger: log,
-	})
+	lib, err := p.library(f.home, st, f.store.tenant, log)
 	if err != nil {
 		return err
 	}
@@ -92,7 +88,7 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 	}
 	l, err := net.Listen("tcp", f.http)
 	if err != nil {
-		return err
+		return fmt.Errorf("listen: %w (choose another address with --http)", err)
 	}
 	p.note("pleat: listening on http://%s/\n", l.Addr())
 	return serveUntilDone(ctx, l, endStreams(ctx, mcp.NewHandler(srv, token)), log)
@@ -110,17 +106,4 @@ func endStreams(ctx context.Context, h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// mayListen refuses to open the sessions to other machines by accident.
-func (f *mcpFlags) mayListen(token string) error {
-	host, _, err := net.SplitHostPort(f.http)
-	if err != nil {
-		return usageError{fmt.Sprintf("--http %s: %v (want HOST:PORT)", f.http, err)}
-	}
-	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" {
-		return nil
-	}
-	return usageError{"--http " + f.http + " can be reached from other machines: require a token with --token-file"}
 }

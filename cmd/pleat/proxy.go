@@ -306,7 +306,7 @@ func logExchange(log *slog.Logger, r proxy.Report) {
 func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	token, err := readToken(f.tokenFile)
 	if err == nil {
-		err = f.mayListen(token)
+		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
 	}
 	if err != nil {
 		return err
@@ -360,7 +360,7 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	stop() // a second signal ends the program at once
+	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second one ends the program at once
 	log.Info("stopping: waiting for open streams")
 	end, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
@@ -398,15 +398,15 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// mayListen refuses to open the proxy to other machines by accident.
-func (f *proxyFlags) mayListen(token string) error {
-	host, _, err := net.SplitHostPort(f.listen)
+// mayListen refuses to open an address, which a flag names, to other machines by accident.
+func mayListen(flag, address, token string, open bool, hint string) error {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return usageError{fmt.Sprintf("--listen %s: %v (want HOST:PORT)", f.listen, err)}
+		return usageError{fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err)}
 	}
 	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" || f.open {
+	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" || open {
 		return nil
 	}
-	return usageError{"--listen " + f.listen + " can be reached from other machines: require a token with --token-file, or say --open if the network is safe"}
+	return usageError{flag + " " + address + " can be reached from other machines: require a token with --token-file" + hint}
 }
