@@ -14,10 +14,15 @@ type column struct {
 	cell func(c Cell) string
 }
 
+// heads are the short names of families.
+var heads = map[Family]string{Artifacts: "files", HumanWords: "words", Constraints: "rules", PlanState: "plan"}
+
+func (f Family) head() string { return cmp.Or(heads[f], string(f)) }
+
 // columns are those of the tables in reports.
 func columns() []column {
-	fam := func(head string, f Family, recall bool) column {
-		return column{head, func(c Cell) string {
+	fam := func(f Family, recall bool) column {
+		return column{f.head(), func(c Cell) string {
 			m, ok := c.Means[f]
 			if !ok {
 				return "–"
@@ -30,15 +35,15 @@ func columns() []column {
 	}
 	return []column{
 		{"tokens", func(c Cell) string { return fmt.Sprint(c.Tokens) }},
-		fam("future use", FutureUse, true),
-		fam("files", Artifacts, false),
+		fam(FutureUse, true),
+		fam(Artifacts, false),
 		{"precision", func(c Cell) string { return fmt.Sprintf("%.2f", c.Precision()) }},
-		fam("outcomes", Outcomes, true),
-		fam("literals", Literals, true),
-		fam("words", HumanWords, true),
-		fam("rules", Constraints, true),
-		fam("reversals", Reversals, true),
-		fam("plan", PlanState, true),
+		fam(Outcomes, true),
+		fam(Literals, true),
+		fam(HumanWords, true),
+		fam(Constraints, true),
+		fam(Reversals, true),
+		fam(PlanState, true),
 		{"illegal", func(c Cell) string { return fmt.Sprint(c.Illegal) }},
 		{"invented", func(c Cell) string { return fmt.Sprint(c.Invented) }},
 		{"over", func(c Cell) string { return fmt.Sprint(c.Over + c.Refused) }},
@@ -77,11 +82,17 @@ func (r *Report) WriteText(w io.Writer) error {
 		p.rows(scaleRows(r.Scaling))
 	}
 	p.line("")
-	if p.answers(r.Answers); len(r.Answers) > 0 {
-		return p.err
+	if p.answers(r.Answers); len(r.Answers) == 0 {
+		p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
+		p.line("understanding; for that, questions have to be answered by a model (--answerer).")
 	}
-	p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
-	p.line("understanding; for that, questions have to be answered by a model (--answerer).")
+	if lines := r.conclusion(); len(lines) > 0 {
+		p.line("")
+		p.line("In short (means over all budgets, numbers of compactions and price lists; marks are from 0 to 5)")
+		for _, line := range lines {
+			p.line("%s", line)
+		}
+	}
 	return p.err
 }
 
@@ -160,7 +171,7 @@ func (p *printer) rows(rows [][]string) {
 			if i == 0 {
 				b.WriteString(s + gap)
 			} else {
-				b.WriteString("  " + gap + s)
+				b.WriteString(" " + gap + s)
 			}
 		}
 		p.line("%s", strings.TrimRight(b.String(), " "))

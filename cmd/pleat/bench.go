@@ -110,6 +110,12 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
+	from := "made-up sessions"
+	if b.corpus != "" {
+		from = "the sessions in " + b.corpus
+	}
+	p.note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
+		plural(len(armsOf(o)), "way")+" of compacting", from)
 	sessions, err := b.sessions(ctx)
 	if err != nil {
 		return err
@@ -121,12 +127,13 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	}
 	var asking *bench.Asking
 	if b.answerer != "" {
-		if asking, err = b.asking(ctx, p, sessions, o.Arms); err != nil || asking == nil {
+		if asking, err = b.asking(ctx, p, sessions, armsOf(o)); err != nil || asking == nil {
 			return err
 		}
 	}
 	tell := p.progress()
-	tell.phase("%s", plural(len(sessions), "session"))
+	tell.next = time.Time{} // a session can take long
+	tell.share(0, len(sessions), "sessions")
 	o.Progress = func(pr bench.Progress) {
 		tell.share(pr.Done, pr.All, "sessions")
 	}
@@ -189,9 +196,6 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []bench.Se
 		if a.Grader, err = open(b.grader); err != nil {
 			return nil, err
 		}
-	}
-	if arms == nil {
-		arms = bench.Arms()
 	}
 	if b.sayCost(p, "asking", a.Estimate(sessions, arms)); !b.yes {
 		return nil, nil

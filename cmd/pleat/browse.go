@@ -107,6 +107,7 @@ type branch struct {
 	kids   []*branch
 	open   bool
 	depth  int
+	ref    transcript.BlockRef
 	what   string
 	tokens int
 	fold   *fold.Fold // that hides it from the model
@@ -133,8 +134,12 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		}
 		for j, blk := range m.Blocks().All() {
 			d := describeBlock(blk)
+			kind := strings.ReplaceAll(d.Kind, "_", " ")
+			if blk.Kind() == transcript.KindText {
+				kind = string(m.Role()) // who said it
+			}
 			ref := transcript.BlockRef{Message: i, Block: j}
-			kid := &branch{depth: 1, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, strings.ReplaceAll(d.Kind, "_", " "), oneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
+			kid := &branch{depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, kind, oneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
 			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
 			turn.kids = append(turn.kids, kid)
 		}

@@ -24,7 +24,8 @@ func diffCommand(p *program) *cobra.Command {
 		Long: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
 window of --budget tokens, and folds whenever an agent would have had to. Shows each epoch
 (when it opened, why, and what it removed), and at the end compares what the model would be
-shown with what was said.
+shown with what was said. A terminal of 100 columns or more also shows the two side by side,
+where they differ.
 
 Nothing is written anywhere.`,
 		Example: `# how often would a window of 100,000 tokens have forced a fold?
@@ -61,7 +62,8 @@ type diffJSON struct {
 	Epochs []epochJSON `json:"epochs"`
 
 	whats map[transcript.BlockRef]string
-	folds bool // for people: list the folds of every epoch
+	folds bool      // for people: list the folds of every epoch
+	lost  []sideRow // for people: what was said beside what the model would be shown
 }
 
 type sideJSON struct {
@@ -136,7 +138,8 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 	j.Before = sideJSON{f.count, whole.Total(), whole}
 	j.whats = whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
-	return j, nil
+	j.lost, err = beside(ctx, s, v)
+	return j, err
 }
 
 // wholeParts counts the parts of the session with nothing folded.
@@ -184,6 +187,9 @@ func partNames(p fold.Parts) []namedShare {
 func (j *diffJSON) print(p *page) {
 	p.title(j.Source.File)
 	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
+	if len(j.Epochs) > 0 && !p.whole && p.width >= besideWidth {
+		p.beside(j.lost)
+	}
 	if len(j.Epochs) > 0 {
 		p.head("Epochs", "")
 		p.line("%s", p.dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
@@ -199,8 +205,31 @@ func (j *diffJSON) print(p *page) {
 			p.line("")
 		}
 	}
+	for _, why := range whys(j.Epochs) {
+		p.line("%s", p.dim(why))
+	}
 	p.head("Before and after", "")
 	j.printSides(p)
+}
+
+// whys explains the triggers of epochs.
+func whys(epochs []epochJSON) (list []string) {
+	for _, t := range []struct {
+		trigger fold.Trigger
+		why     string
+	}{
+		{fold.TriggerRed, "the window was nearly full"},
+		{fold.TriggerPays, "it saved money"},
+		{fold.TriggerIdle, "the provider's cache was cold anyway"},
+		{fold.TriggerCliff, "a higher price was near"},
+		{fold.TriggerTurn, "the policy folds before every request"},
+		{fold.TriggerIllegal, "what was sent before was no longer legal"},
+	} {
+		if slices.ContainsFunc(epochs, func(e epochJSON) bool { return e.Trigger == t.trigger }) {
+			list = append(list, fmt.Sprintf("%s: %s", t.trigger, t.why))
+		}
+	}
+	return list
 }
 
 // removed says what an epoch took away, largest first.

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// besideWidth is how wide a terminal must be for two columns.
+const besideWidth = 100
+
+// The most lines that are shown of a page and what it stands for, and of a block and its stub.
+const (
+	mostPage  = 24
+	mostBlock = 5
+)
+
+// sideRow is a piece of the session and what the model is shown of it.
+type sideRow struct {
+	left  []string
+	right string
+	most  int
+	same  bool
+}
+
+// beside walks a session and its view, and puts what belongs together into rows.
+func beside(ctx context.Context, s *pleat.Session, v transcript.View) ([]sideRow, error) {
+	b := &browser{tree: new(branch)}
+	if err := b.grow(ctx, s, nil); err != nil {
+		return nil, err
+	}
+	var blocks []*branch
+	for _, turn := range b.tree.kids {
+		blocks = append(blocks, turn.kids...)
+	}
+	var rows []sideRow
+	var made []string // pages that stand for what comes next on the left
+	hidden := func(before int) {
+		row := sideRow{right: strings.Join(made, "\n\n"), most: mostPage}
+		for ; len(blocks) > 0 && blocks[0].ref.Message < before; blocks = blocks[1:] {
+			row.left = append(row.left, blocks[0].what)
+		}
+		if made = nil; len(row.left) > 0 || row.right != "" {
+			row.right = cmp.Or(row.right, "(left out)")
+			rows = append(rows, row)
+		}
+	}
+	for _, vm := range v.Messages {
+		if vm.Source < 0 {
+			made = append(made, vm.Made.Text())
+			continue
+		}
+		hidden(vm.Source)
+		for ; len(blocks) > 0 && blocks[0].ref.Message == vm.Source; blocks = blocks[1:] {
+			rows = append(rows, besideBlock(blocks[0], vm.Edits))
+		}
+	}
+	hidden(s.Len())
+	return rows, nil
+}
+
+func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
+	for _, e := range edits {
+		if e.Block != x.ref.Block {
+			continue
+		}
+		row := sideRow{left: []string{x.what}, right: cmp.Or(e.Text, "(left out)"), most: mostBlock}
+		for line := range strings.Lines(x.text) {
+			if strings.TrimSpace(line) != "" {
+				row.left = append(row.left, "  "+strings.TrimRight(line, "\r\n"))
+			}
+		}
+		return row
+	}
+	return sideRow{left: []string{x.what}, right: "the same", most: 1, same: true}
+}
+
+// beside prints the rows that differ, each with the one before and after it.
+func (p *page) beside(rows []sideRow) {
+	p.head("What the model would lose", "the session, and what the model is shown instead")
+	differs := func(i int) bool { return i >= 0 && i < len(rows) && !rows[i].same }
+	skipped := 0
+	for i, r := range rows {
+		if r.same && !differs(i-1) && !differs(i+1) {
+			skipped++
+			continue
+		}
+		p.skipped(skipped)
+		skipped = 0
+		p.besideRow(r)
+	}
+	p.skipped(skipped)
+}
+
+func (p *page) skipped(n int) {
+	if n > 0 {
+		p.line("%s", p.dim(fmt.Sprintf("… %s the same on both sides", verb(n, "block", "is", "are"))))
+	}
+}
+
+func (p *page) besideRow(r sideRow) {
+	width := (p.width - len(" | ")) / 2
+	left := middle(r.left, r.most)
+	right := middle(strings.Split(wrapWords(spaced(strings.TrimSpace(r.right)), width), "\n"), r.most)
+	for i := range max(len(left), len(right)) {
+		line := pad(clip(spaced(nth(left, i)), width), width) + " │ " + clip(nth(right, i), width)
+		if r.same {
+			p.line("%s", p.dim(line))
+		} else {
+			p.line("%s", strings.TrimRight(line, " "))
+		}
+	}
+}
+
+// spaced makes a text fit for columns: it has no tabs and nothing that moves the cursor.
+func spaced(s string) string { return strings.ReplaceAll(visible(s), "\t", "    ") }
+
+// nth is line i, or nothing if there are not as many.
+func nth(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+// middle leaves lines in the middle out, so that n are left.
+func middle(lines []string, n int) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	tail := n / 3
+	out := slices.Clone(lines[:n-tail])
+	out[len(out)-1] = fmt.Sprintf("  … %s more", plural(len(lines)-n+1, "line"))
+	return append(out, lines[len(lines)-tail:]...)
+}
