@@ -38,10 +38,11 @@ func NeedsUnquote(lit []byte) bool {
 // no good place for them; the literal itself still has the original. Bytes
 // that are not UTF-8 are copied as they are.
 func Unquote(lit []byte) (string, bool) {
-	if inner, ok := inside(lit); ok && !NeedsUnquote(inner) {
-		return string(inner), true
+	inner, ok := inside(lit)
+	if !ok || !NeedsUnquote(inner) {
+		return string(inner), ok
 	}
-	b, ok := AppendUnquote(nil, lit)
+	b, ok := AppendUnquote(make([]byte, 0, len(inner)), lit)
 	return string(b), ok
 }
 

@@ -13,20 +13,14 @@ type place struct{ piece, at int }
 
 // find returns where a text is in the pieces; aligned: only where it is whole lines.
 func (f *File) find(text string, aligned bool) []place {
+	if text == "" {
+		return nil
+	}
 	var out []place
 	for i := range f.pieces {
-		s := f.pieces[i].text
-		for from := 0; from <= len(s); {
-			k := strings.Index(s[from:], text)
-			if k < 0 {
-				break
-			}
-			k += from
-			from = k + 1
-			if !aligned || k == 0 || s[k-1] == '\n' {
-				out = append(out, place{i, k})
-				from = k + max(len(text), 1)
-			}
+		s := f.pieces[i].text.search(text)
+		for at := s.next(0, aligned); at >= 0; at = s.next(at+len(text), aligned) {
+			out = append(out, place{i, at})
 		}
 	}
 	return out
@@ -39,7 +33,7 @@ func (f *File) locate(text string, aligned bool) []place {
 	for _, p := range f.pieces {
 		if n := len(one.pieces); n > 0 && p.at > 0 && one.pieces[n-1].end() == p.at {
 			l := &one.pieces[n-1]
-			l.text, l.call = l.text+p.text, max(l.call, p.call)
+			l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
 			if l.doubt.Call == 0 {
 				l.doubt = p.doubt
 			}
@@ -76,7 +70,7 @@ func (f *File) Replace(call int, before, after string, all bool) {
 	case all && len(found) > 0:
 		f.replaceAll(call, before, after)
 	case len(found) == 1:
-		f.replaceAt(call, found[0], len(before), after)
+		f.replaceAt(call, found[0], before, after)
 	case len(found) > 1:
 		f.Lose(Doubt{Call: call, Why: "its edit fits several places", hard: true})
 	default:
@@ -88,10 +82,9 @@ func (f *File) Replace(call int, before, after string, all bool) {
 
 func plain(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// replaceAt replaces size bytes at a place.
-func (f *File) replaceAt(call int, at place, size int, after string) {
+// replaceAt replaces a text that is at a place.
+func (f *File) replaceAt(call int, at place, before, after string) {
 	p := &f.pieces[at.piece]
-	before := p.text[at.at : at.at+size]
 	delta := lineCount(after) - lineCount(before)
 	if p.at == 0 || p.doubt.Call > 0 { // it may be elsewhere, among lines that others show
 		f.cutEdges(before, after, at.piece)
@@ -102,23 +95,24 @@ func (f *File) replaceAt(call int, at place, size int, after string) {
 			f.unanchor() // put counts the lines
 		}
 	}
-	f.put(call, at.piece, p.text[:at.at]+after+p.text[at.at+size:], delta)
+	f.put(call, at.piece, p.text.replace(at.at, len(before), after), delta)
 }
 
 // put gives a piece a new text, which has so many more line feeds.
-func (f *File) put(call, i int, text string, delta int) {
+func (f *File) put(call, i int, text body, delta int) {
 	p := &f.pieces[i]
 	number, end := p.at, p.end()
 	last := f.endsWith(p)
 	p.text, p.call = text, call
 	switch {
-	case text == "" || strings.HasSuffix(text, "\n"):
+	case text.size == 0 || text.hasSuffix("\n"):
 	case last: // the last line lost its line feed
-		p.text += "\n"
+		p.text = bodyOf(text.String() + "\n")
 		f.bare = true
 		delta++
 	default: // joined with a line that is not known
-		p.text = text[:strings.LastIndexByte(text, '\n')+1]
+		all := text.String()
+		p.text = bodyOf(all[:strings.LastIndexByte(all, '\n')+1])
 		for k := range f.pieces {
 			if q := &f.pieces[k]; k != i && q.at != 1 && (number == 0 || q.at == 0 || q.at == end) {
 				q.dropFirst()
@@ -137,7 +131,7 @@ func (f *File) endsWith(p *piece) bool {
 
 // dropFirst forgets the first line of a piece.
 func (p *piece) dropFirst() {
-	p.text = p.text[offset(p.text, 1):]
+	_, p.text = p.text.split(1)
 	if p.at > 0 {
 		p.at++
 	}
@@ -167,8 +161,9 @@ func (f *File) replaceAll(call int, before, after string) {
 	}
 	delta := lineCount(after) - lineCount(before)
 	for i := range f.pieces {
-		if n := strings.Count(f.pieces[i].text, before); n > 0 {
-			f.put(call, i, strings.ReplaceAll(f.pieces[i].text, before, after), n*delta)
+		text := f.pieces[i].text.String()
+		if n := strings.Count(text, before); n > 0 {
+			f.put(call, i, bodyOf(strings.ReplaceAll(text, before, after)), n*delta)
 		}
 	}
 }
@@ -194,7 +189,7 @@ func (f *File) unseen(call int, before, after string, all bool) {
 		f.moved(delta)
 	}
 	if strings.TrimSpace(after) != "" {
-		f.pieces = append(f.pieces, piece{text: fed(after), call: call, ragged: true})
+		f.pieces = append(f.pieces, piece{text: bodyOf(fed(after)), call: call, ragged: true})
 	}
 }
 
@@ -256,38 +251,42 @@ func (f *File) cutEdges(text, with string, skip int) {
 		if i == skip {
 			continue
 		}
-		if strings.Contains(text, p.text) {
-			p.text = ""
+		if p.text.size <= len(text) && strings.Contains(text, p.text.String()) {
+			p.text = body{}
 			continue
 		}
-		first, last := 0, len(p.text)
+		first, last := 0, p.text.size
 		for k := 1; k < len(text); k++ {
 			if text[k-1] != '\n' {
 				continue
 			}
-			if strings.HasSuffix(p.text, text[:k]) && !f.endsWith(p) {
-				last = min(last, len(p.text)-k)
+			if p.text.hasSuffix(text[:k]) && !f.endsWith(p) {
+				last = min(last, p.text.size-k)
 			}
-			if strings.HasPrefix(p.text, text[k:]) && p.at != 1 {
+			if p.text.hasPrefix(text[k:]) && p.at != 1 {
 				first = max(first, len(text)-k)
 			}
 		}
 		if joins && p.at != 1 {
 			first++
 		}
-		first = min(first, len(p.text))
-		if k := strings.IndexByte(p.text[max(first-1, 0):], '\n'); first > 0 && k >= 0 { // to the end of the line
+		if first == 0 && last == p.text.size {
+			continue
+		}
+		all := p.text.String()
+		first = min(first, len(all))
+		if k := strings.IndexByte(all[max(first-1, 0):], '\n'); first > 0 && k >= 0 { // to the end of the line
 			first += k
 		}
-		last = strings.LastIndexByte(p.text[:last], '\n') + 1
+		last = strings.LastIndexByte(all[:last], '\n') + 1
 		if last <= first {
-			p.text = ""
+			p.text = body{}
 			continue
 		}
 		if p.at != 0 {
-			p.at += lineCount(p.text[:first])
+			p.at += lineCount(all[:first])
 		}
-		p.text = p.text[first:last]
+		p.text = bodyOf(all[first:last])
 	}
 }
 
@@ -296,13 +295,13 @@ func (f *File) Append(call int, text string) {
 	f.seen = call
 	switch {
 	case !f.ended || f.loose:
-		f.pieces = append(f.pieces, piece{text: fed(text), call: call, ragged: true})
+		f.pieces = append(f.pieces, piece{text: bodyOf(fed(text)), call: call, ragged: true})
 		f.ended = false
 	case f.bare || len(f.pieces) > 0 && f.pieces[len(f.pieces)-1].at == 0:
 		f.Lose(Doubt{Call: call, Why: "it joined the last line", hard: true})
 		f.ended = false
 	default:
-		f.pieces = append(f.pieces, piece{at: f.total + 1, text: fed(text), call: call})
+		f.pieces = append(f.pieces, piece{at: f.total + 1, text: bodyOf(fed(text)), call: call})
 		f.total += lineCount(fed(text))
 		f.settle()
 	}
@@ -329,7 +328,7 @@ func (f *File) Insert(call, after int, text string) {
 	if f.ended {
 		f.total += lineCount(text)
 	}
-	f.pieces = append(keep, piece{at: after + 1, text: text, call: call})
+	f.pieces = append(keep, piece{at: after + 1, text: bodyOf(text), call: call})
 	f.seen = call
 	f.settle()
 }

@@ -31,18 +31,17 @@ type Doubt struct {
 
 // piece is a run of lines.
 type piece struct {
-	at    int    // number of the first line; 0: not known
-	text  string // whole lines
-	call  int    // newest call that showed it or wrote in it
-	doubt Doubt  // what made it uncertain; the zero value: it is certain
+	at    int // number of the first line; 0: not known
+	text  body
+	call  int   // newest call that showed it or wrote in it
+	doubt Doubt // what made it uncertain; the zero value: it is certain
 	// ragged: its first and last lines may be parts of lines.
 	ragged bool
 }
 
 func lineCount(text string) int { return strings.Count(text, "\n") }
 
-func (p *piece) lines() int { return lineCount(p.text) }
-func (p *piece) end() int   { return p.at + p.lines() } // the line after it
+func (p *piece) end() int { return p.at + p.text.lines } // the line after it
 
 // fed is the text with a line feed at its end and none but line feeds at the ends of lines.
 func fed(text string) string {
@@ -76,7 +75,7 @@ func (f *File) Certain() bool {
 func (f *File) Write(call int, text string) {
 	*f = File{ended: true, bare: text != "" && !strings.HasSuffix(text, "\n"), seen: call}
 	if text = fed(text); text != "" {
-		f.pieces = []piece{{at: 1, text: text, call: call}}
+		f.pieces = []piece{{at: 1, text: bodyOf(text), call: call}}
 		f.total = lineCount(text)
 	}
 }
@@ -93,7 +92,7 @@ func (f *File) See(call, at int, text string, ended bool) {
 		return
 	}
 	text = fed(text)
-	fresh := piece{at: at, text: text, call: call}
+	fresh := piece{at: at, text: bodyOf(text), call: call}
 	last := fresh.end()
 	if at == 1 && ended {
 		f.Write(call, text)
@@ -103,20 +102,20 @@ func (f *File) See(call, at int, text string, ended bool) {
 	conflict := f.ended && !f.loose && (last-1 > f.total || ended && last-1 != f.total)
 	for _, p := range f.pieces {
 		if p.at == 0 {
-			if !strings.Contains(text, p.text) {
+			if p.text.size > len(text) || !strings.Contains(text, p.text.String()) {
 				keep = append(keep, p)
 			}
 			continue
 		}
 		before, inside, after := p.cut(at, last)
-		if inside.text != "" && p.doubt.Call == 0 && inside.text != linesOf(text, inside.at-at, inside.lines()) {
+		if p.doubt.Call == 0 && inside.text.String() != linesOf(text, inside.at-at, inside.text.lines) {
 			conflict = true
 		}
 		if ended {
-			after.text = ""
+			after.text = body{}
 		}
 		for _, part := range []piece{before, after} {
-			if part.text != "" {
+			if part.text.size > 0 {
 				keep = append(keep, part)
 			}
 		}
@@ -159,7 +158,7 @@ func (f *File) fits(text string) bool {
 			continue
 		}
 		certain = true
-		if strings.TrimRight(linesOf(text, p.at-1, p.lines()), "\n") != strings.TrimRight(p.text, "\n") {
+		if strings.TrimRight(linesOf(text, p.at-1, p.text.lines), "\n") != strings.TrimRight(p.text.String(), "\n") {
 			return false
 		}
 	}
@@ -191,11 +190,11 @@ func (f *File) Vouch() {
 // cut takes a piece apart: what is before line from, what is from there up to line to, which
 // does not belong to it, and the rest.
 func (p piece) cut(from, to int) (before, inside, after piece) {
-	n := p.lines()
+	n := p.text.lines
 	a, b := min(max(from-p.at, 0), n), min(max(to-p.at, 0), n)
-	i, j := offset(p.text, a), offset(p.text, b)
 	before, inside, after = p, p, p
-	before.text, inside.text, after.text = p.text[:i], p.text[i:j], p.text[j:]
+	before.text, inside.text = p.text.split(a)
+	inside.text, after.text = inside.text.split(b - a)
 	inside.at, after.at = p.at+a, p.at+b
 	return before, inside, after
 }
@@ -227,7 +226,7 @@ func (f *File) settle() {
 	})
 	out := f.pieces[:0]
 	for _, p := range f.pieces {
-		if p.text == "" || p.at == 0 && len(p.text) > looseSize {
+		if p.text.size == 0 || p.at == 0 && p.text.size > looseSize {
 			continue
 		}
 		if n := len(out); n > 0 {
@@ -237,7 +236,7 @@ func (f *File) settle() {
 				p.doubt = Doubt{Call: max(p.call, l.call), Why: "it showed lines that had changed unseen", hard: true}
 				p.at = 0
 			case p.at != 0 && l.at != 0 && p.at == l.end() && p.doubt == l.doubt && !p.ragged && !l.ragged:
-				l.text, l.call = l.text+p.text, max(l.call, p.call)
+				l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
 				continue
 			}
 		}

@@ -17,16 +17,18 @@ type Line struct {
 func (f *File) Lines() []Line {
 	n := 0
 	for i := range f.pieces {
-		n += f.pieces[i].lines()
+		n += f.pieces[i].text.lines
 	}
 	out := make([]Line, 0, n)
 	for i := range f.pieces {
 		p := &f.pieces[i]
 		at := p.at
-		for line := range strings.Lines(p.text) {
-			out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.at > 0 && p.doubt.Call == 0 && !p.ragged})
-			if at > 0 {
-				at++
+		for c := range p.text.chunks {
+			for line := range strings.Lines(p.text.chunks[c].text) {
+				out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.at > 0 && p.doubt.Call == 0 && !p.ragged})
+				if at > 0 {
+					at++
+				}
 			}
 		}
 	}
@@ -40,7 +42,7 @@ func (f *File) Content() string {
 	}
 	var b strings.Builder
 	for i := range f.pieces {
-		b.WriteString(f.pieces[i].text)
+		b.WriteString(f.pieces[i].text.String())
 	}
 	if f.bare {
 		return strings.TrimSuffix(b.String(), "\n")

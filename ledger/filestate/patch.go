@@ -24,10 +24,10 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 			f.Lose(Doubt{Call: call, Why: "its patch fits several places", hard: true})
 			f.ended = false
 		case len(found) == 1:
-			f.replaceAt(call, found[0], len(before), after)
+			f.replaceAt(call, found[0], before, after)
 		default:
 			f.unseen(call, before, after, false)
-			if n := len(f.pieces); n > 0 && f.pieces[n-1].text == after {
+			if n := len(f.pieces); n > 0 && f.pieces[n-1].text.String() == after {
 				f.pieces[n-1].ragged = false // whole lines
 			}
 		}
@@ -46,85 +46,84 @@ func joined(lines []string) string {
 // patchWhole applies hunks to a file that is wholly known, the way apply_patch does: each
 // is looked for from where the last one ended. It reports whether all have a place.
 func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
-	var lines []string
-	var doubt Doubt
+	var now piece
 	if len(f.pieces) > 0 {
-		lines = strings.Split(strings.TrimSuffix(f.pieces[0].text, "\n"), "\n")
-		doubt = f.pieces[0].doubt
+		now = f.pieces[0]
 	}
 	type change struct {
 		at, size int
-		with     []string
+		with     string
 	}
 	var changes []change
 	cursor := 0
 	for _, h := range hunks {
 		for _, c := range h.Context {
-			i := seek(lines, []string{c}, cursor, false)
-			if i < 0 {
+			at, size := now.text.seek([]string{c}, cursor, false)
+			if at < 0 {
 				return false
 			}
-			cursor = i + 1
+			cursor = at + size
 		}
 		if len(h.Old) == 0 {
-			at := len(lines)
 			if len(h.Context) > 0 && !h.End {
 				return false // agents differ in where they put that
 			}
-			changes = append(changes, change{at, 0, h.New})
+			changes = append(changes, change{now.text.size, 0, plain(joined(h.New))})
 			continue
 		}
 		old, with := h.Old, h.New
-		i := seek(lines, old, cursor, h.End)
-		if i < 0 && old[len(old)-1] == "" { // the empty line that ends a file
+		at, size := now.text.seek(old, cursor, h.End)
+		if at < 0 && old[len(old)-1] == "" { // the empty line that ends a file
 			old = old[:len(old)-1]
 			if n := len(with); n > 0 && with[n-1] == "" {
 				with = with[:n-1]
 			}
-			i = seek(lines, old, cursor, h.End)
+			at, size = now.text.seek(old, cursor, h.End)
 		}
-		if i < 0 {
+		if at < 0 {
 			return false
 		}
-		changes = append(changes, change{i, len(old), with})
-		cursor = i + len(old)
+		changes = append(changes, change{at, size, plain(joined(with))})
+		cursor = at + size
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at - b.at })
-	var out []string
-	at := 0
-	for _, c := range changes {
-		if c.at < at {
+	for i := len(changes) - 1; i >= 0; i-- {
+		c := changes[i]
+		if i > 0 && changes[i-1].at+changes[i-1].size > c.at {
 			return false
 		}
-		out = append(append(out, lines[at:c.at]...), c.with...)
-		at = c.at + c.size
+		now.text = now.text.replace(c.at, c.size, c.with)
 	}
-	out = append(out, lines[at:]...)
-	loose := f.loose
-	f.Write(call, joined(out))
-	f.loose = loose
-	if len(f.pieces) > 0 {
-		f.pieces[0].doubt = doubt
+	*f = File{total: now.text.lines, ended: true, loose: f.loose, seen: call}
+	if now.text.size > 0 {
+		f.pieces = []piece{{at: 1, text: now.text, call: call, doubt: now.doubt}}
 	}
 	return true
 }
 
-// seek finds lines among lines from a line on: as they are, else without space at their
-// ends, else without any space around them. It is -1 if they are nowhere.
-func seek(lines, want []string, from int, end bool) int {
-	if end && len(want) <= len(lines) {
-		from = max(from, len(lines)-len(want))
+// seek finds lines from a place on: as they are, else without space at their ends, else
+// without any space around them. at is -1 if they are nowhere.
+func (b body) seek(want []string, from int, end bool) (at, size int) {
+	if end && len(want) <= b.lines {
+		before, _ := b.split(b.lines - len(want))
+		from = max(from, before.size)
 	}
 	if len(want) == 0 {
-		return from
+		return from, 0
 	}
+	exact := joined(want)
+	if at := b.search(exact).next(from, true); at >= 0 {
+		return at, len(exact)
+	}
+	rest := b.String()[from:]
+	lines := strings.SplitAfter(rest, "\n")
+	lines = lines[:len(lines)-1] // what is after the last line feed
 	for _, form := range []func(string) string{
-		func(s string) string { return s },
-		func(s string) string { return strings.TrimRight(s, " \t\r") },
+		func(s string) string { return strings.TrimRight(s, " \t\r\n") },
 		strings.TrimSpace,
 	} {
 		first := form(want[0])
-		for i := from; i+len(want) <= len(lines); i++ {
+		for i := 0; i+len(want) <= len(lines); i++ {
 			if form(lines[i]) != first {
 				continue
 			}
@@ -133,9 +132,9 @@ func seek(lines, want []string, from int, end bool) int {
 				k++
 			}
 			if k == len(want) {
-				return i
+				return from + offset(rest, i), offset(rest[offset(rest, i):], k)
 			}
 		}
 	}
-	return -1
+	return -1, 0
 }

@@ -20,9 +20,10 @@ type Reader interface {
 type Files struct {
 	from   Reader
 	ledger *ledger.Ledger
-	calls  [][]touch // by call: the files that it names
-	names  []string  // by file: its longest spelling
-	spoken []int     // messages in which people spoke
+	calls  [][]touch               // by call: the files that it names
+	names  []string                // by file: its longest spelling
+	spoken []int                   // messages in which people spoke
+	edits  map[int][]toolcall.Edit // by call: what it does to files, as far as it was asked
 }
 
 // touch is a file that a call names.
@@ -34,7 +35,7 @@ type touch struct {
 // Of finds the files that the calls of a conversation name. spoken are the messages in which
 // people spoke, in order: they may change files before they do.
 func Of(from Reader, l *ledger.Ledger, spoken []int) *Files {
-	fs := &Files{from: from, ledger: l, calls: make([][]touch, l.Len()), spoken: spoken}
+	fs := &Files{from: from, ledger: l, calls: make([][]touch, l.Len()), spoken: spoken, edits: map[int][]toolcall.Edit{}}
 	var table ledger.PathTable
 	for i := range l.Entries {
 		e := &l.Entries[i]
@@ -113,8 +114,8 @@ func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
 	if e.Outcome != toolcall.Succeeded || !e.Effective() || !slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() }) {
 		return from
 	}
-	for _, ed := range toolcall.Edits(fs.call(e)) {
-		if ed.Kind == toolcall.EditMove && fs.means(id, e, ed.Path) {
+	for _, ed := range fs.editsOf(id, e) {
+		if ed.Kind == toolcall.EditMove {
 			from = fs.origin(id, ed)
 		}
 	}
@@ -234,10 +235,7 @@ func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 // changes is what a call that changes the file does to it.
 func (fs *Files) changes(id int, e *ledger.Entry) func(*File) {
 	var steps []func(*File)
-	for _, ed := range toolcall.Edits(fs.call(e)) {
-		if ed.Path != "" && !fs.means(id, e, ed.Path) {
-			continue
-		}
+	for _, ed := range fs.editsOf(id, e) {
 		if step := fs.edit(id, e, ed); step != nil {
 			steps = append(steps, step)
 		}
@@ -266,17 +264,30 @@ func (fs *Files) failed(id int, e *ledger.Entry) func(*File) {
 	if e.Command != "" {
 		return nil
 	}
-	edits := toolcall.Edits(fs.call(e))
+	edits := fs.editsOf(id, e)
 	return func(f *File) {
 		for _, ed := range edits {
-			if ed.Path != "" && !fs.means(id, e, ed.Path) {
-				continue
-			}
 			if f.has(ed) && text.ContainsAny(strings.ToLower(e.ErrorLine), "not found", "find", "modified since", "did not appear", "no match", "0 occurrences") {
 				f.Lose(Doubt{Call: e.Seq, Why: "it did not find text that the known lines have", hard: true})
 			}
 		}
 	}
+}
+
+// editsOf is what a call does to a file.
+func (fs *Files) editsOf(id int, e *ledger.Entry) []toolcall.Edit {
+	all, ok := fs.edits[e.Seq]
+	if !ok {
+		all = toolcall.Edits(fs.call(e))
+		fs.edits[e.Seq] = all
+	}
+	var out []toolcall.Edit
+	for _, ed := range all {
+		if ed.Path == "" || fs.means(id, e, ed.Path) {
+			out = append(out, ed)
+		}
+	}
+	return out
 }
 
 // means reports whether a path in a call is one of its spellings of a file.
@@ -374,10 +385,7 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 
 // writeEdits writes the old and new lines of what a call changes in a file.
 func (fs *Files) writeEdits(b *strings.Builder, id int, e *ledger.Entry) {
-	for _, ed := range toolcall.Edits(fs.call(e)) {
-		if ed.Path != "" && !fs.means(id, e, ed.Path) {
-			continue
-		}
+	for _, ed := range fs.editsOf(id, e) {
 		b.WriteString(Diff(ed.Old, ed.New))
 		for _, h := range ed.Hunks {
 			b.WriteString(Diff(joined(h.Old), joined(h.New)))
