@@ -277,8 +277,8 @@ func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
 	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses, "gemini": generate} {
 		for _, streams := range []bool{true, false} {
-			if testing.Short() && !streams && on != messages {
-				continue // the same code; the long run has it
+			if testing.Short() && on != messages && (on != responses || !streams) {
+				continue // the same code; without -short every wire is run
 			}
 			t.Run(fmt.Sprintf("%s/stream=%t", name, streams), func(t *testing.T) { f(t, on, streams) })
 		}

@@ -3,7 +3,6 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,12 +12,24 @@ import (
 
 var (
 	// summaries are what clients say when they ask for a summary of their conversation.
-	summaries = regexp.MustCompile("create a detailed summary of the conversation|CONTEXT CHECKPOINT COMPACTION|anchored summary|" +
-		"context summarization a|summarizes a conversation when|summarizes internal chat history|state_snapshot")
+	summaries = phrases{
+		"create a detailed summary of the conversation", "CONTEXT CHECKPOINT COMPACTION", "anchored summary",
+		"context summarization a", "summarizes a conversation when", "summarizes internal chat history", "state_snapshot",
+	}
 	// compacted is what the conversation of a client that has cut it begins with.
-	compacted = regexp.MustCompile("session is being continued from a previous conversation|Another language model started to solve|" +
-		"What did we do so far|was compacted into the following summary|Earlier context was compacted|Thanks for the additional context")
+	compacted = phrases{
+		"session is being continued from a previous conversation", "Another language model started to solve",
+		"What did we do so far", "was compacted into the following summary", "Earlier context was compacted", "Thanks for the additional context",
+	}
 )
+
+// phrases are looked for in every request: one by one they are found many times faster than
+// by a regular expression, above all under the race detector.
+type phrases []string
+
+func (p phrases) in(text string) bool {
+	return slices.ContainsFunc(p, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
 
 // side reports whether a request is no turn of a conversation.
 func (r *request) side() bool { return len(r.tools) == 0 || r.summary() }
@@ -29,7 +40,7 @@ func (r *request) summary() bool {
 		return false
 	}
 	last := r.messages[len(r.messages)-1]
-	return last.Role() == transcript.RoleUser && summaries.MatchString(last.Text()) || len(r.tools) == 0 && summaries.MatchString(r.body)
+	return last.Role() == transcript.RoleUser && summaries.in(last.Text()) || len(r.tools) == 0 && summaries.in(r.body)
 }
 
 // summarize is a summary as a model writes it. It names what is folded.

@@ -128,7 +128,7 @@ func (r *request) asked() bool {
 // recall asks for line 13 of the first folded output, or, where the client has cut its
 // conversation, for that of the first command.
 func (r *request) recall() (call, bool) {
-	if r.offered() && compacted.MatchString(r.body) {
+	if r.offered() && compacted.in(r.body) {
 		input, _ := json.Marshal(map[string][]string{"queries": {"step 1 line 13 value"}})
 		return call{id: recallID, name: recall.ToolSearch, input: string(input)}, true
 	}

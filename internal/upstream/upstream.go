@@ -174,7 +174,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	req.tokens = tokens.O200k().Count(string(body))
 	a := s.next(req)
 	x := Exchange{
-		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.MatchString(req.body),
+		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
 		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
