@@ -108,6 +108,7 @@ var injectedMarks = []string{
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>", "<user_shell_command>",
 	"<subagent_notification>", "<collaboration_mode>", "<INSTRUCTIONS>", "# AGENTS.md instructions for ",
 	"<skill-context", "<current_datetime>", "<session_context>",
+	`{"task_id":`, // a task that was sent to the background
 }
 
 // continuedMark begins the summary with which Claude Code continues after a compaction;
