@@ -16,6 +16,9 @@ type plot struct {
 	ID          string // of the elements that name it; unique on the page
 	Title, Desc string
 	Top         int // value at the upper edge
+	TopName     string
+	HalfName    string
+	places      int // of bars
 	Lines       []line2
 	Levels      []level
 	Bars        []bar2
@@ -41,6 +44,16 @@ type bar2 struct {
 	Class      string
 	X, Y, W, H float64
 	Name       string
+}
+
+// bar draws a bar that takes a part of a place, from a share of it on.
+func (p *plot) bar(class string, place int, from, width, value float64, name string) {
+	if value <= 0 {
+		return
+	}
+	w := float64(plotWidth) / float64(p.places)
+	height := max(value*plotHeight/float64(p.Top), 1)
+	p.Bars = append(p.Bars, bar2{class, (float64(place) + from) * w, plotHeight - height, width * w, height, name})
 }
 
 // steps is how many places a line has at most: more cannot be seen.
@@ -105,9 +118,11 @@ func roomAbove(most int) int {
 type share struct {
 	Name   string
 	Tokens int
-	Note   string
 	Of     int // what the bar is measured by
 }
+
+// Percent is the share in hundredths.
+func (s share) Percent() string { return percent(s.Tokens, s.Of) }
 
 // Width is the length of the bar in hundredths.
 func (s share) Width() float64 {

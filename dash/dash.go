@@ -26,6 +26,7 @@ type Library interface {
 	Find(ctx context.Context, id string) (library.Info, error)
 	Bring(context.Context, library.Info) (store.SessionKey, error)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
+	Spent(ctx context.Context, since time.Time) ([]library.Spent, error)
 }
 
 // Options set up a dashboard. Library and Store are needed; everything else works at its
@@ -48,7 +49,7 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 }
 
-// Handler is the dashboard.
+// Handler is the dashboard. Close it in the end.
 type Handler struct {
 	o     Options
 	guard guard
@@ -64,6 +65,17 @@ type Handler struct {
 	billed recent[bill.Bill]
 	sums   *sums         // of all sessions; nil: there are none yet
 	adding chan struct{} // closed when newer ones are there or have failed; nil: none are being made
+
+	ctx  context.Context // of what goes on in the background
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+// Close ends what goes on in the background, and waits for it. No request may come after it.
+func (h *Handler) Close() error {
+	h.stop()
+	h.work.Wait()
+	return nil
 }
 
 // recent is something that is asked for anew after a moment.
@@ -87,6 +99,7 @@ func New(o Options) (*Handler, error) {
 		o.Now = time.Now
 	}
 	h := &Handler{o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template), streams: make(chan struct{}, 64)}
+	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).ParseFS(assets, "assets/layout.html", "assets/parts.html")
 	if err != nil {
 		return nil, err

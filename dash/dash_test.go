@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/library"
@@ -53,6 +55,7 @@ func newDash(t testing.TB, st *store.Memory, token string) *Handler {
 	t.Cleanup(func() { lib.Close() })
 	h, err := New(Options{Library: lib, Store: st, Token: token})
 	must(t, err)
+	t.Cleanup(func() { must(t, h.Close()) })
 	return h
 }
 
@@ -96,10 +99,10 @@ func TestPages(t *testing.T) {
 		"/":                           "Mend the parser.",
 		"/dash/session?s=made+up":     "the window was full",
 		"/dash/plan?s=made+up":        "After the plan",
-		"/dash/compare?s=made+up":     "by lever",
+		"/dash/compare?s=made+up":     "keeps more: ",
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
-		"/dash/search?s=made+up&q=f3": "func f3() { return 3 }",
-		"/dash/search?q=f3":           "func f3() { return 3 }",
+		"/dash/search?s=made+up&q=f3": "func <mark>f3</mark>() { return 3 }",
+		"/dash/search?q=f3":           "func <mark>f3</mark>() { return 3 }",
 		"/dash/ledger?s=made+up&path=src/3ordinary+words.go": "The file as it stands",
 	} {
 		if got := get(h, page).Body.String(); !strings.Contains(got, want) {
@@ -184,4 +187,111 @@ type brokenList struct{ Library }
 
 func (brokenList) List(context.Context, library.Filter) (library.Page, error) {
 	return library.Page{}, errors.New("broken")
+}
+
+// The overview tells what each day cost, as files and the store say it, and what nothing says.
+func TestMoneyPerDay(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 1, 8000, "")
+	h := newDash(t, st, "")
+	if got := get(h, "/").Body.String(); !strings.Contains(got, "Nothing says what the last 30 days cost") {
+		t.Error("the page does not say that nothing is known")
+	}
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
+	h = newDash(t, st, "")
+	h.o.Now = func() time.Time { return now }
+	h.o.Library = spender{h.o.Library, []library.Spent{
+		{Request: library.Request{Time: now}, USD: 1.5, ID: "made up", Stored: true},
+		{Request: library.Request{Time: now.AddDate(0, 0, -1)}, USD: 2.25, ID: "made up"},
+		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "made up"},
+	}}
+	got := get(h, "/").Body.String()
+	for _, want := range []string{
+		`<th scope="row">2026-03-04</th><td class="num">0</td><td class="num">0</td><td class="num">–</td><td class="num">$1.50</td>`,
+		`<th scope="row">2026-03-03</th><td class="num">0</td><td class="num">0</td><td class="num">$2.25</td><td class="num">–</td>`,
+		`$3.75`,                      // of the agent and the project, in these days
+		`data-l="spent">$67.75</td>`, // of the session
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page does not have %s", want)
+		}
+	}
+}
+
+// spender says what was spent.
+type spender struct {
+	Library
+	spent []library.Spent
+}
+
+func (s spender) Spent(context.Context, time.Time) ([]library.Spent, error) { return s.spent, nil }
+
+// What makes sums in the background has ended when Close returns.
+func TestClose(t *testing.T) {
+	h := newDash(t, store.NewMemory(), "")
+	lib := &waiting{Library: h.o.Library}
+	h.o.Library = lib
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	h.sum(ctx)
+	must(t, h.Close())
+	if !lib.ended.Load() {
+		t.Error("the sums are still being made")
+	}
+}
+
+// waiting lists until nobody wants it any more.
+type waiting struct {
+	Library
+	ended atomic.Bool
+}
+
+func (w *waiting) List(ctx context.Context, _ library.Filter) (library.Page, error) {
+	<-ctx.Done()
+	w.ended.Store(true)
+	return library.Page{}, ctx.Err()
+}
+
+func TestVerdict(t *testing.T) {
+	full := outcome{Policy: "full", Before: 1000, After: 500, Kept: 400}
+	bare := outcome{Policy: "bare", Before: 2000, After: 300, Kept: 500}
+	large := outcome{Policy: "large", Before: 1000, After: 900, Kept: 900}
+	for want, c := range map[string]comparison{
+		"full keeps more: 40 % of the session word for word, bare 25 %. Both views fit into 600 tokens.":              {A: bare, B: full},
+		"large keeps more: 90 % of the session word for word, full 40 %. Only the view of full fits into 600 tokens.": {A: large, B: full},
+		"Both keep the same share of the session word for word: 90 %. Neither view fits into 600 tokens.":             {A: large, B: large},
+	} {
+		c.Asked.Budget = 600
+		if got := c.Verdict(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Words are marked as they were typed; where a line has only parts of them, those are.
+func TestMark(t *testing.T) {
+	for _, c := range []struct {
+		query, line string
+		match       bool
+		want        string
+	}{
+		{"parseExpr", "parse/parser.go: parseExpr(1)", true, "parse/parser.go: [parseExpr](1)"},
+		{"parseExpr", "the Expr here", true, "the [Expr] here"},
+		{"parseExpr", "the Expr here", false, "the Expr here"},
+		{`"unary minus"`, "Unary or minus", true, "[Unary] or [minus]"},
+		{"a+b(", "x a+b( y", true, "x [a+b(] y"},
+		{"\xff", "x", true, "x"},
+		{`"`, "x", true, "x"},
+	} {
+		var b strings.Builder
+		for _, s := range markerOf(c.query).mark(c.line, c.match) {
+			if s.Found {
+				s.Text = "[" + s.Text + "]"
+			}
+			b.WriteString(s.Text)
+		}
+		if b.String() != c.want {
+			t.Errorf("%q in %q: %q, want %q", c.query, c.line, b.String(), c.want)
+		}
+	}
 }

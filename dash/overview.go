@@ -21,6 +21,7 @@ type overview struct {
 	Saved    float64
 	Sums     *sums // nil: they are being made
 	Days     plot
+	Money    plot
 	Sessions []library.Info
 	Pager    pager
 	Agent    string // the filter
@@ -63,7 +64,7 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 		o.Pager.Next = at(o.Pager.To)
 	}
 	if o.Sums = h.sum(ctx); o.Sums != nil {
-		o.Days = o.Sums.chart()
+		o.Days, o.Money = o.Sums.chart(), o.Sums.money()
 	}
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil
@@ -91,13 +92,25 @@ func (o *overview) Row(i library.Info) bill.Row {
 	return o.Rows[i.Key.Tenant+"\x00"+i.Key.Session]
 }
 
+// Cost is what a session spent, as far as anything says it.
+func (o *overview) Cost(i library.Info) float64 {
+	if row := o.Row(i); row.Requests > 0 {
+		return row.USD
+	}
+	if o.Sums != nil && o.Sums.spent[i.ID] > 0 {
+		return o.Sums.spent[i.ID]
+	}
+	return i.USD
+}
+
 // sums are what all sessions come to.
 type sums struct {
 	All      sum
 	Agents   []sum
-	Projects []sum // those with the most tokens
-	Others   int   // projects that are not among them
-	Days     []sum // the newest thirty, oldest first
+	Projects []sum              // those with the most tokens
+	Others   int                // projects that are not among them
+	Days     []sum              // the newest thirty, oldest first
+	spent    map[string]float64 // by session, of those that were used in these days
 	made     time.Time
 }
 
@@ -106,8 +119,11 @@ type sum struct {
 	Name     string
 	Sessions int
 	Tokens   int
-	USD      float64
-	share    int // of the largest
+	Requests int     // in the last days, whose usage is known
+	Unpriced int     // of these, of models whose price is not known
+	USD      float64 // what they came to
+	Through  float64 // of this, what requests of sessions that pleat stood in did
+	share    int     // tokens of all
 }
 
 // Share is the sum's bar.
@@ -126,7 +142,7 @@ func (h *Handler) sum(ctx context.Context) *sums {
 	h.mu.Lock()
 	if h.adding == nil && (h.sums == nil || h.o.Now().Sub(h.sums.made) > sumsFresh) {
 		h.adding = make(chan struct{})
-		go h.makeSums()
+		h.work.Go(h.makeSums)
 	}
 	last, adding := h.sums, h.adding
 	h.mu.Unlock()
@@ -144,20 +160,15 @@ func (h *Handler) sum(ctx context.Context) *sums {
 }
 
 func (h *Handler) makeSums() {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	if h.o.Done != nil {
-		go func() {
-			select {
-			case <-h.o.Done:
-				stop()
-			case <-ctx.Done():
-			}
-		}()
+	now := h.o.Now()
+	first := firstDay(now)
+	page, err := h.o.Library.List(h.ctx, library.Filter{})
+	var spent []library.Spent
+	if err == nil {
+		spent, err = h.o.Library.Spent(h.ctx, first)
 	}
-	page, err := h.o.Library.List(ctx, library.Filter{})
-	s := &sums{made: h.o.Now()}
-	s.add(page.Sessions, s.made)
+	s := &sums{made: now}
+	s.add(page.Sessions, spent, first)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
@@ -169,41 +180,76 @@ func (h *Handler) makeSums() {
 	h.adding = nil
 }
 
-func (s *sums) add(list []library.Info, now time.Time) {
-	agents, places := make(map[string]sum), make(map[string]sum)
-	today := now.Local().Truncate(0)
-	first := time.Date(today.Year(), today.Month(), today.Day()-days+1, 0, 0, 0, 0, time.Local)
+// firstDay is when the days begin that are told of one by one.
+func firstDay(now time.Time) time.Time {
+	y, m, d := now.Local().Date()
+	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local)
+}
+
+func (s *sums) add(list []library.Info, spent []library.Spent, first time.Time) {
+	agents, places, byDay := make(group), make(group), make(group)
 	for d := range days {
-		s.Days = append(s.Days, sum{Name: first.AddDate(0, 0, d).Format(time.DateOnly)})
+		byDay.of(first.AddDate(0, 0, d).Format(time.DateOnly))
 	}
-	for _, i := range list {
-		s.All.count(i)
-		for m, name := range map[*map[string]sum]string{&agents: cmp.Or(i.Agent, "pleat"), &places: i.Project} {
-			t := (*m)[name]
-			t.Name = name
-			t.count(i)
-			(*m)[name] = t
-		}
-		day := i.Modified.Local().Format(time.DateOnly)
-		if d, ok := slices.BinarySearchFunc(s.Days, day, func(t sum, name string) int { return strings.Compare(t.Name, name) }); ok {
-			s.Days[d].count(i)
+	of := make(map[string]*library.Info)
+	for i := range list {
+		info := &list[i]
+		of[info.ID] = info
+		day := byDay[info.Modified.Local().Format(time.DateOnly)]
+		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
+			if t != nil {
+				t.Sessions++
+				t.Tokens += info.Tokens
+			}
 		}
 	}
-	s.Agents, s.Projects = largest(agents), largest(places)
+	s.spent = make(map[string]float64)
+	for _, r := range spent {
+		s.spent[r.ID] += r.USD
+		info, day := of[r.ID], byDay[r.Time.Local().Format(time.DateOnly)]
+		if info == nil || day == nil {
+			continue
+		}
+		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
+			t.spend(r)
+		}
+	}
+	s.Agents, s.Projects = agents.largest(s.All.Tokens), places.largest(s.All.Tokens)
 	s.Others = max(len(s.Projects)-projects, 0)
 	s.Projects = s.Projects[:len(s.Projects)-s.Others]
+	for _, name := range slices.Sorted(maps.Keys(byDay)) {
+		s.Days = append(s.Days, *byDay[name])
+	}
 }
 
-func (s *sum) count(i library.Info) {
-	s.Sessions++
-	s.Tokens += i.Tokens
-	s.USD += i.USD
+// group is sums by name.
+type group map[string]*sum
+
+func (g group) of(name string) *sum {
+	if g[name] == nil {
+		g[name] = &sum{Name: name}
+	}
+	return g[name]
 }
 
-func largest(m map[string]sum) []sum {
-	list := slices.SortedFunc(maps.Values(m), func(a, b sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) })
-	for i := range list {
-		list[i].share = list[0].Tokens
+func (s *sum) spend(r library.Spent) {
+	s.USD += r.USD
+	if r.Stored {
+		s.Through += r.USD
+	}
+	if s.Requests++; r.USD == 0 {
+		s.Unpriced++
+	}
+}
+
+// Own is what agents spent as their files say.
+func (s sum) Own() float64 { return s.USD - s.Through }
+
+// largest lists the sums with the most tokens first. A bar is measured by all tokens.
+func (g group) largest(all int) (list []sum) {
+	for _, s := range slices.SortedFunc(maps.Values(g), func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }) {
+		s.share = all
+		list = append(list, *s)
 	}
 	return list
 }
@@ -217,16 +263,34 @@ func (s *sums) chart() plot {
 			busy++
 		}
 	}
-	p := plot{ID: "days", Title: "Tokens per day", Top: roomAbove(most)}
+	p := s.days("days", "Tokens per day", roomAbove(most))
 	p.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; at most %s on a day.", days, busy, short(most))
-	w := float64(plotWidth) / float64(len(s.Days))
 	for i, d := range s.Days {
-		height := float64(d.Tokens) * plotHeight / float64(p.Top)
-		if d.Tokens > 0 {
-			height = max(height, 1)
-		}
-		p.Bars = append(p.Bars, bar2{"day", float64(i)*w + w*0.12, plotHeight - height, w * 0.76, height, d.Name})
+		p.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+short(d.Tokens)+" tokens")
 	}
-	p.From, p.To = s.Days[0].Name, s.Days[len(s.Days)-1].Name
 	return p
+}
+
+// money draws what was spent by the day of the request.
+func (s *sums) money() plot {
+	most, all := 0.0, 0.0
+	for _, d := range s.Days {
+		most, all = max(most, d.Own(), d.Through), all+d.USD
+	}
+	p := s.days("money", "Spent per day", roomAbove(int(most*1000)))
+	p.TopName, p.HalfName = dollars(float64(p.Top)/1000), dollars(float64(p.Top)/2000)
+	p.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.", days, dollars(all), dollars(most))
+	for i, d := range s.Days {
+		p.bar("day", i, 0.06, 0.42, d.Own()*1000, d.Name+": "+dollars(d.Own())+" by agents' files")
+		p.bar("through", i, 0.52, 0.42, d.Through*1000, d.Name+": "+dollars(d.Through)+" with pleat")
+	}
+	return p
+}
+
+// days is an empty plot over the days.
+func (s *sums) days(id, title string, top int) plot {
+	return plot{
+		ID: id, Title: title, Top: top, TopName: short(top), HalfName: short(top / 2), places: len(s.Days),
+		From: s.Days[0].Name, To: s.Days[len(s.Days)-1].Name,
+	}
 }

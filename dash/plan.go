@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
@@ -23,6 +25,7 @@ type planPage struct {
 	Least    int
 	Most     int
 	Step     int
+	Begins   string // where the slider begins, and why
 	Outcome  outcome
 }
 
@@ -39,6 +42,9 @@ type outcome struct {
 	Doc     string
 	Before  int
 	After   int
+	Kept    int     // of these, tokens that were said so
+	Price   float64 // of a request with this view, without its answer; 0: not known
+	Cached  float64 // the same if the cache has it
 	Parts   []share
 	Levers  []leverRow
 	Folds   []foldRow // those that save most
@@ -58,15 +64,21 @@ type leverRow struct {
 // Share is the row's bar.
 func (l leverRow) Share() share { return share{Tokens: l.Before - l.After, Of: l.of} }
 
-// askedOf reads the form, and puts what it leaves open to what says most about the session.
-func askedOf(r *http.Request, whole int) (asked, planPage) {
-	q := r.URL.Query()
+// askedOf reads the form, and puts what it leaves open to what says most about the session:
+// the budget to where the session's own window forces folding, if it came so far.
+func askedOf(r *http.Request, rep pleat.Report) (asked, planPage) {
+	q, whole, lim := r.URL.Query(), rep.Whole, rep.Snapshot.Limits
 	p := planPage{Policies: policy.All(), Most: roomAbove(max(whole, 2000))}
 	p.Step = max(roomAbove(p.Most/200), 100)
 	p.Least = (1000 + p.Step - 1) / p.Step * p.Step // the slider goes in steps from here
 	a := asked{Budget: number(q.Get("budget")), Policy: q.Get("policy"), Other: q.Get("other")}
+	start := lim.Red
+	if p.Begins = fmt.Sprintf("It begins where the session's window of %s tokens forces folding.", short(lim.Window)); whole <= start {
+		start = whole / 2
+		p.Begins = fmt.Sprintf("It begins at half of the session, since all of it fits into its window of %s tokens.", short(lim.Window))
+	}
 	if a.Budget <= 0 {
-		a.Budget = min(60_000, whole/2)
+		a.Budget = start
 	}
 	a.Budget = min(max(a.Budget/p.Step*p.Step, p.Least), p.Most)
 	isPolicy := func(name string) bool {
@@ -83,7 +95,7 @@ func askedOf(r *http.Request, whole int) (asked, planPage) {
 }
 
 func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
-	a, p := askedOf(r, s.Report().Whole)
+	a, p := askedOf(r, s.Report())
 	out, err := h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget)
 	p.Outcome = out
 	f.Title, f.Body, f.Live = "Plan", p, "" // a plan stays as it was asked for
@@ -107,7 +119,7 @@ type compareRow struct {
 }
 
 func (h *Handler) compare(r *http.Request, f *frame, s *pleat.Session) error {
-	a, p := askedOf(r, s.Report().Whole)
+	a, p := askedOf(r, s.Report())
 	c := comparison{planPage: p}
 	var err error
 	if c.A, err = h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget); err != nil {
@@ -116,15 +128,36 @@ func (h *Handler) compare(r *http.Request, f *frame, s *pleat.Session) error {
 	if c.B, err = h.outcome(r.Context(), f.Item, s, a.Other, a.Budget); err != nil {
 		return err
 	}
-	c.Rows = sideBySide(c.A.Parts, c.B.Parts)
+	c.Rows = sideBySide(c.A.Parts, c.B.Parts, a.Budget)
 	f.Title, f.Body, f.Live = "Compare", c, ""
 	return nil
 }
 
-// sideBySide joins two lists of shares by name, the largest first.
-func sideBySide(a, b []share) []compareRow {
+// Verdict says by what was measured which of the two keeps more.
+func (c comparison) Verdict() string {
+	budget, a, b := text.Thousands(c.Asked.Budget), &c.A, &c.B
+	fits := func(o *outcome) bool { return o.Problem == "" && o.After <= c.Asked.Budget }
+	if float64(a.Kept)*float64(b.Before) < float64(b.Kept)*float64(a.Before) {
+		a, b = b, a
+	}
+	keeps := fmt.Sprintf("%s keeps more: %s of the session word for word, %s %s.", a.Policy, percent(a.Kept, a.Before), b.Policy, percent(b.Kept, b.Before))
+	if a.Policy == b.Policy || a.Kept*b.Before == b.Kept*a.Before {
+		keeps = fmt.Sprintf("Both keep the same share of the session word for word: %s.", percent(a.Kept, a.Before))
+	}
+	switch {
+	case fits(a) && fits(b):
+		return keeps + " Both views fit into " + budget + " tokens."
+	case fits(a):
+		return keeps + " Only the view of " + a.Policy + " fits into " + budget + " tokens."
+	case fits(b):
+		return keeps + " Only the view of " + b.Policy + " fits into " + budget + " tokens."
+	}
+	return keeps + " Neither view fits into " + budget + " tokens."
+}
+
+// sideBySide joins two lists of shares by name, the largest first. Bars are parts of a budget.
+func sideBySide(a, b []share, budget int) []compareRow {
 	var rows []compareRow
-	most := 0
 	row := func(name string) *compareRow {
 		for i := range rows {
 			if rows[i].Name == name {
@@ -135,13 +168,13 @@ func sideBySide(a, b []share) []compareRow {
 		return &rows[len(rows)-1]
 	}
 	for _, s := range a {
-		row(s.Name).A, most = s, max(most, s.Tokens)
+		row(s.Name).A = s
 	}
 	for _, s := range b {
-		row(s.Name).B, most = s, max(most, s.Tokens)
+		row(s.Name).B = s
 	}
 	for i := range rows {
-		rows[i].A.Of, rows[i].B.Of = most, most
+		rows[i].A.Of, rows[i].B.Of = budget, budget
 	}
 	slices.SortStableFunc(rows, func(x, y compareRow) int {
 		return max(y.A.Tokens, y.B.Tokens) - max(x.A.Tokens, x.B.Tokens)
@@ -168,7 +201,11 @@ func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Sess
 			o.Problem, err = sentence(err), nil
 		}
 		rep := c.Report()
-		o.Before, o.After, o.Parts = rep.Whole, rep.Snapshot.Parts.Total(), partsOf(rep.Snapshot.Parts)
+		parts := rep.Snapshot.Parts
+		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts)
+		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
+		o.Price, _ = m.Cost(model.Usage{Input: o.After})
+		o.Cached, _ = m.Cost(model.Usage{CacheRead: o.After})
 		if n := len(rep.Epochs); n > 0 {
 			warning = rep.Epochs[n-1].Warning
 		}
@@ -183,7 +220,7 @@ func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Sess
 const planRows = 40
 
 func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
-	folds = slices.Clone(folds)
+	folds, saved := slices.Clone(folds), 0
 	for i, f := range folds {
 		if f.Whole() { // other levers had folded some of it when it was planned
 			w := *f
@@ -198,10 +235,11 @@ func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
 		o.Levers[j].Folds++
 		o.Levers[j].Before += folds[i].Before
 		o.Levers[j].After += folds[i].After
+		saved += folds[i].Before - folds[i].After
 	}
 	slices.SortStableFunc(o.Levers, func(a, b leverRow) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	for i := range o.Levers {
-		o.Levers[i].of = o.Levers[0].Before - o.Levers[0].After
+		o.Levers[i].of = saved
 	}
 	slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	o.All = len(folds)

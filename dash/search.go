@@ -1,10 +1,14 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
@@ -30,8 +34,54 @@ type foundIn struct {
 // foundAt is one place.
 type foundAt struct {
 	recall.SearchHit
-	Text   string
+	Text   []stretch
 	Folded bool
+}
+
+// stretch is a part of a text that is one of the words searched for, or has none.
+type stretch struct {
+	Text  string
+	Found bool
+}
+
+// marker finds the words of a query in a line.
+type marker struct {
+	asked *regexp.Regexp // as they were typed
+	parts *regexp.Regexp // their parts and other forms, for lines that match without those
+}
+
+func markerOf(query string) marker {
+	query = strings.ToValidUTF8(query, "\uFFFD") // what a pattern must be
+	asked := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || r == '"' })
+	return marker{anyOf(asked), anyOf(strings.Fields(recall.Words(query)))}
+}
+
+// anyOf matches one of some words, the longest that is there.
+func anyOf(words []string) *regexp.Regexp {
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
+	for i, w := range words {
+		if words[i] = regexp.QuoteMeta(w); len(w) < 3 {
+			words[i] = `\b` + words[i] + `\b`
+		}
+	}
+	if len(words) == 0 {
+		return regexp.MustCompile(`$^`) // a query of quotes alone
+	}
+	return regexp.MustCompile("(?i)" + strings.Join(words, "|"))
+}
+
+// mark cuts a line at the words. A line that does not match is near one that does.
+func (m marker) mark(line string, match bool) (list []stretch) {
+	words := m.asked
+	if match && !words.MatchString(line) {
+		words = m.parts
+	}
+	end := 0
+	for _, at := range words.FindAllStringIndex(line, -1) {
+		list = append(list, stretch{line[end:at[0]], false}, stretch{line[at[0]:at[1]], true})
+		end = at[1]
+	}
+	return append(list, stretch{line[end:], false})
 }
 
 // A search looks into so many sessions at a time, and so long.
@@ -84,13 +134,14 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
+		words := markerOf(cmp.Or(a.Near, a.Query))
 		for _, hit := range a.Hits {
-			var b strings.Builder
+			var shown []stretch
 			for _, l := range hit.Shown {
-				b.WriteString(cut(clean(cut(l.Text, 64<<10)), 400)) // a secret that is cut in two is still one
-				b.WriteByte('\n')
+				s := cut(clean(cut(l.Text, 64<<10)), 400) + "\n" // a secret that is cut in two is still one
+				shown = append(shown, words.mark(s, l.Match)...)
 			}
-			in.Hits = append(in.Hits, foundAt{hit, b.String(), folds && !hit.Visible})
+			in.Hits = append(in.Hits, foundAt{hit, shown, folds && !hit.Visible})
 		}
 	}
 	if len(in.Hits) > 0 {

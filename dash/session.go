@@ -145,7 +145,7 @@ func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
 		top = max(top, all)
 	}
 	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
-	p := plot{ID: "window", Title: "Window over time", Top: top, From: "message 1", To: fmt.Sprintf("message %d", rep.Messages)}
+	p := plot{ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2), From: "message 1", To: fmt.Sprintf("message %d", rep.Messages)}
 	if len(rep.Epochs) > 0 {
 		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
 	}
@@ -188,7 +188,7 @@ func partsOf(p fold.Parts) []share {
 	list = slices.DeleteFunc(list, func(s share) bool { return s.Tokens == 0 })
 	slices.SortStableFunc(list, func(a, b share) int { return b.Tokens - a.Tokens })
 	for i := range list {
-		list[i].Of, list[i].Note = list[0].Tokens, percent(list[i].Tokens, p.Total())
+		list[i].Of = p.Total()
 	}
 	return list
 }
@@ -228,16 +228,16 @@ func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
 		}
 	}
 	var list []toolShare
-	most := int64(0)
+	all := int64(0)
 	for _, t := range m {
-		list, most = append(list, *t), max(most, t.Shown)
+		list, all = append(list, *t), all+t.Shown
 	}
 	slices.SortFunc(list, func(a, b toolShare) int {
 		return cmp.Or(cmp.Compare(b.Shown, a.Shown), cmp.Compare(b.Folded, a.Folded), cmp.Compare(a.Name, b.Name))
 	})
 	list = list[:min(len(list), 15)]
 	for i := range list {
-		list[i].of = most
+		list[i].of = all
 	}
 	return list
 }

@@ -29,11 +29,12 @@ var funcs = template.FuncMap{
 	"link":  link,
 	"add":   func(a, b int) int { return a + b },
 	"minus": func(a, b int) int { return a - b },
-	"half":  func(n int) int { return n / 2 },
 	"many":  text.Plural,
 	"pct64": func(part, all int64) string { return percent(int(part), int(all)) },
 	// trigger says why an epoch opened.
 	"trigger": func(t fold.Trigger) string { return cmp.Or(triggers[t], string(t)) },
+	// how says what a lever does.
+	"how": func(lever string) string { return levers[lever] },
 	// choice is what the list of policies in a form needs.
 	"choice": func(name, label, now string, list []fold.Policy) map[string]any {
 		return map[string]any{"Name": name, "Label": label, "Now": now, "Policies": list}
@@ -44,6 +45,12 @@ var triggers = map[fold.Trigger]string{
 	fold.TriggerRed: "the window was full", fold.TriggerAsked: "somebody asked", fold.TriggerRefused: "the provider refused it as too long",
 	fold.TriggerPays: "it saves money", fold.TriggerIdle: "the cache was cold", fold.TriggerCliff: "a price tier was near",
 	fold.TriggerTurn: "before every request", fold.TriggerIllegal: "the window was no longer legal",
+}
+
+var levers = map[string]string{
+	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated", "collapse": "finished stretch of work",
+	"mask": "old result", "snip": "middle of the session", "digest": "old turns as a page", "summarize": "old turns as a summary",
+	"squeeze": "last resort, to fit", "truncate": "oldest half dropped",
 }
 
 // clean takes the secrets of known shapes out of a text, and what would change how the text

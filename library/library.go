@@ -61,6 +61,9 @@ type Library struct {
 	files  map[string]file        // by ID, as the last listing found them
 	busy   map[string]*sync.Mutex // by ID: one at a time brings a session up to date
 	opened []*pleat.Session       // the last used first; whoever asked once will ask again
+
+	spending sync.Mutex
+	recorded map[string]recorded // by ID; see Spent
 }
 
 // mostOpen is how many sessions stay open, openMemory how many bytes of messages each holds.

@@ -80,7 +80,7 @@ func (p *program) serveDash(ctx context.Context, st library.Store, tenant, liste
 }
 
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
-// closes those.
+// ends it.
 func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
 	keeper, ok := st.(library.Store)
 	if !ok {
@@ -95,7 +95,7 @@ func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, 
 	if err != nil {
 		return nil, nil, errors.Join(err, lib.Close())
 	}
-	return h, lib.Close, nil
+	return h, func() error { return errors.Join(h.Close(), lib.Close()) }, nil
 }
 
 // library makes the library of a store and of the folders of agents in a home folder: the

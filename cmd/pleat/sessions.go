@@ -141,9 +141,9 @@ func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJ
 // spent adds up what the file says of requests.
 func (f *foundSession) spent() {
 	sum := spendJSON{}
-	info, _ := eachRequest(f.File, func(rec sessionlog.Record, _ string) { // a file that cannot be read has a problem already
-		m, _ := model.DefaultModels().Lookup(rec.Model)
-		sum.add(m, *rec.Usage)
+	info, _ := eachRequest(f.File, func(r library.Request, _ string) { // a file that cannot be read has a problem already
+		m, _ := model.DefaultModels().Lookup(r.Model)
+		sum.add(m, r.Usage)
 	})
 	f.Requests, f.USD, f.Compacts = sum.Requests, sum.USD, len(info.Compactions)
 }

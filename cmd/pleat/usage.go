@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -138,13 +139,6 @@ func (s spending) list() []spendJSON {
 	return out
 }
 
-// request is what identifies a request: agents copy lines when they resume a session.
-type request struct {
-	time  time.Time
-	model string
-	usage model.Usage
-}
-
 func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 	tables := []string{"day", "project", "model", "agent"}
 	if o.by != "" && !slices.Contains(tables, o.by) {
@@ -160,7 +154,7 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 	}
 	j := &usageJSON{Format: "pleat/usage/1", by: o.by}
 	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
-	seen := make(map[request]bool)
+	seen := make(map[library.Request]bool)
 	tell := p.progress()
 	defer tell.done()
 	n := 0
@@ -175,24 +169,23 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 			}
 			at++
 			tell.share(at-1, n, "reading sessions")
-			counted := make(map[request]bool)
-			_, _ = eachRequest(s.File, func(rec sessionlog.Record, dir string) { // what cannot be read has no usage
-				key := request{rec.Time, rec.Model, *rec.Usage}
-				if !rec.Time.IsZero() && seen[key] || !first.IsZero() && rec.Time.Before(first) || !end.IsZero() && (rec.Time.IsZero() || !rec.Time.Before(end)) {
+			counted := make(map[library.Request]bool)
+			_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
+				if !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) || !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end)) {
 					return
 				}
-				seen[key] = true
-				counted[request{rec.Time, "", *rec.Usage}] = true
-				m, _ := model.DefaultModels().Lookup(rec.Model)
+				seen[r] = true
+				counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
+				m, _ := model.DefaultModels().Lookup(r.Model)
 				day := "(not known)"
-				if !rec.Time.IsZero() {
-					day = rec.Time.Local().Format(time.DateOnly)
+				if !r.Time.IsZero() {
+					day = r.Time.Local().Format(time.DateOnly)
 				}
-				j.All.add(m, *rec.Usage)
-				days.add(day, m, *rec.Usage)
-				projects.add(cmp.Or(dir, "(not known)"), m, *rec.Usage)
-				models.add(cmp.Or(rec.Model, "(not known)"), m, *rec.Usage)
-				agents.add(a.Agent, m, *rec.Usage)
+				j.All.add(m, r.Usage)
+				days.add(day, m, r.Usage)
+				projects.add(cmp.Or(dir, "(not known)"), m, r.Usage)
+				models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
+				agents.add(a.Agent, m, r.Usage)
 			})
 			if len(counted) > 0 {
 				j.Sessions++
@@ -213,28 +206,13 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 }
 
 // eachRequest visits the requests of a session file whose usage it records.
-func eachRequest(file string, visit func(rec sessionlog.Record, dir string)) (info sessionlog.Info, err error) {
+func eachRequest(file string, visit func(r library.Request, dir string)) (sessionlog.Info, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return info, err
+		return sessionlog.Info{}, err
 	}
 	defer f.Close()
-	log, err := sessionlog.Open(f, &sessionlog.Options{Sidechains: true, Abandoned: true})
-	if err != nil {
-		return info, err
-	}
-	defer log.Close()
-	for rec, err := range log.Records() {
-		if err != nil {
-			return info, err
-		}
-		if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
-			info := log.Info()
-			rec.Model = cmp.Or(rec.Model, info.Model)
-			visit(rec, info.Dir)
-		}
-	}
-	return log.Info(), nil
+	return library.Requests(f, visit)
 }
 
 // proxyBill is what the proxies of the store came to; nil if there is no store or no bill.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -28,7 +29,7 @@ type replayedJSON struct {
 // sent is priced as read from the cache, which is the least that it can have cost, and what an
 // epoch changes as written to it once more. Only the requests in counted, without a model's
 // name, are added up.
-func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int, counted map[request]bool) error {
+func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
@@ -44,7 +45,7 @@ func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, windo
 	return errors.Join(err, ctx.Err())
 }
 
-func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[request]bool) error {
+func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[library.Request]bool) error {
 	opts := f.options()
 	opts.Policy, opts.Budget = policy.Default(), fold.Budget{Window: j.Window}
 	rewritten := 0
@@ -74,7 +75,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[requ
 			if slices.ContainsFunc(f.info.Compactions, func(c sessionlog.Compaction) bool { return c.At <= s.Len() }) {
 				with = around + snap.Tokens // the agent no longer sent all that was said
 			}
-			in := counted[request{rec.Time, "", *u}]
+			in := counted[library.Request{Time: rec.Time, Usage: *u}]
 			if in {
 				sum.Requests++
 				sum.Sent += u.Prompt()

@@ -122,7 +122,7 @@ func (b *browser) show(t *testing.T, name, address string, width int64) {
 	}
 }
 
-// Every page, at the width of a desk and of a phone.
+// Every page, at the width of a desk and of a phone, light and dark.
 func TestBrowserPages(t *testing.T) {
 	b := openBrowser(t)
 	home := t.TempDir()
@@ -145,13 +145,14 @@ func TestBrowserPages(t *testing.T) {
 		"search": "/dash/search?q=parseExpr", "search-in": "/dash/search" + q + "&q=precedence",
 		"fold": "/dash/fold" + q + "&handle=" + folds[len(folds)-1].Handle, "page": "/dash/fold" + q + "&handle=" + folds[0].Handle,
 	}
-	for name, page := range pages {
-		for _, width := range []int64{1400, 390} {
-			b.show(t, name, s.url+page, width)
+	for _, scheme := range []string{"light", "dark"} {
+		b.run(t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		for name, page := range pages {
+			for _, width := range []int64{1400, 390} {
+				b.show(t, name+"-"+scheme, s.url+page, width)
+			}
 		}
 	}
-	b.run(t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
-	b.show(t, "dark", s.url+pages["session"], 1400)
 }
 
 // A page follows a session that runs through the proxy, without being loaded again.

@@ -59,7 +59,7 @@ func newSite(t *testing.T, home string) *site {
 			p.ServeHTTP(w, r)
 		}
 	}))
-	t.Cleanup(func() { close(done); server.Close() })
+	t.Cleanup(func() { close(done); server.Close(); must(t, d.Close()) })
 	s.url = server.URL
 	return s
 }

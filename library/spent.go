@@ -1,0 +1,148 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Request is a request to a provider, as the file of a session records it. Agents copy lines
+// when they resume a session: equal requests with a time are one.
+type Request struct {
+	Time  time.Time // zero: not known
+	Model string
+	Usage model.Usage
+}
+
+// Requests visits the requests of a session file whose usage it records, those of sub-agents
+// and of abandoned branches included. dir is the folder that the agent worked in.
+func Requests(file io.Reader, visit func(r Request, dir string)) (info sessionlog.Info, err error) {
+	log, err := sessionlog.Open(file, &sessionlog.Options{Sidechains: true, Abandoned: true})
+	if err != nil {
+		return info, err
+	}
+	defer log.Close()
+	for rec, err := range log.Records() {
+		if err != nil {
+			return info, err
+		}
+		if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
+			info := log.Info()
+			visit(Request{rec.Time, cmp.Or(rec.Model, info.Model), *rec.Usage}, info.Dir)
+		}
+	}
+	return log.Info(), nil
+}
+
+// Spent is what a request came to.
+type Spent struct {
+	Request
+	USD    float64 // 0: the price of the model is not known
+	ID     string  // of the session
+	Stored bool    // the store has it, of a session that pleat stood in; else a file
+}
+
+// recorded is what a session spent, and what its file or the session was then.
+type recorded struct {
+	size     int64
+	modified time.Time
+	spent    []Spent
+}
+
+// Spent returns the requests that the agents' files and the store record of sessions that
+// were used since a time, each once. A session that an agent ran through pleat's proxy is in
+// both. What has not changed since somebody asked last is not read again.
+func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
+	l.spending.Lock()
+	defer l.spending.Unlock()
+	now := make(map[string]recorded)
+	keep := func(id string, size int64, modified time.Time, read func() ([]Spent, error)) error {
+		if modified.Before(since) {
+			return nil
+		}
+		r := l.recorded[id]
+		if r.size != size || !r.modified.Equal(modified) {
+			spent, err := read()
+			if err != nil {
+				return err
+			}
+			for i := range spent {
+				spent[i].ID = id
+			}
+			r = recorded{size, modified, spent}
+		}
+		now[id] = r
+		return ctx.Err()
+	}
+	for _, f := range l.scan("") {
+		if err := keep(f.id, f.size, f.modified, func() ([]Spent, error) { return f.spent(), nil }); err != nil {
+			return nil, err
+		}
+	}
+	stored, err := l.conversations(ctx)
+	for _, s := range stored {
+		if err == nil && !isFileID(s.Key.Session) {
+			err = keep(l.storedID(s.Key), int64(s.Entries), s.Last, func() ([]Spent, error) { return l.spent(ctx, s.Key) })
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.recorded = now
+	var list []Spent
+	seen := make(map[Request]bool)
+	for _, r := range now {
+		for _, s := range r.spent {
+			if s.Time.IsZero() || !seen[s.Request] {
+				seen[s.Request] = true
+				list = append(list, s)
+			}
+		}
+	}
+	return list, nil
+}
+
+// conversations lists the sessions in the store.
+func (l *Library) conversations(ctx context.Context) ([]store.SessionInfo, error) {
+	if l.o.Store == nil {
+		return nil, nil
+	}
+	list, err := Stored(ctx, l.o.Store, l.o.Tenant)
+	return slices.DeleteFunc(list, func(s store.SessionInfo) bool { return !isConversation(s.Key) }), err
+}
+
+// spent is what the requests in a file came to. What cannot be read has no usage.
+func (f file) spent() (list []Spent) {
+	in, err := f.open()
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	_, _ = Requests(in, func(r Request, _ string) {
+		m, _ := model.DefaultModels().Lookup(r.Model)
+		usd, _ := m.Cost(r.Usage)
+		list = append(list, Spent{Request: r, USD: usd})
+	})
+	return list
+}
+
+// spent is what the requests of a stored session came to.
+func (l *Library) spent(ctx context.Context, key store.SessionKey) (list []Spent, err error) {
+	for e, err := range l.o.Store.Scan(ctx, key, 1, store.EntryUsage) {
+		if err != nil {
+			return nil, err
+		}
+		s := Spent{Request: Request{Time: e.Time}, Stored: true}
+		if json.Unmarshal(e.Data, &s) == nil && s.Usage.Prompt()+s.Usage.Output > 0 {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
