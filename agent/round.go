@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -29,12 +31,14 @@ func (r *run) round(ctx context.Context, blocks []transcript.ToolCall) error {
 	return context.Cause(ctx)
 }
 
-// answers runs the calls, at the same time where they do not get in each other's way.
+// answers runs the calls, at the same time where they do not get in each other's way. If a
+// hook or an observer panics, so does answers, where the caller can recover.
 func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult {
 	results := make([]transcript.ToolResult, len(calls))
 	done := make([]chan struct{}, len(calls))
 	slots := make(chan struct{}, r.o.Parallel)
 	compact := -1
+	var broke atomic.Pointer[string]
 	var wg sync.WaitGroup
 	for i, c := range calls {
 		done[i] = make(chan struct{})
@@ -56,11 +60,20 @@ func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult
 				}
 			}
 			slots <- struct{}{}
-			defer func() { <-slots }()
+			defer func() {
+				if p := recover(); p != nil {
+					what := fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+					broke.CompareAndSwap(nil, &what)
+				}
+				<-slots
+			}()
 			results[i] = r.answer(ctx, c)
 		})
 	}
 	wg.Wait()
+	if what := broke.Load(); what != nil {
+		panic(*what)
+	}
 	// Compaction comes last: it decides about what the others said.
 	if compact >= 0 {
 		results[compact] = r.answer(ctx, calls[compact])

@@ -387,3 +387,16 @@ func TestUnknownAndBrokenTools(t *testing.T) {
 		t.Error("two tools of one name were taken")
 	}
 }
+
+// A panic of the caller's own code comes out where the caller can recover, so that it can put
+// a terminal back.
+func TestPanickingHook(t *testing.T) {
+	b := newBench(t, agent.Options{Hooks: agent.Hooks{BeforeTool: func(context.Context, agent.Call) (agent.Verdict, error) { panic("the hook broke") }}})
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "the hook broke\n") || !strings.Contains(p, "tools_test.go") {
+			t.Errorf("recovered %q", p)
+		}
+	}()
+	b.do(t, call("", "calc", `{"expression":"1+1"}`), call("", "calc", `{"expression":"1+2"}`))
+	t.Error("no panic")
+}

@@ -83,7 +83,7 @@ func (p *program) browseStored(ctx context.Context, flags *storeFlags, name stri
 func (p *program) browse(ctx context.Context, title string, s *pleat.Session) error {
 	b := &browser{screen: p.screen(), tree: &branch{open: true}}
 	report := s.Report()
-	b.title = fmt.Sprintf("%s: %s, %s tokens, %s of them shown", title, plural(s.Len(), "message"), thousands(report.Whole), thousands(report.Snapshot.Tokens))
+	b.title = fmt.Sprintf("%s: %s, %s tokens; the model sees %s", title, plural(s.Len(), "message"), thousands(report.Whole), thousands(report.Snapshot.Tokens))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}

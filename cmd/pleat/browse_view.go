@@ -100,13 +100,13 @@ func (v *browseView) read() {
 	if v.seen {
 		text = v.reading.fold.Stub
 	}
-	v.page.SetContent(ansi.Wrap(strings.ReplaceAll(visible(text), "\t", "    "), max(v.width, 1), ""))
+	v.page.SetContent(ansi.Wrap(spaced(text), max(v.width, 1), ""))
 	v.page.GotoTop()
 }
 
 func (v *browseView) View() tea.View {
 	room := max(v.height-2, 1)
-	head, foot, body := v.title, "↑↓ move  → ← open, close  enter show  q quit", ""
+	head, foot, body := v.title, "↑↓ move  → ← open, close  enter show  ⤓ folded, and how  q quit", ""
 	if v.reading != nil {
 		head, foot, body = v.reading.what, "↑↓ scroll  q back", v.page.View()
 		if f := v.reading.fold; f != nil {

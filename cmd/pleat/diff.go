@@ -214,19 +214,9 @@ func (j *diffJSON) print(p *page) {
 
 // whys explains the triggers of epochs.
 func whys(epochs []epochJSON) (list []string) {
-	for _, t := range []struct {
-		trigger fold.Trigger
-		why     string
-	}{
-		{fold.TriggerRed, "the window was nearly full"},
-		{fold.TriggerPays, "it saved money"},
-		{fold.TriggerIdle, "the provider's cache was cold anyway"},
-		{fold.TriggerCliff, "a higher price was near"},
-		{fold.TriggerTurn, "the policy folds before every request"},
-		{fold.TriggerIllegal, "what was sent before was no longer legal"},
-	} {
-		if slices.ContainsFunc(epochs, func(e epochJSON) bool { return e.Trigger == t.trigger }) {
-			list = append(list, fmt.Sprintf("%s: %s", t.trigger, t.why))
+	for _, e := range epochs {
+		if why := fmt.Sprintf("%s: %s", e.Trigger, triggers[e.Trigger]); !slices.Contains(list, why) {
+			list = append(list, why)
 		}
 	}
 	return list

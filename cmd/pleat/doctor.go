@@ -86,9 +86,9 @@ func (d *doctor) print(p *page) {
 		if c.State == "wrong" {
 			state = p.bold(pad(c.State, 5))
 		}
-		p.line("%s  %s  %s", state, pad(c.What, 8), c.Found)
+		p.hang(sprint("%s  %s  ", state, pad(c.What, 8)), c.Found)
 		if c.Do != "" {
-			p.line("                 do: %s", c.Do)
+			p.hang("                 do: ", c.Do)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +23,8 @@ func forgetCommand(p *program) *cobra.Command {
 		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
 sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
 file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
-be undone: run "pleat store export" first for what you may want back.
+be undone: run "pleat store export" first for what you may want back. The files of a rehearsal
+are deleted too.
 
 The name must be complete. On a terminal you are asked; elsewhere --yes is needed.`,
 		Example: `pleat store forget file:3f9c20b17a44e05d
@@ -53,6 +56,15 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		}
 		if err := st.Forget(ctx, key); err != nil {
 			return err
+		}
+		if isRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+			dir, err := p.rehearsalDir(key.Session)
+			if err == nil {
+				err = os.RemoveAll(dir)
+			}
+			if err != nil {
+				return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
+			}
 		}
 		p.printf("Forgot session %s.\n", key.Session)
 		return nil

@@ -78,8 +78,7 @@ func (p *program) root() *cobra.Command {
 		Use: "pleat", Short: "keep an LLM agent inside its context window", Long: about,
 		Version: version(), SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			c.SetOut(p.stderr)
-			return errors.Join(c.Help(), usageError{"no command given"})
+			return c.Help()
 		},
 	}
 	root.SetIn(p.stdin)

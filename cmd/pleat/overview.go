@@ -138,11 +138,15 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 		b.kind("thinking", hidden)
 		b.kinds["thinking"].Blocks--
 	}
+	m := b.modelOf(rec.Model)
+	if usd, known := m.Cost(u); known {
+		b.o.Recorded += usd
+	}
 	if b.f.info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
 		u.Output = b.answered
 	}
 	b.reported = append(b.reported, u.Prompt())
-	if usd, known := b.modelOf(rec.Model).Cost(u); known {
+	if usd, known := m.Cost(u); known {
 		b.o.USD += usd
 	}
 	b.thought, b.answered = 0, 0

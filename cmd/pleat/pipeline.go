@@ -92,6 +92,14 @@ func (p *page) line(format string, args ...any) {
 	p.WriteString(string(sprint(format, args...)) + "\n")
 }
 
+// hang writes a text behind a prefix; the lines that it takes begin below one another.
+func (p *page) hang(prefix styled, text string) {
+	if at := columns(string(prefix)); !p.whole && at+columns(text) > p.width {
+		text = strings.ReplaceAll(wrapWords(text, p.width-at), "\n", "\n"+strings.Repeat(" ", at))
+	}
+	p.line("%s%s", prefix, text)
+}
+
 // title names the file that the page is about.
 func (p *page) title(file string) { p.line("%s", p.bold(p.clipMiddle(fileName(file), p.width))) }
 

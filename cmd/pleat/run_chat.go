@@ -140,7 +140,7 @@ func (r *running) context(_ context.Context, _ string) error {
 			r.printf("  %-20s %9s  %s\n", part.Name, thousands(n), bar(n, s.Parts.Total(), 30))
 		}
 	}
-	r.printf("  yellow at %s, red at %s, folded to %s, at most %s\n", thousands(s.Limits.Yellow), thousands(s.Limits.Red), thousands(s.Limits.Target), thousands(s.Limits.Max))
+	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n", thousands(s.Limits.Yellow), thousands(s.Limits.Red), thousands(s.Limits.Target), thousands(s.Limits.Max))
 	return nil
 }
 

@@ -77,9 +77,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	dir := r.f.dir
 	err := r.open(ctx, "rehearsal-"+play.Name)
 	if err == nil && dir == "." {
-		if dir, err = r.p.storePath(""); err == nil {
-			dir = filepath.Join(filepath.Dir(dir), "rehearsals", filepath.Base(filepath.Clean("/"+r.key.Session)))
-		}
+		dir, err = r.p.rehearsalDir(r.key.Session)
 	}
 	folder := filepath.Join(dir, play.Name)
 	if err == nil {
@@ -99,6 +97,12 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 		return dir, err // an earlier rehearsal goes on
 	}
 	return dir, play.Prepare(folder)
+}
+
+// rehearsalDir is the folder of a rehearsal's files.
+func (p *program) rehearsalDir(session string) (string, error) {
+	path, err := p.storePath("")
+	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }
 
 // temporary makes a folder, with a store in it, that is deleted after the run.

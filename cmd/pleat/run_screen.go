@@ -32,6 +32,7 @@ type runScreen struct {
 	known    bool
 	usd      float64
 	tokens   int
+	last     *agent.Call         // its line was the last
 	partial  string              // the line of the model's text that has not ended
 	code     bool                // that line is in a block of code
 	folds    map[string][]styled // of the epochs that are being told, by session
@@ -60,6 +61,7 @@ func (r *runScreen) observe(e agent.Event) {
 		}
 	case agent.EventToolCall:
 		r.line(indent + r.call(e.Call))
+		r.last = e.Call
 	case agent.EventToolResult:
 		if e.Call.Denied == "" {
 			r.line(indent + r.result(e.Call, e.Result))
@@ -116,6 +118,8 @@ var triggers = map[fold.Trigger]string{
 	fold.TriggerPays:    "it saves money",
 	fold.TriggerIdle:    "the cache is cold",
 	fold.TriggerCliff:   "a price step is near",
+	fold.TriggerTurn:    "the policy folds before every request",
+	fold.TriggerIllegal: "the provider would refuse what was sent before",
 }
 
 func (r *runScreen) call(c *agent.Call) styled {
@@ -131,15 +135,20 @@ func (r *runScreen) call(c *agent.Call) styled {
 	return line
 }
 
+// result says how a call ended. If its own line is not the one above, it names the call.
 func (r *runScreen) result(c *agent.Call, res *agent.CallResult) styled {
 	text := strings.TrimRight(res.Text, "\n")
+	of := ""
+	if r.last == nil || r.last.ID != c.ID {
+		of = clip(strings.TrimSpace(c.Name+" "+oneLine(c.Subject)), r.s.width/2) + ": "
+	}
 	if res.Error {
-		return r.s.style("31", "  ✗ "+clip(lastLine(text), r.s.width-6))
+		return r.s.style("31", clip("  ✗ "+of+lastLine(text), r.s.width-2))
 	}
 	lines := strings.Count(text, "\n") + 1
-	note := fmt.Sprintf("  ✓ %s", clip(oneLine(text), r.s.width-6))
+	note := clip("  ✓ "+of+oneLine(text), r.s.width-2)
 	if lines > 1 {
-		note = fmt.Sprintf("  ✓ %s, %s", plural(lines, "line"), byteSize(int64(len(res.Text))))
+		note = fmt.Sprintf("  ✓ %s%s, %s", of, plural(lines, "line"), byteSize(int64(len(res.Text))))
 	}
 	if c.Name == recall.ToolUnfold || c.Name == recall.ToolSearch {
 		note += ", exact"
@@ -189,6 +198,7 @@ func (r *runScreen) endLine() {
 func (r *runScreen) line(text styled) {
 	r.endLine()
 	fmt.Fprintln(r.w, text)
+	r.last = nil
 	r.refresh()
 }
 

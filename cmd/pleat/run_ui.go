@@ -87,15 +87,8 @@ func (u *ui) Write(b []byte) (int, error) {
 
 // println adds lines above. They break at words and keep their indentation.
 func (u *ui) println(text string) {
-	width := int(u.width.Load())
-	var out []string
-	for line := range strings.SplitSeq(text, "\n") {
-		indent := min(len(line)-len(strings.TrimLeft(line, " ")), width/2)
-		rest := wrapWords(line[indent:], width-indent)
-		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
-	}
 	// Not with the program's own Println: that waits forever once the program has ended.
-	u.prog.Send(tea.Println(strings.Join(out, "\n"))())
+	u.prog.Send(tea.Println(wrapLines(text, int(u.width.Load())))())
 }
 
 // flush ends a line that was begun.
@@ -276,7 +269,7 @@ func (m *uiModel) View() tea.View {
 	width := int(m.ui.width.Load())
 	var lines []string
 	if m.status.partial != "" {
-		lines = strings.Split(wrapWords(m.status.partial, width), "\n")
+		lines = strings.Split(wrapWords(untab(m.status.partial), width), "\n")
 		lines = lines[max(len(lines)-max(m.height-m.input.Height()-3, 1), 0):]
 	}
 	if m.status.meter != "" {

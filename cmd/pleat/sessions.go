@@ -174,6 +174,8 @@ func (j *sessionsJSON) print(p *page) {
 			note += fmt.Sprintf(", the newest %d", len(a.Sessions))
 		}
 		p.line("%s  %s", p.bold(a.Agent), p.dim(note))
+		const columnsOf = "  %-16s%9s%8s%9s  "
+		p.line("%s", p.dim(fmt.Sprintf(columnsOf, "changed", "size", "tokens", "cost")))
 		for _, f := range a.Sessions {
 			tokens := "~" + short(f.Tokens)
 			if f.Counted {
@@ -183,12 +185,17 @@ func (j *sessionsJSON) print(p *page) {
 			if f.USD > 0 {
 				spent = cents(f.USD)
 			}
-			line := fmt.Sprintf("  %s%9s%8s%9s  ", f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens, spent)
+			line := fmt.Sprintf(columnsOf, f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens, spent)
 			title := cmp.Or(oneLine(f.Title), "(no title)")
 			if f.Problem != "" {
 				title = "(" + oneLine(f.Problem) + ")"
 			}
-			p.line("%s%s", line, p.clip(title, p.width-columns(line)))
+			if room := p.width - columns(line); p.whole || room >= 30 {
+				p.line("%s%s", line, p.clip(title, room))
+			} else { // a narrow terminal
+				p.line("%s", line)
+				p.line("      %s", p.clip(title, p.width-6))
+			}
 			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 			if f.ID != "" {
 				where = "opencode export " + f.ID

@@ -51,7 +51,8 @@ type overview struct {
 	Largest     []blockShare     `json:"largest"`
 	Compactions []compactionJSON `json:"compactions"`
 	Window      windowJSON       `json:"window"`
-	USD         float64          `json:"usd,omitempty"` // what the requests cost, where usage and prices are known
+	USD         float64          `json:"usd,omitempty"`          // what the requests cost, where usage and prices are known
+	Recorded    float64          `json:"usd_recorded,omitempty"` // with the output that the log counts: usage and sessions say this
 
 	toolCount int // of all tools
 }
@@ -141,7 +142,7 @@ func (o *overview) printHead(p *page) {
 	if o.Begin != nil {
 		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
 	}
-	p.line("%s", p.clip(strings.Join(about, " · "), p.width))
+	p.hang("", strings.Join(about, " · "))
 	if src.Title != "" {
 		p.line("%s", p.clip("“"+oneLine(src.Title)+"”", p.width))
 	}
@@ -149,11 +150,11 @@ func (o *overview) printHead(p *page) {
 	m := o.Messages
 	p.line("%s: %s typed by a person, %s of the model",
 		plural(m.All, "message"), thousands(m.Typed), thousands(m.Assistant))
-	calls := plural(o.Calls.All, "call")
+	calls := plural(o.Calls.All, "tool call")
 	if notes := counts(o.Calls.Failed, "failed", o.Calls.Unanswered, "unanswered"); notes != "" {
 		calls += " (" + notes + ")"
 	}
-	p.line("%s, %s", plural(o.Rounds, "round"), calls)
+	p.line("%s in %s", calls, plural(o.Rounds, "round"))
 	if apart := counts(m.Sidechain, "of sub-agents", m.Abandoned, "on abandoned branches"); apart != "" {
 		p.line("apart from these: %s", apart)
 	}
@@ -162,9 +163,12 @@ func (o *overview) printHead(p *page) {
 	}
 	cost := ""
 	if o.USD > 0 {
-		cost = fmt.Sprintf(", $%.2f by the price table", o.USD)
+		cost = fmt.Sprintf(", %s by the price table", cents(o.Recorded))
+		if o.USD > o.Recorded {
+			cost += fmt.Sprintf(" and %s with the output that the file does not count", cents(o.USD))
+		}
 	}
-	p.line("%s tokens%s", thousands(o.Tokens.All), cost)
+	p.hang("", thousands(o.Tokens.All)+" tokens"+cost)
 }
 
 // counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left
@@ -295,7 +299,7 @@ func (o *overview) printWindow(p *page) {
 		foot += fmt.Sprintf(", %s of the window of %s", percent(w.Largest, w.Size), short(w.Size))
 	}
 	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
-	p.line("%s%s", strings.Repeat(" ", label+2), p.clip(foot, p.width-label-2))
+	p.hang(styled(strings.Repeat(" ", label+2)), foot)
 }
 
 // buckets spreads values over at most n columns; each column shows its largest value. If

@@ -61,8 +61,9 @@ func (s screen) bold(text string) styled { return s.style("1", text) }
 func (s screen) dim(text string) styled  { return s.style("2", text) }
 
 func (s screen) style(code, text string) styled {
-	if text = visible(text); s.colour && text != "" {
-		text = "\x1b[" + code + "m" + text + "\x1b[0m"
+	text = visible(text)
+	if bare := strings.TrimLeft(text, " "); s.colour && bare != "" { // what is wrapped keeps its indentation
+		text = text[:len(text)-len(bare)] + "\x1b[" + code + "m" + bare + "\x1b[0m"
 	}
 	return styled(text)
 }
@@ -108,7 +109,30 @@ func (s screen) wrap(text styled) styled {
 	if widest(strings.Split(string(text), "\n"), func(l string) string { return l }) <= s.width {
 		return text
 	}
-	return styled(wrapWords(string(text), s.width))
+	return styled(wrapLines(string(text), s.width))
+}
+
+// wrapLines breaks lines at spaces. What is broken keeps its indentation.
+func wrapLines(text string, width int) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = untab(line)
+		indent := min(len(line)-len(strings.TrimLeft(line, " ")), width/2)
+		rest := wrapWords(line[indent:], width-indent)
+		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
+	}
+	return strings.Join(out, "\n")
+}
+
+// untab writes tabs as spaces: a tab moves the cursor and leaves standing what it passes.
+func untab(line string) string {
+	for {
+		before, after, ok := strings.Cut(line, "\t")
+		if !ok {
+			return line
+		}
+		line = before + strings.Repeat(" ", 8-columns(before)%8) + after
+	}
 }
 
 // wrapWords breaks lines at spaces: names with hyphens stay whole, so that they can be copied.

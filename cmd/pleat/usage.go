@@ -256,6 +256,9 @@ func (j *usageJSON) print(p *page) {
 	}
 	if j.Saved != nil && j.by == "" {
 		j.Saved.print(p)
+	} else if j.by == "" {
+		p.line("")
+		p.hang("", "pleat usage --saved 100k says what pleat would have saved")
 	}
 }
 

@@ -80,3 +80,20 @@ func TestBar(t *testing.T) {
 		}
 	}
 }
+
+// Broken lines keep their indentation, in colours too, and no tab is left that would jump over
+// what stands on the screen.
+func TestWrapLines(t *testing.T) {
+	s := screen{width: 20, colour: true}
+	for _, tt := range []struct{ in, want string }{
+		{"one two three four five", "one two three four\nfive"},
+		{"    one two three four", "    one two three\n    four"},
+		{string(s.dim("  one two three four")), "  \x1b[2mone two three four\x1b[0m"},
+		{string(s.dim("  one two three four five")), "  \x1b[2mone two three four\n  five\x1b[0m"},
+		{"1\tone\n11\ttwo", "1       one\n11      two"},
+	} {
+		if got := wrapLines(tt.in, s.width); got != tt.want {
+			t.Errorf("wrapLines(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
