@@ -37,6 +37,7 @@ var agents = []agent{
 		".cline/data/sessions":       {"*/*.messages.json"},
 		".config/Code/" + clineTasks: clineHistory, "Library/Application Support/Code/" + clineTasks: clineHistory, "AppData/Roaming/Code/" + clineTasks: clineHistory,
 	}},
+	{sessionlog.Amp, 6, map[string][]string{".local/share/amp/threads": {"T-*.json", "*/T-*.json"}}},
 	{sessionlog.Goose, 6, map[string][]string{".local/share/goose/sessions": {"*.jsonl"}}},
 }
 

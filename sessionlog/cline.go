@@ -42,7 +42,7 @@ func readCline(l *Log, s *sink) error {
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
-			rec.Message = transcript.Assistant(clineBlocks(content)...)
+			rec.Message = transcript.Assistant(plainBlocks(content)...)
 			u := m.get("metrics").object()
 			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
 				rec.Usage = tokens.usage(model.Usage{Input: tokens.get("prompt").num(), CacheRead: tokens.get("cached").num(), Output: tokens.get("completion").num()})
@@ -74,7 +74,7 @@ func clineUser(s *sink, rec Record, content value) error {
 		text := cmp.Or(b.get("text").str(), b.str())
 		switch words, ok := typedWords(text); {
 		case b.get("type").is("image"):
-			typed = append(typed, clineBlock(b))
+			typed = append(typed, plainBlock(b))
 		case ok:
 			typed = append(typed, transcript.Text{Text: transcript.Plain(words)})
 		case text != "":
@@ -117,35 +117,9 @@ func clineResult(b value) transcript.ToolResult {
 		case p.isString():
 			parts = append(parts, transcript.Text{Text: p.content()})
 		case p.exists():
-			parts = append(parts, clineBlock(p))
+			parts = append(parts, plainBlock(p))
 		}
 	}
 	res.Parts = transcript.BlocksOf(parts...)
 	return res
-}
-
-func clineBlocks(content value) (blocks []transcript.Block) {
-	for b := range content.list() {
-		if b.isString() {
-			blocks = append(blocks, transcript.Text{Text: b.content()})
-		} else if b.isObject() {
-			blocks = append(blocks, clineBlock(b))
-		}
-	}
-	return blocks
-}
-
-func clineBlock(b value) transcript.Block {
-	switch typ := b.get("type").str(); typ {
-	case "text":
-		return transcript.Text{Text: b.get("text").content()}
-	case "thinking":
-		return transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("signature").str()}
-	case "tool_use":
-		return transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(b.get("input"))}
-	case "image":
-		return transcript.Image{MediaType: b.get("source", "media_type").str(), Data: b.get("source", "data").content()}
-	default:
-		return transcript.Opaque{Type: typ, Raw: b.raw()}
-	}
 }

@@ -10,8 +10,8 @@
 //	}
 //	info := log.Info() // complete after the loop
 //
-// It knows Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose
-// and Aider sessions, request bodies of Anthropic Messages, OpenAI Chat Completions and Responses, and tau-bench,
+// It knows Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose,
+// Aider and Amp sessions, request bodies of Anthropic Messages, OpenAI Chat Completions and Responses, and tau-bench,
 // SWE-agent and OpenHands trajectories. Files that hold several sessions are read one
 // session at a time: [Options].Session and [Log.Sessions].
 //

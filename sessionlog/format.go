@@ -31,7 +31,7 @@ var formats []*format
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
 		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat, &gooseFormat, &aiderFormat,
-		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat, &clineFormat, &gooseExport,
+		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat, &ampFormat, &clineFormat, &gooseExport,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }
@@ -114,7 +114,7 @@ func (l *Log) detect() error {
 
 // unknown says what a file that begins with head is instead of a session.
 func unknown(head []byte) error {
-	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, Qwen Code, pi, Goose or OpenHands; an opencode, Gemini CLI, Cline or Goose session; " +
+	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, Qwen Code, pi, Goose or OpenHands; an opencode, Gemini CLI, Amp, Cline or Goose session; " +
 		"a Messages, Chat Completions or Responses body; a tau-bench, SWE-agent or OpenHands trajectory"
 	switch text := bytes.TrimSpace(trimBOM(head)); {
 	case len(text) == 0:

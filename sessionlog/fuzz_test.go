@@ -24,6 +24,7 @@ func FuzzTauBench(f *testing.F)        { fuzz(f, sessionlog.TauBench) }
 func FuzzSWEAgent(f *testing.F)        { fuzz(f, sessionlog.SWEAgent) }
 func FuzzQwenCode(f *testing.F)        { fuzz(f, sessionlog.QwenCode) }
 func FuzzCline(f *testing.F)           { fuzz(f, sessionlog.Cline) }
+func FuzzAmp(f *testing.F)             { fuzz(f, sessionlog.Amp) }
 func FuzzGoose(f *testing.F)           { fuzz(f, sessionlog.Goose) }
 func FuzzAider(f *testing.F)           { fuzz(f, sessionlog.Aider) }
 func FuzzOpenHands(f *testing.F)       { fuzz(f, sessionlog.OpenHands) }

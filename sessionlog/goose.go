@@ -65,13 +65,7 @@ func gooseRecord(s *sink, rec Record, m object) error {
 	}
 	var blocks []transcript.Block
 	for b := range m.get("content").elems() {
-		switch typ := b.get("type").str(); typ {
-		case "text":
-			blocks = append(blocks, transcript.Text{Text: b.get("text").content()})
-		case "thinking":
-			blocks = append(blocks, transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("signature").str()})
-		case "image":
-			blocks = append(blocks, transcript.Image{MediaType: b.get("mimeType").str(), Data: b.get("data").content()})
+		switch b.get("type").str() {
 		case "toolRequest":
 			call := b.get("toolCall", "value")
 			blocks = append(blocks, transcript.ToolCall{ID: b.get("id").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments"))})
@@ -80,7 +74,7 @@ func gooseRecord(s *sink, rec Record, m object) error {
 				return err
 			}
 		default:
-			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: b.raw()})
+			blocks = append(blocks, plainBlock(b))
 		}
 	}
 	switch m.get("role").str() {

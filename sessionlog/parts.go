@@ -95,3 +95,38 @@ func tools(list value) []model.Tool {
 	}
 	return all
 }
+
+// plainBlocks decodes content of agents that keep messages in a form of their own: a string, or
+// typed blocks under the names that most of them use.
+func plainBlocks(content value) (blocks []transcript.Block) {
+	for b := range content.list() {
+		if b.isString() {
+			blocks = append(blocks, transcript.Text{Text: b.content()})
+		} else if b.isObject() {
+			blocks = append(blocks, plainBlock(b))
+		}
+	}
+	return blocks
+}
+
+func plainBlock(v value) transcript.Block {
+	b := v.object()
+	first := func(names ...string) value {
+		if at := b.get(names[0]); at.exists() {
+			return at
+		}
+		return b.get(names[1:]...)
+	}
+	switch typ := b.get("type").str(); typ {
+	case "text":
+		return transcript.Text{Text: b.get("text").content()}
+	case "thinking":
+		return transcript.Thinking{Text: b.get("thinking").content(), Signature: first("signature", "thinkingSignature").str(), Redacted: b.get("redacted").isTrue()}
+	case "tool_use", "toolCall":
+		return transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(first("input", "arguments"))}
+	case "image":
+		return transcript.Image{MediaType: first("mimeType", "source", "media_type").str(), Data: first("data", "source", "data").content()}
+	default:
+		return transcript.Opaque{Type: typ, Raw: b.raw()}
+	}
+}

@@ -101,14 +101,14 @@ func piLine(l *Log, s *sink, rec Record, v value) error {
 	case "branch_summary":
 		return s.summary(rec, e.get("summary").str())
 	case "custom_message":
-		rec.Message = transcript.NewMessage(transcript.RoleUser, piBlocks(e.get("content").keep())...).WithOrigin(transcript.OriginInjected)
+		rec.Message = transcript.NewMessage(transcript.RoleUser, plainBlocks(e.get("content").keep())...).WithOrigin(transcript.OriginInjected)
 		return s.add(rec)
 	}
 	return nil
 }
 
 func piMessage(s *sink, rec Record, m object) error {
-	blocks := piBlocks(m.get("content"))
+	blocks := plainBlocks(m.get("content"))
 	switch role := m.get("role").str(); role {
 	case "assistant":
 		rec.Message = transcript.Assistant(blocks...)
@@ -131,29 +131,4 @@ func piMessage(s *sink, rec Record, m object) error {
 		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(transcript.OriginInjected)
 	}
 	return s.add(rec)
-}
-
-func piBlocks(content value) []transcript.Block {
-	if content.isString() {
-		return []transcript.Block{transcript.Text{Text: content.content()}}
-	}
-	var blocks []transcript.Block
-	for e := range content.elems() {
-		b := e.object()
-		switch typ := b.get("type").str(); typ {
-		case "text":
-			blocks = append(blocks, transcript.Text{Text: b.get("text").content()})
-		case "thinking":
-			think := transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("thinkingSignature").str()}
-			think.Redacted = b.get("redacted").isTrue()
-			blocks = append(blocks, think)
-		case "toolCall":
-			blocks = append(blocks, transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(b.get("arguments"))})
-		case "image":
-			blocks = append(blocks, transcript.Image{MediaType: b.get("mimeType").str(), Data: b.get("data").content()})
-		default:
-			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: b.raw()})
-		}
-	}
-	return blocks
 }

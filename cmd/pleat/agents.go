@@ -70,17 +70,24 @@ var clients = []client{
 	},
 	{name: "continue", title: "Continue", settings: true, hint: "give each model in ~/.continue/config.yaml its address: apiBase: $URL/v1"},
 	{name: "cursor", title: "Cursor", why: "its requests come from Cursor's servers, which cannot reach this machine"},
-	{name: "amp", title: "Amp", why: "it talks to Amp's server only, which asks the models itself"},
+	{name: "amp", title: "Amp", why: "its requests go to Amp's server, which asks the models"},
 }
 
 func findClient(name string) (client, error) {
-	names := make([]string, len(clients))
-	for i, c := range clients {
-		if names[i] = c.name; c.name == name {
+	for _, c := range clients {
+		if c.name == name {
 			return c, nil
 		}
 	}
+	names := clientNames()
 	return client{}, usageError{fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "), didYouMean("", name, names))}
+}
+
+func clientNames() (names []string) {
+	for _, c := range clients {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // path is the file that "pleat setup" changes; "" if there is no home.

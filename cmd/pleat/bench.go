@@ -170,6 +170,13 @@ func (b *benchFlags) write(p *program, report *bench.Report) error {
 	return p.writeTo("", report.WriteText)
 }
 
+func armNames() (names []string) {
+	for _, a := range bench.Arms() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
 func armsOf(o bench.Options) []bench.Arm {
 	if o.Arms == nil {
 		return bench.Arms()
@@ -267,7 +274,7 @@ func (b *benchFlags) options() (bench.Options, error) {
 	if b.arms != "" {
 		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {
-			return o, usageError{err.Error()}
+			return o, usageError{err.Error() + didYouMean("", b.arms, armNames())}
 		}
 		o.Arms = arms
 	}

@@ -40,6 +40,12 @@ func (p *program) choices(c *cobra.Command, placeholder string) cobra.Completion
 			list = policyNames()
 		case has("MODEL"):
 			list = modelNames()
+		case has("CLIENT"):
+			for _, c := range clients {
+				if c.why == "" && !c.settings {
+					list = append(list, c.name)
+				}
+			}
 		case has("COMMAND"):
 			each(c.Root(), func(c *cobra.Command) { list = append(list, c.Name()) })
 		}

@@ -37,7 +37,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		if !ok {
 			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), didYouMean("", args[0], modelNames()), model.UnknownModel)
 		}
-		if meant := didYouMean("", args[0], modelNames()); len(m.Prices) == 0 && m.ID != args[0] && meant != "" {
+		if meant := meantModel(args[0]); meant != "" {
 			p.note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
 		}
 		return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
@@ -112,6 +112,14 @@ func usd(f float64) string {
 		s = strconv.FormatFloat(f, 'f', 2, 64)
 	}
 	return s
+}
+
+// meantModel names models that may be meant by one of which the table has only the family.
+func meantModel(id string) string {
+	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
+		return ""
+	}
+	return didYouMean("", id, modelNames())
 }
 
 func modelNames() (names []string) {

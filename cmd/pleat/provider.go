@@ -143,7 +143,7 @@ func canAsk(id, access, example, variable string) error {
 	case id == "":
 		return fmt.Errorf("no model is named [hint: as in %s]", example)
 	case access == "":
-		return fmt.Errorf("there is no key for %s [hint: set %s, or name a model of this machine: local:NAME]", id, variable)
+		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id, meantModel(id), variable)
 	}
 	return nil
 }

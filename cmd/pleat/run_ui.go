@@ -295,6 +295,7 @@ func (r *running) live(ctx context.Context, work func(context.Context) error) er
 		return work(ctx)
 	}
 	u := newUI(r.p.stdin, r.p.stdout, r.interrupt, tea.WithEnvironment(childEnv()))
+	u.width.Store(int64(r.screen.s.width)) // until the terminal tells
 	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
 	r.p = &program{r.p.stdin, u, u, r.p.getenv}
 	return u.run(ctx, work)

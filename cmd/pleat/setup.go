@@ -39,10 +39,7 @@ pleat setup claude --undo`,
 	fs.BoolVar(&f.show, "print", false, "show the change and write nothing")
 	fs.BoolVar(&f.yes, "yes", false, "do not ask")
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
-	c.ValidArgs = make([]string, 0, len(clients))
-	for _, agent := range clients {
-		c.ValidArgs = append(c.ValidArgs, agent.name)
-	}
+	c.ValidArgs = clientNames()
 	c.RunE = p.runs(f.run)
 	return c
 }

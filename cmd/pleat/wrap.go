@@ -135,6 +135,9 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []stri
 		err = errors.Join(err, end())
 	}()
 	err = p.client(ctx, c, "http://"+l.Addr().String(), args, signals)
+	if errors.Is(err, exec.ErrNotFound) {
+		return err
+	}
 	if all := front.tally.sum(); came.Load() == 0 {
 		p.note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else if all.Epochs > 0 {
@@ -182,7 +185,7 @@ func (p *program) client(ctx context.Context, c client, base string, args []stri
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	cmd.Env = append(childEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("run %s: it is not on your PATH: %w", name, err)
+		return fmt.Errorf("run %s: it is not on your PATH%s: %w", name, didYouMean("", name, clientNames()), err)
 	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}

@@ -1,0 +1,93 @@
+package sessionlog
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Amp is the format of Amp threads: what "amp threads export" prints, and the files of versions
+// that kept threads on the machine.
+const Amp Format = "amp"
+
+var ampFormat = format{
+	name: Amp,
+	document: func(doc value) bool {
+		return strings.HasPrefix(doc.get("id").str(), "T-") && doc.get("created").exists() && doc.get("messages").isArray()
+	},
+	read: readAmp,
+}
+
+// readAmp reads messages that are like those of the Messages API, but for their results.
+func readAmp(l *Log, s *sink) error {
+	env := l.doc.get("env", "initial")
+	l.info.Agent, l.info.SessionID, l.info.Title = "amp", l.doc.get("id").str(), l.doc.get("title").str()
+	l.info.Version = env.get("platform", "clientVersion").str()
+	if u, err := url.Parse(env.get("trees").at(0).get("uri").str()); err == nil && u.Scheme == "file" {
+		l.info.Dir = u.Path
+	}
+	return l.each(l.doc.get("messages"), func(e value, num int) error {
+		m := e.keep().object()
+		rec := Record{Line: num, Time: m.get("meta", "sentAt").time()}
+		switch m.get("role").str() {
+		case "assistant":
+			u := m.get("usage").object()
+			rec.Time, rec.Model = u.get("timestamp").time(), u.get("model").str()
+			rec.Usage = u.usage(model.Usage{
+				Input: u.get("inputTokens").num(), CacheRead: u.get("cacheReadInputTokens").num(),
+				CacheWrite: u.get("cacheCreationInputTokens").num(), Output: u.get("outputTokens").num(),
+			})
+			rec.Aborted = m.get("state", "type").is("cancelled")
+			rec.Message = transcript.Assistant(plainBlocks(m.get("content"))...)
+			return s.add(rec)
+		case "user":
+			return ampUser(s, rec, m.get("content"))
+		case "info": // what Amp says to the person, or a summary in place of what was before
+			summary := m.get("content").at(0).get("summary", "summary").str()
+			if summary != "" {
+				s.compaction(Compaction{Line: num, Summary: summary})
+			}
+			return s.summary(rec, summary)
+		}
+		return errShape
+	})
+}
+
+func ampUser(s *sink, rec Record, content value) error {
+	var said []transcript.Block
+	for b := range content.list() {
+		if !b.get("type").is("tool_result") {
+			said = append(said, plainBlocks(b)...)
+			continue
+		}
+		run := b.get("run")
+		res := transcript.Result(b.get("toolUseID").str(), ampText(run.get("result"), run.get("error"), run.get("status")))
+		res.Error = !run.get("status").is("done")
+		if err := s.result(rec, res); err != nil {
+			return err
+		}
+	}
+	rec.Message = transcript.NewMessage(transcript.RoleUser, said...).WithOrigin(blocksOrigin(said))
+	return s.add(rec)
+}
+
+// ampText is the first of some values that is there, as text: tools put theirs into members of
+// different names.
+func ampText(values ...value) string {
+	for _, v := range values {
+		for _, name := range []string{"output", "content", "message"} {
+			if text := v.get(name); text.isString() {
+				v = text
+			}
+		}
+		if v.isString() {
+			return v.str()
+		}
+		if v.exists() {
+			return v.raw()
+		}
+	}
+	return ""
+}
