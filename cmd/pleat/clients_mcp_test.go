@@ -49,15 +49,18 @@ func TestClientsMCP(t *testing.T) {
 			if err != nil || !strings.Contains(out, "All 6 steps are done") {
 				t.Errorf("%v: %q", err, tail(out, 2000))
 			}
-			served := ""
+			served, found := "", false
 			for i, x := range s.Log() {
-				served = x.Served
+				served, found = x.Served, x.Found
 				if len(x.Violations) > 0 || x.Status != 200 {
 					t.Errorf("request %d: %+v", i, x)
 				}
 			}
 			if !strings.Contains(served, "upload_limit_bytes = 1048576") {
 				t.Errorf("the server's answer is %q", served)
+			}
+			if found != (name == "claude") {
+				t.Errorf("the tool was found by a search of the client's own: %v", found)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ type Drive struct {
 	Window int    // what the client is told about the model's window
 	Prompt string
 
-	// Server is an MCP server whose tools the client may use, and offers from the beginning.
+	// Server is an MCP server whose tools the client may use.
 	// Claude Code finds it in its home, Codex in Config, the end of its configuration.
 	Server, Config string
 

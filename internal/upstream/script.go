@@ -178,9 +178,10 @@ func (r *request) recalled() string {
 	return ""
 }
 
-const serverID = "call_server_1"
+const serverID, findID = "call_server_1", "call_find_1"
 
-// serverTool calls the tool of an MCP server, if it is offered and was not called yet.
+// serverTool calls the tool of an MCP server, if it is offered and was not called yet. A
+// client that does not show all tools at first has one to find others; it is called before.
 func (r *request) serverTool(o Options) (call, bool) {
 	if o.Tool == "" || strings.Contains(r.body, serverID) {
 		return call{}, false
@@ -189,6 +190,9 @@ func (r *request) serverTool(o Options) (call, bool) {
 	c := call{id: serverID, name: space + "__" + o.Tool, input: o.Input}
 	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == c.name }) {
 		return c, true
+	}
+	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "ToolSearch" }) && !strings.Contains(r.body, findID) {
+		return call{id: findID, name: "ToolSearch", input: `{"query":"select:` + c.name + `","max_results":5}`}, true
 	}
 	c.name, c.namespace = o.Tool, space // as Codex has it
 	return c, strings.Contains(r.body, `"type":"namespace","name":"`+space+`"`)

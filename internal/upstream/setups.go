@@ -13,19 +13,19 @@ import (
 func setupClaude(model string) func(Drive) (argv, env []string, err error) {
 	return func(o Drive) ([]string, []string, error) {
 		program := first(o.Dir, "node_modules/@anthropic-ai/claude-code-*/claude")
-		allowed, env := "Bash,Agent,Task", []string(nil)
+		allowed := "Bash,Agent,Task"
 		if o.Server != "" {
-			allowed, env = allowed+",mcp__"+o.Server, []string{"ENABLE_TOOL_SEARCH=false"}
+			allowed += ",ToolSearch,mcp__" + o.Server
 		}
 		argv := []string{program, "-p", o.Prompt, "--allowedTools", allowed, "--model", model}
 		if o.Continue {
 			argv = append(argv, "--continue")
 		}
-		return argv, append(env,
-			"ANTHROPIC_BASE_URL="+o.Base, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		return argv, []string{
+			"ANTHROPIC_BASE_URL=" + o.Base, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 			"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
 			fmt.Sprintf("CLAUDE_CODE_AUTO_COMPACT_WINDOW=%d", o.Window),
-		), nil
+		}, nil
 	}
 }
 

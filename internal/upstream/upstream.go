@@ -76,6 +76,7 @@ type Exchange struct {
 	Violations []string `json:"violations,omitempty"`
 	Folded     bool     `json:"folded,omitempty"`   // it shows stubs or a page
 	Recalled   string   `json:"recalled,omitempty"` // "exact" or what was wrong, with the answer to a recall call
+	Found      bool     `json:"found,omitempty"`    // the client's own tool was asked to find the MCP server's
 	Served     string   `json:"served,omitempty"`   // what the MCP server answered
 }
 
@@ -177,7 +178,7 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
-		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
+		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
 	if fail != "" && fail != "stream" {
