@@ -84,18 +84,19 @@ var imports = map[string][]string{
 	},
 	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"internal/bill":   {"store", "transcript"},
+	"internal/local":  {},
 	"internal/screen": {"internal/jsonspan", "internal/sse"},
 	"proxy": {
 		"", "fold", "fold/lever", "internal/bill", "internal/jsonspan", "internal/screen", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"dash": {
-		"", "fold", "fold/lever", "internal/bill", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "recall", "store", "tokens",
+		"", "fold", "fold/lever", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "recall", "store", "tokens",
 		"transcript",
 	},
-	"mcp":                             {"", "library", "recall"},
+	"mcp":                             {"", "internal/local", "library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/local", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},

@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"strings"
+
+	"github.com/pleat-dev/pleat/internal/local"
 )
 
 // policy lets a page load what this server serves and nothing else: no script and no style
@@ -54,11 +52,11 @@ func headers(h http.Header) {
 // refuse returns why a request is not answered; empty: it is.
 func (g guard) refuse(r *http.Request) string {
 	switch {
-	case g.token == "" && (!fromHere(r) || forwarded(r)):
+	case g.token == "" && (!local.From(r) || forwarded(r)):
 		return "Without a token the dashboard answers this machine alone."
-	case g.token == "" && !local(r.Host):
+	case g.token == "" && !local.Name(r.Host):
 		return "The dashboard is called by an address of this machine or localhost, not by another name."
-	case !sameOrigin(r):
+	case !local.SameOrigin(r):
 		return "Another web site sent this request."
 	case r.Method == http.MethodPost && !hmac.Equal([]byte(r.PostFormValue("form")), []byte(g.form())):
 		return "The form is out of date. Load its page again."
@@ -87,11 +85,6 @@ func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func fromHere(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && from.Addr().Unmap().IsLoopback()
-}
-
 // forwarded reports whether a proxy says that it asks for somebody else.
 func forwarded(r *http.Request) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
@@ -100,28 +93,4 @@ func forwarded(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// local reports whether a Host header names this machine. A web page whose name was made to
-// point here (DNS rebinding) sends its own.
-func local(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
-}
-
-// sameOrigin refuses what a page of another origin makes a browser send, apart from a link
-// that a person follows.
-func sameOrigin(r *http.Request) bool {
-	if o := r.Header.Get("Origin"); o != "" {
-		u, err := url.Parse(o)
-		return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "none", "same-origin":
-		return true
-	}
-	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }

@@ -3,13 +3,13 @@ package mcp
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pleat-dev/pleat/internal/local"
 )
 
 // NewHandler serves a server over streamable HTTP. With a token every request needs it, as
@@ -24,9 +24,9 @@ func NewHandler(srv *sdk.Server, token string) http.Handler {
 		case token != "" && !hasToken(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
-		case token == "" && !isLoopback(r.Host):
+		case token == "" && !local.Name(r.Host):
 			http.Error(w, "requests must name this machine: localhost or its address", http.StatusForbidden)
-		case !sameOrigin(r):
+		case !local.SameOrigin(r):
 			http.Error(w, "requests of other origins are refused", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
@@ -39,23 +39,4 @@ func hasToken(r *http.Request, token string) bool {
 	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(token))
 	return ok && subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
-// sameOrigin reports whether a request comes from a program, or from a page that this
-// server itself served.
-func sameOrigin(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
-	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -404,8 +405,7 @@ func mayListen(flag, address, token string, open bool, hint string) error {
 	if err != nil {
 		return usageError{fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err)}
 	}
-	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || token != "" || open {
+	if local.Name(host) || token != "" || open {
 		return nil
 	}
 	return usageError{flag + " " + address + " can be reached from other machines: require a token with --token-file" + hint}

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/dash"
+	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -78,12 +78,11 @@ func (f *front) status(w http.ResponseWriter, r *http.Request) {
 // drained begins to drain, for those who may: with the token for it, or without any on this
 // machine. A token that clients share is none of an operator.
 func (f *front) drained(w http.ResponseWriter, r *http.Request, given string) {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	switch {
 	case r.Method != http.MethodPost:
 		http.Error(w, "use POST to drain", http.StatusMethodNotAllowed)
 	case new(http.CrossOriginProtection).Check(r) != nil,
-		f.drain == "" && (f.token != "" || !from.Addr().IsLoopback()),
+		f.drain == "" && (f.token != "" || !local.From(r)),
 		f.drain != "" && !sameToken(given, f.drain):
 		http.Error(w, "draining needs a token of its own: start the proxy with --drain-token-file, and name the file with drain", http.StatusForbidden)
 	default:
