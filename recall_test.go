@@ -87,6 +87,8 @@ func TestUnfoldParts(t *testing.T) {
 		{"only a line feed", recall.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
 		{"pattern", recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
 		{"pattern with lines around", recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
+		{"a result by the number of its call", recall.UnfoldRequest{Handle: "#1", To: 1}, "[server]\n"},
+		{"a change by the number of its call", recall.UnfoldRequest{Handle: " #4]", Pattern: "^[-+]", Around: -1}, "-1048576\n+2097152"},
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -193,6 +195,10 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 	_, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: wrong})
 	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), h) {
 		t.Errorf("got %v, want ErrNotFound that names %s", err, h)
+	}
+	_, err = s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "#90"})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "there is no call #90") {
+		t.Errorf("got %v", err)
 	}
 	_, err = s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "nonsense"})
 	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "only in the session that made them") {

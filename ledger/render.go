@@ -441,7 +441,7 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 			if s.Count > 1 {
 				fmt.Fprintf(b, " (%d times)", s.Count)
 			}
-			for _, seq := range s.Calls[max(0, len(s.Calls)-maxCallsNamed):] {
+			for _, seq := range s.Calls[max(0, len(s.Calls)-MaxCallsNamed):] {
 				fmt.Fprintf(b, " #%d", seq)
 			}
 			b.WriteByte('\n')
@@ -458,8 +458,8 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 	}
 }
 
-// maxCallsNamed is how many calls that changed a file are named with it: the newest.
-const maxCallsNamed = 6
+// MaxCallsNamed is how many calls that changed a file are named with it: the newest.
+const MaxCallsNamed = 6
 
 // counted writes how many changed files are not named, and in which folders they are.
 func (w *ledgerWriter) counted(b *strings.Builder, list []PathState) {

@@ -16,8 +16,7 @@ type fileChange struct {
 	created bool
 	gone    bool
 	known   bool                  // it was read or written before: what is written over it is compared
-	calls   int                   // that changed it
-	last    int                   // number of the newest of them
+	calls   []int                 // numbers of those that changed it
 	reads   []transcript.BlockRef // results that showed it
 	lines   []changedText
 	at      map[uint64]int // line in force by its hash
@@ -74,8 +73,8 @@ func (in *Input) changedFiles() []*fileChange {
 			}
 		}
 	}
-	list := slices.DeleteFunc(files.list, func(f *fileChange) bool { return f.calls == 0 })
-	slices.SortStableFunc(list, func(a, b *fileChange) int { return a.last - b.last })
+	list := slices.DeleteFunc(files.list, func(f *fileChange) bool { return len(f.calls) == 0 })
+	slices.SortStableFunc(list, func(a, b *fileChange) int { return a.last() - b.last() })
 	return list
 }
 
@@ -85,13 +84,17 @@ func (f *fileChange) read(e *ledger.Entry, p toolcall.PathChange) {
 	}
 }
 
+// last is the number of the newest call that changed the file.
+func (f *fileChange) last() int { return f.calls[len(f.calls)-1] }
+
 // change notes that a call changed the file.
 func (f *fileChange) change(seq int, p toolcall.PathChange) {
-	if p.Change == toolcall.CallCreate && f.calls == 0 && !f.known {
+	if p.Change == toolcall.CallCreate && len(f.calls) == 0 && !f.known {
 		f.created = true
 	}
-	f.calls++
-	f.last = seq
+	if len(f.calls) == 0 || f.last() != seq {
+		f.calls = append(f.calls, seq)
+	}
 	f.gone = p.Change == toolcall.CallDelete
 	if f.gone {
 		f.lines, f.at = nil, nil

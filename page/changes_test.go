@@ -49,7 +49,7 @@ func TestChangesAreNet(t *testing.T) {
 		{
 			"added and taken out again",
 			[]transcript.ToolCall{edit("a.go", "x", "x\nfunc tryThis() {"), edit("a.go", "func tryThis() {", "func keepThis() {")},
-			[]string{"+ func keepThis() {", "2 calls, last #2"},
+			[]string{"+ func keepThis() {", "a.go (#1 #2):"},
 			[]string{"tryThis"},
 		},
 		{

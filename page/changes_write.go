@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,9 +57,9 @@ const (
 // rank orders each file's lines by what they are worth. Files that were changed last and
 // most count more.
 func (w *changeWriter) rank() {
-	newest := float32(max(w.files[len(w.files)-1].last, 1))
+	newest := float32(max(w.files[len(w.files)-1].last(), 1))
 	for _, f := range w.files {
-		weight := (0.6 + 0.5*float32(f.last)/newest) * (1 + 0.1*float32(min(f.calls, 5)))
+		weight := (0.6 + 0.5*float32(f.last())/newest) * (1 + 0.1*float32(min(len(f.calls), 5)))
 		if isTestFile(f.path) {
 			weight *= 0.8
 		}
@@ -218,7 +219,7 @@ func (w *changeWriter) line(l *changedText) string {
 	return line
 }
 
-// head names the file and the newest call that changed it.
+// head names the file and the newest calls that changed it.
 func (w *changeWriter) head(f *fileChange) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(f.path, w.root) + " (")
@@ -228,12 +229,15 @@ func (w *changeWriter) head(f *fileChange) string {
 	case f.from != "":
 		b.WriteString("was " + strings.TrimPrefix(f.from, w.root) + ", ")
 	}
-	if f.calls > 1 {
-		fmt.Fprintf(&b, "%d calls, last ", f.calls)
+	named := f.calls[max(len(f.calls)-ledger.MaxCallsNamed, 0):]
+	if len(named) < len(f.calls) {
+		fmt.Fprintf(&b, "%d calls, newest ", len(f.calls))
 	}
-	fmt.Fprintf(&b, "#%d", f.last)
-	ref := w.in.Ledger.Entries[f.last-1].Call
-	if h := w.in.FactsOf(ref).Name.String(); h != "" && w.in.Recall != nil {
+	for i, seq := range named {
+		fmt.Fprintf(&b, "%s#%d", " "[:min(i, 1)], seq)
+	}
+	ref := w.in.Ledger.Entries[f.last()-1].Call
+	if h := w.in.FactsOf(ref).Name.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

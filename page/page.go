@@ -5,6 +5,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -200,6 +201,11 @@ func (in *Input) story(room int) (said, lines string) {
 	return newer.narrate(room)
 }
 
+// byNumber reports whether the model can unfold a call by its number.
+func (in *Input) byNumber() bool {
+	return in.Recall != nil && strings.HasSuffix(in.Recall(in.Handle), conv.UnfoldCall(in.Handle))
+}
+
 // closing says how to get back what is folded. It names the recall tools only if the model
 // is told to use them.
 func (in *Input) closing() string {
@@ -211,7 +217,7 @@ func (in *Input) closing() string {
 	if way != conv.UnfoldCall(in.Handle) {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
-	return done + ` Nothing is lost: search("words") finds lines in what is folded, unfold("handle") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
+	return done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
 }
 
 // restoredState is the least number of tokens for tasks, and for notes and the like, that

@@ -4,14 +4,17 @@
 package recall
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -19,7 +22,9 @@ import (
 // UnfoldRequest says what to show of something folded: with the handle alone, all of it.
 // Lines and bytes choose a part, a pattern chooses lines.
 type UnfoldRequest struct {
-	Handle string `json:"handle"` // as a stub, the ledger or a search names it; or [PathPrefix] and a file
+	// Handle is as a stub, the ledger or a search names it; or "#12" for what tells most about
+	// call 12, its change of a file or else its result; or [PathPrefix] and a file.
+	Handle string `json:"handle"`
 
 	From int `json:"from,omitempty"` // first line, counted from 1; 0: the beginning
 	To   int `json:"to,omitempty"`   // last line; 0: the end
@@ -166,11 +171,28 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 			return p, try, nil
 		}
 	}
+	if n, err := strconv.Atoi(name); err == nil { // "#12"
+		return f.callNumbered(n)
+	}
 	hint := "handles work only in the session that made them"
 	if near := f.near(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return transcript.Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, store.ErrNotFound)
+}
+
+// callNumbered finds what tells most about a call of the ledger.
+func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
+	if n < 1 || n > f.Ledger.Len() {
+		return transcript.Place{}, "", fmt.Errorf("there is no call #%d in this session, which has %s: %w", n, text.Plural(f.Ledger.Len(), "call"), store.ErrNotFound)
+	}
+	e := f.Ledger.Entry(n)
+	name := cmp.Or(f.CallHandle(&e), f.FactsOf(e.Call).Name.String())
+	p, ok := f.Index.At(conv.ParseHandle(name))
+	if !ok {
+		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n, ledger.CallLabel(&e), store.ErrNotFound)
+	}
+	return p, name, nil
 }
 
 // handleIn returns a handle without what models copy along with it.

@@ -34,7 +34,7 @@ var recallDefinitions = []model.Tool{
 		Name:        ToolUnfold,
 		Description: "Shows what was folded away, by its handle in a stub, search or ledger. Use it instead of running a command again.",
 		Schema: `{"type":"object","properties":{` +
-			`"handle":{"type":"string","description":"or path:FILE: the file as it stands"},` +
+			`"handle":{"type":"string","description":"or #call, or path:FILE as it stands"},` +
 			`"lines":{"type":"string","description":"\"120-180\""},` +
 			`"pattern":{"type":"string","description":"RE2"},` +
 			`"column":{"type":"integer"}},` +

@@ -24,7 +24,8 @@ the stored session that --session names, derived by code from the calls and thei
 Flags select calls; a call must match all of them. With --files it lists the files that the
 session changed instead, and what became of them.
 
-The column "newer" names the call that made a result stale. Kinds are read, create, edit,
+The column "newer" names the call that made a result stale. "pleat unfold" shows what a call did,
+by its number. Kinds are read, create, edit,
 delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
 		Example: `# which files did the session change?
 pleat ledger session.jsonl --files
@@ -32,6 +33,8 @@ pleat ledger session.jsonl --files
 pleat ledger session.jsonl --path internal/store
 # commands that failed
 pleat ledger session.jsonl --kind run --failed
+# what call 12 changed or showed
+pleat unfold 12 --in session.jsonl
 # what a session of the store did
 pleat ledger --session run-20260102 --files`,
 	}

@@ -91,21 +91,27 @@ type foundJSON struct {
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req recall.SearchRequest) error {
-	f, err := p.readSession(ctx, name, src)
+	s, err := p.sessionIn(ctx, name, src)
 	if err != nil {
 		return err
+	}
+	return j.inSession(ctx, s, foundJSON{File: name}, req)
+}
+
+// sessionIn reads a session file to be asked about.
+func (p *program) sessionIn(ctx context.Context, name string, src sourceFlags) (*pleat.Session, error) {
+	f, err := p.readSession(ctx, name, src)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.appendTo(ctx, s, 0, p.progress()); err != nil {
-		return err
-	}
-	return j.inSession(ctx, s, foundJSON{File: name}, req)
+	return s, f.appendTo(ctx, s, 0, p.progress())
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {

@@ -20,27 +20,28 @@ import (
 // unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*storeFlags
-	session, lines, bytes, grep string
-	around                      int
-	raw, numbered, json, diff   bool
+	in, session, lines, bytes, grep string
+	around                          int
+	raw, numbered, json, diff       bool
 }
 
 func unfoldCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unfold HANDLE|path:FILE[@CALL]",
-		Args:  takes(1, 1, "one handle, or path: and a file"),
+		Use:   "unfold HANDLE|CALL|path:FILE[@CALL]",
+		Args:  takes(1, 1, "one handle, number of a call, or path: and a file"),
 		Short: "give back something folded, byte for byte",
-		Long: `Prints what a handle stands for, exactly as it was. Stubs, lines of the ledger and search
-hits have handles. The content is checked against the hash it was folded under.
+		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. CALL is
+the number of a call in the ledger, and stands for what it changed in a file, or else for its
+result. The content is checked against the hash it was folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
 edited; with @CALL, as it was after that call. If every line is certain, the output is the
 file. If not, it has a heading and line numbers, "?" marks what is not certain, and the end
 says why and what is not known. --diff shows what the session changed in it.
 
-Looks in every session of the store unless --session names one. Sessions that share the
-beginning of a conversation share its handles. If they have different content under a
-handle, --session must name one.
+Looks in every session of the store unless --session names one, or with --in in a session
+file. Sessions that share the beginning of a conversation share its handles. If they have
+different content under a handle, --session must name one.
 
 The output is the bytes alone, so that it can be piped and compared. The input of a tool call
 comes as the command, the diff or the file that it is; --raw gives its JSON. With --grep, only the
@@ -51,12 +52,15 @@ pleat unfold t3nk5x0b
 pleat unfold t3nk5x0b --lines 40:80
 # lines with errors, with line numbers and three lines around each
 pleat unfold t3nk5x0b --grep '(?i)error' --around 3 --numbered
+# what call 12 of a session file did
+pleat unfold 12 --in session.jsonl
 # a file as a session left it, and what the session changed in it
 pleat unfold path:src/limit.go --session work
 pleat unfold path:src/limit.go --session work --diff`,
 	}
 	fs := c.Flags()
 	f := &unfoldFlags{storeFlags: declareStore(fs)}
+	fs.StringVar(&f.in, "in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
 	fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
@@ -70,6 +74,17 @@ pleat unfold path:src/limit.go --session work --diff`,
 		req, err := f.request(args[0])
 		if err != nil {
 			return usageError{"unfold: " + err.Error()}
+		}
+		if f.in != "" {
+			s, err := p.sessionIn(ctx, f.in, sourceFlags{number: 1})
+			if err != nil {
+				return err
+			}
+			u, err := s.Unfold(ctx, req)
+			if err != nil {
+				return err
+			}
+			return foundHandle{[]string{f.in}, u}.print(p.contents(), f)
 		}
 		store, _, err := p.storeAt(ctx, f.storeFlags, readOnly)
 		if err != nil {
@@ -100,6 +115,9 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Diff: f.diff, Pattern: f.grep, Around: f.around}
 	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {
 		return r, errors.New("--diff goes with path:FILE, --raw with a handle")
+	}
+	if f.in != "" && f.session != "" {
+		return r, errors.New("--in and --session cannot be used together")
 	}
 	if f.around == 0 {
 		r.Around = -1 // none; the engine's zero means two
