@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/pleat-dev/pleat/ledger/toolcall"
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/ledger/toolcall"
+)
 
 // PathState is what became of a file over the session.
 type PathState struct {
@@ -32,58 +36,83 @@ func (l *Ledger) ReadOnly() []PathState {
 
 // trail follows each file through the calls.
 func (l *Ledger) trail() (changed, read []PathState) {
-	var table PathTable
-	var all []PathState // by file
-	var order []int     // files in the order of their first change
-	var last []int      // by file: number of its last change among all changes
-	var gone []removal
-	existed := map[int]bool{}
-	at := 0
+	var t trail
 	for i := range l.Entries {
-		e := &l.Entries[i]
-		for _, p := range e.Paths {
-			id := table.File(e.DirOf(p), p.Path)
-			for len(all) <= id {
-				all, last = append(all, PathState{}), append(last, 0)
+		t.add(&l.Entries[i])
+	}
+	return t.states()
+}
+
+// trail is what became of the files that calls named.
+type trail struct {
+	table   PathTable
+	all     []PathState // by file
+	order   []int       // files in the order of their first change
+	last    []int       // by file: number of its last change among all changes
+	existed []bool      // by file: it was there before the first change
+	gone    []removal
+	at      int // changes
+}
+
+func (t *trail) clone() trail {
+	c := *t
+	c.table = t.table.clone()
+	c.all, c.last, c.existed = slices.Clone(t.all), slices.Clone(t.last), slices.Clone(t.existed)
+	c.order, c.gone = slices.Clip(t.order), slices.Clip(t.gone)
+	for i := range c.all {
+		c.all[i].Calls = slices.Clip(c.all[i].Calls)
+	}
+	return c
+}
+
+// add follows the files of the next call.
+func (t *trail) add(e *Entry) {
+	for _, p := range e.Paths {
+		id := t.table.File(e.DirOf(p), p.Path)
+		for len(t.all) <= id {
+			t.all, t.last, t.existed = append(t.all, PathState{}), append(t.last, 0), append(t.existed, false)
+		}
+		s := &t.all[id]
+		if s.Path == "" {
+			*s = PathState{Path: p.Path, State: toolcall.CallRead, First: e.Seq}
+		} else if !isAbs(s.Path) && isAbs(p.Path) {
+			s.Path = p.Path
+		}
+		switch {
+		case !p.Changes():
+			if s.State == toolcall.CallRead {
+				s.Count++
+				s.Last = e.Seq
 			}
-			s := &all[id]
-			if s.Path == "" {
-				*s = PathState{Path: p.Path, State: toolcall.CallRead, First: e.Seq}
-			} else if !isAbs(s.Path) && isAbs(p.Path) {
-				s.Path = p.Path
+			t.existed[id] = t.existed[id] || e.Outcome == toolcall.Succeeded && e.Kind == toolcall.CallRead
+		case e.Effective():
+			if s.State == toolcall.CallRead {
+				*s = PathState{Path: s.Path, First: e.Seq}
+				t.order = append(t.order, id)
 			}
-			switch {
-			case !p.Changes():
-				if s.State == toolcall.CallRead {
-					s.Count++
-					s.Last = e.Seq
-				}
-				existed[id] = existed[id] || e.Outcome == toolcall.Succeeded && e.Kind == toolcall.CallRead
-			case e.Effective():
-				if s.State == toolcall.CallRead {
-					*s = PathState{Path: s.Path, First: e.Seq}
-					order = append(order, id)
-				}
-				s.apply(p, e.Seq, existed[id])
-				at++
-				if last[id] = at; p.Change == toolcall.CallDelete {
-					gone = append(gone, removal{file: id, at: at, seq: e.Seq})
-				}
+			s.apply(p, e.Seq, t.existed[id])
+			t.at++
+			if t.last[id] = t.at; p.Change == toolcall.CallDelete {
+				t.gone = append(t.gone, removal{file: id, at: t.at, seq: e.Seq})
 			}
 		}
 	}
-	paths := table.resolved()
-	for _, r := range gone {
-		for _, id := range below(paths[r.file], order, paths) {
-			if s := &all[id]; last[id] < r.at && s.State != toolcall.CallDelete {
-				s.State, s.Last, last[id] = toolcall.CallDelete, r.seq, r.at
+}
+
+// states returns the changed files and those that were only looked at. It ends the trail.
+func (t *trail) states() (changed, read []PathState) {
+	paths := t.table.resolved()
+	for _, r := range t.gone {
+		for _, id := range below(paths[r.file], t.order, paths) {
+			if s := &t.all[id]; t.last[id] < r.at && s.State != toolcall.CallDelete {
+				s.State, s.Last, t.last[id] = toolcall.CallDelete, r.seq, r.at
 			}
 		}
 	}
-	for _, id := range order {
-		changed = append(changed, all[id])
+	for _, id := range t.order {
+		changed = append(changed, t.all[id])
 	}
-	for _, s := range all {
+	for _, s := range t.all {
 		if s.State == toolcall.CallRead && s.Count > 0 {
 			read = append(read, s)
 		}

@@ -35,6 +35,7 @@ type Ledger struct {
 	kept    map[int]bool         // reads that are no longer followed, as indexes
 	rounds  []int                // number of the round of each entry
 	turnAt  int                  // message of the newest call; -2 once a result came since
+	old     *settled             // see [Ledger.settled]
 }
 
 // Of makes the ledger of a transcript.
@@ -76,6 +77,9 @@ func (l *Ledger) Between(start, end int) *Ledger {
 	to = max(from, to)
 	return &Ledger{Entries: l.Entries[from:to:to], base: l.base + from}
 }
+
+// Recently returns the number of the first of the newest [Recent] calls before a message.
+func (l *Ledger) Recently(message int) int { return max(l.firstIn(message)-Recent, 0) + 1 }
 
 // firstIn is the index of the first call in the message or in a later one.
 func (l *Ledger) firstIn(message int) int {
@@ -121,6 +125,7 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 	if len(l.open[id]) == 0 {
 		delete(l.open, id)
 	}
+	l.changes(i)
 	e := &l.Entries[i]
 	if e.Result, e.ResultFacts = ref, f; f.Cwd != "" {
 		l.moved(f.Cwd)
@@ -156,6 +161,7 @@ func (l *Ledger) ended(task string, f toolcall.ResultFacts) {
 		return
 	}
 	delete(l.tasks, task)
+	l.changes(i)
 	e := &l.Entries[i]
 	e.Outcome, e.ExitCode, e.ErrorLine = f.Outcome, f.ExitCode, strings.Clone(f.ErrorLine)
 	if e.Kind == toolcall.CallRun && e.Command != "" {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -87,24 +88,52 @@ type Counts struct {
 
 // Counts sums up the calls that the filter chooses.
 func (l *Ledger) Counts(f Filter) Counts {
-	var c Counts
-	tools, kinds, outcomes := map[string]int{}, map[string]int{}, map[string]int{}
+	var t tally
 	for i := range l.Entries {
-		e := &l.Entries[i]
-		if !f.Matches(e) {
-			continue
+		if e := &l.Entries[i]; f.Matches(e) {
+			t.add(e)
 		}
-		c.Calls++
-		c.Bytes += e.Bytes
-		if e.SupersededBy > 0 {
-			c.Superseded++
-		}
-		tools[e.Tool]++
-		kinds[e.Kind.String()]++
-		outcomes[e.Outcome.String()]++
 	}
-	c.Tools, c.Kinds, c.Outcomes = byFrequency(tools), byFrequency(kinds), byFrequency(outcomes)
+	return t.counts()
+}
+
+// tally counts calls one after the other.
+type tally struct {
+	calls, superseded, bytes int
+	tools                    map[string]int
+	kinds                    map[toolcall.CallKind]int
+	outcomes                 map[toolcall.Outcome]int
+}
+
+func (t *tally) clone() tally {
+	c := *t
+	c.tools, c.kinds, c.outcomes = maps.Clone(t.tools), maps.Clone(t.kinds), maps.Clone(t.outcomes)
 	return c
+}
+
+func (t *tally) add(e *Entry) {
+	if t.tools == nil {
+		t.tools, t.kinds, t.outcomes = make(map[string]int), make(map[toolcall.CallKind]int), make(map[toolcall.Outcome]int)
+	}
+	t.calls++
+	t.bytes += e.Bytes
+	if e.SupersededBy > 0 {
+		t.superseded++
+	}
+	t.tools[e.Tool]++
+	t.kinds[e.Kind]++
+	t.outcomes[e.Outcome]++
+}
+
+func (t *tally) counts() Counts {
+	kinds, outcomes := make(map[string]int), make(map[string]int)
+	for k, n := range t.kinds {
+		kinds[k.String()] += n
+	}
+	for o, n := range t.outcomes {
+		outcomes[o.String()] += n
+	}
+	return Counts{t.calls, t.superseded, t.bytes, byFrequency(t.tools), byFrequency(kinds), byFrequency(outcomes)}
 }
 
 func byFrequency(counts map[string]int) []NameCount {

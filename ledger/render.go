@@ -61,6 +61,9 @@ type RenderOptions struct {
 	Handle func(e *Entry) string
 }
 
+// filesDetail is the first of the details that has one entry for each changed file.
+const filesDetail = 4
+
 // briefDetail is the first of the details that has one entry for each changed file and
 // takes common directories together.
 const briefDetail = 5
@@ -80,11 +83,11 @@ type Record struct{ w *ledgerWriter }
 
 // Record prepares renderings with these options.
 func (l *Ledger) Record(upTo int, brief bool) *Record {
-	part := l.Between(0, upTo)
-	if part.Len() == 0 {
+	n := l.firstIn(upTo)
+	if n == 0 {
 		return &Record{}
 	}
-	return &Record{newLedgerWriter(part, brief)}
+	return &Record{newLedgerWriter(l, n, brief)}
 }
 
 // Render is [Ledger.Render] for what the record was prepared for.
@@ -100,8 +103,11 @@ func (r *Record) Render(o RenderOptions) string {
 	w.limit = 16 * o.Budget // bytes: no text of that length can fit
 	fits := func(s string) bool { return len(s) <= w.limit && o.Count(s) <= o.Budget }
 	details := ledgerDetails
-	if o.Brief {
+	switch {
+	case o.Brief:
 		details = details[briefDetail:]
+	case w.older > 0:
+		details = details[filesDetail:]
 	}
 	for _, d := range details {
 		if s := w.text(d); fits(s) {
@@ -129,8 +135,9 @@ const maxFolders = 12
 
 // ledgerWriter holds what all renderings of one ledger share.
 type ledgerWriter struct {
-	entries []Entry
-	lines   int // entries that have a line, or a file in the list of files
+	entries []Entry // the newest, which may have lines
+	older   int     // calls before them: they are counted, and their files are named
+	lines   int     // entries that have a line, or a file in the list of files
 	changed []PathState
 	joined  []string // the names of the changed files by their label, for when all are named
 	read    []PathState
@@ -150,9 +157,17 @@ type callGroup struct {
 	calls, failed int
 }
 
-func newLedgerWriter(l *Ledger, brief bool) *ledgerWriter {
-	w := &ledgerWriter{brief: brief, entries: l.Entries, counts: l.Counts(Filter{})}
-	w.changed, w.read = l.trail()
+// newLedgerWriter prepares renderings of the first n calls.
+func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
+	old := l.settled(n)
+	w := &ledgerWriter{brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0)}
+	calls, files := old.calls.clone(), old.files.clone()
+	for i := old.n; i < n; i++ {
+		calls.add(&l.Entries[i])
+		files.add(&l.Entries[i])
+	}
+	w.counts = calls.counts()
+	w.changed, w.read = files.states()
 	at := map[string]int{}
 	for i := range w.entries {
 		e := &w.entries[i]
@@ -514,9 +529,9 @@ func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) int {
 		}
 	}
 	if d.reads == readsCounted {
-		return len(w.entries) - len(shown)
+		return w.older + len(w.entries) - len(shown)
 	}
-	return w.lines - len(shown)
+	return w.older + w.lines - len(shown)
 }
 
 // reads names the files that were only looked at.

@@ -45,7 +45,7 @@ func (in *Input) changedFiles() []*fileChange {
 	file := func(dir, path string) *fileChange {
 		return files.at(dir, path, func() *fileChange { return &fileChange{path: path} })
 	}
-	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
 		e := &in.Ledger.Entries[seq-1]
 		if e.Call.Message >= in.End {
 			break
@@ -65,7 +65,7 @@ func (in *Input) changedFiles() []*fileChange {
 				}
 			}
 		}
-		if e.Call.Message >= in.minedStart && ledger.IsFileCall(e) {
+		if e.Call.Message >= in.Start && !in.tooOld(e.Call) && ledger.IsFileCall(e) {
 			for k, part := range in.mine(e.Call) {
 				if part.kind.change() {
 					in.applyChange(file(e.Dir, part.label), e.Call, k, &part)
@@ -162,8 +162,8 @@ func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 	}
 	before := make(map[uint64]bool)
 	for _, ref := range f.reads {
-		if ref.Message < in.minedStart && in.minedStart > in.Start {
-			continue // too long ago
+		if in.tooOld(ref) {
+			continue
 		}
 		for sub, p := range in.mine(ref) {
 			for i := range p.lines {

@@ -24,6 +24,9 @@ func (in *Input) changes(room int) string {
 	})
 	w := &changeWriter{in: in, files: files, root: root, texts: make(map[transcript.BlockRef][]blockPart)}
 	title := "## What changed in files (net; + came, - went, word for word"
+	if in.Ledger.Recently(in.End) > 1 {
+		title += fmt.Sprintf("; by the newest %d calls", ledger.Recent)
+	}
 	if w.root != "" {
 		title += "; paths under " + w.root
 	}
@@ -224,7 +227,7 @@ func (w *changeWriter) head(f *fileChange) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(f.path, w.root) + " (")
 	switch {
-	case f.created && f.from == "":
+	case f.created && f.from == "" && w.in.Ledger.Recently(w.in.End) == 1:
 		b.WriteString("created, ")
 	case f.from != "":
 		b.WriteString("was " + strings.TrimPrefix(f.from, w.root) + ", ")

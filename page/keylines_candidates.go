@@ -23,14 +23,15 @@ type pool struct {
 
 // poolKey is what a pool depends on. What was said before does not change.
 type poolKey struct {
-	start, end, mined, len int
-	focus                  string
-	small, told            bool
+	start, end, len int
+	mined           [len(minedMost)]int
+	focus           string
+	small, told     bool
 }
 
 // candidates returns the pool for a page.
 func (in *Input) candidates() *pool {
-	of := poolKey{in.Start, in.End, in.minedStart, in.Transcript.Len(), in.Focus, in.small, in.told != ""}
+	of := poolKey{in.Start, in.End, in.Transcript.Len(), in.mineFrom, in.Focus, in.small, in.told != ""}
 	if in.pool != nil && in.pool.of == of {
 		return in.pool
 	}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -48,8 +49,31 @@ const (
 const (
 	scannedLine = 600       // bytes of a line that are looked at: what is longer is data
 	minedBytes  = 256 << 10 // of a text
-	minedTotal  = 32 << 20  // of a stretch: of a longer one the newest part is mined
+	minedKept   = 4 << 20   // of texts, whose lines are remembered
 )
+
+// Of a long stretch only the newest part is mined, so that a page costs the same however long
+// it is: so many bytes of what was said, of results, and of what calls were given.
+var minedMost = [...]int{minedSaid: 64 << 10, minedResults: 256 << 10, minedCalls: 64 << 10}
+
+const (
+	minedSaid = iota
+	minedResults
+	minedCalls
+
+	minedMessages = 4 << 10 // most messages of a stretch
+)
+
+// minedAs says which part of minedMost a block counts to.
+func minedAs(k transcript.Kind) int {
+	switch k {
+	case transcript.KindToolResult:
+		return minedResults
+	case transcript.KindToolCall:
+		return minedCalls
+	}
+	return minedSaid
+}
 
 // Miner finds lines for pages in a conversation and remembers them. It is not safe for
 // concurrent use.
@@ -58,28 +82,47 @@ type Miner struct {
 	mines map[transcript.BlockRef][]minedPart
 	mined int // bytes of text that mines are of
 
+	said   userwords.Sizes
+	going  []int // numbers of calls that load skills or start other agents
+	passed int   // calls that were looked at for that
+
 	// Of the newest page, for others of the same plan; see Forget:
 	pool     *pool
 	recorded *ledger.Record
 	recordOf recordKey
 }
 
+func (m *Miner) sizes() userwords.Sizes {
+	if m.said == nil {
+		m.said = make(userwords.Sizes)
+	}
+	return m.said
+}
+
 // Forget drops what only other pages of the same plan can use. What was mined stays.
 func (m *Miner) Forget() { m.pool, m.recorded = nil, nil }
 
-// minedFrom returns the first message of a stretch that lines are taken from. Of a stretch
-// with more than minedTotal bytes, only the newest part is looked at.
-func (m *Miner) minedFrom(start, end int) int {
-	total := 0
-	for i := end; i > start; i-- {
+// minedFrom returns the first message of a stretch that lines of each part are taken from.
+func (m *Miner) minedFrom(start, end int) (from [len(minedMost)]int) {
+	left := minedMost
+	for k := range from {
+		from[k] = max(start, end-minedMessages)
+	}
+	for i := end; i > slices.Min(from[:]); i-- {
 		for _, bf := range m.Facts[i-1].Blocks {
-			total += min(int(bf.Bytes), minedBytes)
-		}
-		if total > minedTotal {
-			return i
+			k := minedAs(bf.Kind)
+			if left[k] -= min(int(bf.Bytes), minedBytes); left[k] < 0 {
+				from[k] = max(from[k], i)
+			}
 		}
 	}
-	return start
+	return from
+}
+
+// tooOld reports whether a block is before what is mined.
+func (in *Input) tooOld(ref transcript.BlockRef) bool {
+	from := in.mineFrom[minedAs(in.FactsOf(ref).Kind)]
+	return ref.Message < from && from > in.Start
 }
 
 // mine returns what is found in a block.
@@ -106,7 +149,7 @@ func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []mi
 	for i := range texts {
 		size += len(texts[i].text)
 	}
-	if m.mines == nil || m.mined+size > minedTotal { // parts in use stay valid
+	if m.mines == nil || m.mined+size > minedKept { // parts in use stay valid
 		m.mines, m.mined = make(map[transcript.BlockRef][]minedPart), 0
 	}
 	m.mined += size

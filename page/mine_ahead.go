@@ -2,6 +2,7 @@ package page
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -33,7 +34,7 @@ func (in *Input) mineAhead() (wait func()) {
 	}
 	var jobs []mining
 	size := 0
-	for i := in.minedStart; i < in.End; i++ {
+	for i := slices.Min(in.mineFrom[:]); i < in.End; i++ {
 		for b := range s.Facts[i].Blocks {
 			ref := transcript.BlockRef{Message: i, Block: b}
 			if _, ok := s.mines[ref]; ok || !in.isSource(ref) || s.unanswered(ref) {
@@ -56,6 +57,9 @@ func (in *Input) mineAhead() (wait func()) {
 
 // isSource reports whether lines of a block may be on the page.
 func (in *Input) isSource(ref transcript.BlockRef) bool {
+	if in.tooOld(ref) {
+		return false
+	}
 	bf := in.FactsOf(ref)
 	if bf.Call == 0 {
 		return true

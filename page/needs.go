@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // needs says how likely each name is to be needed again. A line is worth keeping for the
@@ -58,7 +59,7 @@ func (in *Input) needsOf(srcs []source) *needs {
 	n := &needs{}
 	n.mention(in.Focus, needFocus)
 	n.focus = focusWords(in.Focus)
-	for _, s := range in.Words.Said() {
+	for _, s := range newestSaid(in.Words.Said()) {
 		n.mention(s.Text, needUser)
 	}
 	for b, text := range in.tail() {
@@ -84,17 +85,22 @@ func (in *Input) needsOf(srcs []source) *needs {
 			n.add(h, w)
 		}
 	}
-	for i := in.Start; i < in.End; i++ { // files at work, and what went wrong
-		for b := range in.Facts[i].Blocks {
-			if bf := &in.Facts[i].Blocks[b]; bf.Call > 0 && bf.Kind == transcript.KindToolCall {
-				e := in.Ledger.Entry(int(bf.Call))
-				if e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
-					n.mention(e.ErrorLine, needFailure)
-				}
-			}
+	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ { // what went wrong
+		e := &in.Ledger.Entries[seq-1]
+		if e.Call.Message >= in.Start && e.Call.Message < in.End && e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
+			n.mention(e.ErrorLine, needFailure)
 		}
 	}
 	return n
+}
+
+// newestSaid is what people said last, as far as its names are looked at.
+func newestSaid(list []userwords.Said) []userwords.Said {
+	i := len(list)
+	for left := tailTotal; i > 0 && left > 0; i-- {
+		left -= len(list[i-1].Text)
+	}
+	return list[i:]
 }
 
 // recent is where the newest quarter of the stretch begins.

@@ -60,12 +60,12 @@ type Input struct {
 	Restore    Restore
 	Thrash     []string // files that were read again after each epoch: they come first
 
-	minedStart int      // the first message that lines are taken from
-	small      bool     // few tokens: no old files
-	beside     bool     // what comes back beside a summary is written, not a page
-	elsewhere  []string // sections of the page that are written already
-	named      string   // text of the page whose names need no line of their own
-	told       string   // the section with the model's digest
+	mineFrom  [len(minedMost)]int // the first messages that lines are taken from
+	small     bool                // few tokens: no old files
+	beside    bool                // what comes back beside a summary is written, not a page
+	elsewhere []string            // sections of the page that are written already
+	named     string              // text of the page whose names need no line of their own
+	told      string              // the section with the model's digest
 }
 
 func (in *Input) count(s string) int { return in.Count.CountText(s) }
@@ -80,7 +80,7 @@ const plainRoom = 600
 // The page reads like a handoff: what the user wants, what was found out and decided, what
 // was done and changed, what the agent was working with, how to get the rest.
 func Write(in Input) Page {
-	in.minedStart = in.minedFrom(in.Start, in.End)
+	in.mineFrom = in.minedFrom(in.Start, in.End)
 	count := in.count
 	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
 	if in.Room.small() {
@@ -146,7 +146,7 @@ func Write(in Input) Page {
 func (in *Input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
-		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8, Count: in.count, Pins: in.Pins,
+		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8, Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {

@@ -68,7 +68,7 @@ type seenFile struct {
 // touched lists the files that calls of the stretch read or changed, the newest first.
 func (in *Input) touched() []seenFile {
 	var files fileTable[seenFile]
-	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
 		e := in.Ledger.Entry(seq)
 		if e.Outcome == toolcall.Failed {
 			continue
@@ -211,13 +211,13 @@ func (in *Input) openState(room int) string {
 		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
 	}
 	var skills []string
-	for seq := 1; seq <= in.Ledger.Len(); seq++ {
+	for _, seq := range in.goingOn() {
 		e := in.Ledger.Entry(seq)
 		if e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
 		switch name := text.PlainName(e.Tool); {
-		case name == "skill" || name == "useskill" || name == "loadskill":
+		case skillTools[name]:
 			if e.Outcome == toolcall.Succeeded && !slices.Contains(skills, e.Args) {
 				skills = append(skills, e.Args)
 			}
@@ -240,3 +240,15 @@ func (in *Input) openState(room int) string {
 	}
 	return "## Still going on\n" + b.String()
 }
+
+// goingOn lists the calls that load skills or start other agents, oldest first.
+func (m *Miner) goingOn() []int {
+	for ; m.passed < m.Ledger.Len(); m.passed++ {
+		if tool := m.Ledger.Entries[m.passed].Tool; skillTools[text.PlainName(tool)] || isChild(tool) {
+			m.going = append(m.going, m.passed+1)
+		}
+	}
+	return m.going
+}
+
+var skillTools = text.WordSet("skill useskill loadskill")

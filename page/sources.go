@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -83,21 +84,17 @@ const (
 // sources lists the texts of the folded stretch, in order.
 func (in *Input) sources() []source {
 	var list []source
-	turn := -1 // the message that began the present turn
-	for i := range in.Start {
-		if in.Facts[i].Typed {
-			turn = i
-		}
+	first := max(slices.Min(in.mineFrom[:]), in.Start)
+	turn := first - 1 // the message that began the present turn
+	for turn >= 0 && !in.Facts[turn].Typed {
+		turn--
 	}
-	working := in.working()
+	working := in.working(first)
 	span := float32(max(in.End-in.Start, 1))
-	for i := in.Start; i < in.End; i++ {
+	for i := first; i < in.End; i++ {
 		f := &in.Facts[i]
 		if f.Typed {
 			turn = i
-		}
-		if i < in.minedStart {
-			continue
 		}
 		for b := range f.Blocks {
 			n := len(list)
@@ -105,7 +102,7 @@ func (in *Input) sources() []source {
 			for k := n; k < len(list); k++ {
 				s := &list[k]
 				s.weight *= sourceWeights[s.kind] * (0.7 + 0.5*float32(i-in.Start)/span) // the newer, the likelier to be needed
-				if s.kind == fromAssistant && !working[i-in.Start] {
+				if s.kind == fromAssistant && !working[i-first] {
 					s.answers, s.weight = turn, s.weight*finalWeight
 				}
 			}
@@ -114,13 +111,17 @@ func (in *Input) sources() []source {
 	return list
 }
 
-// working says for each message of the stretch whether it belongs to a round: what the
+// working says for each message from the first on whether it belongs to a round: what the
 // assistant says outside of rounds is said to the user.
-func (in *Input) working() []bool {
-	work := make([]bool, in.End-in.Start)
-	for r := range in.Transcript.AllRounds() {
-		for i := max(r.Start, in.Start); i < min(r.End, in.End); i++ {
-			work[i-in.Start] = true
+func (in *Input) working(first int) []bool {
+	work := make([]bool, in.End-first)
+	for k := in.Transcript.Rounds() - 1; k >= 0; k-- {
+		r := in.Transcript.Round(k)
+		if r.End <= first {
+			break
+		}
+		for i := max(r.Start, first); i < min(r.End, in.End); i++ {
+			work[i-first] = true
 		}
 	}
 	return work
@@ -129,6 +130,9 @@ func (in *Input) working() []bool {
 // blockSources appends the sources in a block. Calls and results that do not count give
 // none; stale results and test files get less weight.
 func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
+	if in.tooOld(ref) {
+		return list
+	}
 	bf := in.FactsOf(ref)
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {

@@ -19,6 +19,23 @@ type RenderOptions struct {
 	Skip   func(message int) bool   // messages shown in full elsewhere; nil: none
 	Handle func(message int) string // address of a message's full text; nil: none
 	Pins   []string                 // texts pinned by hand
+	Sizes  Sizes                    // what was counted for other pages; nil: nothing is remembered
+}
+
+// Sizes remembers how many tokens messages take, from one page of the same words to the next.
+// The pages must count in the same way.
+type Sizes map[sizeKey]size
+
+type sizeKey struct {
+	at    int    // index into the list of what was said
+	rest  string // what a message that is cut ends with
+	brief bool   // what it answers is shortened
+}
+
+// size is what a message takes.
+type size struct {
+	whole int // all that was typed
+	least int // the beginning and the end of it that are worth showing
 }
 
 // Render writes a page of what people said: pins, their messages, the task list. Their
@@ -112,10 +129,9 @@ func (p *page) eligible(w *Words) []int {
 
 // entry is a message on its way to the page.
 type entry struct {
-	at    int // index into the list of what was said
-	brief string
-	cost  int // tokens of brief
-	took  int // tokens that it has on the page
+	at   int // index into the list of what was said
+	size size
+	took int // tokens that it has on the page
 }
 
 // say shows what people typed, and returns the messages.
@@ -127,9 +143,7 @@ func (p *page) say(w *Words) []*entry {
 			p.said[i] = p.saidText(w.said[i], w.said[i].Text)
 			continue
 		}
-		e := &entry{at: i, brief: p.saidText(w.said[i], w.said[i].Brief(p.rest(w.said[i].Message)))}
-		e.cost = p.o.Count(e.brief) + 1
-		list = append(list, e)
+		list = append(list, &entry{at: i, size: p.size(w, i)})
 	}
 	for k, e := range list {
 		share := min(p.o.Budget/saidShares, p.room)
@@ -138,9 +152,9 @@ func (p *page) say(w *Words) []*entry {
 		}
 		p.sayIn(w, e, share)
 	}
-	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.cost, b.cost) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.size.whole, b.size.whole) })
 	for _, e := range list { // the typed words of those that were cut
-		if e.took < e.cost && p.room > 0 {
+		if e.took < e.size.whole && p.room > 0 {
 			p.sayIn(w, e, p.room+e.took)
 		}
 		if e.took == 0 {
@@ -152,10 +166,11 @@ func (p *page) say(w *Words) []*entry {
 
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
 func (p *page) sayWhole(w *Words, list []*entry) {
+	list = slices.DeleteFunc(list, func(e *entry) bool { return e.took != e.size.whole || len(w.said[e.at].pastes) == 0 })
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(len(w.said[a.at].Text), len(w.said[b.at].Text)) })
 	for _, e := range list {
 		s := w.said[e.at]
-		if e.took != e.cost || len(s.pastes) == 0 || len(s.Text) > (p.room+e.took)*maxTokenBytes {
+		if len(s.Text) > (p.room+e.took)*maxTokenBytes {
 			continue
 		}
 		p.room += e.took
@@ -179,9 +194,14 @@ const (
 // sayIn shows as much of a message as fits into so many tokens: its typed words, or their
 // beginning and end.
 func (p *page) sayIn(w *Words, e *entry, room int) {
-	txt, n := e.brief, e.cost
-	if n > room {
-		if txt = p.shortened(w.said[e.at], room); txt == "" {
+	s, txt, n := w.said[e.at], "", e.size.whole
+	switch {
+	case n <= room:
+		txt = p.saidText(s, s.Brief(p.rest(s.Message)))
+	case e.size.least > room:
+		return
+	default:
+		if txt = p.shortened(s, room); txt == "" {
 			return
 		}
 		n = p.o.Count(txt) + 1
@@ -189,6 +209,27 @@ func (p *page) sayIn(w *Words, e *entry, room int) {
 	p.room -= n - e.took
 	p.said[e.at], e.took = txt, n
 }
+
+// size counts what a message takes.
+func (p *page) size(w *Words, i int) size {
+	s := w.said[i]
+	key := sizeKey{i, p.rest(s.Message), p.briefQuestions()}
+	z, known := p.o.Sizes[key]
+	if !known {
+		words := s.Brief(key.rest)
+		z = size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
+		if len(words) >= minKept {
+			z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, key.rest))) + 1
+		}
+		if p.o.Sizes != nil {
+			p.o.Sizes[key] = z
+		}
+	}
+	return z
+}
+
+// briefQuestions reports whether questions that people answered are shortened.
+func (p *page) briefQuestions() bool { return p.o.Budget > 0 && p.o.Budget < fullQuestions }
 
 // shortened writes a message without its middle, in at most so many tokens; "": there is no
 // room for anything worth showing.
@@ -233,7 +274,7 @@ func (p *page) saidText(s Said, words string) string {
 	}
 	if s.Question != "" {
 		q := s.Question
-		if p.o.Budget > 0 && p.o.Budget < fullQuestions {
+		if p.briefQuestions() {
 			q = shortQuestion(q)
 		}
 		fmt.Fprintf(&b, ", answering the assistant's:\n  > %s\n  user", strings.ReplaceAll(q, "\n", "\n  > "))

@@ -43,8 +43,8 @@ type rereadFile struct {
 	read int // number of the newest call that read it
 }
 
-// rereadFiles finds the files that were known before each of the newest epochs and read
-// again after it, oldest first.
+// rereadFiles finds the files that were known shortly before each of the newest epochs and
+// read again after it, oldest first.
 func rereadFiles(d *fold.Draft) []rereadFile {
 	starts := d.EpochStarts(rereadEpochs)
 	if starts == nil {
@@ -59,7 +59,7 @@ func rereadFiles(d *fold.Draft) []rereadFile {
 	files := make(map[int]*seen)
 	var order []*seen
 	led := d.Ledger()
-	for seq := 1; seq <= led.Len(); seq++ {
+	for seq := led.Recently(starts[0]); seq <= led.Len(); seq++ {
 		e := led.Entry(seq)
 		if e.Outcome == toolcall.Failed || e.Kind != toolcall.CallRead || len(e.Paths) != 1 {
 			continue

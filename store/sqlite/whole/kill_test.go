@@ -100,7 +100,8 @@ func playVictim(dir string, end bool) error {
 	return err
 }
 
-// TestKill kills an agent at random moments and resumes it. PLEAT_KILLS says how often.
+// TestKill kills an agent at random moments and resumes it. PLEAT_KILLS says how often. After
+// fifty kills another agent takes its place, so that the sessions stay short.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 4
@@ -110,6 +111,14 @@ func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
+	for ; kills > 0; kills -= 50 {
+		killAgent(t, min(kills, 50), rng)
+	}
+}
+
+// killAgent kills one agent so many times, and then lets it end.
+func killAgent(t *testing.T, kills int, rng *rand.Rand) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
 		t.Fatal(err)
@@ -207,6 +216,6 @@ func checkVictim(t *testing.T, dir string, acked int, complete bool) {
 		}
 	}
 	if complete {
-		t.Logf("%d messages, %d effects, %d interrupted calls", s.Len(), len(happened), interrupted)
+		t.Logf("%d messages, %d acknowledged, %d effects, %d interrupted calls", s.Len(), acked, len(happened), interrupted)
 	}
 }
