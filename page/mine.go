@@ -111,7 +111,10 @@ func (m *Miner) minedFrom(start, end int) (from [len(minedMost)]int) {
 	for i := end; i > slices.Min(from[:]); i-- {
 		for _, bf := range m.Facts[i-1].Blocks {
 			k := minedAs(bf.Kind)
-			if left[k] -= min(int(bf.Bytes), minedBytes); left[k] < 0 {
+			if k == minedSaid && m.Facts[i-1].Typed { // has a section of its own
+				continue
+			}
+			if left[k] -= min(int(bf.Bytes), minedMost[k]/4); left[k] < 0 { // no block keeps out all others
 				from[k] = max(from[k], i)
 			}
 		}
