@@ -250,12 +250,16 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 // largest is the greatest n up to limit for which text(n) fits, and that text, which is empty
 // if none does.
 func largest(limit int, text func(n int) string, fits func(string) bool) (n int, best string) {
-	for low, high := 0, limit; low <= high; {
+	for low, high, step := 0, limit, 0; low <= high; {
 		mid := (low + high) / 2
+		if step >= 0 { // from below in growing steps: short texts are cheap to try
+			mid = min(low+step, high)
+			step = 2*step + 1
+		}
 		if s := text(mid); fits(s) {
 			n, best, low = mid, s, mid+1
 		} else {
-			high = mid - 1
+			high, step = mid-1, -1
 		}
 	}
 	return n, best

@@ -144,7 +144,7 @@ func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
 // unanswered reports whether a block is a call whose result may still come and change it.
 func (m *Miner) unanswered(ref transcript.BlockRef) bool {
 	n := int(m.FactsOf(ref).Call)
-	return n > 0 && m.Ledger.Entry(n).Outcome == toolcall.Unanswered
+	return n > 0 && m.Ledger.Entries[n-1].Outcome == toolcall.Unanswered
 }
 
 func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []minedPart) {

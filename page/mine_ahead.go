@@ -64,8 +64,7 @@ func (in *Input) isSource(ref transcript.BlockRef) bool {
 	if bf.Call == 0 {
 		return true
 	}
-	e := in.Ledger.Entry(int(bf.Call))
-	return counts(bf.Kind, &e)
+	return counts(bf.Kind, &in.Ledger.Entries[bf.Call-1])
 }
 
 // mineAll begins to mine blocks; wait returns when all are mined.

@@ -69,13 +69,13 @@ type seenFile struct {
 func (in *Input) touched() []seenFile {
 	var files fileTable[seenFile]
 	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
-		e := in.Ledger.Entry(seq)
+		e := &in.Ledger.Entries[seq-1]
 		if e.Outcome == toolcall.Failed {
 			continue
 		}
 		for _, p := range e.Paths {
 			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
-			f.touch(&e, p, e.Call.Message >= in.End)
+			f.touch(e, p, e.Call.Message >= in.End)
 		}
 	}
 	dirs := make(map[string]bool)

@@ -136,14 +136,14 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 	bf := in.FactsOf(ref)
 	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
-		e := in.Ledger.Entry(int(bf.Call))
+		e := &in.Ledger.Entries[bf.Call-1]
 		switch {
-		case !counts(bf.Kind, &e):
+		case !counts(bf.Kind, e):
 			return list
 		case bf.Kind == transcript.KindToolResult && e.SupersededBy > 0:
 			src.weight = staleWeight
 		}
-		src.label = callSubject(&e)
+		src.label = callSubject(e)
 	}
 	parts := in.mine(ref)
 	for k := range parts {
