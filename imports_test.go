@@ -107,6 +107,7 @@ var imports = map[string][]string{
 
 	// Kits for tests, and packages that have only tests.
 	"internal/diff":         {},
+	"agent/killtest":        {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":       {"internal/diff", "store", "transcript"},
 	"pleattest":             {"model", "transcript"},
 	"internal/corpus":       {"sessionlog", "transcript"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/agent/killtest"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )
@@ -19,6 +20,9 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		os.Exit(0)
+	}
+	if killtest.Played(openURL) {
 		os.Exit(0)
 	}
 	status := m.Run()

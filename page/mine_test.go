@@ -1,0 +1,44 @@
+package page
+
+import (
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TestMinedFrom: of a long stretch the newest part is mined, each kind of text for itself, and
+// one long text keeps out neither other kinds nor all that came before it.
+func TestMinedFrom(t *testing.T) {
+	block := func(k transcript.Kind, bytes uint32) conv.MessageFacts {
+		return conv.MessageFacts{Blocks: []conv.BlockFacts{{Kind: k, Bytes: bytes}}}
+	}
+	typed := block(transcript.KindText, 1<<20)
+	typed.Typed = true
+	said, call, result := block(transcript.KindText, 1<<10), block(transcript.KindToolCall, 100), block(transcript.KindToolResult, 8<<10)
+	long := block(transcript.KindToolResult, 4<<20)
+	many := func(n int, turn ...conv.MessageFacts) (facts []conv.MessageFacts) {
+		for range n {
+			facts = append(facts, turn...)
+		}
+		return facts
+	}
+	for _, tt := range []struct {
+		name  string
+		facts []conv.MessageFacts
+		want  [3]int // what was said, results, calls
+	}{
+		{"short", many(10, said, call, result), [3]int{}},
+		{"results fill it first", many(40, said, call, result), [3]int{0, 120 - 3*32, 0}},
+		{"then what was said", many(100, said, call, result), [3]int{300 - 3*64 - 2, 300 - 3*32, 0}},
+		{"typed words have a section of their own", many(10, typed, said, call, result), [3]int{}},
+		{"one long result", append(many(20, said, call, result), long), [3]int{}},
+		{"many messages", many(2*minedMessages, call), [3]int{minedMessages, minedMessages, 2*minedMessages - 655}},
+	} {
+		m := &Miner{Conversation: &conv.Conversation{Facts: tt.facts}}
+		got := m.minedFrom(0, len(tt.facts))
+		if got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

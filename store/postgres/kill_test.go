@@ -1,0 +1,21 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pleat-dev/pleat/agent/killtest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+)
+
+func openURL(ctx context.Context, url string) (store.Store, error) {
+	return postgres.Open(ctx, url, nil)
+}
+
+func TestKill(t *testing.T) {
+	killtest.Test(t, openURL, func() string { return pgtest.Shared(t).Database(t) })
+}
