@@ -82,7 +82,7 @@ func (p *program) browseStored(ctx context.Context, flags *storeFlags, name stri
 // browse shows a session on the terminal, or prints its tree.
 func (p *program) browse(ctx context.Context, title string, s *pleat.Session) error {
 	b := &browser{screen: p.screen(), tree: &branch{open: true}}
-	report := s.Report()
+	report := reportOf(s)
 	b.title = fmt.Sprintf("%s: %s, %s tokens; the model sees %s", title, plural(s.Len(), "message"), thousands(report.Whole), thousands(report.Snapshot.Tokens))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err

@@ -96,7 +96,7 @@ type folded struct {
 	tenant  string
 	view    transcript.View
 	warning string                      // of the plan
-	report  pleat.Report                // its folds count the session's own tokens, not those of an earlier view
+	report  pleat.Report                // see [reportOf]
 	wait    func(context.Context) error // until the messages are stored
 }
 
@@ -159,15 +159,22 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored
 		return nil, err
 	}
-	r.report = r.session.Report()
-	for i, f := range r.report.Folds {
-		if f.Block < 0 { // a stretch: other levers had folded some of it when it was planned
+	r.report = reportOf(r.session)
+	return r, nil
+}
+
+// reportOf is the report of a session whose folds count the session's own tokens: other levers
+// may have folded some of a stretch when it was planned.
+func reportOf(s *pleat.Session) pleat.Report {
+	report := s.Report()
+	for i, f := range report.Folds {
+		if f.Block < 0 {
 			whole := *f
-			whole.Before = r.session.Tokens(f.Start, f.End)
-			r.report.Folds[i] = &whole
+			whole.Before = s.Tokens(f.Start, f.End)
+			report.Folds[i] = &whole
 		}
 	}
-	return r, nil
+	return report
 }
 
 // byLever sums up folds by lever, in the order in which the levers are pulled.

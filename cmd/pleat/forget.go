@@ -45,14 +45,9 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if info.Key != key {
 			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
 		}
-		if !*yes {
-			ok, err := p.ask(ctx, fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), byteSize(info.BodyBytes)))
-			if err != nil {
-				return fmt.Errorf("forget session %s: %w", key, err)
-			}
-			if !ok {
-				return errors.New("nothing was deleted: it was not confirmed")
-			}
+		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), byteSize(info.BodyBytes))
+		if err := p.confirm(ctx, *yes, question); err != nil {
+			return fmt.Errorf("forget session %s: %w", key, err)
 		}
 		if err := st.Forget(ctx, key); err != nil {
 			return err
@@ -72,14 +67,18 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	return c
 }
 
-// ask asks the person at the terminal a yes-or-no question.
-func (p *program) ask(ctx context.Context, question string) (bool, error) {
+// confirm asks the person at the terminal, unless the answer is known. Any answer but yes is
+// an error.
+func (p *program) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
 	stdin, ok := p.stdin.(io.Writer) // a terminal is a file
 	if ok {
 		_, ok = terminalFile(stdin)
 	}
 	if !ok {
-		return false, errors.New("there is no terminal to ask on (use --yes to do it without asking)")
+		return errors.New("there is no terminal to ask on (use --yes to do it without asking)")
 	}
 	p.note("%s [y/N] ", question)
 	answer := make(chan string, 1)
@@ -90,8 +89,11 @@ func (p *program) ask(ctx context.Context, question string) (bool, error) {
 	select {
 	case <-ctx.Done():
 		p.note("\n")
-		return false, ctx.Err()
+		return ctx.Err()
 	case a := <-answer:
-		return a == "y" || a == "yes", nil
+		if a != "y" && a != "yes" {
+			return errors.New("nothing was changed: it was not confirmed")
+		}
+		return nil
 	}
 }

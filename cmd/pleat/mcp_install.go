@@ -160,16 +160,11 @@ func (p *program) apply(ctx context.Context, edit *clientconfig.Edit, yes bool, 
 		return edit.Write()
 	}
 	p.printf("%s", diff)
-	if !yes {
-		ok, err := p.ask(ctx, "Change "+edit.Path+"?")
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return errors.New("nothing was changed: it was not confirmed")
-		}
+	err := p.confirm(ctx, yes, "Change "+edit.Path+"?")
+	if err == nil {
+		err = edit.Write()
 	}
-	if err := edit.Write(); err != nil {
+	if err != nil {
 		return err
 	}
 	p.printf("%s\n", done)

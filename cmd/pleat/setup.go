@@ -82,24 +82,11 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 		p.printf("%s is set up already: %s\n", agent.title, edit.Path)
 		return nil
 	}
-	p.printf("%s", diff)
 	if f.show {
+		p.printf("%s", diff)
 		return nil
 	}
-	if !f.yes {
-		ok, err := p.ask(ctx, "Write this?")
-		if err != nil {
-			return fmt.Errorf("set up %s: %w", agent.title, err)
-		}
-		if !ok {
-			return errors.New("nothing was written: it was not confirmed")
-		}
-	}
-	if err := edit.Write(); err != nil {
-		return fmt.Errorf("set up %s: %w", agent.title, err)
-	}
-	p.printf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo\n", agent.title, base, agent.name)
-	return nil
+	return p.apply(ctx, edit, f.yes, "", fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo", agent.title, base, agent.name))
 }
 
 // takeBack takes a change of a client's configuration back. Without a record of one the error
@@ -114,17 +101,12 @@ func (p *program) takeBack(ctx context.Context, record string, show, yes bool, n
 	}
 	diff := edit.Diff()
 	p.printf("%s", diff)
-	if !show && diff != "" && !yes {
-		ok, err := p.ask(ctx, "Change "+edit.Path+"?")
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return errors.New("nothing was changed: it was not confirmed")
-		}
-	}
 	if !show {
-		if err := edit.Write(); err != nil {
+		err := p.confirm(ctx, yes || diff == "", "Change "+edit.Path+"?")
+		if err == nil {
+			err = edit.Write()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -146,10 +128,10 @@ func (p *program) takeBack(ctx context.Context, record string, show, yes bool, n
 type agentList struct{ p *program }
 
 func (l agentList) print(out *page) {
-	row := func(name, here, setup, what string) { out.line("%-9s %-5s %-8s %s", name, here, setup, what) }
-	row("AGENT", "HERE", "SETUP", "WHAT IT CHANGES")
+	row := func(name, here, setup, what string) { out.hang(sprint("%-9s %-9s %-8s ", name, here, setup), what) }
+	row("AGENT", "INSTALLED", "SET UP", "WHERE, OR WHY NOT")
 	for _, c := range clients {
-		here, setup, what := "-", "-", c.path(l.p.getenv)
+		here, setup, what := "no", "no", c.path(l.p.getenv)
 		if _, err := exec.LookPath(c.name); err == nil {
 			here = "yes"
 		}

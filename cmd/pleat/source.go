@@ -174,7 +174,7 @@ func (f *sessionFile) explain(err error) error {
 		return fmt.Errorf("%s:%d: %w", f.name, d.Line, d.Err)
 	}
 	if errors.Is(err, sessionlog.ErrFormat) {
-		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose, Aider, request bodies and trajectories)", f.name, err)
+		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.name, err)
 	}
 	return fmt.Errorf("read %s: %w", f.name, err)
 }
