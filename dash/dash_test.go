@@ -189,11 +189,28 @@ func (brokenList) List(context.Context, library.Filter) (library.Page, error) {
 	return library.Page{}, errors.New("broken")
 }
 
+// settle waits for the sums.
+func settle(t *testing.T, h *Handler) {
+	t.Helper()
+	for {
+		if s := h.sum(t.Context()); s != nil && !s.Counting {
+			return
+		}
+		h.mu.Lock()
+		adding := h.adding
+		h.mu.Unlock()
+		if adding != nil {
+			<-adding
+		}
+	}
+}
+
 // The overview tells what each day cost, as files and the store say it, and what nothing says.
 func TestMoneyPerDay(t *testing.T) {
 	st := store.NewMemory()
 	fill(t, st, "made up", 1, 8000, "")
 	h := newDash(t, st, "")
+	settle(t, h)
 	if got := get(h, "/").Body.String(); !strings.Contains(got, "Nothing says what the last 30 days cost") {
 		t.Error("the page does not say that nothing is known")
 	}
@@ -205,6 +222,7 @@ func TestMoneyPerDay(t *testing.T) {
 		{Request: library.Request{Time: now.AddDate(0, 0, -1)}, USD: 2.25, ID: "made up"},
 		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "made up"},
 	}}
+	settle(t, h)
 	got := get(h, "/").Body.String()
 	for _, want := range []string{
 		`<th scope="row">2026-03-04</th><td class="num">0</td><td class="num">0</td><td class="num">–</td><td class="num">$1.50</td>`,
@@ -292,6 +310,57 @@ func TestMark(t *testing.T) {
 		}
 		if b.String() != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.query, c.line, b.String(), c.want)
+		}
+	}
+}
+
+// The first sums do not wait for what was spent.
+func TestSumsBeforeMoney(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 1, 8000, "")
+	h := newDash(t, st, "")
+	lib := slowMoney{h.o.Library, make(chan struct{})}
+	h.o.Library = lib
+	for h.sum(t.Context()) == nil {
+	}
+	if got := get(h, "/").Body.String(); !strings.Contains(got, "What was spent is being added up") || !strings.Contains(got, "By agent") {
+		t.Error("the page waits for what was spent")
+	}
+	close(lib.known)
+	settle(t, h)
+}
+
+// slowMoney knows what was spent when it is let go.
+type slowMoney struct {
+	Library
+	known chan struct{}
+}
+
+func (s slowMoney) Spent(ctx context.Context, _ time.Time) ([]library.Spent, error) {
+	select {
+	case <-s.known:
+	case <-ctx.Done():
+	}
+	return nil, ctx.Err()
+}
+
+// A plan fits its budget by the numbers that its page shows, whatever the provider reported.
+func TestPlanFits(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 30, 40_000, "words")
+	for range 10 {
+		_, err := s.View(t.Context(), pleat.Turn{})
+		must(t, err)
+		must(t, s.Used(t.Context(), pleat.Usage{Input: s.Snapshot().Parts.Total() * 2 / 3}))
+	}
+	h := newDash(t, st, "")
+	info, r, err := h.open(t.Context(), "made up")
+	must(t, err)
+	for budget := 4000; budget < r.Report().Whole; budget += 3000 {
+		o, err := h.outcome(t.Context(), &info, r, "default", budget)
+		must(t, err)
+		if o.After > budget || o.Problem != "" {
+			t.Errorf("%d tokens for a budget of %d: %s", o.After, budget, o.Problem)
 		}
 	}
 }

@@ -111,6 +111,7 @@ type sums struct {
 	Others   int                // projects that are not among them
 	Days     []sum              // the newest thirty, oldest first
 	spent    map[string]float64 // by session, of those that were used in these days
+	Counting bool               // what was spent is not added up yet
 	made     time.Time
 }
 
@@ -119,9 +120,8 @@ type sum struct {
 	Name     string
 	Sessions int
 	Tokens   int
-	Requests int     // in the last days, whose usage is known
-	Unpriced int     // of these, of models whose price is not known
-	USD      float64 // what they came to
+	Unpriced int     // requests in the last days of models whose price is not known
+	USD      float64 // what the others came to
 	Through  float64 // of this, what requests of sessions that pleat stood in did
 	share    int     // tokens of all
 }
@@ -165,6 +165,12 @@ func (h *Handler) makeSums() {
 	page, err := h.o.Library.List(h.ctx, library.Filter{})
 	var spent []library.Spent
 	if err == nil {
+		h.mu.Lock()
+		if h.sums == nil { // what was spent takes reading files whole
+			h.sums = &sums{Counting: true}
+			h.sums.add(page.Sessions, nil, first)
+		}
+		h.mu.Unlock()
 		spent, err = h.o.Library.Spent(h.ctx, first)
 	}
 	s := &sums{made: now}
@@ -237,7 +243,7 @@ func (s *sum) spend(r library.Spent) {
 	if r.Stored {
 		s.Through += r.USD
 	}
-	if s.Requests++; r.USD == 0 {
+	if r.USD == 0 {
 		s.Unpriced++
 	}
 }

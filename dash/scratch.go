@@ -65,7 +65,8 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 }
 
 // overlay is a store whose session key ends at entry base. What is appended to it stays in
-// memory.
+// memory. It leaves out what providers reported, by which a session corrects its counts: a
+// page shows counts, and what it says to fit has to fit by these.
 type overlay struct {
 	store.Store
 	key  store.SessionKey
@@ -103,6 +104,9 @@ func (o *overlay) Scan(ctx context.Context, key store.SessionKey, from uint64, k
 		for e, err := range o.Store.Scan(ctx, key, from, kinds...) {
 			if err == nil && key == o.key && e.Seq > o.base { // written since
 				break
+			}
+			if e.Kind == store.EntryUsage {
+				e.Data = []byte("{}")
 			}
 			if !yield(e, err) || err != nil {
 				return

@@ -84,7 +84,7 @@ func (l *Library) storedKey(id string) store.SessionKey {
 }
 
 func storedInfo(id string, s store.SessionInfo) Info {
-	return Info{ID: id, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 5)}
+	return Info{ID: id, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4)}
 }
 
 // isConversation tells sessions from what else is in a store: a proxy's bill, and forks for handoffs.

@@ -112,8 +112,8 @@ func answer(tool string, n int) string {
 	var b strings.Builder
 	switch tool {
 	case "Read":
-		for i := range 90 + n%5*30 {
-			fmt.Fprintf(&b, "%5d\tfunc (p *parser) rule%d(min int) (node, error) { return p.climb(min + %d) }\n", i+1, i, i%7)
+		for i := range 60 + n%5*20 {
+			fmt.Fprintf(&b, "%5d\t// The parser climbs from the operators that bind loosely to those that bind tightly,\n%5d\tfunc (p *parser) rule%d(min int) (node, error) { return p.climb(min + %d) }\n", 2*i+1, 2*i+2, i, i%7)
 		}
 	case "Grep":
 		for i := range 25 {
