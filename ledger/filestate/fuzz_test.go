@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
@@ -134,12 +135,12 @@ func FuzzDiff(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		a, b = fed(a), fed(b)
 		var before, after []string
-		for _, o := range shortest(splitLines(a), splitLines(b)) {
-			if o.kind != '+' {
-				before = append(before, splitLines(a)[o.a])
+		for _, o := range text.DiffLines(splitLines(a), splitLines(b), maxSteps) {
+			if o.Kind != '+' {
+				before = append(before, splitLines(a)[o.A])
 			}
-			if o.kind != '-' {
-				after = append(after, splitLines(b)[o.b])
+			if o.Kind != '-' {
+				after = append(after, splitLines(b)[o.B])
 			}
 		}
 		if !slices.Equal(before, splitLines(a)) || !slices.Equal(after, splitLines(b)) {

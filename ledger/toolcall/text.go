@@ -189,23 +189,19 @@ func oneLine(v jsonspan.Value) (string, bool) {
 	return strings.Join(parts, "; "), len(parts) > 0
 }
 
-// diff writes old and new lines between those that they have in common at the beginning and
-// the end.
+// maxDiffSteps is how many lines of old and new text may differ for a line in between that they
+// have in common to be found.
+const maxDiffSteps = 100
+
+// diff writes old and new text line by line.
 func (w *callText) diff(from, to string) {
 	a, b := strings.Split(from, "\n"), strings.Split(to, "\n")
-	head, tail := 0, 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	for _, part := range []struct {
-		mark  string
-		lines []string
-	}{{" ", a[:head]}, {"-", a[head : len(a)-tail]}, {"+", b[head : len(b)-tail]}, {" ", a[len(a)-tail:]}} {
-		for _, line := range part.lines {
-			w.lines(part.mark + line)
+	for _, l := range text.DiffLines(a, b, maxDiffSteps) {
+		line := a
+		at := l.A
+		if l.Kind == '+' {
+			line, at = b, l.B
 		}
+		w.lines(string(l.Kind) + line[at])
 	}
 }
