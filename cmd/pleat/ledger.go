@@ -288,7 +288,11 @@ func (j *ledgerJSON) print(p *page) {
 			newer = fmt.Sprint(e.SupersededBy)
 		}
 		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(p.clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
-		p.line("%s%s", line, p.clip(oneLine(e.Args), max(p.width-columns(line), 12)))
+		clip := p.clip
+		if e.Command == "" && len(e.Paths) > 0 { // the name of a file is at its end
+			clip = p.clipMiddle
+		}
+		p.line("%s%s", line, clip(oneLine(e.Args), max(p.width-columns(line), 12)))
 		if e.ErrorLine != "" && e.Outcome == toolcall.Failed {
 			indent := 5 + 8 + 2 + 6 + 2
 			p.line("%s%s", strings.Repeat(" ", indent), p.dim(p.clip("└ "+oneLine(e.ErrorLine), p.width-indent)))

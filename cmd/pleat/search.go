@@ -202,7 +202,7 @@ func (p *page) printHit(h recall.SearchHit) {
 	if h.Stale != "" {
 		about += ", " + oneLine(h.Stale)
 	}
-	p.line("%s", p.clip(oneLine(h.What), p.width))
+	p.line("%s", p.clipMiddle(oneLine(h.What), p.width))
 	p.line("%s", p.dim(p.clip(about, p.width)))
 	last := 0
 	for _, l := range h.Shown {
