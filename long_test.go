@@ -96,13 +96,9 @@ func longTurns(t *testing.T, window, turns int) {
 	if worst.allocated == 0 || turns < 2_000 {
 		return
 	}
-	for _, c := range []struct {
-		name        string
-		early, late uint64
-	}{{"median", median.allocated, lastMedian.allocated}, {"p99", worst.allocated, lastWorst.allocated}} {
-		if c.late > c.early*13/10 {
-			t.Errorf("%s: a turn allocated %d bytes after a thousand turns, %d after %d", c.name, c.early, c.late, turns)
-		}
+	// The median is of turns without an epoch, which depends on what they read.
+	if median.allocated*2 < lastMedian.allocated || worst.allocated*13/10 < lastWorst.allocated {
+		t.Errorf("a turn allocated more after %d turns than after a thousand", turns)
 	}
 }
 
