@@ -80,7 +80,7 @@ func counter(s func() *pleat.Session, end bool) model.GeneratorFunc {
 }
 
 // playVictim resumes the agent. A server may store what a killed agent had sent after the next one
-// has read the session, whose first write is refused then: it resumes once more.
+// has read the session, whose write is refused then: it resumes once more.
 func playVictim(open Open, dir, target string, end bool) error {
 	for try := 0; ; try++ {
 		err := playOnce(context.Background(), open, dir, target, end)
@@ -151,7 +151,7 @@ type victim struct {
 	dir    string // its workspace
 	acked  int    // messages that it has acknowledged
 
-	refused int // runs whose first write was refused
+	refused int // runs whose write was refused
 }
 
 func (v *victim) command(env ...string) *exec.Cmd {
