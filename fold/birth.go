@@ -89,7 +89,7 @@ func (b *Birth) Tokens(r transcript.ToolResult) int { return b.s.Count.CountBloc
 // Stub returns pleat's own stub for a result, without a preview.
 func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
 	whole := r.Text()
-	st := stub{tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.s.Recall}
+	st := stub{tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.s.Recall, cut: true}
 	if n := b.s.Ledger.Waiting(r.CallID); n > 0 {
 		e := b.s.Ledger.Entry(n)
 		e.ResultFacts = toolcall.DescribeResult(e.CallFacts, r)

@@ -34,7 +34,7 @@ func (d *Draft) Stub(ref transcript.BlockRef, format, note string) string {
 	}
 	return stub{
 		tool: tool, args: e.Args, outcome: e.OutcomeText(), ok: e.WentWell(), lines: int(bf.Lines), bytes: int(bf.Bytes),
-		handle: bf.Name.String(), recall: d.recallOf(bf), note: note,
+		handle: bf.Name.String(), recall: d.recallOf(bf), note: note, cut: d.Folded(ref) != nil,
 	}.text(d.Count)
 }
 
@@ -86,6 +86,7 @@ type stub struct {
 	handle     string
 	recall     func(handle string) string
 	note       string // what else is to be said, such as what superseded it
+	cut        bool   // no model has seen all of it
 }
 
 // StubTokens is how many tokens pleat's own stub aims at, its preview aside.
@@ -93,7 +94,7 @@ const StubTokens = 60
 
 const saidOK = "It ended: ok. "
 
-// text renders the stub. It says that the call happened and was used, what it was, how
+// text renders the stub. It says that the call happened and was seen, what it was, how
 // large the result, how it ended, how to get it back, and that the call must not be
 // repeated to see it. There is no clock in it, so that it is the same bytes forever.
 func (s stub) text(count func(string) int) string {
@@ -115,7 +116,11 @@ func (s stub) text(count func(string) int) string {
 		if s.note != "" {
 			b.WriteString(s.note + ". ")
 		}
-		b.WriteString("Done and seen; do not repeat it to see it")
+		b.WriteString("Done")
+		if !s.cut {
+			b.WriteString(" and seen")
+		}
+		b.WriteString("; do not repeat it to see it")
 		if s.recall != nil && s.handle != "" {
 			b.WriteString(": " + s.recall(s.handle))
 		}

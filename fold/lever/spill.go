@@ -15,7 +15,7 @@ import (
 )
 
 // Spill folds results that are too large to be worth showing whole, before a model sees
-// them. A preview stays.
+// them. A preview stays, and so does what a client put behind the output for the model.
 type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools
@@ -83,7 +83,8 @@ func (s Spill) Born(b *fold.Birth) {
 		if slices.Contains(s.Exempt, tool) {
 			continue
 		}
-		c := big{block, r, utf8.RuneCountInString(r.Text()), ""}
+		output, _ := cutReminders(r.Text())
+		c := big{block, r, utf8.RuneCountInString(output), ""}
 		limit := s.Chars
 		if n, ok := s.Tools[tool]; ok {
 			limit = n
@@ -124,18 +125,36 @@ func (s Spill) Born(b *fold.Birth) {
 // spill folds one result.
 func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) {
 	whole, file := r.Text(), ""
+	output, reminders := cutReminders(whole)
 	if s.Dir != "" {
 		file = b.Keep(spillFile(s.Dir, r.CallID), r)
 	}
 	b.Fold(block, why, file, func(handle string) string {
 		if s.Stub != "" {
 			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", cmp.Or(file, b.Where(handle)),
-				"{preview}", text.ClipRunes(whole, s.Preview), "{handle}", handle)
+				"{preview}", text.ClipRunes(output, s.Preview), "{handle}", handle) + reminders
 		}
 		// The end of an output says how it went, so it gets a quarter of the preview.
-		head, tail := text.ClipRunes(whole, s.Preview*3/4), text.CutEnd(whole, s.Preview/4)
-		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s", b.Stub(r, handle), head, tail)
+		head, tail := text.ClipRunes(output, s.Preview*3/4), text.CutEnd(output, s.Preview/4)
+		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s%s", b.Stub(r, handle), head, tail, reminders)
 	})
+}
+
+// cutReminders cuts off the reminders that Claude Code puts behind a tool's output: they are
+// instructions that the model has not seen yet, and no part of the output. More than
+// maxReminders bytes of them are taken for output.
+func cutReminders(whole string) (output, reminders string) {
+	const begin, end, maxReminders = "<system-reminder>", "</system-reminder>", 20_000
+	at := len(whole)
+	for {
+		rest := strings.TrimRight(whole[:at], " \n")
+		first := strings.LastIndex(rest, begin)
+		if !strings.HasSuffix(rest, end) || first < 0 || len(whole)-first > maxReminders {
+			break
+		}
+		at = len(strings.TrimRight(whole[:first], " \n"))
+	}
+	return whole[:at], whole[at:]
 }
 
 // spillFile names the file for a spilled result. Ids come from outside, so characters that

@@ -56,3 +56,24 @@ func TestSpillCopies(t *testing.T) {
 		t.Errorf("the copy is not the result: %d files", len(files))
 	}
 }
+
+// What a client puts behind an output for the model stays, and is not counted.
+func TestSpillKeepsReminders(t *testing.T) {
+	const reminder = "\n\n<system-reminder>\nKnock first.\n</system-reminder>\n<system-reminder>Wear a hat.</system-reminder>\n"
+	for _, tt := range []struct {
+		name, result string
+		want         []string
+	}{
+		{"large", strings.Repeat("knocking\n", 200), []string{"Done; do not repeat", "It ends:", "knocking\n" + reminder}},
+		{"small", strings.Repeat("knocking\n", 110), []string{strings.Repeat("knocking\n", 110) + reminder}},
+		{"nothing but reminders", strings.Repeat("<system-reminder>"+strings.Repeat("x", 1_000)+"</system-reminder>", 30), []string{"Done; do not repeat"}},
+		{"no beginning", strings.Repeat("knocking\n", 200) + "</system-reminder>", []string{"Done; do not repeat"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 100}}}})
+			say(t, s, transcript.User("Build it."), transcript.Assistant(transcript.Call("c", "bash", `{"command":"make"}`)),
+				transcript.Results(transcript.Result("c", tt.result+reminder)))
+			has(t, s, tt.want...)
+		})
+	}
+}
