@@ -78,6 +78,8 @@ request of a conversation had the recall tools, what was recalled was exact, no 
 had seen it, and the client did not compact by itself, but where that is the scenario. A dash: the client cannot do
 it, or it was not driven through it. A run of some cells leaves the others as they are.
 
+Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy.
+
 `
 
 // head is what the page says of the packages and the scenarios.

@@ -212,22 +212,29 @@ func (r *request) served() string {
 
 func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 
-// shell asks for command n with the client's own shell tool.
+// shell asks for command n with the client's own shell tool. Where it has been asked for and
+// its end is not in the request, it is another call: Qwen Code, whose shell tool sometimes
+// says that there was no output, ends a run that repeats a call.
 func (r *request) shell(n, bytes int) (call, error) {
 	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
+	id := fmt.Sprintf("call_%03d_from_upstream", n)
+	for again := 2; strings.Contains(r.body, id); again++ {
+		id = fmt.Sprintf("call_%03d_from_upstream_%d", n, again)
+		command += " #"
+	}
 	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command", "run_commands"} {
 		i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name })
 		if i < 0 {
 			continue
 		}
 		input, err := fill(r.tools[i].Schema, command)
-		return call{id: fmt.Sprintf("call_%03d_from_upstream", n), name: name, input: input}, err
+		return call{id: id, name: name, input: input}, err
 	}
 	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
 		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
 		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) + ");\ntext(r.output ?? r);"
-		return call{id: fmt.Sprintf("call_%03d_from_upstream", n), name: "exec", input: script, script: true}, err
+		return call{id: id, name: "exec", input: script, script: true}, err
 	}
 	return call{}, fmt.Errorf("the client offers no shell tool")
 }
