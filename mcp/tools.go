@@ -44,7 +44,7 @@ var tools = []tool{
 	},
 	{
 		name:       recall.ToolUnfold,
-		about:      "Shows something from a session exactly, by its handle in a handoff, search or ledger; path:FILE is a file as the session left it.",
+		about:      "Shows something from a session exactly, by its handle in a handoff, search or ledger; #12 is what call 12 did, path:FILE a file as the session left it.",
 		properties: sessionProperty, required: `"session"`,
 	},
 	{

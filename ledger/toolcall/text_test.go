@@ -16,6 +16,10 @@ func TestText(t *testing.T) {
 			"replace_all: false\nfile_path: a.go\n {\n-\tx := 1\n+\tx := 2\n+\ty := 3\n }",
 		},
 		{
+			"an edit at both ends", `{"file_path":"a.go","old_string":"a\nb\nc\nd","new_string":"x\nb\nc\ny"}`,
+			"file_path: a.go\n-a\n+x\n b\n c\n-d\n+y",
+		},
+		{
 			"several edits", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"},{"oldText":"c\nd","newText":""}]}`,
 			"path: a.go\nedits:\n-a\n+b\n-c\n-d\n+",
 		},
