@@ -32,24 +32,28 @@ func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
 }
 
 // A digest that keeps to the limit it was told, or passes it by a little, is in the view,
-// beside the user's words and the names of changed files. It has half of a small view unless
-// the user wrote much.
+// beside the user's words and the names of changed files. It has half of the view, also
+// where the user wrote much: all that they typed has a third.
 func TestDigestHasTheRoom(t *testing.T) {
 	count := tokens.NewTokenizer(model.Model{}, nil).CountText
 	for _, tt := range []struct {
 		budget int
 		share  float64 // of the limit that is used
-		typed  int     // times that the user typed a paragraph
-		least  int     // tokens that the model is told
+		head   int     // times that they typed one at the very beginning
+		typed  int     // and later
 	}{
-		{8_000, 0.5, 1, 4_000},
-		{8_000, 1, 1, 4_000},
-		{8_000, 1.15, 1, 4_000},
-		{8_000, 1.15, 20, 2_300},
-		{12_000, 1.15, 1, 6_000},
-		{20_000, 1.15, 1, 8_000},
+		{8_000, 0.5, 0, 1},
+		{8_000, 1, 0, 1},
+		{8_000, 1.15, 0, 1},
+		{8_000, 1.15, 0, 20},
+		{8_000, 1.15, 0, 60},
+		{8_000, 1.15, 16, 1},
+		{8_000, 1.15, 12, 20},
+		{12_000, 1.15, 0, 1},
+		{20_000, 1.15, 0, 1},
+		{20_000, 1.15, 30, 100},
 	} {
-		t.Run(fmt.Sprint(tt.budget, tt.share, tt.typed), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.budget, tt.share, tt.head, tt.typed), func(t *testing.T) {
 			told, words := 0, 0
 			m := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 				told, words = toldLimits(t, req)
@@ -70,21 +74,32 @@ func TestDigestHasTheRoom(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			add(transcript.User("Begin."), transcript.Assistant(transcript.Say("Yes.")))
+			rule := func(i int) string {
+				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ", 12)
+			}
+			first := "Begin."
+			for i := range tt.head {
+				first += "\n\n" + rule(1000+i)
+			}
+			add(transcript.User(first), transcript.Assistant(transcript.Say("Yes.")))
 			for i := range tt.typed {
-				add(transcript.User(fmt.Sprintf("Rule %d: ", i)+strings.Repeat("keep every word of what I type here as it is. ", 12)), transcript.Assistant(transcript.Say("I will.")))
+				add(transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
 			}
 			add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)), transcript.Results(transcript.Result("w", "ok")))
-			talk(t, s, 0, 90)
+			talk(t, s, 0, tt.budget/90)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 			msgs := view(t, s)
 			got := allText(msgs)
-			if told < tt.least || words*2 > told*6/5 {
+			if told < tt.budget/2 || words*2 > told*6/5 {
 				t.Errorf("the model is told %d tokens and %d words", told, words)
 			}
-			for _, want := range []string{"written by a model", "said for the time 1.", fmt.Sprintf("Rule %d: keep every word", tt.typed-1), "changed_by_me.go"} {
+			kept := "user: Go on."
+			if tt.head == 0 && tt.typed <= 20 { // there is room for all that they typed
+				kept = fmt.Sprintf("Rule %d: keep every word", tt.typed-1)
+			}
+			for _, want := range []string{"written by a model", "said for the time 1.", kept, "changed_by_me.go"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("the view does not have %q", want)
 				}

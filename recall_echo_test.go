@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -15,7 +16,8 @@ import (
 // TestStubOfUnfoldingNamesTheOrigin: what unfolding gave and was folded again is got back
 // from where it came from, by the same call. What another tool of that name gave is not.
 func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}})
+	masks := fold.Policy{Name: "masks", AtRed: fold.Steps{lever.Mask{Keep: 3, All: true}}}
+	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}, Policy: masks})
 	work(t, s, 0, 2, 8_000)
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {

@@ -12,7 +12,7 @@ func (d pageDesk) input(r fold.PageRequest) page.Input {
 	return page.Input{
 		Miner: d.miner, Start: r.Start, End: r.End, Pins: r.Pins, Notes: r.Notes, Focus: r.Focus, Narrative: r.Narrative,
 		Recall: r.Recall, Handle: r.Handle, Restore: page.Restore(r.Restore), Thrash: r.Thrash,
-		Room: page.Room{Total: r.Room.Total, Files: r.Room.Files, Words: r.Room.Words, Plain: r.Room.Plain, Most: fold.MaxPage},
+		Room: page.Room{Total: r.Room.Total, Files: r.Room.Files, Words: r.Room.Words, Plain: r.Room.Plain, Most: max(fold.MaxPage, r.Room.Total)},
 	}
 }
 

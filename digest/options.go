@@ -25,7 +25,7 @@ type Options struct {
 	// verbatim". They are added to the prompt.
 	Rules string
 
-	Tokens int // most tokens of a digest; 0: what the view has room for, about half of a small one
+	Tokens int // most tokens of a digest; 0: what the view has room for, about half of it
 	Words  int // most words of a digest; 0: no limit
 
 	Fork ForkMode // whether the request continues the live one

@@ -41,6 +41,26 @@ func (d *Draft) shownIn(start, end int) int {
 	return n
 }
 
+// Saved returns how many tokens the folds of some levers save in messages start ≤ i < end.
+func (d *Draft) Saved(start, end int, levers ...string) int {
+	n := 0
+	add := func(f *Fold) {
+		if f != nil && slices.Contains(levers, f.Lever) {
+			n += f.Before - f.After
+		}
+	}
+	from, to := d.in.inside(start, end)
+	for _, f := range d.in.spans[from:to] {
+		add(f)
+	}
+	for i := start; i < end; i++ {
+		for b := range d.s.Facts[i].Blocks {
+			add(d.in.blocks[transcript.BlockRef{Message: i, Block: b}])
+		}
+	}
+	return n
+}
+
 // Count counts a text's tokens.
 func (d *Draft) Count(text string) int { return d.s.Count.CountText(text) }
 
@@ -77,6 +97,11 @@ func (d *Draft) Len() int { return d.s.Transcript.Len() }
 // Prompt returns the number of system and developer messages at the beginning: on some
 // wires they are the system prompt, which is never folded.
 func (d *Draft) Prompt() int { return d.s.Prompt() }
+
+// Injected reports whether message i is known to come from a program.
+func (d *Draft) Injected(i int) bool {
+	return d.s.Transcript.At(i).Origin() == transcript.OriginInjected
+}
 
 // Opening returns the number of messages before the first answer.
 func (d *Draft) Opening() int { return d.s.First }

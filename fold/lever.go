@@ -93,7 +93,8 @@ type Asker interface {
 	Lever
 	// Asks returns how the model is asked.
 	Asks() Ask
-	// Ahead returns the text that it will need after that many more tokens; nil: none.
+	// Ahead returns the text that it will need after that many more tokens, beside what is
+	// folded so far; nil: none.
 	Ahead(d *Draft, tokens int) *Need
 }
 

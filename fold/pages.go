@@ -198,11 +198,34 @@ func (d *Draft) shownWords() int { return d.saidTokens() * 4 / 3 }
 
 // WordsRoom returns how many tokens a page may spend on what the user typed: a third of the
 // view, and a fifth more for the numbers of the messages and the questions they answer. No
-// more than two thirds of what the system prompt and the tools leave.
+// more than two thirds of what the system prompt and the tools leave. Beside a model's
+// digest, what they typed in the head is part of the third, and the fifth is there only if
+// the digest has half of the view without it.
 func (d *Draft) WordsRoom() int {
 	goal := d.goal()
-	return min(goal*2/5, max(goal-d.Overhead(), 0)*2/3)
+	most := min(goal*2/5, max(goal-d.Overhead(), 0)*2/3)
+	if !d.ByModel() {
+		return most
+	}
+	typed := 0
+	for i := range d.Head() {
+		if d.Message(i).Typed {
+			typed += d.TokensIn(i, i+1)
+		}
+	}
+	return max(min(most, goal/3)-typed, min(most-typed, d.afford()-d.halfView()), goal/16)
 }
+
+// halfView is what a model's digest may have of a view at least: half of what the system
+// prompt and the tools leave, but no more than models write.
+func (d *Draft) halfView() int { return min((d.goal()-d.Overhead())/2, mostDigest) }
+
+// mostDigest is the most tokens that a model is asked for.
+const mostDigest = 10_000
+
+// afford is how many tokens a model's digest and what people typed may have between them:
+// five sixths of what is free, since the digest may become a fifth longer than it should.
+func (d *Draft) afford() int { return (d.goal() - d.Fixed()) * 5 / 6 }
 
 // saidTokens counts what people typed after the head, as pages show it.
 func (d *Draft) saidTokens() int {
@@ -308,13 +331,13 @@ func (d *Draft) NeedOf(start, end, page int, ask Ask) *Need {
 
 // narrativeRoom is how many tokens a model's digest may have on a page: as many as the page,
 // which has files and the user's words beyond them, but no more than models write, and no
-// more than these words leave of five sixths of the view. It may become a fifth longer.
+// more than these words leave.
 func (d *Draft) narrativeRoom(page int, ask Ask) int {
 	if ask.AsIs {
 		return page
 	}
 	words := min(d.shownWords(), d.WordsRoom())
-	return max(min(page, MaxPage*2/3, (d.goal()-d.Fixed())*5/6-words), page/2, 200)
+	return max(min(page, mostDigest, d.afford()-words), page/2, 200)
 }
 
 // goal is how many tokens the view should have.
@@ -326,11 +349,11 @@ func (d *Draft) goal() int {
 }
 
 // NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
-// the levers before it will be enough.
+// it will need none.
 func (s *Folding) NeedAhead(p *Policy, o PlanOptions) *Need {
 	o.Trigger = TriggerRed
 	d := newDraft(s, p, o)
-	ahead, before := max(o.Limits.Red-d.total, 0), d.total
+	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		a, ok := l.(Asker)
 		switch {
@@ -342,13 +365,19 @@ func (s *Folding) NeedAhead(p *Policy, o PlanOptions) *Need {
 			if l.Pull(d); d.Goal == 0 {
 				d.Goal = goal
 			}
-		case d.total+ahead*d.total/max(before, 1) <= d.Goal: // what comes until red will shrink as much
-			return nil
 		default:
 			return a.Ahead(d, ahead)
 		}
 	}
 	return nil
+}
+
+// EnoughAhead reports whether what is folded so far will be enough once the view has so many
+// more tokens, which shrink as much, and will not hide more than one part in so many of the
+// goal; 0: any amount.
+func (d *Draft) EnoughAhead(tokens, part int) bool {
+	before := d.s.Parts.Total()
+	return d.total+tokens*d.total/max(before, 1) <= d.Goal && (part == 0 || before+tokens-d.Goal <= d.Goal/part)
 }
 
 // NotesSayEnough reports whether the agent's notes, the user's words and the ledger name

@@ -20,7 +20,7 @@ func Default() fold.Policy {
 			lever.Supersede{Keep: 3},
 			lever.Collapse{Rounds: 4, Keep: keep},
 			lever.Mask{Keep: 3, Min: 120},
-			lever.Digest{Keep: keep, Fill: true, Restore: restore, Ask: fold.Ask{Breaker: 3, Retries: 1}},
+			lever.Digest{Keep: keep, Fill: true, Spare: 1, Restore: restore, Ask: fold.Ask{Breaker: 3, Retries: 1}},
 			lever.Squeeze{Restore: restore},
 			lever.Refill{},
 		}

@@ -10,13 +10,16 @@ import (
 // words, pins, tasks and the ledger); the rest is written by a model and checked, or by
 // code where no model can be asked.
 type Digest struct {
-	Keep    int          `json:"keep,omitempty"`   // newest messages that stay
-	Fill    bool         `json:"fill,omitempty"`   // more of them stay where there is room
-	Whole   bool         `json:"whole,omitempty"`  // everything is replaced, the newest turns too; not a round that waits for results
-	Tokens  int          `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
-	Words   int          `json:"words,omitempty"`  // most words of the text; 0: no such limit
-	Stub    string       `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
-	Ack     string       `json:"ack,omitempty"`    // assistant message after it; empty: none
+	Keep   int    `json:"keep,omitempty"`   // newest messages that stay
+	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
+	Whole  bool   `json:"whole,omitempty"`  // everything is replaced, the newest turns too; not a round that waits for results
+	Tokens int    `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
+	Words  int    `json:"words,omitempty"`  // most words of the text; 0: no such limit
+	Stub   string `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
+	Ack    string `json:"ack,omitempty"`    // assistant message after it; empty: none
+	// Spare is how much other levers may hide, one part in so many of the goal, and spare the
+	// view a page: of what they hide a page says more than they do. 0: any amount.
+	Spare   int          `json:"spare,omitempty"`
 	Restore fold.Restore `json:"restore,omitzero"` // what comes back on the page
 	Ask     fold.Ask     `json:"ask,omitzero"`     // how a model is asked for it
 }
@@ -26,7 +29,7 @@ func (Digest) Name() string { return "digest" }
 
 // Check refuses negative numbers.
 func (g Digest) Check() error {
-	return cmp.Or(notNegative("keep, tokens and words", g.Keep, g.Tokens, g.Words), g.Restore.Check(), g.Ask.Check())
+	return cmp.Or(notNegative("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare), g.Restore.Check(), g.Ask.Check())
 }
 
 // Asks returns how the model is asked.
@@ -37,8 +40,11 @@ func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
 
 // Ahead returns the digest that the next epoch at red will need.
 func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
+	if d.EnoughAhead(tokens, g.Spare) {
+		return nil
+	}
 	start, room := d.Head(), g.room(d)
-	end := digestEnd(d, start, g.last(d), d.PageSize(room)+tokens, g.Fill)
+	end := g.end(d, start, d.PageSize(room)+tokens)
 	return d.NeedOf(start, end, room.Total, g.Ask)
 }
 
@@ -69,14 +75,14 @@ func (s Summarize) digest() Digest {
 
 // pull folds in the name of lever l.
 func (g Digest) pull(d *fold.Draft, l fold.Lever) {
-	if d.Enough() && d.Trigger != fold.TriggerAsked {
+	if d.Enough() && d.Trigger != fold.TriggerAsked && (g.Spare == 0 || hidden(d, 0, d.Len()) <= d.Goal/g.Spare) {
 		return
 	}
 	defer d.AllowUnseen(g.Whole)()
 	start, end := d.Head(), d.Closed()
 	room := g.room(d)
 	if !g.Whole {
-		end = digestEnd(d, start, g.last(d), d.PageSize(room), g.Fill)
+		end = g.end(d, start, d.PageSize(room))
 	}
 	if end <= start {
 		return // nothing can be folded without cutting a round
@@ -90,7 +96,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 	if g.Fill {
 		style.Room = d.PageLeft(room, start, end)
 	}
-	more := d.Clone()
+	before := d.Clone()
 	if !d.FoldPage(start, end, l, why, style) {
 		f := d.Span(d.Widened(start), end, l, why)
 		f.Before = d.TokensIn(f.Start, f.End)
@@ -98,14 +104,39 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 		return
 	}
 	written := d.LastAdded()
-	if d.Ask(written, room.Total, g.Ask); d.Asked() || told != nil || !g.Fill || d.Goal-d.Tokens() < d.Goal/10 {
-		return
+	if d.Ask(written, room.Total, g.Ask); !d.Asked() && told == nil && g.Fill {
+		g.useRoom(d, before, l, end, style)
 	}
-	// The page needed less than it was given: then more of the newest turns can stay.
-	size := written.After + written.After/20
-	if earlier := digestEnd(more, start, g.last(more), size, g.Fill); earlier > start && earlier < end &&
-		more.FoldPage(start, earlier, l, why, style) && more.Tokens() <= d.Goal {
-		d.Take(more)
+}
+
+// useRoom writes the page once more where it needed less than it was given: more of the
+// newest turns can stay, or where the next older ones are too large, the page can say more;
+// if it has nothing more to say, older turns stay with what is folded in them.
+func (g Digest) useRoom(d, before *fold.Draft, l fold.Lever, end int, style fold.PageStyle) {
+	try := func(end, tokens int) bool {
+		c, room := before.Clone(), style
+		room.Room.Total += tokens
+		if end <= c.Head() || !c.FoldPage(c.Head(), end, l, d.LastAdded().Reason, room) || c.Tokens() > d.Goal || c.Tokens() < d.Tokens() {
+			return false
+		}
+		d.Take(c)
+		return true
+	}
+	for _, whole := range []bool{true, false} {
+		left := d.Goal - d.Tokens()
+		if left < d.Goal/10 {
+			return
+		}
+		size := d.LastAdded().After
+		if !whole {
+			try(end, min(left*9/10, fold.MaxPage))
+			if left = d.Goal - d.Tokens(); left < d.Goal/10 {
+				return
+			}
+		}
+		if earlier := digestEnd(before, before.Head(), end, size+size/20, whole); earlier < end && try(earlier, 0) {
+			end = earlier
+		}
 	}
 }
 
@@ -129,8 +160,8 @@ func pageTokens(d *fold.Draft, tokens, words int) int {
 	}
 	free := goal - d.Fixed()
 	share := free / 2
-	if d.ByModel() { // a model's text, half of what is free, beside what code keeps
-		share = free * 3 / 5
+	if d.ByModel() { // a model's text, half of the view, beside what code keeps
+		share = max(free*3/5, min((goal-d.Overhead())/2, free*5/6))
 	}
 	room := max(min(share, fold.MaxPage), 300)
 	if words > 0 {
@@ -139,13 +170,19 @@ func pageTokens(d *fold.Draft, tokens, words int) int {
 	return room
 }
 
-// digestEnd picks the place up to which turns are digested: last, or with fill as much
-// earlier as the goal allows, so that as many of the newest turns as possible stay beside
-// the page, whose tokens are given.
-func digestEnd(d *fold.Draft, start, last, page int, fill bool) int {
-	if !fill {
-		return last
+// end picks the place up to which turns are digested, beside a page of so many tokens.
+func (g Digest) end(d *fold.Draft, start, page int) int {
+	if !g.Fill {
+		return g.last(d)
 	}
+	return digestEnd(d, start, g.last(d), page, true)
+}
+
+// digestEnd picks the place up to which turns are digested: last, or as much earlier as the
+// goal allows, so that as many of the newest turns as possible stay beside the page, whose
+// tokens are given. With whole, what is masked or collapsed in them counts as if it were
+// shown: the page tells more of it.
+func digestEnd(d *fold.Draft, start, last, page int, whole bool) int {
 	n := d.Len()
 	room := d.Goal - d.Overhead() - d.TokensIn(0, start) - page
 	used := d.TokensIn(last, n)
@@ -155,6 +192,9 @@ func digestEnd(d *fold.Draft, start, last, page int, fill bool) int {
 			break
 		}
 		cost := d.TokensIn(prev, last)
+		if whole {
+			cost += hidden(d, prev, last)
+		}
 		if used+cost > room {
 			break
 		}
@@ -165,4 +205,9 @@ func digestEnd(d *fold.Draft, start, last, page int, fill bool) int {
 		last = d.Back(start + (n-start)/2)
 	}
 	return last
+}
+
+// hidden is how many tokens masks and collapsed stretches save in messages start ≤ i < end.
+func hidden(d *fold.Draft, start, end int) int {
+	return d.Saved(start, end, Mask{}.Name(), Collapse{}.Name())
 }

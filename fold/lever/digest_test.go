@@ -37,6 +37,21 @@ func TestDigest(t *testing.T) {
 	refused(t, lever.Summarize{Words: -1}, "must not be negative")
 }
 
+// Masks alone spare a view the page only while they hide little: of much, a page says more.
+func TestDigestSpare(t *testing.T) {
+	for _, tt := range []struct{ spare, pages int }{{0, 0}, {1, 1}} {
+		s := started(t, 20, 10_000, lever.Aim{}, lever.Mask{Keep: 3}, lever.Digest{Keep: 4, Fill: true, Spare: tt.spare}, lever.Refill{})
+		view(t, s)
+		got := make(map[string]int)
+		for _, f := range s.Report().Folds {
+			got[f.Lever]++
+		}
+		if got["digest"] != tt.pages || got["mask"] == 0 {
+			t.Errorf("spare %d: folds %v, want masks and %d pages", tt.spare, got, tt.pages)
+		}
+	}
+}
+
 // With a model, summarize shows its text as it came.
 func TestSummarize(t *testing.T) {
 	s := openWith(t, &pleat.Options{

@@ -11,7 +11,9 @@ import (
 
 // Shorten cuts user messages that take more than their share of the view: of a message that
 // a person typed, and of the newest, the typed words, the beginning and the end stay; of
-// what a program put into an older one, the first lines. All of it is under the handle.
+// what a program put into an older one, the first lines. All of it is under the handle. A
+// system or developer message counts as a program's only if its origin says so: then the
+// system prompt stands elsewhere.
 type Shorten struct {
 	Typed    int `json:"typed,omitempty"`    // most of the target that a text may take, one part in so many; 0: any
 	Injected int `json:"injected,omitempty"` // the same for what a program put there
@@ -29,9 +31,9 @@ func (s Shorten) Pull(d *fold.Draft) {
 		return
 	}
 	newest := d.Newest()
-	for i := d.Prompt(); i < d.Len(); i++ {
+	for i := range d.Len() {
 		m := d.Message(i)
-		if m.Role != transcript.RoleUser || d.Covered(i) {
+		if d.Covered(i) || m.Role != transcript.RoleUser && (i >= d.Prompt() || !d.Injected(i)) {
 			continue
 		}
 		share, keep := s.Typed, 1

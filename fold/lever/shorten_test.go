@@ -23,5 +23,13 @@ func TestShorten(t *testing.T) {
 	if list := s.Report().Folds; len(list) != 2 || list[0].Lever != "shorten" || list[1].Lever != "shorten" {
 		t.Errorf("folds %v", list)
 	}
+	for _, origin := range []transcript.Origin{transcript.OriginInjected, transcript.OriginTyped} {
+		s := open(t, 20_000, lever.Shorten{Typed: 3, Injected: 8})
+		say(t, s, transcript.NewMessage(transcript.RoleDeveloper, transcript.Say("Skills.\n"+strings.Repeat("Always knock at the door first. ", 900))).WithOrigin(origin), transcript.User("Read all files."))
+		reads(t, s, 0, 30)
+		if n := strings.Count(strings.Join(view(t, s), "\n"), "knock"); n > 100 != (origin != transcript.OriginInjected) {
+			t.Errorf("a developer message of origin %v is shown with %d of 900 lines", origin, n)
+		}
+	}
 	refused(t, lever.Shorten{Typed: -1}, "must not be negative")
 }

@@ -33,7 +33,7 @@ func (s Squeeze) Pull(d *fold.Draft) {
 	page := fold.PageRoom{Total: pageTokens(d, 0, 0), Files: d.RestoreRoom(s.Restore), Words: d.WordsRoom()}
 	half, least := fold.PageRoom{Total: page.Total / 2, Words: page.Words}, fold.PageRoom{Total: 300, Words: page.Words, Plain: true}
 	older := func(room fold.PageRoom) {
-		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), d.PageSize(room), true), room)
+		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), d.PageSize(room), false), room)
 	}
 	gentle := []func(){
 		func() { s.maskOlder(d) },
