@@ -17,7 +17,7 @@ func TestProve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := arms[0].Open(ctx, Setup{Budget: 6_000, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
+	m, err := arms[0].Open(ctx, Setup{Budget: 9_000, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
