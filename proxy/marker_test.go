@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
@@ -61,7 +64,9 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 // cache: without another marker the end of the request finds nothing of it.
 func TestMarkerAtFold(t *testing.T) {
 	up := &capture{to: upstream.New(upstream.Options{Calls: 40, Bytes: 4_000})}
-	a := newAgent(messages, start(t, up, Options{Window: window, Now: clock()}), "Do all the steps.")
+	masks := policy.Default() // a page would leave nothing of the cache to find
+	masks.AtRed = fold.Change(masks.AtRed, func(g *lever.Digest) { g.Spare = 0 })
+	a := newAgent(messages, start(t, up, Options{Window: window, Now: clock(), Policy: masks}), "Do all the steps.")
 	a.extra = `,"cache_control":{"type":"ephemeral"}`
 	a.run(t)
 	with, without := promptCache{}, promptCache{}
