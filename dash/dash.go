@@ -63,8 +63,9 @@ type Handler struct {
 	mu     sync.Mutex
 	listed recent[[]library.Info]
 	billed recent[bill.Bill]
-	sums   *sums         // of all sessions; nil: there are none yet
-	adding chan struct{} // closed when newer ones are there or have failed; nil: none are being made
+	sizes  map[string]size // of sessions whose pages were shown, by ID
+	sums   *sums           // of all sessions; nil: there are none yet
+	adding chan struct{}   // closed when newer ones are there or have failed; nil: none are being made
 
 	ctx  context.Context // of what goes on in the background
 	stop context.CancelFunc
@@ -98,7 +99,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template), streams: make(chan struct{}, 64)}
+	h := &Handler{o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template), sizes: make(map[string]size), streams: make(chan struct{}, 64)}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).ParseFS(assets, "assets/layout.html", "assets/parts.html")
 	if err != nil {

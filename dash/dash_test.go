@@ -364,3 +364,26 @@ func TestPlanFits(t *testing.T) {
 		}
 	}
 }
+
+// A list says of a session whose page was shown what that page says.
+func TestListedAsCounted(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 12, 8000, "words")
+	h := newDash(t, st, "")
+	of := func(page, pattern string) string {
+		t.Helper()
+		m := regexp.MustCompile(pattern).FindStringSubmatch(get(h, page).Body.String())
+		if m == nil {
+			t.Fatalf("%s does not have %s", page, pattern)
+		}
+		return m[1]
+	}
+	const listed = `data-l="tokens">([^<]*)</td>\s*<td class="num" data-l="spent">`
+	if got := of("/", listed); !strings.HasPrefix(got, "~") {
+		t.Errorf("the list says %s of a session that nobody counted", got)
+	}
+	want := of("/dash/session?s=made+up", `Whole session</dt><dd>([^<]*) <small>`)
+	if got := of("/", listed); got != want {
+		t.Errorf("the list says %s, the page %s", got, want)
+	}
+}

@@ -55,6 +55,14 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	}
 	o.Bill, o.Saved = b.All, b.All.Without-b.All.USD
 	o.Sessions = page.Sessions
+	h.mu.Lock()
+	for i := range o.Sessions { // the numbers of their own pages, where those were shown
+		s := &o.Sessions[i]
+		if c, ok := h.sizes[s.ID]; ok && c.modified.Equal(s.Modified) {
+			s.Tokens, s.Counted = c.tokens, true
+		}
+	}
+	h.mu.Unlock()
 	o.Pager = pager{From: from, To: from + len(page.Sessions), All: page.Total}
 	at := func(from int) string { return link("", "agent", o.Agent, "project", o.Project, "from", from) }
 	if from > 0 {

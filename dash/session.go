@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -72,6 +73,12 @@ type sessionPage struct {
 	Pager    pager
 }
 
+// size is how many tokens a session had when it was counted.
+type size struct {
+	modified time.Time
+	tokens   int
+}
+
 // overTime is a row of the table beside the chart of the window.
 type overTime struct{ Message, Shown, Whole int }
 
@@ -83,6 +90,9 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		Snapshot: rep.Snapshot, Now: parts.Total(), Whole: parts.System + s.Tokens(0, rep.Messages), Messages: rep.Messages,
 		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds), Parts: partsOf(parts),
 	}
+	h.mu.Lock()
+	h.sizes[f.Item.ID] = size{f.Item.Modified, p.Whole}
+	h.mu.Unlock()
 	slices.Reverse(p.Epochs)
 	p.Opened = len(p.Epochs)
 	p.Epochs = p.Epochs[:min(len(p.Epochs), 100)]

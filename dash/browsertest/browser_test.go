@@ -145,6 +145,7 @@ func TestBrowserPages(t *testing.T) {
 		"search": "/dash/search?q=parseExpr", "search-in": "/dash/search" + q + "&q=precedence",
 		"fold": "/dash/fold" + q + "&handle=" + folds[len(folds)-1].Handle, "page": "/dash/fold" + q + "&handle=" + folds[0].Handle,
 	}
+	b.run(t, chromedp.Navigate(s.url+pages["session"]), chromedp.WaitReady("footer")) // the overview has its count then
 	for _, scheme := range []string{"light", "dark"} {
 		b.run(t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		for name, page := range pages {
