@@ -99,6 +99,8 @@ type reply struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
 	Said string `json:"words"` // hash of what the client saw of it
+
+	seq uint64
 }
 
 // publish updates the status. The caller holds the lock.
@@ -183,7 +185,9 @@ func (c *conversation) take(m mark, at time.Time) {
 		c.rename(m.mode)
 	}
 	if m.Reply != nil {
-		c.replies[m.Reply.From] = *m.Reply
+		r := *m.Reply
+		r.seq = m.seq
+		c.replies[r.From] = r
 		return
 	}
 	h, err := transcript.ParseHash(m.Hash)
@@ -223,9 +227,10 @@ func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
 
 // position is where a request is in a conversation's session.
 type position struct {
-	mark    mark // the longest prefix that was a request
-	client  int  // the client's messages before this one are in the transcript
-	at      int  // and end here
+	mark    mark   // the longest prefix that was a request
+	seq     uint64 // entry up to which they share all: the mark, or the newest answer with hidden rounds
+	client  int    // the client's messages before this one are in the transcript
+	at      int    // and end here
 	aliases []alias
 }
 
@@ -234,7 +239,7 @@ type position struct {
 func (c *conversation) find(ctx context.Context, req *request) (p position, err error) {
 	for n := len(req.prefixes); n > 0; n-- {
 		if got, known := c.marks[req.prefixes[n-1]]; known && got.Client == n {
-			p = position{mark: got, client: n, at: got.At}
+			p = position{mark: got, seq: got.seq, client: n, at: got.At}
 			break
 		}
 	}
@@ -247,7 +252,7 @@ func (c *conversation) find(ctx context.Context, req *request) (p position, err 
 				return p, errMoved
 			}
 			p.aliases = append(p.aliases, alias{p.client, n, r.From, r.To})
-			p.client, p.at = p.client+n, r.To
+			p.client, p.at, p.seq = p.client+n, r.To, r.seq
 			continue
 		}
 		if p.client == len(req.messages) {

@@ -171,7 +171,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		said = append(said, r.Messages...)
 	}
 	return x.rw.onTurn(ctx, t, func(c *conversation) error {
-		m := mark{mode: t.mode, Reply: &reply{t.mark.At, t.at, saidHash(said, t.mode.own)}}
+		m := mark{mode: t.mode, Reply: &reply{From: t.mark.At, To: t.at, Said: saidHash(said, t.mode.own)}}
 		if err := c.record(ctx, []string{""}, &m, time.Time{}); err != nil {
 			return err
 		}

@@ -120,7 +120,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			return nil, err
 		case errors.Is(err, errMoved):
 			forked = true
-			if key, err = rw.fork(ctx, conv, p.mark, req, from.scope); err != nil {
+			if key, err = rw.fork(ctx, conv, p, req, from.scope); err != nil {
 				return nil, err
 			}
 		case errors.Is(err, store.ErrNotFound):
@@ -296,22 +296,23 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 }
 
 // fork makes a session for a conversation that went another way than the session it was
-// found in: the same up to the last request that they share. Its name is derived from
-// where they part, so that all replicas choose the same.
-func (rw *rewriter) fork(ctx context.Context, c *conversation, m mark, req *request, s scope) (store.SessionKey, error) {
+// found in: the same up to the last request that they share, or to the answer to it, if it
+// has hidden rounds. Its name is derived from where they part, so that all replicas choose
+// the same.
+func (rw *rewriter) fork(ctx context.Context, c *conversation, p position, req *request, s scope) (store.SessionKey, error) {
 	next := "again"
-	if m.Client < len(req.prefixes) {
-		next = s.label(req.prefixes[m.Client])
+	if p.mark.Client < len(req.prefixes) {
+		next = s.label(req.prefixes[p.mark.Client])
 	}
-	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, m.seq, next))}
-	if m.seq == 0 { // they share no request: a conversation that was never finished has taken the name
+	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, p.seq, next))}
+	if p.seq == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}
 	if err := c.behind.wait(ctx); err != nil { // the mark may be on its way
 		return store.SessionKey{}, err
 	}
 	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}
-	if err := pleat.Fork(ctx, rw.o.Store, c.key, m.seq, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
+	if err := pleat.Fork(ctx, rw.o.Store, c.key, p.seq, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
 		return store.SessionKey{}, err
 	}
 	return key, nil
