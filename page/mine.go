@@ -53,11 +53,12 @@ const (
 )
 
 // Of a long stretch only the newest part is mined, so that a page costs the same however long
-// it is: so many bytes of what was said, of results, and of what calls were given.
-var minedMost = [...]int{minedSaid: 64 << 10, minedResults: 256 << 10, minedCalls: 64 << 10}
+// it is: so many bytes of what was said, of thinking, of results, and of what calls were given.
+var minedMost = [...]int{minedSaid: 128 << 10, minedThoughts: 64 << 10, minedResults: 256 << 10, minedCalls: 64 << 10}
 
 const (
 	minedSaid = iota
+	minedThoughts
 	minedResults
 	minedCalls
 
@@ -71,6 +72,8 @@ func minedAs(k transcript.Kind) int {
 		return minedResults
 	case transcript.KindToolCall:
 		return minedCalls
+	case transcript.KindThinking:
+		return minedThoughts
 	}
 	return minedSaid
 }

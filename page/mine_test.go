@@ -26,14 +26,14 @@ func TestMinedFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		facts []conv.MessageFacts
-		want  [3]int // what was said, results, calls
+		want  [len(minedMost)]int // what was said and thought, results, calls
 	}{
-		{"short", many(10, said, call, result), [3]int{}},
-		{"results fill it first", many(40, said, call, result), [3]int{0, 120 - 3*32, 0}},
-		{"then what was said", many(100, said, call, result), [3]int{300 - 3*64 - 2, 300 - 3*32, 0}},
-		{"typed words have a section of their own", many(10, typed, said, call, result), [3]int{}},
-		{"one long result", append(many(20, said, call, result), long), [3]int{}},
-		{"many messages", many(2*minedMessages, call), [3]int{minedMessages, minedMessages, 2*minedMessages - 655}},
+		{"short", many(10, said, call, result), [4]int{}},
+		{"results fill it first", many(40, said, call, result), [...]int{0, 0, 120 - 3*32, 0}},
+		{"then what was said", many(200, said, call, result), [...]int{600 - 3*128 - 2, 0, 600 - 3*32, 0}},
+		{"typed words have a section of their own", many(10, typed, said, call, result), [4]int{}},
+		{"one long result", append(many(20, said, call, result), long), [4]int{}},
+		{"many messages", many(2*minedMessages, call), [...]int{minedMessages, minedMessages, minedMessages, 2*minedMessages - 655}},
 	} {
 		m := &Miner{Conversation: &conv.Conversation{Facts: tt.facts}}
 		got := m.minedFrom(0, len(tt.facts))
