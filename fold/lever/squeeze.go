@@ -131,9 +131,8 @@ func (s Squeeze) fold(d *fold.Draft, start, end int, room fold.PageRoom) {
 // shorten cuts the blocks of the messages that are left to about limit tokens each,
 // keeping their beginning and end. The newest words of the user stay.
 func (s Squeeze) shorten(d *fold.Draft, limit int) {
-	last := d.LastTyped()
 	for i := d.Head(); i < d.Len() && !d.Enough(); i++ {
-		if i != last && !d.Covered(i) {
+		if !d.Covered(i) {
 			s.shortenMessage(d, i, limit)
 		}
 	}
@@ -141,19 +140,21 @@ func (s Squeeze) shorten(d *fold.Draft, limit int) {
 
 // shortenHead cuts the messages before the first answer, except the user's newest words.
 func (s Squeeze) shortenHead(d *fold.Draft) {
-	last := d.LastTyped()
 	for i := range d.Head() {
-		if r := d.Message(i).Role; i != last && r != transcript.RoleSystem && r != transcript.RoleDeveloper {
+		if r := d.Message(i).Role; r != transcript.RoleSystem && r != transcript.RoleDeveloper {
 			s.shortenMessage(d, i, 60)
 		}
 	}
 }
 
+// shortenMessage cuts the blocks of one message. Of the message with the user's newest words
+// only the results that may stand beside them are cut.
 func (s Squeeze) shortenMessage(d *fold.Draft, i, limit int) {
+	newest := i == d.LastTyped()
 	for b := range d.Message(i).Blocks {
 		ref := transcript.BlockRef{Message: i, Block: b}
 		bf := d.Facts(ref)
-		if bf.Fixed || int(bf.Tokens) <= limit {
+		if bf.Fixed || int(bf.Tokens) <= limit || newest && bf.Kind != transcript.KindToolResult {
 			continue
 		}
 		mark := foldedMark(d, bf.Name.String())

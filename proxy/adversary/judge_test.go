@@ -152,6 +152,8 @@ func (c *client) compare(v *view) {
 		}
 		if at == len(c.sent)-next {
 			at = -1
+		} else if page {
+			at = c.among(v.elements[i:], next, at)
 		}
 		if at < 0 {
 			if c.isHidden(e) {
@@ -275,6 +277,28 @@ func (c *client) inserted(e *element) bool {
 		return false
 	}
 	return slices.ContainsFunc(ours, func(s string) bool { return strings.HasPrefix(e.parts[0].text, s) })
+}
+
+// among returns which of equal elements the first of a view's rest is, behind a page, which
+// may stand for some of them: the last one before what follows it in the view.
+func (c *client) among(rest []element, next, first int) int {
+	for i := range rest[1:] {
+		e := &rest[1+i]
+		if c.isHidden(e) {
+			continue
+		}
+		end := slices.IndexFunc(c.sent[next:], func(s element) bool { return c.same(e, &s) })
+		if end < 0 {
+			end = c.origin(e, next)
+		}
+		for at := end - 1; at > first; at-- {
+			if c.same(&rest[0], &c.sent[next+at]) {
+				return at
+			}
+		}
+		break
+	}
+	return first
 }
 
 // replaced reports whether an answer is shown in another form: an answer that held hidden
