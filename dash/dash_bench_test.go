@@ -32,7 +32,7 @@ func BenchmarkPages(b *testing.B) {
 	_, err := long.View(b.Context(), pleat.Turn{})
 	must(b, err)
 	h := newDash(b, st, "")
-	for h.sum(b.Context()) == nil { // made once, in the background
+	for h.sum(b.Context(), nil) == nil { // made once, in the background
 	}
 	open := func(ctx context.Context) *pleat.Session {
 		_, s, err := h.open(ctx, "long")

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,7 +177,7 @@ func TestSumsThatFail(t *testing.T) {
 	h := newDash(t, store.NewMemory(), "")
 	h.o.Library = brokenList{h.o.Library}
 	for range 2 {
-		if s := h.sum(t.Context()); s != nil {
+		if s := h.sum(t.Context(), nil); s != nil {
 			t.Errorf("there are sums: %+v", s)
 		}
 	}
@@ -193,7 +194,7 @@ func (brokenList) List(context.Context, library.Filter) (library.Page, error) {
 func settle(t *testing.T, h *Handler) {
 	t.Helper()
 	for {
-		if s := h.sum(t.Context()); s != nil && !s.Counting {
+		if s := h.sum(t.Context(), nil); s != nil && !s.Counting {
 			return
 		}
 		h.mu.Lock()
@@ -251,7 +252,7 @@ func TestClose(t *testing.T) {
 	h.o.Library = lib
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	h.sum(ctx)
+	h.sum(ctx, nil)
 	must(t, h.Close())
 	if !lib.ended.Load() {
 		t.Error("the sums are still being made")
@@ -321,7 +322,7 @@ func TestSumsBeforeMoney(t *testing.T) {
 	h := newDash(t, st, "")
 	lib := slowMoney{h.o.Library, make(chan struct{})}
 	h.o.Library = lib
-	for h.sum(t.Context()) == nil {
+	for h.sum(t.Context(), nil) == nil {
 	}
 	if got := get(h, "/").Body.String(); !strings.Contains(got, "What was spent is being added up") || !strings.Contains(got, "By agent") {
 		t.Error("the page waits for what was spent")
@@ -385,5 +386,52 @@ func TestListedAsCounted(t *testing.T) {
 	want := of("/dash/session?s=made+up", `Whole session</dt><dd>([^<]*) <small>`)
 	if got := of("/", listed); got != want {
 		t.Errorf("the list says %s, the page %s", got, want)
+	}
+}
+
+// Sums are of the numbers that the rows show, of sessions that were counted or went on too.
+func TestSumsAreOfRows(t *testing.T) {
+	st := store.NewMemory()
+	long := fill(t, st, "long", 12, 8000, "words")
+	fill(t, st, "short", 3, 8000, "words")
+	h := newDash(t, st, "")
+	settle(t, h)
+	last := 0
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"estimated", func() {}},
+		{"counted", func() { get(h, "/dash/session?s=long") }},
+		{"gone on", func() { must(t, long.Append(t.Context(), pleat.User(strings.Repeat("Go on. ", 100)))) }},
+		{"begun", func() { fill(t, st, "new", 3, 8000, "words") }},
+	} {
+		step.do()
+		f := &frame{}
+		must(t, h.overview(httptest.NewRequest("GET", "/", nil), f))
+		o, want := f.Body.(*overview), 0
+		for _, s := range o.Sessions {
+			want += s.Tokens
+		}
+		inDays := 0
+		for _, d := range o.Sums.Days {
+			inDays += d.Tokens
+		}
+		all := o.Sums.All
+		if got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}; !slices.Equal(got, []int{want, want, want, want}) || all.Sessions != len(o.Sessions) || want == last {
+			t.Errorf("%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before", step.name, got, all.Sessions, want, len(o.Sessions), last)
+		}
+		last = want
+	}
+}
+
+func TestShort(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "0", 999: "999", 1000: "1.0 k", 9949: "9.9 k", 9950: "10 k", 12_991: "13 k", 30_600: "31 k", 99_542: "100 k",
+		999_499: "999 k", 999_500: "1.0 M", 9_949_999: "9.9 M", 9_950_000: "10 M", 12_991_000: "13 M",
+	} {
+		if got := short(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
 	}
 }

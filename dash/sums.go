@@ -1,0 +1,215 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/library"
+)
+
+// sums are what all sessions come to.
+type sums struct {
+	All      sum
+	Agents   []sum
+	Projects []sum              // those with the most tokens
+	Others   int                // projects that are not among them
+	Days     []sum              // the newest thirty, oldest first
+	spent    map[string]float64 // by session, of those that were used in these days
+	Counting bool               // what was spent is not added up yet
+	made     time.Time
+
+	first    time.Time // where the days begin
+	list     []library.Info
+	requests []library.Spent
+}
+
+// sum is what some sessions come to.
+type sum struct {
+	Name     string
+	Sessions int
+	Tokens   int
+	Unpriced int     // requests in the last days of models whose price is not known
+	USD      float64 // what the others came to
+	Through  float64 // of this, what requests of sessions that pleat stood in did
+	share    int     // tokens of all
+}
+
+// Share is the sum's bar.
+func (s sum) Share() share { return share{Tokens: s.Tokens, Of: s.share} }
+
+const (
+	sumsFresh = 20 * time.Second
+	sumsWait  = 400 * time.Millisecond
+	projects  = 12
+	days      = 30
+)
+
+// sum returns the sums over all sessions. They take looking into every one, so they are made
+// in the background, and the last ones are shown until then. Nil: there are none yet. They
+// are of the numbers that rows show: rows get those of their own pages, where these were shown.
+func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
+	h.mu.Lock()
+	if h.adding == nil && (h.sums == nil || h.o.Now().Sub(h.sums.made) > sumsFresh) {
+		h.adding = make(chan struct{})
+		h.work.Go(h.makeSums)
+	}
+	last, adding := h.sums, h.adding
+	h.mu.Unlock()
+	if last == nil {
+		select {
+		case <-adding:
+		case <-time.After(sumsWait):
+		case <-ctx.Done():
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asCounted(rows)
+	if h.sums != nil {
+		h.sums = h.sums.with(rows, h.asCounted)
+	}
+	return h.sums
+}
+
+// asCounted puts what was counted of sessions in place of what was estimated, and reports
+// whether this changed any. The caller holds mu.
+func (h *Handler) asCounted(list []library.Info) (changed bool) {
+	for i := range list {
+		s := &list[i]
+		if c, ok := h.sizes[s.ID]; ok && c.modified.Equal(s.Modified) && (s.Tokens != c.tokens || !s.Counted) {
+			s.Tokens, s.Counted, changed = c.tokens, true, true
+		}
+	}
+	return changed
+}
+
+// with returns the sums as they are with these rows, which are newer.
+func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *sums {
+	list := slices.Clone(s.list)
+	changed := asCounted(list)
+	at := make(map[string]int, len(list))
+	for i := range list {
+		at[list[i].ID] = i
+	}
+	for _, row := range rows {
+		i, ok := at[row.ID]
+		switch {
+		case !ok:
+			list, changed = append(list, row), true
+		case list[i].Tokens != row.Tokens || !list[i].Modified.Equal(row.Modified):
+			list[i], changed = row, true
+		}
+	}
+	if !changed {
+		return s
+	}
+	next := &sums{Counting: s.Counting, made: s.made}
+	next.add(list, s.requests, s.first)
+	return next
+}
+
+func (h *Handler) makeSums() {
+	now := h.o.Now()
+	first := firstDay(now)
+	page, err := h.o.Library.List(h.ctx, library.Filter{})
+	var spent []library.Spent
+	if err == nil {
+		h.mu.Lock()
+		if h.sums == nil { // what was spent takes reading files whole
+			h.sums = &sums{Counting: true}
+			h.sums.add(page.Sessions, nil, first)
+		}
+		h.mu.Unlock()
+		spent, err = h.o.Library.Spent(h.ctx, first)
+	}
+	s := &sums{made: now}
+	s.add(page.Sessions, spent, first)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		h.o.Logger.Warn("sessions could not be added up", "err", err)
+	} else {
+		h.sums = s
+	}
+	close(h.adding)
+	h.adding = nil
+}
+
+// firstDay is when the days begin that are told of one by one.
+func firstDay(now time.Time) time.Time {
+	y, m, d := now.Local().Date()
+	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local)
+}
+
+func (s *sums) add(list []library.Info, spent []library.Spent, first time.Time) {
+	s.list, s.requests, s.first = list, spent, first
+	agents, places, byDay := make(group), make(group), make(group)
+	for d := range days {
+		byDay.of(first.AddDate(0, 0, d).Format(time.DateOnly))
+	}
+	of := make(map[string]*library.Info)
+	for i := range list {
+		info := &list[i]
+		of[info.ID] = info
+		day := byDay[info.Modified.Local().Format(time.DateOnly)]
+		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
+			if t != nil {
+				t.Sessions++
+				t.Tokens += info.Tokens
+			}
+		}
+	}
+	s.spent = make(map[string]float64)
+	for _, r := range spent {
+		s.spent[r.ID] += r.USD
+		info, day := of[r.ID], byDay[r.Time.Local().Format(time.DateOnly)]
+		if info == nil || day == nil {
+			continue
+		}
+		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
+			t.spend(r)
+		}
+	}
+	s.Agents, s.Projects = agents.largest(s.All.Tokens), places.largest(s.All.Tokens)
+	s.Others = max(len(s.Projects)-projects, 0)
+	s.Projects = s.Projects[:len(s.Projects)-s.Others]
+	for _, name := range slices.Sorted(maps.Keys(byDay)) {
+		s.Days = append(s.Days, *byDay[name])
+	}
+}
+
+// group is sums by name.
+type group map[string]*sum
+
+func (g group) of(name string) *sum {
+	if g[name] == nil {
+		g[name] = &sum{Name: name}
+	}
+	return g[name]
+}
+
+func (s *sum) spend(r library.Spent) {
+	s.USD += r.USD
+	if r.Stored {
+		s.Through += r.USD
+	}
+	if r.USD == 0 {
+		s.Unpriced++
+	}
+}
+
+// Own is what agents spent as their files say.
+func (s sum) Own() float64 { return s.USD - s.Through }
+
+// largest lists the sums with the most tokens first. A bar is measured by all tokens.
+func (g group) largest(all int) (list []sum) {
+	for _, s := range slices.SortedFunc(maps.Values(g), func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }) {
+		s.share = all
+		list = append(list, *s)
+	}
+	return list
+}
