@@ -96,14 +96,15 @@ func sentence(err error) string {
 	return string(unicode.ToUpper(r)) + s[n:] + "."
 }
 
+// short is a number rounded to two digits or more.
 func short(n int) string {
 	switch {
-	case n >= 10_000_000:
-		return fmt.Sprintf("%d M", n/1_000_000)
-	case n >= 1_000_000:
+	case n >= 9_950_000:
+		return fmt.Sprintf("%.0f M", float64(n)/1_000_000)
+	case n >= 999_500:
 		return fmt.Sprintf("%.1f M", float64(n)/1_000_000)
-	case n >= 10_000:
-		return fmt.Sprintf("%d k", n/1000)
+	case n >= 9_950:
+		return fmt.Sprintf("%.0f k", float64(n)/1000)
 	case n >= 1000:
 		return fmt.Sprintf("%.1f k", float64(n)/1000)
 	}
@@ -117,7 +118,7 @@ func byteSize(n int64) string {
 	case n >= 1<<20:
 		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 	case n >= 1<<10:
-		return fmt.Sprintf("%d kB", n>>10)
+		return fmt.Sprintf("%.0f kB", float64(n)/(1<<10))
 	}
 	return fmt.Sprintf("%d B", n)
 }
