@@ -7,13 +7,14 @@ import (
 )
 
 // conclusion says in three lines what the tables come to: which arm keeps most, which is
-// the cheapest, and where the one that people get, default, is behind.
+// the cheapest, and where the one that people get, default, is behind. Of one arm it says
+// nothing.
 func (r *Report) conclusion() []string {
 	marks := &ranking{values: make(map[string][]float64)}
 	for _, c := range r.bounded() {
 		marks.add(c.Arm, c.Score())
 	}
-	if len(marks.arms) == 0 {
+	if len(marks.arms) < 2 { // there is nothing to compare
 		return nil
 	}
 	of := marks.arms[0]
