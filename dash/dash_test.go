@@ -96,6 +96,16 @@ func TestPages(t *testing.T) {
 		}
 		checkHTML(t, page, w.Body.String())
 	}
+	for _, f := range s.Report().Folds {
+		page := "/dash/fold?s=made+up&handle=" + f.Handle
+		want := fmt.Sprintf("<dt>Message</dt><dd>%d</dd>", f.Start+1)
+		if f.Whole() && f.End > f.Start+1 {
+			want = fmt.Sprintf("<dt>Messages</dt><dd>%d–%d</dd>", f.Start+1, f.End)
+		}
+		if !strings.Contains(get(h, page).Body.String(), want) {
+			t.Errorf("%s does not have %s", page, want)
+		}
+	}
 	for page, want := range map[string]string{
 		"/":                           "Mend the parser.",
 		"/dash/session?s=made+up":     "the window was full",
@@ -104,6 +114,8 @@ func TestPages(t *testing.T) {
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
 		"/dash/search?s=made+up&q=f3": "func <mark>f3</mark>() { return 3 }",
 		"/dash/search?q=f3":           "func <mark>f3</mark>() { return 3 }",
+		"/dash/search?q=func":         "found in 1. Of each the best places are shown, at most 5",
+		"/dash/search?s=made+up&q=3":  "Places that say the same stand here once.",
 		"/dash/ledger?s=made+up&path=src/3ordinary+words.go": "The file as it stands",
 	} {
 		if got := get(h, page).Body.String(); !strings.Contains(got, want) {
@@ -433,5 +445,33 @@ func TestShort(t *testing.T) {
 		if got := short(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
+	}
+}
+
+// A file that was changed makes what was read of it out of date; a newer read replaces it.
+func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
+	st := store.NewMemory()
+	s, err := pleat.OpenSession(t.Context(), st, pleat.Key{Session: "made up"}, nil)
+	must(t, err)
+	must(t, s.Append(t.Context(), pleat.User("Mend it.")))
+	for i, c := range []string{
+		`{"file_path":"a.go"}`, `{"file_path":"a.go","old_string":"one","new_string":"two"}`,
+		`{"file_path":"b.go"}`, `{"file_path":"b.go"}`,
+	} {
+		id, tool := fmt.Sprint("c", i), "Read"
+		if i == 1 {
+			tool = "Edit"
+		}
+		must(t, s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, c)), pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50)))))
+	}
+	h := newDash(t, st, "")
+	body := get(h, "/dash/ledger?s=made+up&show=calls").Body.String()
+	for _, want := range []string{"out of date since call 2", "replaced by call 4"} {
+		if strings.Count(body, want) != 1 {
+			t.Errorf("the ledger does not say %q once:\n%s", want, body)
+		}
+	}
+	if body := get(h, "/").Body.String(); strings.Count(body, "not known</") != 2 { // the project, in both tables
+		t.Errorf("the overview does not say of both the project and the session that it is not known:\n%s", body)
 	}
 }
