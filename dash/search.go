@@ -23,12 +23,14 @@ type searchPage struct {
 	Older    string // address of the search in those
 	Problems int
 	In       string // the session that is searched; empty: all
+	Most     int    // places of a session that are shown
 }
 
 // foundIn is what was found in one session.
 type foundIn struct {
 	Info library.Info
 	Hits []foundAt
+	More bool // there may be weaker places
 }
 
 // foundAt is one place.
@@ -88,24 +90,24 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 const (
 	searchSessions = 100
 	searchTime     = 10 * time.Second
-	searchHits     = 5 // of a session, if all are searched
+	searchHits     = 5  // of a session, if all are searched
+	searchHitsIn   = 24 // of a session that is searched alone
 )
 
 func (h *Handler) search(r *http.Request, f *frame) error {
 	q := r.URL.Query()
 	f.Title, f.Query = "Search", strings.TrimSpace(cut(q.Get("q"), 400))
-	p := &searchPage{In: q.Get("s")}
+	p := &searchPage{In: q.Get("s"), Most: searchHits}
 	f.Body = p
 	if p.In != "" {
 		info, s, err := h.open(r.Context(), p.In)
 		if err != nil {
 			return err
 		}
-		if f.Item = &info; f.Query == "" {
+		if f.Item, p.Most = &info, searchHitsIn; f.Query == "" {
 			return nil
 		}
-		found, err := s.Search(r.Context(), recall.SearchRequest{Queries: []string{f.Query}, Budget: -1})
-		p.Searched = 1
+		found, err := s.Search(r.Context(), recall.SearchRequest{Queries: []string{f.Query}, Hits: p.Most, Budget: -1})
 		p.add(info, found, len(s.Report().Folds) > 0)
 		return err
 	}
@@ -115,7 +117,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	ctx, stop := context.WithTimeout(r.Context(), searchTime)
 	defer stop()
 	from := max(number(q.Get("from")), 0)
-	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, recall.SearchRequest{Queries: []string{f.Query}, Hits: searchHits, Budget: -1})
+	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, recall.SearchRequest{Queries: []string{f.Query}, Hits: p.Most, Budget: -1})
 	if err != nil && (r.Context().Err() != nil || ctx.Err() == nil) {
 		return err
 	}
@@ -134,6 +136,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
+		in.More = in.More || a.Left+len(a.More) > 0 || len(a.Hits) == p.Most
 		words := markerOf(cmp.Or(a.Near, a.Query))
 		for _, hit := range a.Hits {
 			var shown []stretch

@@ -101,20 +101,30 @@ func (b *browser) run(t *testing.T, actions ...chromedp.Action) {
 	}
 }
 
+// tornBoxes counts boxes of places that show a part of a line.
+const tornBoxes = `[...document.querySelectorAll(".found pre")].filter((p) => {
+	const line = parseFloat(getComputedStyle(p).lineHeight), lines = p.clientHeight / line;
+	return p.scrollHeight > p.clientHeight && Math.abs(lines - Math.round(lines)) * line > 1;
+}).length`
+
 // show loads a page, judges it and keeps a picture.
 func (b *browser) show(t *testing.T, name, address string, width int64) {
 	t.Helper()
 	var text string
-	var wide int
+	var wide, torn int
 	var shot []byte
 	b.run(t, emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600), chromedp.Navigate(address), chromedp.WaitReady("footer"),
 		chromedp.Text("main", &text), chromedp.Evaluate("document.documentElement.scrollWidth", &wide),
+		chromedp.Evaluate(tornBoxes, &torn),
 		chromedp.FullScreenshot(&shot, 100))
 	if len(text) < 40 {
 		t.Errorf("%s says only %q", name, text)
 	}
 	if int64(wide) > width {
 		t.Errorf("%s is %d pixels wide in a window of %d", name, wide, width)
+	}
+	if torn > 0 {
+		t.Errorf("%s has %d boxes that cut a line through, in a window of %d", name, torn, width)
 	}
 	if dir := os.Getenv("PLEAT_SCREENSHOTS"); dir != "" {
 		must(t, os.MkdirAll(dir, 0o755))
