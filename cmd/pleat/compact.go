@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -186,6 +187,7 @@ func (r *folded) tell(p *program) {
 		p.note("warning: the result is larger than the budget: the policy folds no more than this\n")
 	}
 	if len(rep.Folds) > 0 {
-		p.note("kept in the store as %s\nget anything back with: pleat unfold HANDLE\n", r.session.Key())
+		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })
+		p.note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n", r.session.Key(), largest.Handle)
 	}
 }

@@ -187,6 +187,9 @@ func partNames(p fold.Parts) []namedShare {
 func (j *diffJSON) print(p *page) {
 	p.title(j.Source.File)
 	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
+	if len(j.Epochs) > 0 {
+		p.hang("", notStored)
+	}
 	if len(j.Epochs) > 0 && !p.whole && p.width >= besideWidth {
 		p.beside(j.lost)
 	}

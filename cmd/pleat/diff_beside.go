@@ -82,7 +82,7 @@ func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
 
 // beside prints the rows that differ, each with the one before and after it.
 func (p *page) beside(rows []sideRow) {
-	p.head("What the model would lose", "the session, and what the model is shown instead")
+	p.head("What the model would no longer see", "the session, and what the model is shown instead")
 	differs := func(i int) bool { return i >= 0 && i < len(rows) && !rows[i].same }
 	skipped := 0
 	for i, r := range rows {

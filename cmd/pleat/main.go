@@ -7,12 +7,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -192,20 +196,54 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		msg += didYouMean("--", e.GetSpecifiedName(), names)
+		hint := didYouMean("--", e.GetSpecifiedName(), names)
+		msg += cmp.Or(hint, flagElsewhere(c, e.GetSpecifiedName()))
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		value, about := pflag.UnquoteUsage(e.GetFlag())
+		msg += fmt.Sprintf(" %s: %s", value, about)
+		given := regexp.MustCompile("--" + e.GetFlag().Name + `[ =](\S+|'[^']*')`)
+		if example := given.FindString(c.Example); example != "" {
+			msg += ", such as " + example
+		}
 	}
 	return usageError{msg}
 }
 
+// flagElsewhere names a flag that is spelled like name, and the commands that have it.
+func flagElsewhere(c *cobra.Command, name string) string {
+	owners := make(map[string][]string)
+	each(c.Root(), func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			owners[f.Name] = append(owners[f.Name], strings.TrimPrefix(c.CommandPath(), "pleat "))
+		})
+	})
+	if owners[name] == nil {
+		close := spelledLike(name, slices.Sorted(maps.Keys(owners)))
+		if len(close) == 0 {
+			return ""
+		}
+		name = close[0]
+	}
+	return fmt.Sprintf(" (--%s is a flag of %s)", name, strings.Join(owners[name], ", "))
+}
+
 // didYouMean names those of a list that are spelled much like a word.
 func didYouMean(prefix, word string, names []string) string {
-	c := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands
-	for _, name := range names {
-		c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	close := c.SuggestionsFor(word)
+	close := spelledLike(word, names)
 	if len(close) == 0 {
 		return ""
 	}
 	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
+}
+
+// spelledLike lists the names that differ from a word by little of its length.
+func spelledLike(word string, names []string) []string {
+	c := &cobra.Command{SuggestionsMinimumDistance: min(len(word)/2, 2)} // cobra compares the names of commands
+	for _, name := range names {
+		if name != word {
+			c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	return c.SuggestionsFor(word)
 }

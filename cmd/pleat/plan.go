@@ -77,6 +77,9 @@ func (r *folded) planJSON(all bool) *planJSON {
 	}
 }
 
+// notStored says what the handles of folds that were only tried are good for.
+const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches have handles after "pleat compact FILE".`
+
 // planRows is how many folds are listed without --all.
 const planRows = 20
 
@@ -93,6 +96,7 @@ func (j *planJSON) print(p *page) {
 	if j.Warning != "" {
 		p.line("warning: %s", j.Warning)
 	}
+	p.hang("", notStored)
 	p.head("By lever", "")
 	p.printLevers(j.Levers)
 	folds, note := j.folds, ""

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -184,6 +185,9 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 		return io.NopCloser(p.stdin), nil
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (\"pleat sessions\" lists the session files of this machine)", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}

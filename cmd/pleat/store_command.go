@@ -17,17 +17,14 @@ func storeCommand(p *program) *cobra.Command {
 		Short: "list, check, export, import, copy and delete stored sessions",
 		Long: `The store has every session that was folded, with all its bytes: in a file, or in a PostgreSQL
 database that many share. Without --tenant these commands look at the sessions of all tenants.`,
-		Args: func(c *cobra.Command, args []string) error {
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			var names []string
+			each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 			if len(args) > 0 {
-				var names []string
-				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 				return usageError{fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(), didYouMean("", args[0], names))}
 			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			c.SetOut(p.stderr)
-			return errors.Join(c.Help(), usageError{"store needs to know what to do"})
+			return usageError{"store needs to know what to do: " + strings.Join(names, ", ")}
 		},
 	}
 	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), forgetCommand(p))

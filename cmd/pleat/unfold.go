@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 			}
 			u, err := s.Unfold(ctx, req)
 			if err != nil {
-				return err
+				return nothingThere(err, req, "; longer stretches have handles after \"pleat compact FILE\", and \"pleat search WORDS --in FILE\" finds more")
 			}
 			return foundHandle{[]string{f.in}, u}.print(p.contents(), f)
 		}
@@ -206,9 +207,22 @@ func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, re
 	found, err := askSessions(ctx, p, st, all, req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
-		err = fmt.Errorf("%w%s", err, didYouMean("", name, slices.Compact(handles)))
+		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks in a session file"
+		err = nothingThere(err, req, cmp.Or(didYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
+}
+
+// nothingThere adds a hint to the error for a handle that nothing has, unless it has one.
+func nothingThere(err error, req recall.UnfoldRequest, hint string) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	msg := strings.TrimSuffix(err.Error(), ": "+store.ErrNotFound.Error()) // it says so already
+	if _, number := strconv.Atoi(strings.TrimPrefix(req.Handle, "#")); number == nil || strings.HasPrefix(req.Handle, recall.PathPrefix) || strings.Contains(msg, "did you mean") {
+		return errors.New(msg)
+	}
+	return errors.New(msg + hint)
 }
 
 // handlesIn lists the handles in the records of a session's folds.
@@ -291,7 +305,11 @@ func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 			}
 		}
 	default:
-		_, err = io.WriteString(w, u.Content())
+		content := u.Content()
+		if _, terminal := w.(*escaper); terminal && !strings.HasSuffix(content, "\n") {
+			content += "\n"
+		}
+		_, err = io.WriteString(w, content)
 	}
 	return err
 }

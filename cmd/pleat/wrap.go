@@ -185,7 +185,7 @@ func (p *program) client(ctx context.Context, c client, base string, args []stri
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	cmd.Env = append(childEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("run %s: it is not on your PATH%s: %w", name, didYouMean("", name, clientNames()), err)
+		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound, didYouMean("", name, clientNames()))
 	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
