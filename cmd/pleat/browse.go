@@ -57,7 +57,7 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return p.browse(ctx, fileName(args[0]), r.session)
+		return p.browse(ctx, fileName(args[0]), ", budget "+short(r.tokens().Budget), r.session)
 	})
 	return c
 }
@@ -76,14 +76,14 @@ func (p *program) browseStored(ctx context.Context, flags *storeFlags, name stri
 	if err != nil {
 		return err
 	}
-	return p.browse(ctx, info.Key.Session, s)
+	return p.browse(ctx, info.Key.Session, "", s)
 }
 
 // browse shows a session on the terminal, or prints its tree.
-func (p *program) browse(ctx context.Context, title string, s *pleat.Session) error {
-	b := &browser{screen: p.screen(), tree: &branch{open: true}}
+func (p *program) browse(ctx context.Context, name, budget string, s *pleat.Session) error {
+	b := &browser{screen: p.screen(), tree: &branch{open: true}, name: name}
 	report := reportOf(s)
-	b.title = fmt.Sprintf("%s: %s, %s tokens; the model sees %s", title, plural(s.Len(), "message"), thousands(report.Whole), thousands(report.Snapshot.Tokens))
+	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", short(report.Snapshot.Tokens), short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}
@@ -98,8 +98,13 @@ func (p *program) browse(ctx context.Context, title string, s *pleat.Session) er
 // browser is a session as a tree: turns, and the blocks of their messages.
 type browser struct {
 	screen
-	title string
-	tree  *branch
+	name, about string
+	tree        *branch
+}
+
+// title gives the numbers the room that they need, and the name the rest.
+func (b *browser) title(width int) string {
+	return b.clipMiddle(b.name, width-columns(b.about)) + b.about
 }
 
 // branch is a line of the tree.
@@ -145,7 +150,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		}
 	}
 	if turn == nil {
-		return fmt.Errorf("there is nothing to look at in %s", b.title)
+		return fmt.Errorf("there is nothing to look at in %s", b.name)
 	}
 	return nil
 }
@@ -179,7 +184,7 @@ func (b *browser) line(x *branch, width int) string {
 
 // print writes the whole tree.
 func (b *browser) print(p *page) {
-	p.line("%s", p.bold(b.title))
+	p.line("%s", p.bold(b.title(p.width)))
 	for _, turn := range b.tree.kids {
 		turn.open = true
 		p.line("%s", b.line(turn, p.width))

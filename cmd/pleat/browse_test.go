@@ -14,7 +14,7 @@ import (
 // and q goes back and out.
 func TestBrowse(t *testing.T) {
 	folded := &branch{depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it", fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"}}
-	b := &browser{title: "a session", tree: &branch{kids: []*branch{
+	b := &browser{name: "a session", tree: &branch{kids: []*branch{
 		{what: "first words", kids: []*branch{{depth: 1, what: "1 text", text: "first words"}}},
 		{what: "second words", kids: []*branch{folded}},
 	}}}

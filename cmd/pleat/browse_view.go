@@ -106,15 +106,15 @@ func (v *browseView) read() {
 
 func (v *browseView) View() tea.View {
 	room := max(v.height-2, 1)
-	head, foot, body := v.title, "↑↓ move  → ← open, close  enter show  ⤓ folded, and how  q quit", ""
+	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  ⤓ folded", ""
 	if v.reading != nil {
-		head, foot, body = v.reading.what, "↑↓ scroll  q back", v.page.View()
+		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()
 		if f := v.reading.fold; f != nil {
-			side := "the original; u shows what the model sees"
+			side := "u what the model sees, not the original"
 			if v.seen {
-				side = "what the model sees; u shows the original"
+				side = "u the original, not what the model sees"
 			}
-			foot = fmt.Sprintf("q back  this is %s  %s → %s tokens, handle %s", side, thousands(f.Before), thousands(f.After), f.Handle)
+			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, thousands(f.Before), thousands(f.After), f.Handle)
 		}
 	} else {
 		body = v.list(room)

@@ -280,21 +280,26 @@ func (j *ledgerJSON) print(p *page) {
 		return
 	}
 	p.line("")
-	tool := min(max(widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), 16)
-	p.line("%s", p.dim(fmt.Sprintf("%5s%8s  %-6s  %s  %-10s  %5s  what", "call", "message", "kind", pad("tool", tool), "outcome", "newer")))
+	most, kind := 16, func(name string) string { return pad(name, 8) }
+	if !p.whole && p.width < 72 { // the room is for what was called
+		most, kind = 10, func(string) string { return "" }
+	}
+	tool := min(max(widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), most)
+	ends := max(widest(j.Entries, func(e entryJSON) string { return outcome(e.ResultFacts) }), 7)
+	p.line("%s", p.dim(fmt.Sprintf("%5s%8s  %s%s  %s  %5s  what", "call", "message", kind("kind"), pad("tool", tool), pad("outcome", ends), "newer")))
 	for _, e := range j.Entries {
 		newer := ""
 		if e.SupersededBy > 0 {
 			newer = fmt.Sprint(e.SupersededBy)
 		}
-		line := fmt.Sprintf("%5d%8d  %-6s  %s  %s  %5s  ", e.Seq, e.Message, e.Kind, pad(p.clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), 10), newer)
+		line := fmt.Sprintf("%5d%8d  %s%s  %s  %5s  ", e.Seq, e.Message, kind(e.Kind.String()), pad(p.clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), ends), newer)
 		clip := p.clip
 		if e.Command == "" && len(e.Paths) > 0 { // the name of a file is at its end
 			clip = p.clipMiddle
 		}
-		p.line("%s%s", line, clip(oneLine(e.Args), max(p.width-columns(line), 12)))
+		p.line("%s", p.clip(line+clip(oneLine(e.Args), max(p.width-columns(line), 12)), p.width))
 		if e.ErrorLine != "" && e.Outcome == toolcall.Failed {
-			indent := 5 + 8 + 2 + 6 + 2
+			indent := 5 + 8 + 2 + len(kind(""))
 			p.line("%s%s", strings.Repeat(" ", indent), p.dim(p.clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
 		}
 	}

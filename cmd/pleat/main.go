@@ -89,7 +89,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetVersionTemplate("pleat {{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
+	p.fitHelp(root)
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range []struct {
 		id, title string
@@ -121,6 +121,22 @@ func (p *program) root() *cobra.Command {
 	}
 	each(root, p.completes)
 	return root
+}
+
+// fitHelp lays help out for the terminal.
+func (p *program) fitHelp(root *cobra.Command) {
+	width, flags, help := 100, 100, root.HelpFunc()
+	if s := p.screen(); !s.whole && s.width < width {
+		width, flags = s.width, 0 // refill breaks their lines
+	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", flags)))
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		var text strings.Builder
+		c.SetOut(&text)
+		help(c, args)
+		c.SetOut(p.stdout)
+		_, _ = io.WriteString(p.stdout, refill(text.String(), width))
+	})
 }
 
 // helpCommand is cobra's, with an error for what is no command.

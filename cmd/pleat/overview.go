@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -331,4 +332,11 @@ func (b *overviewBuilder) finish() {
 	}
 	w.Largest = slices.Max(append(w.Prompts, 0))
 	w.Size = b.windowSize()
+	if m := b.f.model.Window; b.f.known && m > w.Size {
+		from := "the file says"
+		if b.f.info.Format == sessionlog.ClaudeCode {
+			from = "it compacted by itself below that"
+		}
+		w.why = fmt.Sprintf(" (%s; the model's is %s)", from, short(m))
+	}
 }

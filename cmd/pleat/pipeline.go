@@ -92,9 +92,14 @@ func (p *page) line(format string, args ...any) {
 	p.WriteString(string(sprint(format, args...)) + "\n")
 }
 
-// hang writes a text behind a prefix; the lines that it takes begin below one another.
+// hang writes a text behind a prefix; the lines that it takes begin below one another, or
+// below the prefix if that leaves too little room for a word.
 func (p *page) hang(prefix styled, text string) {
 	if at := columns(string(prefix)); !p.whole && at+columns(text) > p.width {
+		if at > 4 && at+widest(strings.Fields(text), func(word string) string { return word }) > p.width {
+			p.line("%s", styled(strings.TrimRight(string(prefix), " ")))
+			prefix, at = "    ", 4
+		}
 		text = strings.ReplaceAll(wrapWords(text, p.width-at), "\n", "\n"+strings.Repeat(" ", at))
 	}
 	p.line("%s%s", prefix, text)

@@ -91,10 +91,10 @@ func (j *planJSON) print(p *page) {
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {
-		p.line("cache: %s tokens rewritten once, %s fewer in every request", thousands(c.Rewritten), thousands(c.Removed))
+		p.hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", thousands(c.Rewritten), thousands(c.Removed)))
 	}
 	if j.Warning != "" {
-		p.line("warning: %s", j.Warning)
+		p.hang("warning: ", j.Warning)
 	}
 	p.hang("", notStored)
 	p.head("By lever", "")
@@ -136,7 +136,7 @@ func whats(s *pleat.Session) map[transcript.BlockRef]string {
 // printFolds prints a table of folds; whats describes single blocks.
 func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
 	width := max(widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
-	p.line("%s", p.dim(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width))))
+	p.line("%s", p.dim(p.clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width)), p.width)))
 	for _, f := range folds {
 		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
 		if f.Block >= 0 || f.End == f.Start+1 {
@@ -150,6 +150,10 @@ func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcrip
 			}
 			why += what
 		}
-		p.line("%s%s", line, p.clip(why, max(p.width-columns(line), 12)))
+		if !p.whole && why != "" && p.width-columns(line) < 20 { // too little to say anything: below
+			p.line("%s", p.clip(strings.TrimRight(line, " "), p.width))
+			line = indent + "    └ "
+		}
+		p.line("%s%s", line, p.clip(why, p.width-columns(line)))
 	}
 }

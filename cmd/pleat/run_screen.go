@@ -148,7 +148,7 @@ func (r *runScreen) result(c *agent.Call, res *agent.CallResult) styled {
 	lines := strings.Count(text, "\n") + 1
 	note := clip("  ✓ "+of+oneLine(text), r.s.width-2)
 	if lines > 1 {
-		note = fmt.Sprintf("  ✓ %s%s, %s", of, plural(lines, "line"), byteSize(int64(len(res.Text))))
+		note = fmt.Sprintf("  ✓ %sa result of %s, %s", of, plural(lines, "line"), byteSize(int64(len(res.Text))))
 	}
 	if c.Name == recall.ToolUnfold || c.Name == recall.ToolSearch {
 		note += ", exact"

@@ -115,9 +115,11 @@ type compactionJSON struct {
 // windowJSON is the size of the prompt over the session's requests.
 type windowJSON struct {
 	Reported bool  `json:"reported"` // by the provider; otherwise estimated
-	Size     int   `json:"size"`     // the model's window, 0: not known
+	Size     int   `json:"size"`     // the window that was used, 0: not known
 	Largest  int   `json:"largest"`
 	Prompts  []int `json:"prompts"`
+
+	why string // for people: why Size is less than the model's window
 }
 
 func (o *overview) print(p *page) {
@@ -296,7 +298,7 @@ func (o *overview) printWindow(p *page) {
 	}
 	foot := fmt.Sprintf("%s, largest prompt %s tokens", plural(len(w.Prompts), "request"), thousands(w.Largest))
 	if w.Size > 0 {
-		foot += fmt.Sprintf(", %s of the window of %s", percent(w.Largest, w.Size), short(w.Size))
+		foot += fmt.Sprintf(", %s of the window of %s%s", percent(w.Largest, w.Size), short(w.Size), w.why)
 	}
 	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
 	p.hang(styled(strings.Repeat(" ", label+2)), foot)

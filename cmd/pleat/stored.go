@@ -105,10 +105,13 @@ func (s storedJSON) title() string {
 // printSessions prints a table of sessions and its sum.
 func (p *page) printSessions(list []storedJSON) {
 	name := min(max(widest(list, storedJSON.title), len("SESSION")), 40)
+	if !p.whole {
+		name = min(name, max(p.width-32, 8)) // the numbers are seen whole
+	}
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
-		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(p.clip(session, name), name), entries, size, last, begins)
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(p.clipMiddle(session, name), name), entries, size, last, begins)
 		p.line("%s", strings.TrimRight(p.clip(line, p.width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")

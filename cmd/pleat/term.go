@@ -27,8 +27,10 @@ const defaultWidth = 80
 
 // screen looks at standard output. COLUMNS wins over the terminal, so that output can be laid
 // out for something that is no terminal.
-func (p *program) screen() screen {
-	f, terminal := terminalFile(p.stdout)
+func (p *program) screen() screen { return p.screenOf(p.stdout) }
+
+func (p *program) screenOf(w io.Writer) screen {
+	f, terminal := terminalFile(w)
 	s := screen{width: defaultWidth, whole: !terminal, colour: terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"}
 	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
 		s.width, s.whole = n, false
@@ -99,7 +101,7 @@ func (p *program) note(format string, args ...any) { p.write(p.stderr, sprint(fo
 func (p *program) write(w io.Writer, text styled) {
 	if _, drawn := w.(*ui); !drawn { // which wraps by itself
 		if _, terminal := terminalFile(w); terminal {
-			text = p.screen().wrap(text)
+			text = p.screenOf(w).wrap(text)
 		}
 	}
 	_, _ = io.WriteString(w, string(text))
@@ -120,6 +122,42 @@ func wrapLines(text string, width int) string {
 		indent := min(len(line)-len(strings.TrimLeft(line, " ")), width/2)
 		rest := wrapWords(line[indent:], width-indent)
 		out = append(out, line[:indent]+strings.ReplaceAll(rest, "\n", "\n"+line[:indent]))
+	}
+	return strings.Join(out, "\n")
+}
+
+// filled is how wide the texts of help are in the source: where the next word would not have
+// fitted, a line goes on in the next.
+const filled = 94
+
+// refill breaks the lines of help anew, if they are wider than the screen. What stands in a
+// second column stays there, or goes below the first if that leaves too little room.
+func refill(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	if widest(lines, func(l string) string { return l }) <= width {
+		return text
+	}
+	var out []string
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		at := len(line) - len(strings.TrimLeft(line, " "))
+		if gap := strings.Index(line[at:], "  "); gap >= 0 {
+			at = len(line) - len(strings.TrimLeft(line[at+gap:], " "))
+		}
+		for end := columns(line); i+1 < len(lines); i++ {
+			next := strings.TrimLeft(lines[i+1], " ")
+			word, _, _ := strings.Cut(next, " ")
+			if word == "" || len(lines[i+1])-len(next) != at || end+1+columns(word) <= filled {
+				break
+			}
+			line, end = line+" "+next, columns(lines[i+1])
+		}
+		first, rest := line[:at], line[at:]
+		if at > width/2 && strings.TrimSpace(first) != "" && columns(line) > width {
+			out, at, first = append(out, strings.TrimRight(first, " ")), 8, "        "
+		}
+		rest = wrapWords(rest, max(width-at, 16))
+		out = append(out, first+strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", at)))
 	}
 	return strings.Join(out, "\n")
 }

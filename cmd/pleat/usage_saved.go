@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat"
@@ -97,12 +98,12 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 
 func (j *replayedJSON) print(p *page) {
 	p.head("With pleat", "in a window of "+thousands(j.Window)+" tokens; about, by replay")
-	p.line("  %s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), percent(j.Would, j.Sent))
+	p.hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), percent(j.Would, j.Sent)))
 	word, usd := "saved", j.USD
 	if usd < 0 {
 		word, usd = "lost", -usd
 	}
-	p.line("  %s %s, if all that was not sent had been read from the cache", cents(usd), word)
+	p.hang("  ", fmt.Sprintf("%s %s, if all that was not sent had been read from the cache", cents(usd), word))
 	if j.Failed > 0 {
 		p.line("  %s not replayed", verb(j.Failed, "session", "was", "were"))
 	}

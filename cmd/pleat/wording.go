@@ -77,10 +77,13 @@ func (s screen) clip(text string, n int) string {
 }
 
 // clipMiddle cuts the middle out of a line that is longer than n columns. Both ends of a
-// path matter.
+// path matter, but where there is little room, only its end tells it from others.
 func (s screen) clipMiddle(text string, n int) string {
 	w := columns(text)
 	if head := (n - 1) / 3; w > n && n >= 8 && !s.whole {
+		if n < 32 {
+			head = 0
+		}
 		return ansi.Truncate(text, head+1, "…") + ansi.TruncateLeft(text, w-(n-1-head), "")
 	}
 	return s.clip(text, n)
@@ -109,8 +112,8 @@ func columns(s string) int { return ansi.StringWidth(s) }
 
 // bar draws part of whole as a bar of n columns, precise to an eighth of a column.
 func bar(part, whole, n int) string {
-	if whole <= 0 || part <= 0 {
-		return strings.Repeat(" ", n)
+	if whole <= 0 || part <= 0 || n <= 0 {
+		return pad("", n)
 	}
 	eighths := min(max((part*n*8+whole/2)/whole, 1), n*8)
 	s := strings.Repeat("█", eighths/8)
