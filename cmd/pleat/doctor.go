@@ -132,7 +132,7 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 		}
 		d.add("store", "ok", fmt.Sprintf("%s, %s", withoutPassword(path), plural(len(list), "session")), "")
 	case errors.Is(err, fs.ErrNotExist) || path != "" && missing(path):
-		d.add("store", "note", "none yet; the first session makes "+path, "")
+		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
 		d.add("store", "wrong", withoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
@@ -187,7 +187,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", "none runs; port "+d.listen+" is free", "")
+		d.add("proxy", "note", "none runs; \"pleat proxy\" starts one, and port "+d.listen+" is free", "")
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port: pleat proxy --listen 127.0.0.1:4142")
 	}
@@ -214,11 +214,11 @@ func (d *doctor) examineKeys() {
 	if len(set) > 0 {
 		d.add("keys", "ok", strings.Join(set, ", ")+" set", "")
 	} else {
-		d.add("keys", "note", "none in the environment; agents may have logins of their own", "")
+		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; agents may have logins of their own", "")
 	}
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
 		if base := d.p.getenv(name); base != "" {
-			d.add("keys", "note", name+" is "+withoutPassword(base), "")
+			d.add("keys", "note", name+" is "+withoutPassword(base)+"; \"pleat wrap\" forwards to it", "")
 		}
 	}
 }
@@ -248,7 +248,7 @@ func (d *doctor) examineAgents(running bool) {
 	if len(here) > 0 {
 		d.add("agents", "ok", "found "+strings.Join(here, ", "), "")
 	} else {
-		d.add("agents", "note", "none of those that pleat knows is on the PATH", "")
+		d.add("agents", "note", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them", "")
 	}
 }
 

@@ -275,6 +275,9 @@ func (j *ledgerJSON) print(p *page) {
 	if len(j.Entries) < j.all {
 		about = fmt.Sprintf("%s of %s", thousands(len(j.Entries)), plural(j.all, "call"))
 	}
+	if j.Filter.Effects {
+		about += " (those that may have changed something)"
+	}
 	p.line("%s", about)
 	if len(j.Entries) == 0 {
 		return

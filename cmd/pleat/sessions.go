@@ -159,6 +159,7 @@ func (j *sessionsJSON) print(p *page) {
 	if len(j.Agents) == 0 && !j.paths {
 		p.line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
 	}
+	estimated := false
 	for i, a := range j.Agents {
 		if j.paths {
 			for _, f := range a.Sessions {
@@ -181,6 +182,7 @@ func (j *sessionsJSON) print(p *page) {
 			if f.Counted {
 				tokens = short(f.Tokens)
 			}
+			estimated = estimated || !f.Counted
 			spent := "–"
 			if f.USD > 0 {
 				spent = cents(f.USD)
@@ -210,4 +212,12 @@ func (j *sessionsJSON) print(p *page) {
 			p.line("      %s", p.dim(p.clipMiddle(where, p.width-6)))
 		}
 	}
+	if p.whole || j.paths || len(j.Agents) == 0 {
+		return
+	}
+	p.line("")
+	if estimated {
+		p.hang("", "~ is estimated from the size of the file; --count counts.")
+	}
+	p.hang("", "\"pleat show FILE\" says what fills a session, \"pleat plan FILE\" what would be folded.")
 }

@@ -98,7 +98,11 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 
 func (j *replayedJSON) print(p *page) {
 	p.head("With pleat", "in a window of "+thousands(j.Window)+" tokens; about, by replay")
-	p.hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), percent(j.Would, j.Sent)))
+	change := percent(j.Sent-j.Would, j.Sent) + " less"
+	if j.Would > j.Sent {
+		change = percent(j.Would-j.Sent, j.Sent) + " more"
+	}
+	p.hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), change))
 	word, usd := "saved", j.USD
 	if usd < 0 {
 		word, usd = "lost", -usd
