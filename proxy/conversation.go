@@ -35,6 +35,7 @@ type conversation struct {
 	marks   map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
+	told    reply // the last answer, if it has no hidden rounds, and the mark that it answers
 	// client is the client's message for each message of the transcript that a mark
 	// covers; negative: the client has none, because it is of a hidden round.
 	client  []int
@@ -227,16 +228,34 @@ func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
 
 // position is where a request is in a conversation's session.
 type position struct {
-	mark    mark   // the longest prefix that was a request
-	seq     uint64 // entry up to which they share all: the mark, or the newest answer with hidden rounds
-	client  int    // the client's messages before this one are in the transcript
-	at      int    // and end here
+	mark    mark             // the longest prefix that was a request
+	seq     uint64           // entry up to which they share all: the mark, or the newest answer with hidden rounds
+	client  int              // the client's messages before this one are in the transcript
+	at      int              // and end here
+	said    string           // hash of the client's next answer, if it is not known to be this session's
+	holder  store.SessionKey // another session, which has that answer with hidden rounds
 	aliases []alias
 }
 
 // find matches a request with the transcript. It returns errMoved if the session has gone
 // another way since the prefix they share: then the conversation needs its own session.
-func (c *conversation) find(ctx context.Context, req *request) (p position, err error) {
+func (c *conversation) find(ctx context.Context, req *request) (position, error) {
+	p, err := c.follow(ctx, req)
+	if n := answers(req.messages[p.client:]); n > 0 && p.client == p.mark.Client {
+		said := saidHash(req.messages[p.client:p.client+n], c.mode.own)
+		if p.mark.seq != c.told.seq || said != c.told.Said {
+			p.said = said
+		}
+	}
+	return p, err
+}
+
+// answers returns how many messages at the start of a list are answers.
+func answers(list []transcript.Message) int {
+	return countWhile(list, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
+}
+
+func (c *conversation) follow(ctx context.Context, req *request) (p position, err error) {
 	for n := len(req.prefixes); n > 0; n-- {
 		if got, known := c.marks[req.prefixes[n-1]]; known && got.Client == n {
 			p = position{mark: got, seq: got.seq, client: n, at: got.At}
@@ -247,7 +266,7 @@ func (c *conversation) find(ctx context.Context, req *request) (p position, err 
 	for p.at < size {
 		if r, hidden := c.replies[p.at]; hidden {
 			rest := req.messages[p.client:]
-			n := countWhile(rest, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
+			n := answers(rest)
 			if n == 0 || saidHash(rest[:n], c.mode.own) != r.Said {
 				return p, errMoved
 			}

@@ -109,31 +109,46 @@ func TestForkKeepsHandles(t *testing.T) {
 
 // A client that goes back to an answer with hidden rounds, and gives its calls other
 // results, gets these rounds in the fork too: thinking that came after them is bound to them.
+// It does so also if another session that has the request before it is newer.
 func TestForkKeepsHiddenRounds(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
-	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
-	step := func() (body []byte, rounds int) {
-		t.Helper()
-		before := len(up.all())
-		if more, err := a.step(); err != nil || !more {
-			t.Fatalf("nothing was recalled: %v", err)
-		}
-		return up.all()[len(up.all())-1], len(up.all()) - before
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("again=%t", again), func(t *testing.T) {
+			st := store.NewMemory()
+			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
+			provider := serve(t, up)
+			_, url := handlerAt(t, provider, Options{Store: st, Window: window})
+			a := newAgent(messages, url, "Do all the steps.")
+			step := func() (body []byte, rounds int) {
+				t.Helper()
+				before := len(up.all())
+				if more, err := a.step(); err != nil || !more {
+					t.Fatalf("nothing was recalled: %v", err)
+				}
+				return up.all()[len(up.all())-1], len(up.all()) - before
+			}
+			asked := 0 // messages of the request that led to hidden rounds
+			for rounds := 1; rounds == 1; {
+				asked = len(a.history)
+				_, rounds = step()
+			}
+			hidden := []byte(`"call_recall_1"`)
+			if body, _ := step(); !bytes.Contains(body, hidden) {
+				t.Fatal("the session lacks the hidden round")
+			}
+			other := slices.Clone(a.history[:asked+2])
+			other[asked+1] = strings.Replace(other[asked+1], "line 20 value", "line twenty value", 1)
+			if again {
+				a.history = slices.Clone(a.history[:asked])
+				step()
+				_, a.url = handlerAt(t, provider, Options{Store: st, Window: window})
+			}
+			a.history = other
+			if body, _ := step(); !bytes.Contains(body, hidden) {
+				t.Error("the fork lacks the hidden round")
+			}
+			wellBehaved(t, up.to.(*upstream.Server).Log())
+		})
 	}
-	for rounds := 1; rounds == 1; {
-		_, rounds = step()
-	}
-	hidden := []byte(`"call_recall_1"`)
-	if body, _ := step(); !bytes.Contains(body, hidden) {
-		t.Fatal("the session lacks the hidden round")
-	}
-	a.history = slices.Clone(a.history[:len(a.history)-2])
-	last := len(a.history) - 1
-	a.history[last] = strings.Replace(a.history[last], "line 20 value", "line twenty value", 1)
-	if body, _ := step(); !bytes.Contains(body, hidden) {
-		t.Error("the fork lacks the hidden round")
-	}
-	wellBehaved(t, up.to.(*upstream.Server).Log())
 }
 
 // A client that compacts by itself begins a new conversation; it keeps the tools that it

@@ -161,6 +161,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 	if x.hidden == 0 {
 		t.conv.mu.Lock()
 		defer t.conv.unlock()
+		t.conv.told = reply{Said: saidHash(last.Messages, t.mode.own), seq: t.mark.seq}
 		return t.conv.used(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 {
@@ -172,7 +173,11 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 	}
 	return x.rw.onTurn(ctx, t, func(c *conversation) error {
 		m := mark{mode: t.mode, Reply: &reply{From: t.mark.At, To: t.at, Said: saidHash(said, t.mode.own)}}
-		if err := c.record(ctx, []string{""}, &m, time.Time{}); err != nil {
+		var labels []string
+		for _, prefix := range t.req.comesAgain() {
+			labels = append(labels, t.from.scope.answerLabel(prefix, m.Reply.Said))
+		}
+		if err := c.record(ctx, labels, &m, time.Time{}); err != nil {
 			return err
 		}
 		if err := c.behind.wait(ctx); err != nil {

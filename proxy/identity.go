@@ -88,16 +88,24 @@ func (s scope) label(prefix transcript.Hash) string {
 	return transcript.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
 }
 
+// answerLabel is the name under which an answer with hidden rounds is found: by its request
+// and by what the client saw of it.
+func (s scope) answerLabel(prefix transcript.Hash, said string) string {
+	return s.label(transcript.HashOf(string(prefix[:]) + said))
+}
+
 // maxTransient is how many blocks a client may leave out when it sends a message again.
 const maxTransient = 3
 
-// shorter returns the hashes of a request as it may come again in the next one: some clients
-// add blocks of text to their newest message, and leave them out when they send it again.
-// The first message is taken as it is, because nothing before it says whose it is.
-func (r *request) shorter() (out []transcript.Hash) {
+// comesAgain returns the hashes of a request as it may come again in the next one: as it is,
+// and without its last blocks, since some clients add blocks of text to their newest message
+// and leave them out when they send it again. The first message is taken as it is, because
+// nothing before it says whose it is.
+func (r *request) comesAgain() []transcript.Hash {
 	last := len(r.messages) - 1
+	out := []transcript.Hash{r.prefixes[last]}
 	if last == 0 {
-		return nil
+		return out
 	}
 	m := r.messages[last]
 	var drop []transcript.BlockEdit

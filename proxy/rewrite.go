@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -120,8 +121,10 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			return nil, err
 		case errors.Is(err, errMoved):
 			forked = true
-			if key, err = rw.fork(ctx, conv, p, req, from.scope); err != nil {
-				return nil, err
+			if key = p.holder; key == (store.SessionKey{}) {
+				if key, err = rw.fork(ctx, conv, p, req, from.scope); err != nil {
+					return nil, err
+				}
 			}
 		case errors.Is(err, store.ErrNotFound):
 			rw.lost(conv)
@@ -174,7 +177,14 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		return nil, position{}, err
 	}
 	p, err := c.find(ctx, req)
-	if err != nil {
+	if err != nil && !errors.Is(err, errMoved) {
+		return nil, p, err
+	}
+	var failed error
+	if p.holder, failed = rw.holder(ctx, c, p, from.scope); failed == nil && p.holder != (store.SessionKey{}) {
+		failed = errMoved
+	}
+	if err = cmp.Or(failed, err); err != nil {
 		return nil, p, err
 	}
 	idle := time.Duration(0)
@@ -255,7 +265,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	if len(c.marks) == 0 {
 		names = t.from.names(t.req)
 	}
-	for _, prefix := range slices.Insert(t.req.shorter(), 0, t.req.prefixes[len(t.req.prefixes)-1]) {
+	for _, prefix := range t.req.comesAgain() {
 		m := t.mark
 		m.Hash = prefix.String()
 		if err := c.record(ctx, append(names, t.from.scope.label(prefix)), &m, rw.o.Now(), news...); err != nil {
@@ -293,6 +303,23 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 	}
 	t.out, err = t.req.SpliceWith(own, t.mode.tools(t.req))
 	return err
+}
+
+// holder returns the session that has the client's next answer with hidden rounds, if it is
+// another one.
+func (rw *rewriter) holder(ctx context.Context, c *conversation, p position, s scope) (key store.SessionKey, err error) {
+	prefix, err := transcript.ParseHash(p.mark.Hash)
+	if err != nil || p.said == "" {
+		return key, nil
+	}
+	found, err := rw.o.Store.Find(ctx, s.tenant, store.EntryPrefix, s.answerLabel(prefix, p.said))
+	if err != nil {
+		return key, fmt.Errorf("find answer: %w", err)
+	}
+	if len(found) > 0 && found[0].Key != c.key {
+		key = found[0].Key
+	}
+	return key, nil
 }
 
 // fork makes a session for a conversation that went another way than the session it was

@@ -284,10 +284,10 @@ func (c *client) inserted(e *element) bool {
 func (c *client) among(rest []element, next, first int) int {
 	for i := range rest[1:] {
 		e := &rest[1+i]
-		if c.isHidden(e) {
+		end := slices.IndexFunc(c.sent[next:], func(s element) bool { return c.same(e, &s) })
+		if end < 0 && c.isHidden(e) {
 			continue
 		}
-		end := slices.IndexFunc(c.sent[next:], func(s element) bool { return c.same(e, &s) })
 		if end < 0 {
 			end = c.origin(e, next)
 		}
