@@ -79,6 +79,8 @@ had seen it, and the client did not compact by itself, but where that is the sce
 it, or it was not driven through it. A run of some cells leaves the others as they are.
 
 Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy.
+Qwen Code's shell sometimes says that a command had no output; the model then asks again, and a request more than
+the scenario has counts as a failure.
 
 `
 
