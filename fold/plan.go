@@ -141,9 +141,13 @@ func (d *Draft) plan(o PlanOptions) *Plan {
 	}
 	first := d.Len()
 	p.Folds = d.live()
+	was := &Draft{s: d.s, in: d.s.InUse}
 	for i, f := range p.Folds {
 		f.ID = len(d.s.Folds) + i + 1
 		first = min(first, f.Start)
+		if f.Block < 0 && f.Start < f.End { // with what levers folded inside it before
+			f.Before = was.TokensIn(f.Start, f.End)
+		}
 	}
 	parts, _ := d.s.RenderedParts(d.in)
 	p.In, p.After, p.Kept = d.in, parts.Total(), d.reread

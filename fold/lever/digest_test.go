@@ -106,3 +106,20 @@ func TestDigestStopsAtUnseen(t *testing.T) {
 		t.Errorf("the digest is not used:\n%.1500s", all)
 	}
 }
+
+// The folds of a plan save together what the plan saves, also where a page covers what
+// another lever has folded first.
+func TestDigestCountsWhatItCovers(t *testing.T) {
+	s := started(t, 12, 100_000, lever.Mask{Keep: 1, All: true}, lever.Digest{Keep: 2})
+	p, err := s.Compact(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := 0
+	for _, f := range p.Folds {
+		saved += f.Before - f.After
+	}
+	if len(p.Folds) == 0 || saved != p.Before-p.After {
+		t.Errorf("%d folds save %d tokens, the plan %d", len(p.Folds), saved, p.Before-p.After)
+	}
+}
