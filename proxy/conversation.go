@@ -35,7 +35,7 @@ type conversation struct {
 	marks   map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
-	told    reply // the last answer, if it has no hidden rounds, and the mark that it answers
+	told    reply // the last answer without hidden rounds, and where it belongs
 	// client is the client's message for each message of the transcript that a mark
 	// covers; negative: the client has none, because it is of a hidden round.
 	client  []int
@@ -243,7 +243,7 @@ func (c *conversation) find(ctx context.Context, req *request) (position, error)
 	p, err := c.follow(ctx, req)
 	if n := answers(req.messages[p.client:]); n > 0 && p.client == p.mark.Client {
 		said := saidHash(req.messages[p.client:p.client+n], c.mode.own)
-		if p.mark.seq != c.told.seq || said != c.told.Said {
+		if p.at != c.told.From || said != c.told.Said {
 			p.said = said
 		}
 	}

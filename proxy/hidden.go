@@ -161,7 +161,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 	if x.hidden == 0 {
 		t.conv.mu.Lock()
 		defer t.conv.unlock()
-		t.conv.told = reply{Said: saidHash(last.Messages, t.mode.own), seq: t.mark.seq}
+		t.conv.told = reply{From: t.mark.At, Said: saidHash(last.Messages, t.mode.own)}
 		return t.conv.used(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 {
