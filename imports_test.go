@@ -106,7 +106,7 @@ var imports = map[string][]string{
 	},
 
 	// Kits for tests, and packages that have only tests.
-	"internal/diff":         {},
+	"internal/diff":         {"internal/text"},
 	"agent/killtest":        {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":       {"internal/diff", "store", "transcript"},
 	"pleattest":             {"model", "transcript"},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // Values returns "" if want and got are equal, else their differing lines, those of want
@@ -112,61 +114,25 @@ func (p *printer) list(tabs string, n int, at func(int) reflect.Value, name func
 	p.WriteString(tabs + "}")
 }
 
-// lines is the line diff of a and b, with three lines of context.
+// lines is the line diff of a and b, with three lines of context at either end.
 func lines(a, b []string) string {
 	if slices.Equal(a, b) {
 		return ""
 	}
-	start := 0
-	for start < min(len(a), len(b)) && a[start] == b[start] {
-		start++
-	}
-	end := 0
-	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
+	steps := text.DiffLines(a, b, 2_000)
+	same := func(s text.DiffLine) bool { return s.Kind == ' ' }
+	start := slices.IndexFunc(steps, func(s text.DiffLine) bool { return !same(s) })
+	end := len(steps)
+	for same(steps[end-1]) {
+		end--
 	}
 	var out strings.Builder
-	write := func(mark string, ls []string) {
-		for _, l := range ls {
-			out.WriteString(mark + strings.TrimSuffix(l, "\n") + "\n")
+	for _, s := range steps[max(0, start-3):min(len(steps), end+3)] {
+		from, at := a, s.A
+		if s.Kind == '+' {
+			from, at = b, s.B
 		}
+		fmt.Fprintf(&out, "%c %s\n", s.Kind, strings.TrimSuffix(from[at], "\n"))
 	}
-	write("  ", a[max(0, start-3):start])
-	script(a[start:len(a)-end], b[start:len(b)-end], write)
-	write("  ", a[len(a)-end:][:min(3, end)])
 	return out.String()
-}
-
-// script writes the shortest way from a to b, or simply both if they are very long.
-func script(a, b []string, write func(mark string, ls []string)) {
-	if len(a)*len(b) > 4_000_000 {
-		write("- ", a)
-		write("+ ", b)
-		return
-	}
-	common := make([][]int, len(a)+1) // lines that a[i:] and b[j:] have in common
-	common[len(a)] = make([]int, len(b)+1)
-	for i := len(a) - 1; i >= 0; i-- {
-		common[i] = make([]int, len(b)+1)
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			write("  ", a[i:i+1])
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			write("- ", a[i:i+1])
-			i++
-		default:
-			write("+ ", b[j:j+1])
-			j++
-		}
-	}
 }

@@ -1,9 +1,8 @@
 package text
 
 import (
+	"slices"
 	"testing"
-
-	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func TestAnchors(t *testing.T) {
@@ -26,8 +25,8 @@ func TestAnchors(t *testing.T) {
 		for _, a := range AppendAnchors(nil, tt.text) {
 			got = append(got, tt.text[a.Start:a.end])
 		}
-		if d := diff.Values(tt.want, got); d != "" {
-			t.Errorf("anchors of %q (-want +got):\n%s", tt.text, d)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("anchors of %q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }

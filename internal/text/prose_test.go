@@ -1,10 +1,9 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func TestProseUnits(t *testing.T) {
@@ -52,8 +51,8 @@ func TestProseUnits(t *testing.T) {
 		{"Commit:", "What changed", UnitLead},
 		{"27a33e9 Harden it", "Commit:", unitQuote},
 	}
-	if d := diff.Values(want, got); d != "" {
-		t.Errorf("units (-want +got):\n%s", d)
+	if !slices.Equal(got, want) {
+		t.Errorf("units\n%q, want\n%q", got, want)
 	}
 }
 
