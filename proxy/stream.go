@@ -109,7 +109,8 @@ func (s *stream) more() {
 		return
 	}
 	if !s.ended {
-		s.out = append(s.out, s.split.Rest()...)
+		rest, _ := s.split.Rest()
+		s.out = append(s.out, rest...)
 		s.over()
 	}
 	if s.next == nil && s.settle == nil {

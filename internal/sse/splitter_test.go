@@ -21,7 +21,8 @@ func FuzzSplitter(f *testing.F) {
 				s.Feed(rest[:n], func(raw, _ []byte) { events = append(events, string(raw)) })
 				rest = rest[n:]
 			}
-			return events, strings.Join(events, "") + string(s.Rest())
+			rest, _ := s.Rest()
+			return events, strings.Join(events, "") + string(rest)
 		}
 		whole, all := split(len(stream) + 1)
 		if all != string(stream) {

@@ -4,174 +4,141 @@
 // The format is lines. A line "field: value" adds to the current event, an
 // empty line ends it, a line that begins with a colon is a comment. Lines end
 // with LF, CRLF or CR. The chunks that arrive from a network respect none of
-// this, so the reader is a [Parser] that takes whatever came and calls back
-// once for each complete event. A proxy feeds it from its copy loop. A [Splitter]
-// gives events with all their bytes, to pass them on unchanged.
+// this, so the reader is a [Splitter] that takes whatever came and calls back
+// once for each complete event, with all its bytes, so that it can be passed on
+// unchanged. [Data] and [Type] read what an event says.
 //
-// The parser follows the WHATWG specification ("interpreting an event
-// stream"), except that it ignores the retry field and that it bounds the size
-// of an event. As the specification says, an event that the stream's end cuts
-// off is no event; [Parser.Pending] returns it to callers that want it.
+// They follow the WHATWG specification ("interpreting an event stream"), except
+// that the fields id and retry are ignored, and that an event may be bounded in
+// size. As the specification says, an event that the stream's end cuts off is no
+// event; [Splitter.Rest] returns it to callers that want it.
 package sse
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 )
 
-// An Event is one server-sent event.
-type Event struct {
-	Type string // of the event field; empty if there was none
-	Data []byte // the data lines, joined with LF
-	ID   string // the last id seen in the stream, in this event or before
-}
-
-// DefaultLimit is the limit of a [Parser] that sets none.
-const DefaultLimit = 64 << 20
-
-// ErrTooLarge reports a line or the data of an event above the limit.
+// ErrTooLarge reports an event above the limit.
 var ErrTooLarge = errors.New("server-sent event too large")
 
-// A Parser turns a stream of bytes into events. Feed it with Write, in chunks
-// of any size. The fields must not change after the first Write. A Parser is
-// not safe for concurrent use.
-type Parser struct {
-	// OnEvent is called from Write with each complete event. The event's Data
-	// belongs to the parser and is valid only during the call.
-	OnEvent func(Event)
-	// Limit bounds the bytes of one line, and of the data of one event.
-	// Zero means DefaultLimit.
-	Limit int
-
-	line    []byte // the start of a line whose end has not come yet
-	data    []byte // the data lines so far, each with an LF behind it
-	typ, id string
-	lastTyp string // the type before, to use its memory again
-	started bool   // the first line is over
-	afterCR bool   // an LF that comes now belongs to the line before
-	err     error
+// Splitter cuts a stream into events. The zero value is ready to use. A Splitter
+// is not safe for concurrent use.
+type Splitter struct {
+	Limit int // of an event in bytes; 0: none
+	buf   []byte
+	scan  int // of buf, looked at already
+	begun bool
 }
 
-// Write parses b, calling OnEvent for each event that it completes. It returns
-// an error only if the stream exceeds the limit, and then the same one on every
-// call: nobody can tell where the next event would begin.
-func (p *Parser) Write(b []byte) (int, error) {
-	total := len(b)
+// Feed takes the next bytes and calls event for each event that they complete, with all
+// its bytes, the empty line that ends it included, and with its data. The slices are valid
+// until the next call. An event above the limit is an error; nobody can tell then where the
+// next one would begin.
+func (s *Splitter) Feed(b []byte, event func(raw, data []byte)) error {
+	s.buf = append(s.buf, b...)
+	start := 0
 	for {
-		ev, n, ok := p.next(b)
-		b = b[n:]
-		if !ok {
-			return total - len(b), p.err
+		n := eventEnd(s.buf[start:], max(s.scan-start, 0))
+		if n < 0 {
+			break
 		}
-		if p.OnEvent != nil {
-			p.OnEvent(ev)
+		if s.above(n) {
+			return s.tooLarge()
 		}
+		raw := s.buf[start : start+n]
+		event(raw, s.data(raw))
+		start += n
+		s.scan = start
 	}
+	s.scan = max(len(s.buf)-3, start)
+	if start > 0 { // else a long line would be moved with every piece of it
+		s.buf = append(s.buf[:0], s.buf[start:]...)
+		s.scan -= start
+	}
+	if s.above(len(s.buf)) {
+		return s.tooLarge()
+	}
+	return nil
 }
 
-// Pending returns the event that an empty line would complete now, false if
-// there is none. Some servers close without the last empty line; the caller
-// decides whether to believe the event. The parser's state does not change, and
-// the caller owns the event.
-func (p *Parser) Pending() (Event, bool) {
-	q := *p
-	q.line, q.data = bytes.Clone(p.line), bytes.Clone(p.data)
-	if q.err == nil && len(q.line) > 0 {
-		q.endLine(q.line)
-	}
-	if q.err != nil {
-		return Event{}, false
-	}
-	return q.dispatch()
+func (s *Splitter) above(n int) bool { return s.Limit > 0 && n > s.Limit }
+
+func (s *Splitter) tooLarge() error {
+	return fmt.Errorf("%w: it is larger than %d bytes", ErrTooLarge, s.Limit)
 }
 
-// next parses b up to the end of one event. It returns the event and how many
-// bytes it used; ok is false if it ran out of bytes, or failed, before the end
-// of an event.
-func (p *Parser) next(b []byte) (ev Event, n int, ok bool) {
-	for n < len(b) && p.err == nil {
-		if p.afterCR {
-			p.afterCR = false
-			if b[n] == '\n' {
-				n++
-				continue
+// Rest returns what the end of the stream cut off, and its data. Some servers close without
+// the last empty line; the caller decides whether to believe the event.
+func (s *Splitter) Rest() (raw, data []byte) {
+	rest := s.buf
+	s.buf, s.scan = nil, 0
+	return rest, s.data(rest)
+}
+
+// data is Data. A byte order mark may come before the first event.
+func (s *Splitter) data(raw []byte) []byte {
+	if !s.begun {
+		s.begun, raw = true, bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
+	}
+	return Data(raw)
+}
+
+// eventEnd returns the length of the first event, -1 if its end has not come yet.
+func eventEnd(b []byte, from int) int {
+	for i := from; i+1 < len(b); i++ {
+		switch {
+		case b[i] == '\n' && b[i+1] == '\n', b[i] == '\r' && b[i+1] == '\r':
+			return i + 2
+		case b[i] == '\n' && b[i+1] == '\r' && i+2 < len(b):
+			if b[i+2] == '\n' {
+				return i + 3
+			}
+			return i + 2
+		}
+	}
+	return -1
+}
+
+// Data joins the data lines of an event with LF.
+func Data(raw []byte) []byte {
+	var data []byte
+	lines := 0
+	for value := range values(raw, "data") {
+		switch lines++; lines {
+		case 1:
+			data = value // as in most events
+		case 2:
+			data = bytes.Clone(data)
+			fallthrough
+		default:
+			data = append(append(data, '\n'), value...)
+		}
+	}
+	return data
+}
+
+// Type returns the type of an event, empty if it names none.
+func Type(raw []byte) (typ string) {
+	for value := range values(raw, "event") {
+		typ = string(value)
+	}
+	return typ
+}
+
+// values yields the values of a field of an event.
+func values(raw []byte, field string) func(yield func(value []byte) bool) {
+	return func(yield func(value []byte) bool) {
+		for more := true; more; {
+			var line []byte
+			line, raw, more = cutLine(raw)
+			name, value, _ := bytes.Cut(line, []byte(":"))
+			if string(name) == field && !yield(bytes.TrimPrefix(value, []byte(" "))) {
+				return
 			}
 		}
-		start := n
-		for n < len(b) && b[n] != '\n' && b[n] != '\r' {
-			n++
-		}
-		if len(p.line)+n-start > p.limit() {
-			p.tooLarge("line")
-			break
-		}
-		if n == len(b) {
-			p.line = append(p.line, b[start:]...)
-			break
-		}
-		p.afterCR = b[n] == '\r'
-		line := b[start:n]
-		n++
-		if len(p.line) > 0 {
-			line = append(p.line, line...)
-			p.line = line[:0]
-		}
-		if p.endLine(line) {
-			if ev, ok = p.dispatch(); ok {
-				return ev, n, true
-			}
-		}
 	}
-	return Event{}, n, false
-}
-
-// endLine processes one line and reports whether it was empty.
-func (p *Parser) endLine(line []byte) bool {
-	if !p.started {
-		p.started = true
-		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
-	}
-	if len(line) == 0 {
-		return true
-	}
-	field, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimPrefix(value, []byte(" "))
-	switch string(field) { // a comment is a line whose field name is empty
-	case "data":
-		if len(p.data)+len(value) > p.limit() {
-			p.tooLarge("data")
-			break
-		}
-		p.data = append(append(p.data, value...), '\n')
-	case "event":
-		if string(value) != p.lastTyp {
-			p.lastTyp = string(value)
-		}
-		p.typ = p.lastTyp
-	case "id":
-		if !slices.Contains(value, 0) {
-			p.id = string(value)
-		}
-	}
-	return false
-}
-
-// dispatch ends the current event and returns it, if it had any data.
-func (p *Parser) dispatch() (ev Event, ok bool) {
-	if len(p.data) > 0 {
-		ev, ok = Event{Type: p.typ, Data: p.data[:len(p.data)-1], ID: p.id}, true
-	}
-	p.typ, p.data = "", p.data[:0]
-	return ev, ok
-}
-
-func (p *Parser) limit() int { return cmp.Or(max(p.Limit, 0), DefaultLimit) }
-
-func (p *Parser) tooLarge(what string) {
-	p.err = fmt.Errorf("%w: %s above %d bytes", ErrTooLarge, what, p.limit())
 }
 
 // AppendEvent appends an event to dst in wire form. An empty typ is left out;
@@ -191,13 +158,13 @@ func AppendEvent(dst []byte, typ string, data []byte) []byte {
 
 // cutLine cuts text at its first line break, of any of the three kinds.
 func cutLine(text []byte) (line, rest []byte, found bool) {
-	for i, b := range text {
-		switch {
-		case b == '\r' && i+1 < len(text) && text[i+1] == '\n':
-			return text[:i], text[i+2:], true
-		case b == '\r' || b == '\n':
-			return text[:i], text[i+1:], true
-		}
+	line, rest, found = bytes.Cut(text, []byte("\n"))
+	i := bytes.IndexByte(line, '\r')
+	switch {
+	case i < 0:
+		return line, rest, found
+	case found && i == len(line)-1: // CRLF
+		return line[:i], rest, true
 	}
-	return text, nil, false
+	return text[:i], text[i+1:], true
 }

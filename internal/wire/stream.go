@@ -23,39 +23,46 @@ var (
 type Stream struct {
 	Err error
 
-	parser sse.Parser
-	size   int // bytes kept
-	limit  int // how many may be
-	ended  bool
+	split sse.Splitter
+	size  int // bytes kept
+	limit int // how many may be
+	ended bool
 }
 
-// Write takes the next bytes. The limit and the function for events are those of the first
-// call; a limit of zero means [DefaultLimit]. After End it does nothing.
-func (s *Stream) Write(p []byte, limit int, event func(sse.Event)) {
+// Write takes the next bytes and calls event for each event with data that they complete. The
+// limit is that of the first call; zero means [DefaultLimit]. After End, or an event above
+// the limit, it does nothing.
+func (s *Stream) Write(p []byte, limit int, event func(raw, data []byte)) {
 	if s.ended {
 		return
 	}
-	if s.parser.OnEvent == nil {
+	if s.limit == 0 {
 		if s.limit = limit; limit <= 0 {
 			s.limit = DefaultLimit
 		}
-		s.parser.Limit, s.parser.OnEvent = s.limit, event
+		s.split.Limit = s.limit
 	}
-	if _, err := s.parser.Write(p); err != nil {
+	err := s.split.Feed(p, func(raw, data []byte) {
+		if len(data) > 0 {
+			event(raw, data)
+		}
+	})
+	if err != nil {
+		s.ended = true
 		s.Fail(fmt.Errorf("%w: %w", ErrTooLarge, err))
 	}
 }
 
 // End takes the last event of a stream that closed without a final empty line. If that gives
 // an [ErrEvent], the event was cut off and is ignored.
-func (s *Stream) End(event func(sse.Event)) {
+func (s *Stream) End(event func(raw, data []byte)) {
 	if s.ended {
 		return
 	}
 	s.ended = true
-	if e, ok := s.parser.Pending(); ok {
+	if raw, data := s.split.Rest(); len(data) > 0 {
 		before := s.Err
-		if event(e); errors.Is(s.Err, ErrEvent) {
+		if event(raw, data); errors.Is(s.Err, ErrEvent) {
 			s.Err = before
 		}
 	}

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,35 +89,39 @@ func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
 
 // event takes one event. The type inside the data counts, because not all servers of this
 // format send the other one.
-func (r *Recorder) event(e sse.Event) {
-	if r.done || len(e.Data) == 0 {
+func (r *Recorder) event(raw, data []byte) {
+	if r.done {
 		return
 	}
-	data := jsonspan.Value(e.Data)
-	if err := data.Valid(jsonspan.Object); err != nil {
-		r.stream.Fail(fmt.Errorf("event %q: %w", e.Type, err))
+	v := jsonspan.Value(data)
+	if err := v.Valid(jsonspan.Object); err != nil {
+		r.stream.Fail(fmt.Errorf("event %q: %w", sse.Type(raw), err))
 		return
 	}
-	switch cmp.Or(data.Get("type").Text(), e.Type) {
+	typ := v.Get("type").Text()
+	if typ == "" {
+		typ = sse.Type(raw)
+	}
+	switch typ {
 	case "message_start":
-		r.start(data.Get("message"))
+		r.start(v.Get("message"))
 	case "content_block_start":
-		r.blockStart(data)
+		r.blockStart(v)
 	case "content_block_delta":
-		r.blockDelta(data)
+		r.blockDelta(v)
 	case "content_block_stop":
-		if b := r.open(data); b != nil {
+		if b := r.open(v); b != nil {
 			b.stopped = true
 		}
 	case "message_delta":
-		if word := data.Get("delta", "stop_reason"); word != nil {
+		if word := v.Get("delta", "stop_reason"); word != nil {
 			r.reply.StopRaw = word.Text()
 		}
-		r.meter.merge(data.Get("usage"))
+		r.meter.merge(v.Get("usage"))
 	case "message_stop":
 		r.done = true
 	case "error":
-		r.reply.Err = model.ClassifyError(200, "", bytes.Clone(e.Data))
+		r.reply.Err = model.ClassifyError(200, "", bytes.Clone(data))
 	}
 }
 

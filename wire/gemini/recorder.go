@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -114,9 +113,9 @@ func (r *Recorder) bareError() {
 // Done reports whether the answer is over: the provider has given its reason or an error.
 func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
 
-func (r *Recorder) event(e sse.Event) {
-	if r.stream.Err == nil && len(e.Data) > 0 {
-		r.chunk(e.Data)
+func (r *Recorder) event(_, data []byte) {
+	if r.stream.Err == nil {
+		r.chunk(data)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -109,8 +108,7 @@ func (r *ChatRecorder) Reply() (model.Reply, error) {
 // Done reports whether the answer is over: the server has ended the stream or sent an error.
 func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
 
-func (r *ChatRecorder) event(e sse.Event) {
-	data := e.Data
+func (r *ChatRecorder) event(_, data []byte) {
 	if r.stream.Err != nil {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -85,8 +84,8 @@ func (r *ResponsesRecorder) allItems() [][]byte {
 	return out
 }
 
-func (r *ResponsesRecorder) event(e sse.Event) {
-	v := jsonspan.Value(e.Data)
+func (r *ResponsesRecorder) event(_, data []byte) {
+	v := jsonspan.Value(data)
 	if r.stream.Err != nil || string(v) == "[DONE]" {
 		return
 	}
