@@ -220,32 +220,3 @@ func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 	}
 	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
 }
-
-// Slab hands out short lists from larger allocations, because a request has thousands of
-// lists of one or two blocks. The first allocation is no larger than needed: a message that
-// is decoded by itself has only that one.
-type Slab[T any] struct {
-	free []T
-	next int // size of the next allocation
-}
-
-// Take returns a new list of n zero values.
-func (s *Slab[T]) Take(n int) []T {
-	if n == 0 {
-		return nil
-	}
-	if n > len(s.free) {
-		s.free = make([]T, max(n, s.next))
-		s.next = min(max(2*s.next, 16), 512)
-	}
-	out := s.free[:n:n]
-	s.free = s.free[n:]
-	return out
-}
-
-// Clone returns a copy of a list.
-func (s *Slab[T]) Clone(list []T) []T {
-	out := s.Take(len(list))
-	copy(out, list)
-	return out
-}

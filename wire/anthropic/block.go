@@ -30,16 +30,16 @@ type fields struct {
 
 // contentBlock consumes one element of a content list, with its parts if it is a result.
 func (d *decoder) contentBlock() (transcript.Block, wire.Place) {
-	start := d.c.Pos()
-	if d.c.Kind() != jsonspan.Object {
-		whole := d.c.Skip()
-		return transcript.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole}
+	start := d.C.Pos()
+	if d.C.Kind() != jsonspan.Object {
+		whole := d.C.Skip()
+		return transcript.Opaque{Raw: d.Raw(whole)}, wire.Place{Whole: whole}
 	}
 	var f fields
-	for name := range d.c.Fields {
+	for name := range d.C.Fields {
 		d.field(&f, name)
 	}
-	return d.build(&f, jsonspan.Span{Start: start, End: d.c.Pos()})
+	return d.build(&f, d.Since(start))
 }
 
 var blockNotes = []string{"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
@@ -47,22 +47,22 @@ var blockNotes = []string{"text", "thinking", "signature", "data", "id", "name",
 // note keeps the span of a member that is a string if its name is among names.
 func (d *decoder) note(name string, names []string, into ...*jsonspan.Span) {
 	if i := slices.Index(names, name); i >= 0 {
-		*into[i] = d.str()
+		*into[i] = d.Str()
 	}
 }
 
 func (d *decoder) field(f *fields, name string) {
 	switch name {
 	case "type":
-		f.typ = jsonspan.Text(d.data, d.str())
+		f.typ = d.Text(d.Str())
 	case "input":
-		f.input = d.c.Skip()
+		f.input = d.C.Skip()
 	case "is_error":
-		f.isError = d.c.Kind() == jsonspan.True
-		d.c.Skip()
+		f.isError = d.C.Kind() == jsonspan.True
+		d.C.Skip()
 	case "citations":
-		f.cited = d.c.Kind() == jsonspan.Array
-		f.cited = d.c.Skip().Len() > len("[]") && f.cited
+		f.cited = d.C.Kind() == jsonspan.Array
+		f.cited = d.C.Skip().Len() > len("[]") && f.cited
 	case "content":
 		d.blockContent(f)
 	case "source":
@@ -77,15 +77,15 @@ func (d *decoder) field(f *fields, name string) {
 // blockContent consumes a block's own content. It looks only into lists of a message's own
 // blocks, because content does not nest deeper on this wire.
 func (d *decoder) blockContent(f *fields) {
-	start := d.c.Pos()
-	f.contentKind = d.c.Kind()
+	start := d.C.Pos()
+	f.contentKind = d.C.Kind()
 	if f.contentKind != jsonspan.Array || d.part >= 0 {
-		f.content = d.c.Skip()
+		f.content = d.C.Skip()
 		return
 	}
 	d.parts, f.references = d.parts[:0], false
 	d.part = 0
-	for range d.c.Items {
+	for range d.C.Items {
 		b, _ := d.contentBlock()
 		if o, ok := b.(transcript.Opaque); ok && o.Type == "tool_reference" {
 			f.references = true
@@ -94,12 +94,12 @@ func (d *decoder) blockContent(f *fields) {
 		d.part++
 	}
 	d.part = -1
-	f.content = jsonspan.Span{Start: start, End: d.c.Pos()}
+	f.content = d.Since(start)
 }
 
 func (d *decoder) source(f *fields) {
-	f.source.ok = d.c.Kind() == jsonspan.Object
-	for name := range d.c.Fields {
+	f.source.ok = d.C.Kind() == jsonspan.Object
+	for name := range d.C.Fields {
 		d.note(name, []string{"media_type", "data", "url"}, &f.source.mediaType, &f.source.data, &f.source.url)
 	}
 }
@@ -107,68 +107,61 @@ func (d *decoder) source(f *fields) {
 // build makes the block that the fields describe. A block without a member that its type
 // must have is opaque.
 func (d *decoder) build(f *fields, whole jsonspan.Span) (transcript.Block, wire.Place) {
-	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole}
+	raw, place := d.Raw(whole), wire.Place{Whole: whole}
 	switch {
 	case f.typ == "text" && !f.text.IsZero():
 		if !f.cited { // citations belong to these very words
 			place.Content = f.text
 		}
-		return transcript.Text{Text: d.literal(f.text), Raw: raw}, place
+		return transcript.Text{Text: d.Literal(f.text), Raw: raw}, place
 	case f.typ == "thinking" && !f.thinking.IsZero():
-		return transcript.Thinking{Text: d.literal(f.thinking), Signature: jsonspan.Text(d.data, f.signature), Raw: raw}, place
+		return transcript.Thinking{Text: d.Literal(f.thinking), Signature: d.Text(f.signature), Raw: raw}, place
 	case f.typ == "redacted_thinking" && !f.data.IsZero():
-		return transcript.Thinking{Signature: jsonspan.Text(d.data, f.data), Redacted: true, Raw: raw}, place
+		return transcript.Thinking{Signature: d.Text(f.data), Redacted: true, Raw: raw}, place
 	case f.typ == "tool_use" && !f.id.IsZero() && !f.name.IsZero():
 		place.Content, place.JSON = f.input, true
 		return transcript.ToolCall{
-			ID: jsonspan.Text(d.data, f.id), Name: jsonspan.Text(d.data, f.name),
-			Input: transcript.Plain(jsonspan.View(d.data, f.input)), Raw: raw,
+			ID: d.Text(f.id), Name: d.Text(f.name),
+			Input: transcript.Plain(d.Raw(f.input)), Raw: raw,
 		}, place
 	case f.typ == "tool_result" && !f.toolUseID.IsZero():
 		return d.result(f, raw, place)
 	case f.typ == "image" && f.source.ok:
 		return transcript.Image{
-			MediaType: jsonspan.Text(d.data, f.source.mediaType), Data: d.literal(f.source.data),
-			URL: jsonspan.Text(d.data, f.source.url), Raw: raw,
+			MediaType: d.Text(f.source.mediaType), Data: d.Literal(f.source.data),
+			URL: d.Text(f.source.url), Raw: raw,
 		}, place
 	}
 	return transcript.Opaque{Type: f.typ, Raw: raw}, place
 }
 
 func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Block, wire.Place) {
-	r := transcript.ToolResult{CallID: jsonspan.Text(d.data, f.toolUseID), Error: f.isError, Raw: raw}
+	r := transcript.ToolResult{CallID: d.Text(f.toolUseID), Error: f.isError, Raw: raw}
 	switch {
 	case d.part >= 0: // a result inside a result cannot be edited
 		return transcript.Opaque{Type: f.typ, Raw: raw}, place
 	case f.contentKind == jsonspan.String, f.contentKind == jsonspan.Array:
 		if f.contentKind == jsonspan.String {
-			d.parts = append(d.parts[:0], transcript.Text{Text: d.literal(f.content)})
+			d.parts = append(d.parts[:0], transcript.Text{Text: d.Literal(f.content)})
 		}
-		r.Parts, place.Content = transcript.BlocksOf(d.blockSlab.Clone(d.parts)...), f.content
+		r.Parts, place.Content = d.Parts(d.parts), f.content
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
-		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: jsonspan.View(d.data, f.content)})
+		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: d.Raw(f.content)})
 	}
 	if f.references {
 		place.Content = jsonspan.Span{}
-		d.refer()
+		d.refer(transcript.BlockRef{Message: len(d.Messages), Block: d.block})
 	}
 	return r, place
 }
 
-// refer remembers that the current block holds tool references.
-func (d *decoder) refer() {
+// refer remembers that a block holds tool references.
+func (d *decoder) refer(at transcript.BlockRef) {
 	if d.section != sectionMessages {
 		return
 	}
 	if d.req.references == nil {
 		d.req.references = make(map[transcript.BlockRef]bool)
 	}
-	d.req.references[transcript.BlockRef{Message: d.message, Block: d.block}] = true
-}
-
-func (d *decoder) literal(s jsonspan.Span) transcript.Content {
-	if s.IsZero() {
-		return transcript.Content{}
-	}
-	return transcript.Literal(jsonspan.View(d.data, s))
+	d.req.references[at] = true
 }

@@ -127,10 +127,7 @@ func splitSystem(req *model.Request) (string, []transcript.Message) {
 // marked reports whether a message brings a cache marker.
 func marked(list [][]byte) bool {
 	for _, m := range list {
-		d := decoder{data: m, req: &Request{}, section: sectionMessages}
-		d.c.Reset(m, jsonspan.Limits{})
-		d.walkMessage()
-		if len(d.req.marks[sectionMessages]) > 0 {
+		if r, _ := message(m); len(r.marks[sectionMessages]) > 0 {
 			return true
 		}
 	}

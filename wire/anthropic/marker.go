@@ -163,16 +163,14 @@ func markElement(list, first [][]byte) {
 
 // marking puts a marker into the last block of a message that takes one, if any does.
 func marking(raw []byte, with string) ([]byte, bool) {
-	const open = `{"messages":[`
-	r, err := Decode(slices.Concat([]byte(open), raw, []byte("]}")))
-	if err != nil || len(r.Messages) != 1 {
+	r, ok := message(raw)
+	if !ok {
 		return raw, false
 	}
 	end := r.markPlace(transcript.ViewMessage{})
 	if end < 0 {
 		return raw, false
 	}
-	end -= len(open)
 	return slices.Concat(raw[:end], []byte(with), raw[end:]), true
 }
 
@@ -194,13 +192,13 @@ func markable(b transcript.Block) bool {
 // marker consumes the value of a cache_control member and notes it for the place where
 // the walk is. A null is no marker.
 func (d *decoder) marker() {
-	if d.c.Kind() != jsonspan.Object {
+	if d.C.Kind() != jsonspan.Object {
 		return
 	}
-	m := mark{message: d.message, block: d.block, part: d.part}
-	for name := range d.c.Fields {
+	m := mark{message: len(d.Messages), block: d.block, part: d.part}
+	for name := range d.C.Fields {
 		if name == "ttl" {
-			m.ttl = jsonspan.Text(d.data, d.str())
+			m.ttl = d.Text(d.Str())
 		}
 	}
 	list := d.req.marks[d.section]

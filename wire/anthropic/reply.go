@@ -62,14 +62,11 @@ func assistant(blocks [][]byte) []transcript.Message {
 	if len(blocks) == 0 {
 		return nil
 	}
-	raw := element("assistant", bytes.Join(blocks, []byte{','}))
-	d := decoder{data: raw, req: &Request{}, section: sectionMessages}
-	d.c.Reset(raw, jsonspan.Limits{})
-	m, ok := d.walkMessage()
+	r, ok := message(element("assistant", bytes.Join(blocks, []byte{','})))
 	if !ok { // nested deeper than Decode takes, so it could not be sent back
 		return nil
 	}
-	return []transcript.Message{m}
+	return r.Messages
 }
 
 // emptyText reports whether a block is blank text, which the provider would refuse.

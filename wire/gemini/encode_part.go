@@ -173,13 +173,11 @@ func ownRaw(b transcript.Block) string {
 	if raw == "" {
 		return ""
 	}
-	d := decoder{data: []byte(raw)}
-	d.c.Reset(d.data, jsonspan.Limits{})
 	if jsonspan.Value(raw).Get("type") != nil { // parts of all other formats have one
 		return ""
 	}
-	again, _ := d.part()
-	if o, ok := again.(transcript.Opaque); d.c.End() != nil || again.Kind() != b.Kind() || ok && o.Type == "" {
+	again, ok := readPart([]byte(raw))
+	if o, opaque := again.(transcript.Opaque); !ok || again.Kind() != b.Kind() || opaque && o.Type == "" {
 		return ""
 	}
 	return raw

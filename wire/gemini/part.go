@@ -40,46 +40,46 @@ var dataNames = []string{
 
 // part consumes one element of parts.
 func (d *decoder) part() (transcript.Block, wire.Place) {
-	start := d.c.Pos()
-	if d.c.Kind() != jsonspan.Object {
-		whole := d.c.Skip()
-		return transcript.Opaque{Raw: jsonspan.View(d.data, whole)}, wire.Place{Whole: whole, List: 1}
+	start := d.C.Pos()
+	if d.C.Kind() != jsonspan.Object {
+		whole := d.C.Skip()
+		return transcript.Opaque{Raw: d.Raw(whole)}, wire.Place{Whole: whole, List: 1}
 	}
 	var p part
-	for name := range d.c.Fields {
+	for name := range d.C.Fields {
 		name = camel(name)
 		if slices.Contains(dataNames, name) {
 			p.kind = strings.Clone(name)
 		}
 		d.partMember(&p, name)
 	}
-	return d.build(&p, jsonspan.Span{Start: start, End: d.c.Pos()})
+	return d.build(&p, d.Since(start))
 }
 
 func (d *decoder) partMember(p *part, name string) {
-	start := d.c.Pos()
+	start := d.C.Pos()
 	switch name {
 	case "text":
-		p.text = d.str()
+		p.text = d.Str()
 	case "thought":
-		p.thought = d.c.Kind() == jsonspan.True
+		p.thought = d.C.Kind() == jsonspan.True
 	case "thoughtSignature":
-		p.signature = d.str()
+		p.signature = d.Str()
 	case "functionCall", "functionResponse":
 		p.id, p.name, p.args, p.response = jsonspan.Span{}, jsonspan.Span{}, jsonspan.Span{}, response{}
-		for name := range d.c.Fields {
+		for name := range d.C.Fields {
 			d.functionMember(p, camel(name))
 		}
-		p.value = jsonspan.Span{Start: start, End: d.c.Pos()}
+		p.value = d.Since(start)
 	case "inlineData", "fileData":
-		for name := range d.c.Fields {
+		for name := range d.C.Fields {
 			switch camel(name) {
 			case "mimeType":
-				p.mime = d.str()
+				p.mime = d.Str()
 			case "data":
-				p.data = d.str()
+				p.data = d.Str()
 			case "fileUri":
-				p.uri = d.str()
+				p.uri = d.Str()
 			}
 		}
 	}
@@ -88,30 +88,30 @@ func (d *decoder) partMember(p *part, name string) {
 func (d *decoder) functionMember(p *part, name string) {
 	switch name {
 	case "id":
-		p.id = d.str()
+		p.id = d.Str()
 	case "name":
-		p.name = d.str()
+		p.name = d.Str()
 	case "args":
-		if kind := d.c.Kind(); kind != jsonspan.Null {
-			p.args = d.c.Skip()
+		if kind := d.C.Kind(); kind != jsonspan.Null {
+			p.args = d.C.Skip()
 		}
 	case "response":
-		r, start := &p.response, d.c.Pos()
+		r, start := &p.response, d.C.Pos()
 		r.members, r.only, r.failed, r.whole = 0, jsonspan.Span{}, false, jsonspan.Span{}
-		if d.c.Kind() == jsonspan.Null {
+		if d.C.Kind() == jsonspan.Null {
 			return
 		}
-		for name := range d.c.Fields {
+		for name := range d.C.Fields {
 			r.members++
-			r.failed = r.failed || name == "error" && d.c.Kind() != jsonspan.Null
-			if d.c.Kind() == jsonspan.String {
-				r.only = d.c.Str()
+			r.failed = r.failed || name == "error" && d.C.Kind() != jsonspan.Null
+			if d.C.Kind() == jsonspan.String {
+				r.only = d.C.Str()
 			}
 		}
-		r.whole = jsonspan.Span{Start: start, End: d.c.Pos()}
+		r.whole = d.Since(start)
 	case "parts":
 		p.response.parts = nil
-		for range d.c.Items {
+		for range d.C.Items {
 			b, _ := d.part()
 			p.response.parts = append(p.response.parts, b)
 		}
@@ -121,28 +121,28 @@ func (d *decoder) functionMember(p *part, name string) {
 // build makes the block that the part describes. A part without a member that its kind must
 // have is opaque.
 func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Place) {
-	raw, place := jsonspan.View(d.data, whole), wire.Place{Whole: whole, List: 1}
-	signature := jsonspan.Text(d.data, p.signature)
+	raw, place := d.Raw(whole), wire.Place{Whole: whole, List: 1}
+	signature := d.Text(p.signature)
 	switch {
 	case p.kind == "text" && p.text.Len() <= len(`""`) && signature != "":
 		// The end of a stream: a signature that belongs to no words.
 		return transcript.Thinking{Signature: signature, Redacted: true, Raw: raw}, place
 	case p.kind == "text" && !p.text.IsZero() && p.thought:
-		return transcript.Thinking{Text: d.literal(p.text), Signature: signature, Raw: raw}, place
+		return transcript.Thinking{Text: d.Literal(p.text), Signature: signature, Raw: raw}, place
 	case p.kind == "text" && !p.text.IsZero():
 		place.Content = p.text
-		return transcript.Text{Text: d.literal(p.text), Raw: raw}, place
+		return transcript.Text{Text: d.Literal(p.text), Raw: raw}, place
 	case p.kind == "functionCall" && !p.name.IsZero():
 		place.Content, place.JSON = p.args, true
 		return transcript.ToolCall{
-			ID: d.callID(p), Name: jsonspan.Text(d.data, p.name), Input: transcript.Plain(jsonspan.View(d.data, p.args)), Raw: raw,
+			ID: d.callID(p), Name: d.Text(p.name), Input: transcript.Plain(d.Raw(p.args)), Raw: raw,
 		}, place
 	case p.kind == "functionResponse" && !p.name.IsZero():
 		return d.result(p, raw, place)
 	case (p.kind == "inlineData" && !p.data.IsZero() || p.kind == "fileData" && !p.uri.IsZero()) &&
-		strings.HasPrefix(jsonspan.Text(d.data, p.mime), "image/"):
+		strings.HasPrefix(d.Text(p.mime), "image/"):
 		return transcript.Image{
-			MediaType: jsonspan.Text(d.data, p.mime), Data: d.literal(p.data), URL: jsonspan.Text(d.data, p.uri), Raw: raw,
+			MediaType: d.Text(p.mime), Data: d.Literal(p.data), URL: d.Text(p.uri), Raw: raw,
 		}, place
 	}
 	return transcript.Opaque{Type: p.kind, Raw: raw}, place
@@ -153,7 +153,7 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 // gets, and makes up ids for calls that came without; both are undone, so that a call is
 // known by the id that the model gave it.
 func (d *decoder) callID(p *part) string {
-	id, name := jsonspan.Text(d.data, p.id), jsonspan.Text(d.data, p.name)
+	id, name := d.Text(p.id), d.Text(p.name)
 	if own, ok := strings.CutPrefix(id, name+"__"); ok {
 		if id = own; strings.HasPrefix(id, "synth_") || strings.HasPrefix(id, name+"_") && strings.Trim(id[len(name):], "_0123456789") == "" {
 			return name
@@ -173,10 +173,10 @@ func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Bloc
 	}
 	switch {
 	case r.members == 1 && !r.only.IsZero():
-		list = append(list, transcript.Text{Text: d.literal(r.only)})
+		list = append(list, transcript.Text{Text: d.Literal(r.only)})
 		place.Content = r.only
 	case !r.whole.IsZero():
-		list = append(list, transcript.Text{Text: transcript.Plain(jsonspan.View(d.data, r.whole))})
+		list = append(list, transcript.Text{Text: transcript.Plain(d.Raw(r.whole))})
 		place.Content, place.Before, place.After = r.whole, `{"`+name+`":`, "}"
 	}
 	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
@@ -191,7 +191,7 @@ func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Bloc
 func (d *decoder) others(at jsonspan.Span) string {
 	var out strings.Builder
 	out.WriteByte('{')
-	value := jsonspan.Value(at.Of(d.data))
+	value := jsonspan.Value(at.Of(d.Data))
 	for key, v := range value.Members() {
 		if name := jsonspan.Text(value, key); name != "response" && name != "parts" {
 			out.Write(value[key.Start:v.End])
@@ -201,9 +201,10 @@ func (d *decoder) others(at jsonspan.Span) string {
 	return out.String()
 }
 
-func (d *decoder) literal(s jsonspan.Span) transcript.Content {
-	if s.IsZero() {
-		return transcript.Content{}
-	}
-	return transcript.Literal(jsonspan.View(d.data, s))
+// readPart decodes one part, which shares its memory. It reports false if it is not JSON.
+func readPart(raw []byte) (transcript.Block, bool) {
+	var d decoder
+	d.Begin(raw)
+	b, _ := d.part()
+	return b, d.C.End() == nil
 }

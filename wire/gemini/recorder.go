@@ -199,9 +199,7 @@ func (r *Recorder) part(raw jsonspan.Value) {
 
 // show hands a part to OnDelta.
 func (r *Recorder) show(raw []byte) {
-	d := decoder{data: bytes.Clone(raw)}
-	d.c.Reset(d.data, jsonspan.Limits{})
-	block, _ := d.part()
+	block, _ := readPart(bytes.Clone(raw))
 	delta := model.Delta{Kind: block.Kind(), Index: len(r.pieces) - 1}
 	switch b := block.(type) {
 	case transcript.Text:

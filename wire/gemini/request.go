@@ -40,17 +40,21 @@ func Decode(body []byte) (*Request, error) { return DecodeAfter(nil, body) }
 // earlier request may be nil; else the messages of the result share memory with it, and
 // no longer with the body.
 func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
-	d := decoder{data: body, req: &Request{body: wire.Body{Data: body}}, earlier: earlier}
-	d.c.Reset(body, jsonspan.Limits{})
-	for name := range d.c.Fields {
+	d := decoder{req: &Request{}}
+	d.Begin(body)
+	if earlier != nil {
+		d.After(earlier.Messages, earlier.body)
+	}
+	for name := range d.C.Fields {
 		d.member(camel(name))
 	}
-	if err := d.c.End(); err != nil {
+	if err := d.C.End(); err != nil {
 		return nil, fmt.Errorf("decode gemini request: %w", err)
 	}
-	if d.req.body.Array.IsZero() {
+	if d.Body.Array.IsZero() {
 		return nil, fmt.Errorf("decode gemini request: %w", errNoContents)
 	}
+	d.req.Messages, d.req.body = d.Messages, d.Body
 	return d.req, nil
 }
 

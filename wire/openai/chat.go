@@ -30,28 +30,23 @@ func DecodeChat(body []byte) (*ChatRequest, error) { return DecodeChatAfter(nil,
 // again. The earlier request may be nil; else the messages of the result share memory
 // with it, and no longer with the body.
 func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
-	var s scanner
-	s.reset(body)
 	r := &ChatRequest{}
+	var before *Request
 	if earlier != nil {
-		r.earlier = &earlier.Request
+		before = &earlier.Request
 	}
-	r.body.Data = body
-	for key := range s.c.Fields {
-		r.at = key
+	s, err := r.decode(before, body, func(s *scanner, key string) bool {
 		if key == "messages" {
-			r.messages(&s)
-		} else {
-			r.member(&s, key)
+			s.chatMessages()
 		}
+		return key == "messages"
+	})
+	if err == nil && r.body.Array.IsZero() {
+		err = errNoMessages
 	}
-	if err := s.c.End(); err != nil {
-		return nil, r.broken("chat", err)
+	if err != nil {
+		return nil, fmt.Errorf("decode chat request: %w", err)
 	}
-	if r.at = ""; r.body.Array.IsZero() {
-		return nil, r.broken("chat", errNoMessages)
-	}
-	r.earlier = nil
 	r.MaxTokens = s.number(r.p.maxTokens)
 	if r.p.maxCompletion.given() {
 		r.MaxTokens = s.number(r.p.maxCompletion)
@@ -59,29 +54,14 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	return r, nil
 }
 
-func (r *ChatRequest) messages(s *scanner) {
-	start := s.c.Pos()
-	r.Messages, r.body.Elements, r.body.Array = r.Messages[:0], r.body.Elements[:0], jsonspan.Span{}
-	if s.c.Kind() != jsonspan.Array {
-		return
-	}
-	r.Messages, r.body.Elements = r.sized(s)
-	b := builder{scanner: s}
+func (s *scanner) chatMessages() {
+	b := builder{s}
 	var m chatMessage
-	for range s.c.Items {
-		if r.again(s) {
-			continue
+	s.array(func() {
+		if s.chatMessage(&m); s.C.Err() == nil {
+			b.chatMessage(&m)
 		}
-		r.read(s, func() {
-			if s.chatMessage(&m); s.c.Err() == nil {
-				r.add(b.chatMessage(&m))
-			}
-		})
-		if s.c.Err() != nil {
-			return
-		}
-	}
-	r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
+	}, func(int) {})
 }
 
 // Splice returns the body with the view's messages in place of its own: the sources of
@@ -135,20 +115,20 @@ var messageNotes = []string{"role", "name", "refusal", "reasoning_content", "rea
 
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-	start, kind := s.c.Pos(), s.c.Kind()
-	for key := range s.c.Fields {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
 		switch key {
 		case "content":
 			m.content, m.parts = s.parts(m.parts[:0])
 		case "tool_calls":
-			at, kind := s.c.Pos(), s.c.Kind()
+			at, kind := s.C.Pos(), s.C.Kind()
 			m.calls = m.calls[:0]
-			for range s.c.Items {
+			for range s.C.Items {
 				m.calls = append(m.calls, s.toolCall())
 			}
 			m.toolCalls = s.since(at, kind)
 		case "function_call":
-			at, kind := s.c.Pos(), s.c.Kind()
+			at, kind := s.C.Pos(), s.C.Kind()
 			m.legacy = toolCall{}
 			s.function(&m.legacy)
 			m.functionCall = s.since(at, kind)
@@ -161,9 +141,9 @@ func (s *scanner) chatMessage(m *chatMessage) {
 
 func (s *scanner) toolCall() toolCall {
 	var t toolCall
-	start, kind := s.c.Pos(), s.c.Kind()
-	for key := range s.c.Fields {
-		at, kind := s.c.Pos(), s.c.Kind()
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
+		at, kind := s.C.Pos(), s.C.Kind()
 		switch key {
 		case "function":
 			s.function(&t)
@@ -181,14 +161,14 @@ func (s *scanner) toolCall() toolCall {
 
 // function reads what a call holds: name and arguments, or name and input.
 func (s *scanner) function(t *toolCall) {
-	for key := range s.c.Fields {
+	for key := range s.C.Fields {
 		s.note(key, []string{"name", "arguments", "input"}, &t.name, &t.input, &t.input)
 	}
 }
 
 // chatMessage decodes a message from its notes.
-func (b *builder) chatMessage(m *chatMessage) (transcript.Message, wire.Element) {
-	b.reset()
+func (b *builder) chatMessage(m *chatMessage) {
+	b.Clear()
 	role := transcript.Role(b.text(m.role))
 	switch role {
 	case transcript.RoleTool, "function":
@@ -196,16 +176,16 @@ func (b *builder) chatMessage(m *chatMessage) (transcript.Message, wire.Element)
 		if role == "function" { // calls and results of this older form belong together by name
 			role, id = transcript.RoleTool, m.name
 		}
-		b.add(b.result(b.text(id), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+		b.Add(b.result(b.text(id), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
 		b.content(m.content, m.parts)
 	}
-	if len(b.blocks) == 0 && m.whole.kind != jsonspan.Object {
-		b.add(transcript.Opaque{Raw: b.raw(m.whole)}, wire.Place{})
+	if len(b.Blocks) == 0 && m.whole.kind != jsonspan.Object {
+		b.Add(transcript.Opaque{Raw: b.raw(m.whole)}, wire.Place{})
 	}
-	return b.message(role, transcript.FormatChat, m.whole)
+	b.Message(role, transcript.FormatChat, m.whole.Span)
 }
 
 // contentSpan is the place of content that text may replace.
@@ -222,18 +202,18 @@ func (b *builder) assistant(m *chatMessage) {
 		thinking = m.thought
 	}
 	if thinking.isString() {
-		b.add(transcript.Thinking{Text: b.scanner.content(thinking), Raw: b.raw(thinking)}, wire.Place{})
+		b.Add(transcript.Thinking{Text: b.scanner.content(thinking), Raw: b.raw(thinking)}, wire.Place{})
 	}
 	b.content(m.content, m.parts)
 	if m.refusal.isString() {
-		b.add(transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}, wire.Place{Content: m.refusal.Span})
+		b.Add(transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}, wire.Place{Content: m.refusal.Span})
 	}
 	for i := range m.calls {
 		b.toolCall(&m.calls[i])
 	}
 	if m.functionCall.kind == jsonspan.Object {
 		name := b.text(m.legacy.name)
-		b.add(transcript.ToolCall{ID: name, Name: name, Input: b.scanner.content(m.legacy.input), Raw: b.raw(m.functionCall)},
+		b.Add(transcript.ToolCall{ID: name, Name: name, Input: b.scanner.content(m.legacy.input), Raw: b.raw(m.functionCall)},
 			stringPlace(m.legacy.input))
 	}
 }
@@ -243,10 +223,10 @@ func (b *builder) toolCall(t *toolCall) {
 	place.Whole, place.List = t.whole.Span, listCalls
 	if !t.name.isString() {
 		place.Content = jsonspan.Span{}
-		b.add(transcript.Opaque{Type: b.text(t.typ), Raw: b.raw(t.whole)}, place)
+		b.Add(transcript.Opaque{Type: b.text(t.typ), Raw: b.raw(t.whole)}, place)
 		return
 	}
-	b.add(transcript.ToolCall{ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole)}, place)
+	b.Add(transcript.ToolCall{ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole)}, place)
 }
 
 // stringPlace is the place of a value that may be edited if it is a string.

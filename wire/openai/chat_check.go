@@ -78,20 +78,20 @@ func (c *checker) parts(parts []part) {
 // its messages. They are the same for all models.
 func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 	c := chatChecker{}
-	c.reset(r.body.Data)
+	c.Begin(r.body.Data)
 	if len(r.body.Elements) == 0 {
 		c.emptyArray("messages")
 	}
 	var msg chatMessage
 	for i, e := range r.body.Elements {
 		// Spans are relative to the element, which is all that is looked at.
-		c.scanner.reset(e.Span.Of(r.body.Data))
+		c.Begin(e.Span.Of(r.body.Data))
 		c.scanner.chatMessage(&msg)
 		c.message(i, &msg)
 		c.pairing(i, &msg)
 	}
 	c.unanswered(len(r.body.Elements) - 1)
-	c.reset(r.body.Data)
+	c.Begin(r.body.Data)
 	c.breakpoints(&r.p)
 	return c.found
 }

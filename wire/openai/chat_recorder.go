@@ -117,9 +117,9 @@ func (r *ChatRecorder) event(_, data []byte) {
 		return
 	}
 	s, n := &r.s, &r.n
-	s.reset(data)
+	s.Begin(data)
 	s.chatReply(n)
-	if err := s.c.End(); err != nil {
+	if err := s.C.End(); err != nil {
 		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
 	}
@@ -270,7 +270,7 @@ var (
 // keepUnknown keeps unknown members: servers sign calls in members of their own and want
 // them back. Lists are joined; of other values the last one counts.
 func (r *ChatRecorder) keepUnknown(list []member, whole value, known []string) []member {
-	for key, v := range jsonspan.Value(whole.Of(r.s.data)).Fields() {
+	for key, v := range jsonspan.Value(whole.Of(r.s.Data)).Fields() {
 		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
 		}
@@ -321,16 +321,14 @@ func (r *ChatRecorder) message() (transcript.Message, bool) {
 	for _, m := range r.extra {
 		w.key(m.key).raw(string(m.raw))
 	}
-	var s scanner
-	s.reset(w.end("}").b)
+	b := builder{scan(w.end("}").b)}
 	var m chatMessage
-	s.chatMessage(&m)
-	if s.c.End() != nil {
+	b.scanner.chatMessage(&m)
+	if b.C.End() != nil {
 		return transcript.Message{}, false
 	}
-	b := builder{scanner: &s}
-	msg, _ := b.chatMessage(&m)
-	return msg, true
+	b.chatMessage(&m)
+	return b.Messages[0], true
 }
 
 func (w *writer) literal(p piece) *writer {

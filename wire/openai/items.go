@@ -26,8 +26,8 @@ var itemNotes = []string{"type", "role", "id", "call_id", "name", "arguments", "
 
 func (s *scanner) item(it *item) {
 	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
-	start, kind := s.c.Pos(), s.c.Kind()
-	for key := range s.c.Fields {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
 		switch key {
 		case "content":
 			it.content, it.parts = s.parts(it.parts[:0])
@@ -50,8 +50,8 @@ func (s *scanner) item(it *item) {
 
 // inside passes over an object and notes the member that has one of the names.
 func (s *scanner) inside(member *value, names ...string) value {
-	start, kind := s.c.Pos(), s.c.Kind()
-	for key := range s.c.Fields {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
 		if v := s.value(); slices.Contains(names, key) {
 			*member = v
 		}
@@ -139,8 +139,8 @@ func (s *scanner) itemType(it *item) string {
 }
 
 // item decodes an item from its notes.
-func (b *builder) item(it *item) (transcript.Message, wire.Element, itemNote) {
-	b.reset()
+func (b *builder) item(it *item) itemNote {
+	b.Clear()
 	note := itemNote{typ: b.itemType(it), id: b.text(it.id)}
 	role := transcript.RoleAssistant
 	switch itemTypes[note.typ] {
@@ -156,10 +156,10 @@ func (b *builder) item(it *item) (transcript.Message, wire.Element, itemNote) {
 		b.output(it, &note)
 	default:
 		role = opaqueRole(note.typ)
-		b.add(transcript.Opaque{Type: note.typ, Raw: b.raw(it.whole)}, wire.Place{})
+		b.Add(transcript.Opaque{Type: note.typ, Raw: b.raw(it.whole)}, wire.Place{})
 	}
-	msg, element := b.message(role, transcript.FormatResponses, it.whole)
-	return msg, element, note
+	b.Message(role, transcript.FormatResponses, it.whole.Span)
+	return note
 }
 
 // reasoning decodes a reasoning item. Its text is the summary and, where a server shows it,
@@ -186,7 +186,7 @@ func (b *builder) reasoning(it *item) {
 		}
 		th.Text = transcript.Plain(joined)
 	}
-	b.add(th, wire.Place{})
+	b.Add(th, wire.Place{})
 }
 
 // call decodes a call. Only function and custom tools have names; the others get their type
@@ -209,7 +209,7 @@ func (b *builder) call(typ string, it *item) form {
 			place, f = wire.Place{Content: it.command.Span, JSON: true}, formList
 		}
 	}
-	b.add(c, place)
+	b.Add(c, place)
 	return f
 }
 
@@ -229,7 +229,7 @@ func (b *builder) output(it *item, note *itemNote) {
 	case "computer_call_output": // a screenshot and nothing else
 		place = wire.Place{}
 	}
-	b.add(r, place)
+	b.Add(r, place)
 }
 
 // outcome is how the last of the commands ended, which a stub must not change.

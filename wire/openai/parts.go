@@ -15,34 +15,13 @@ const (
 	listMembers // not blocks: the members of an item, see anonymous
 )
 
-// builder collects the blocks of one message and their places. It cuts the finished lists
-// from larger ones, because a request has thousands of them.
-type builder struct {
-	*scanner
-	blocks []transcript.Block
-	places []wire.Place
-
-	blockSlab wire.Slab[transcript.Block]
-	placeSlab wire.Slab[wire.Place]
-}
-
-func (b *builder) reset() { b.blocks, b.places = b.blocks[:0], b.places[:0] }
-
-func (b *builder) add(block transcript.Block, place wire.Place) {
-	b.blocks = append(b.blocks, block)
-	b.places = append(b.places, place)
-}
-
-// message finishes the message that lies at whole.
-func (b *builder) message(role transcript.Role, format transcript.Format, whole value) (transcript.Message, wire.Element) {
-	return transcript.WireMessage(role, format, b.raw(whole), b.blockSlab.Clone(b.blocks)...),
-		wire.NewElement(whole.Span, b.placeSlab.Clone(b.places))
-}
+// builder makes blocks of what the scanner noted.
+type builder struct{ *scanner }
 
 // content adds the blocks of a message's content: a string or a list of parts.
 func (b *builder) content(v value, parts []part) {
 	if v.isString() {
-		b.add(transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}, wire.Place{Content: v.Span})
+		b.Add(transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}, wire.Place{Content: v.Span})
 		return
 	}
 	for i := range parts {
@@ -52,25 +31,22 @@ func (b *builder) content(v value, parts []part) {
 		if block.Kind() == transcript.KindText {
 			place.Content = b.said(p).Span
 		}
-		b.add(block, place)
+		b.Add(block, place)
 	}
 }
 
 // result makes a tool result of a string or a list of parts.
 func (b *builder) result(callID string, v value, parts []part, whole value) transcript.ToolResult {
 	r := transcript.ToolResult{CallID: callID, Raw: b.raw(whole)}
-	switch {
-	case v.isString():
-		list := b.blockSlab.Take(1)
-		list[0] = transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}
-		r.Parts = transcript.BlocksOf(list...)
-	case len(parts) > 0:
-		list := b.blockSlab.Take(len(parts))
-		for i := range parts {
-			list[i] = b.scanner.block(&parts[i])
-		}
-		r.Parts = transcript.BlocksOf(list...)
+	var few [4]transcript.Block
+	list := few[:0]
+	if v.isString() {
+		list = append(list, transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)})
 	}
+	for i := range parts {
+		list = append(list, b.scanner.block(&parts[i]))
+	}
+	r.Parts = b.Parts(list)
 	return r
 }
 

@@ -18,11 +18,10 @@ var errNoChoices = errors.New("neither an answer nor an error")
 // Of several choices the one with index 0 is the answer: a conversation can only go on
 // with one of them.
 func DecodeChatReply(body []byte) (model.Reply, error) {
-	var s scanner
-	s.reset(body)
+	s := scan(body)
 	var n chatReply
 	s.chatReply(&n)
-	if err := s.c.End(); err != nil {
+	if err := s.C.End(); err != nil {
 		return model.Reply{}, fmt.Errorf("decode chat reply: %w", err)
 	}
 	r := model.Reply{ID: s.text(n.id), Model: s.text(n.model), Usage: n.usage}
@@ -33,11 +32,11 @@ func DecodeChatReply(body []byte) (model.Reply, error) {
 	if n.message.whole.kind != jsonspan.Object {
 		return r, fmt.Errorf("decode chat reply: %w", errNoChoices)
 	}
-	b := builder{scanner: &s}
-	msg, _ := b.chatMessage(&n.message)
-	r.Messages = []transcript.Message{msg}
+	b := builder{s}
+	b.chatMessage(&n.message)
+	r.Messages = s.Messages
 	r.StopRaw = s.text(n.finish)
-	r.Stop = chatStop(r.StopRaw, msg, n.message.refusal.isString())
+	r.Stop = chatStop(r.StopRaw, s.Messages[0], n.message.refusal.isString())
 	return r, nil
 }
 
@@ -54,10 +53,10 @@ type chatReply struct {
 func (s *scanner) chatReply(n *chatReply) {
 	message := n.message
 	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
-	for key := range s.c.Fields {
+	for key := range s.C.Fields {
 		switch key {
 		case "usage":
-			n.usage, n.hasUsage = usage(s.value().Of(s.data))
+			n.usage, n.hasUsage = usage(s.value().Of(s.Data))
 		case "choices":
 			s.choices(n)
 		default:
@@ -68,11 +67,11 @@ func (s *scanner) chatReply(n *chatReply) {
 
 func (s *scanner) choices(n *chatReply) {
 	var m chatMessage
-	for range s.c.Items {
+	for range s.C.Items {
 		var index, finish value
-		isObject := s.c.Kind() == jsonspan.Object
+		isObject := s.C.Kind() == jsonspan.Object
 		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-		for key := range s.c.Fields {
+		for key := range s.C.Fields {
 			if key == "message" || key == "delta" {
 				s.chatMessage(&m)
 			} else {
@@ -194,13 +193,11 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 	var f itemFacts
 	msgs := make([]transcript.Message, 0, len(items))
 	for _, raw := range items {
-		var s scanner
 		var it item
-		s.reset(raw)
-		s.item(&it)
-		b := builder{scanner: &s}
-		msg, _, note := b.item(&it)
-		msgs = append(msgs, msg)
+		b := builder{scan(raw)}
+		b.scanner.item(&it)
+		note := b.item(&it)
+		msgs = append(msgs, b.Messages...)
 		switch {
 		case itemTypes[note.typ] == itemCall:
 			f.calls = true
@@ -210,7 +207,7 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 			f.others = true
 		}
 		for i := range it.parts {
-			f.refused = f.refused || s.text(it.parts[i].typ) == "refusal"
+			f.refused = f.refused || b.text(it.parts[i].typ) == "refusal"
 		}
 	}
 	return msgs, f

@@ -22,37 +22,6 @@ type Request struct {
 
 	body wire.Body
 	p    params
-	at   string // the top-level member that is being read
-
-	earlier *Request // while it is decoded: see DecodeChatAfter
-}
-
-// again takes the message at the cursor from the earlier request, if it is the same there.
-func (r *Request) again(s *scanner) bool {
-	i, e, start := len(r.Messages), r.earlier, s.c.Pos()
-	if e == nil || i >= len(e.Messages) || !s.c.SkipKnown(e.Messages[i].Raw()) {
-		return false
-	}
-	r.add(e.Messages[i], wire.Element{Span: jsonspan.Span{Start: start, End: s.c.Pos()}, Places: e.body.Elements[i].Places})
-	return true
-}
-
-// read runs scan on the message at the cursor, which makes a message of it and adds it. After
-// an earlier request it runs on a copy, which does not keep the body in memory.
-func (r *Request) read(s *scanner, scan func()) {
-	if r.earlier == nil {
-		scan()
-		return
-	}
-	n := len(r.body.Elements)
-	if whole, ok := s.own(scan); ok && len(r.body.Elements) > n {
-		r.body.Elements[n].Span = whole
-	}
-}
-
-func (r *Request) add(m transcript.Message, e wire.Element) {
-	r.Messages = append(r.Messages, m)
-	r.body.Elements = append(r.body.Elements, e)
 }
 
 // after is what decoding a later request needs of this one.
@@ -66,26 +35,38 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 // Body returns the bytes that were decoded.
 func (r *Request) Body() []byte { return r.body.Data }
 
-// broken says where in the request an error is.
-func (r *Request) broken(format string, err error) error {
-	switch r.at {
-	case "":
-		return fmt.Errorf("decode %s request: %w", format, err)
-	case "messages", "input":
-		return fmt.Errorf("decode %s request: %s[%d]: %w", format, r.at, len(r.Messages), err)
+// decode walks the top level of a body, after an earlier request if there is one. The
+// function member reads what the formats do not have in common and reports whether it did.
+func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, key string) bool) (*scanner, error) {
+	s := scan(body)
+	if earlier != nil {
+		s.After(earlier.Messages, earlier.body)
 	}
-	return fmt.Errorf("decode %s request: %s: %w", format, r.at, err)
+	at := ""
+	for key := range s.C.Fields {
+		if at = key; !member(s, key) {
+			r.member(s, key)
+		}
+	}
+	r.Messages, r.body = s.Messages, s.Body
+	switch err := s.C.End(); {
+	case err == nil:
+		return s, nil
+	case at == "messages" || at == "input":
+		return nil, fmt.Errorf("%s[%d]: %w", at, len(r.Messages), err)
+	case at != "":
+		return nil, fmt.Errorf("%s: %w", at, err)
+	default:
+		return nil, err
+	}
 }
 
-// sized returns empty lists with room for about as many messages as the rest of the body
-// may hold.
-func (r *Request) sized(s *scanner) ([]transcript.Message, []wire.Element) {
-	const typical = 4 << 10 // bytes of a message in a long conversation
-	n := min(4+(len(s.data)-s.c.Pos())/typical, 4<<10)
-	if r.earlier != nil {
-		n = len(r.earlier.Messages) + 8
+// array walks the member that holds the messages, if it is a list.
+func (s *scanner) array(read func(), same func(i int)) {
+	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
+	if s.C.Kind() == jsonspan.Array {
+		s.Elements(read, same)
 	}
-	return make([]transcript.Message, 0, n), make([]wire.Element, 0, n)
 }
 
 // params are top-level members that are read or changed later.
@@ -121,8 +102,8 @@ func (r *Request) member(s *scanner, key string) {
 
 // tools passes over a list of tool definitions.
 func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
-	start, kind := s.c.Pos(), s.c.Kind()
-	for range s.c.Items {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for range s.C.Items {
 		list = append(list, s.tool())
 	}
 	return s.since(start, kind), list
@@ -133,7 +114,7 @@ func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
 // type.
 func (s *scanner) tool() model.Tool {
 	var t toolScan
-	start, kind := s.c.Pos(), s.c.Kind()
+	start, kind := s.C.Pos(), s.C.Kind()
 	s.toolMembers(&t, true)
 	tool := model.Tool{
 		Name:        s.text(t.name),
@@ -150,7 +131,7 @@ func (s *scanner) tool() model.Tool {
 type toolScan struct{ typ, name, description, schema, label value }
 
 func (s *scanner) toolMembers(t *toolScan, outer bool) {
-	for key := range s.c.Fields {
+	for key := range s.C.Fields {
 		switch {
 		case key == "type" && outer:
 			t.typ = s.value()

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -50,36 +51,33 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) { return DecodeResp
 // decoded again. The earlier request may be nil; else the messages of the result share
 // memory with it, and no longer with the body.
 func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesRequest, error) {
-	var s scanner
-	s.reset(body)
-	r := &ResponsesRequest{Store: true}
+	r := &ResponsesRequest{}
+	var before *Request
 	if earlier != nil {
-		r.earlier = &earlier.Request
+		before = &earlier.Request
 	}
-	r.body.Data = body
-	for key := range s.c.Fields {
-		r.at = key
+	s, err := r.decode(before, body, func(s *scanner, key string) bool {
 		switch key {
 		case "input":
-			r.input(&s, earlier)
+			r.input(s, earlier)
 		case "instructions":
-			r.instructions(&s)
+			r.instructions(s)
 		default:
-			r.member(&s, key)
+			return false
 		}
+		return true
+	})
+	if err == nil && !r.hasInput && !r.Partial() && !r.p.template.given() {
+		err = errNoInput
 	}
-	if err := s.c.End(); err != nil {
-		return nil, r.broken("responses", err)
+	if err != nil {
+		return nil, fmt.Errorf("decode responses request: %w", err)
 	}
-	r.at, r.earlier = "", nil
 	r.MaxTokens = s.number(r.p.maxOutput)
 	r.Store = r.p.store.kind != jsonspan.False
 	r.PreviousResponseID = s.text(r.p.previous)
 	if r.Conversation = s.text(r.p.conversation); r.p.conversation.kind == jsonspan.Object {
 		r.Conversation = jsonspan.Value(r.p.conversation.Of(body)).Get("id").Text()
-	}
-	if !r.hasInput && !r.Partial() && !r.p.template.given() {
-		return nil, r.broken("responses", errNoInput)
 	}
 	return r, nil
 }
@@ -114,9 +112,7 @@ const typeAdditionalTools = "additional_tools"
 
 // toolsIn reads the definitions in an object's member tools.
 func toolsIn(raw string) []model.Tool {
-	var s scanner
-	s.reset(jsonspan.Value(raw).Get("tools"))
-	_, list := s.tools(nil)
+	_, list := scan(jsonspan.Value(raw).Get("tools")).tools(nil)
 	return list
 }
 
@@ -129,40 +125,21 @@ func (r *ResponsesRequest) instructions(s *scanner) {
 }
 
 func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
-	start, kind := s.c.Pos(), s.c.Kind()
-	r.Messages, r.body.Elements, r.items = r.Messages[:0], r.body.Elements[:0], r.items[:0]
-	r.body.Array, r.isString, r.hasInput = jsonspan.Span{}, false, true
-	b := builder{scanner: s}
-	switch kind {
-	case jsonspan.String:
-		v := s.value()
-		r.isString = true
-		b.content(v, nil)
-		r.add(b.message(transcript.RoleUser, transcript.FormatResponses, v))
-		r.items = append(r.items, itemNote{typ: "message"})
-	case jsonspan.Array:
-		r.Messages, r.body.Elements = r.sized(s)
-		var it item
-		for range s.c.Items {
-			if i := len(r.items); r.again(s) {
-				r.items = append(r.items, earlier.items[i])
-				continue
-			}
-			r.read(s, func() {
-				if s.item(&it); s.c.Err() == nil {
-					msg, element, note := b.item(&it)
-					r.add(msg, element)
-					r.items = append(r.items, note)
-				}
-			})
-			if s.c.Err() != nil {
-				return
-			}
+	kind := s.C.Kind()
+	r.items, r.isString, r.hasInput = r.items[:0], kind == jsonspan.String, kind == jsonspan.String || kind == jsonspan.Array
+	b := builder{s}
+	var it item
+	s.array(func() {
+		if s.item(&it); s.C.Err() == nil {
+			r.items = append(r.items, b.item(&it))
 		}
-		r.body.Array = jsonspan.Span{Start: start, End: s.c.Pos()}
-	default:
-		s.c.Skip()
-		r.hasInput = false
+	}, func(i int) { r.items = append(r.items, earlier.items[i]) })
+	if r.isString {
+		v := s.value()
+		b.Clear()
+		b.content(v, nil)
+		b.Message(transcript.RoleUser, transcript.FormatResponses, v.Span)
+		r.items = append(r.items, itemNote{typ: "message"})
 	}
 }
 

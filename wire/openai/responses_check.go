@@ -26,7 +26,7 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 		var it item
 		for i, e := range r.body.Elements {
 			// Spans are relative to the element, which is all that is looked at.
-			c.scanner.reset(e.Span.Of(r.body.Data))
+			c.Begin(e.Span.Of(r.body.Data))
 			c.scanner.item(&it)
 			c.item(i, &it)
 		}
@@ -36,7 +36,7 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
 		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
 	}
-	c.reset(r.body.Data)
+	c.Begin(r.body.Data)
 	c.breakpoints(&r.p)
 	return c.found
 }

@@ -1,10 +1,10 @@
 package openai
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -27,32 +27,19 @@ func (v value) given() bool { return v.kind != jsonspan.Invalid && v.kind != jso
 func (v value) isString() bool { return v.kind == jsonspan.String }
 
 // scanner walks a JSON text.
-type scanner struct {
-	data []byte
-	c    jsonspan.Cursor
-}
+type scanner struct{ wire.Walker }
 
-func (s *scanner) reset(data []byte) {
-	s.data = data
-	s.c.Reset(data, jsonspan.Limits{})
-}
-
-// own runs scan on a copy of the value at the cursor, and moves on behind the value.
-func (s *scanner) own(scan func()) (whole jsonspan.Span, ok bool) {
-	if whole = s.c.Skip(); s.c.Err() != nil {
-		return whole, false
-	}
-	data, after := s.data, s.c
-	s.reset(bytes.Clone(whole.Of(data)))
-	scan()
-	s.data, s.c = data, after
-	return whole, true
+// scan begins to walk a JSON text.
+func scan(data []byte) *scanner {
+	s := &scanner{}
+	s.Begin(data)
+	return s
 }
 
 // value passes over the value at the cursor.
 func (s *scanner) value() value {
-	kind := s.c.Kind()
-	return value{s.c.Skip(), kind}
+	kind := s.C.Kind()
+	return value{s.C.Skip(), kind}
 }
 
 // note keeps the value of the member at the cursor if its key is among names. It leaves other
@@ -65,7 +52,7 @@ func (s *scanner) note(key string, names []string, into ...*value) {
 
 // since returns the value that began at start and ends here.
 func (s *scanner) since(start int, kind jsonspan.Kind) value {
-	return value{jsonspan.Span{Start: start, End: s.c.Pos()}, kind}
+	return value{s.Since(start), kind}
 }
 
 // text returns the decoded text of a string, "" for anything else.
@@ -73,11 +60,11 @@ func (s *scanner) text(v value) string {
 	if !v.isString() {
 		return ""
 	}
-	return jsonspan.Text(s.data, v.Span)
+	return s.Text(v.Span)
 }
 
 // raw returns the value's bytes, sharing their memory.
-func (s *scanner) raw(v value) string { return jsonspan.View(s.data, v.Span) }
+func (s *scanner) raw(v value) string { return s.Raw(v.Span) }
 
 // content returns a string as block content that shares its memory. For other kinds the
 // content is the JSON text.
@@ -96,7 +83,7 @@ func (s *scanner) number(v value) int {
 	if v.kind != jsonspan.Number {
 		return 0
 	}
-	return jsonspan.Value(v.Of(s.data)).Int()
+	return jsonspan.Value(v.Of(s.Data)).Int()
 }
 
 // part is an element of a list of content parts.
@@ -115,8 +102,8 @@ type part struct {
 // parts passes over content, which is text or a list of parts, and appends the parts to
 // buf.
 func (s *scanner) parts(buf []part) (value, []part) {
-	start, kind := s.c.Pos(), s.c.Kind()
-	for range s.c.Items {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for range s.C.Items {
 		buf = append(buf, s.part())
 	}
 	return s.since(start, kind), buf
@@ -126,8 +113,8 @@ var partNotes = []string{"type", "text", "refusal", "detail", "stdout", "stderr"
 
 func (s *scanner) part() part {
 	var p part
-	start, kind := s.c.Pos(), s.c.Kind()
-	for key := range s.c.Fields {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
 		switch key {
 		case "image_url": // an object on the Chat wire, a string on the Responses one
 			s.imageURL(&p)
@@ -142,12 +129,12 @@ func (s *scanner) part() part {
 }
 
 func (s *scanner) imageURL(p *part) {
-	if s.c.Kind() != jsonspan.Object {
+	if s.C.Kind() != jsonspan.Object {
 		p.url = s.value()
 		return
 	}
 	p.url = value{}
-	for key := range s.c.Fields {
+	for key := range s.C.Fields {
 		s.note(key, []string{"url", "detail"}, &p.url, &p.detail)
 	}
 }
