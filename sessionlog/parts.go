@@ -1,8 +1,6 @@
 package sessionlog
 
 import (
-	"strings"
-
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -69,12 +67,9 @@ func openaiParts(content value) []transcript.Block {
 
 // imageFrom makes an image from a URL, which may hold the data itself.
 func imageFrom(url, detail, raw string) transcript.Image {
-	if rest, ok := strings.CutPrefix(url, "data:"); ok {
-		if media, data, ok := strings.Cut(rest, ";base64,"); ok {
-			return transcript.Image{MediaType: media, Data: transcript.Plain(data), Detail: detail, Raw: raw}
-		}
-	}
-	return transcript.Image{URL: url, Detail: detail, Raw: raw}
+	img := transcript.ImageAt(url)
+	img.Detail, img.Raw = detail, raw
+	return img
 }
 
 // tools decodes tool definitions of any of the wires.

@@ -117,6 +117,14 @@ func (b Blocks) At(i int) Block { return b.list[i] }
 // All yields the blocks with their positions.
 func (b Blocks) All() iter.Seq2[int, Block] { return slices.All(b.list) }
 
+// List returns the blocks as a new slice.
+func (b Blocks) List() []Block { return slices.Clone(b.list) }
+
+// Has reports whether one of the blocks is of the kind.
+func (b Blocks) Has(kind Kind) bool {
+	return slices.ContainsFunc(b.list, func(blk Block) bool { return blk.Kind() == kind })
+}
+
 // Text joins the text of the text blocks in the list with line feeds; other kinds add
 // nothing. For a tool result this is what unfolding it shows.
 func (b Blocks) Text() string {
@@ -151,6 +159,38 @@ func Say(text string) Text { return Text{Text: Plain(text)} }
 // Call makes a tool call; input is the JSON text of its arguments.
 func Call(id, name, input string) ToolCall {
 	return ToolCall{ID: id, Name: name, Input: Plain(input)}
+}
+
+// ImageAt makes an image of a URL, which may carry the picture itself:
+// data:image/png;base64,iVBOR…
+func ImageAt(url string) Image {
+	head, data, ok := strings.Cut(url, ",")
+	mediaType, isData := strings.CutPrefix(head, "data:")
+	mediaType, isBase64 := strings.CutSuffix(mediaType, ";base64")
+	if !ok || !isData || !isBase64 {
+		return Image{URL: url}
+	}
+	mediaType, _, _ = strings.Cut(mediaType, ";") // parameters such as ;name=x.png
+	return Image{MediaType: mediaType, Data: Plain(data)}
+}
+
+// RawOf returns a block's bytes on the wire it came from.
+func RawOf(b Block) string {
+	switch b := b.(type) {
+	case Text:
+		return b.Raw
+	case Thinking:
+		return b.Raw
+	case ToolCall:
+		return b.Raw
+	case ToolResult:
+		return b.Raw
+	case Image:
+		return b.Raw
+	case Opaque:
+		return b.Raw
+	}
+	return ""
 }
 
 // BlockText returns the text of a block as unfolding shows it.
@@ -208,24 +248,16 @@ func (b Blocks) decoded() Blocks {
 func (b Blocks) weight(shared bool) int {
 	n := 0
 	for _, blk := range b.list {
-		c, raw := contentOf(blk), 0
+		c, own := contentOf(blk), len(RawOf(blk))
 		switch t := blk.(type) {
-		case Text:
-			raw = len(t.Raw)
 		case Thinking:
-			raw = len(t.Raw) + len(t.Signature)
-		case ToolCall:
-			raw = len(t.Raw)
+			own += len(t.Signature)
 		case ToolResult:
-			n, raw = n+t.Parts.weight(shared), len(t.Raw)
-		case Image:
-			raw = len(t.Raw)
-		case Opaque:
-			raw = len(t.Raw)
+			n += t.Parts.weight(shared)
 		}
 		n += 200 + len(c.text)
 		if !shared {
-			n += len(c.s) + raw
+			n += len(c.s) + own
 		}
 	}
 	return n

@@ -5,15 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// turn is a message to be written: bytes as they came, or blocks.
-type turn struct {
-	role   string
-	raw    string
-	blocks []transcript.Block
-}
 
 // arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
@@ -21,7 +15,7 @@ func arrange(msgs []transcript.Message) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(turns) > 0 && turns[0].role == "assistant" && turns[0].raw == "" {
+	if len(turns) > 0 && turns[0].Role == "assistant" && turns[0].Raw == "" {
 		return nil, errors.New("the first message is the assistant's, not the user's")
 	}
 	return encodeTurns(turns)
@@ -29,19 +23,19 @@ func arrange(msgs []transcript.Message) ([][]byte, error) {
 
 // encodeTurns writes each turn as an element of the array, without those that leave
 // nothing.
-func encodeTurns(turns []turn) ([][]byte, error) {
+func encodeTurns(turns []wire.Turn) ([][]byte, error) {
 	var out [][]byte
 	for i, t := range turns {
-		if t.raw != "" {
-			out = append(out, []byte(t.raw))
+		if t.Raw != "" {
+			out = append(out, []byte(t.Raw))
 			continue
 		}
-		list, err := appendContent(nil, t.blocks)
+		list, err := appendContent(nil, t.Blocks)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		if len(list) > 0 {
-			out = append(out, element(t.role, list))
+			out = append(out, element(t.Role, list))
 		}
 	}
 	if len(out) == 0 {
@@ -50,22 +44,15 @@ func encodeTurns(turns []turn) ([][]byte, error) {
 	return out, nil
 }
 
-func collect(msgs []transcript.Message) []turn {
-	turns := make([]turn, len(msgs))
-	for i, m := range msgs {
-		turns[i] = turn{role: wireRole(m.Role()), blocks: blocksOf(m)}
-		if m.Format() == transcript.FormatAnthropic {
-			turns[i].raw = m.Raw()
-		}
-	}
-	return turns
+func collect(msgs []transcript.Message) []wire.Turn {
+	return wire.Turns(msgs, transcript.FormatAnthropic, wireRole)
 }
 
 // lateSystem moves system messages after the user message that follows them: the wire wants
 // them last before the model's answer, never between a call and its result.
-func lateSystem(turns []turn) []turn {
+func lateSystem(turns []wire.Turn) []wire.Turn {
 	for i := range len(turns) - 1 {
-		if turns[i].role == "system" && turns[i+1].role == "user" {
+		if turns[i].Role == "system" && turns[i+1].Role == "user" {
 			turns[i], turns[i+1] = turns[i+1], turns[i]
 		}
 	}
@@ -73,11 +60,11 @@ func lateSystem(turns []turn) []turn {
 }
 
 // merge joins neighbours of one role, apart from those that have their own bytes.
-func merge(turns []turn) []turn {
-	var out []turn
+func merge(turns []wire.Turn) []wire.Turn {
+	var out []wire.Turn
 	for _, t := range turns {
-		if n := len(out); n > 0 && t.raw == "" && out[n-1].raw == "" && out[n-1].role == t.role {
-			out[n-1].blocks = append(out[n-1].blocks, t.blocks...)
+		if n := len(out); n > 0 && t.Raw == "" && out[n-1].Raw == "" && out[n-1].Role == t.Role {
+			out[n-1].Blocks = append(out[n-1].Blocks, t.Blocks...)
 			continue
 		}
 		out = append(out, t)
@@ -86,25 +73,25 @@ func merge(turns []turn) []turn {
 }
 
 // pair makes sure that every call is answered at the beginning of the user messages after it.
-func pair(turns []turn) ([]turn, error) {
-	var out []turn
+func pair(turns []wire.Turn) ([]wire.Turn, error) {
+	var out []wire.Turn
 	var open []string // calls of the run before this one that wait for their results
 	for i := 0; i < len(turns); {
 		end := i + 1
-		for end < len(turns) && turns[end].role == turns[i].role {
+		for end < len(turns) && turns[end].Role == turns[i].Role {
 			end++
 		}
 		run := turns[i:end]
-		if run[0].role == "user" {
+		if run[0].Role == "user" {
 			var err error
 			if open, err = answer(run, open); err != nil {
 				return nil, err
 			}
 		}
 		if len(open) > 0 {
-			missing := turn{role: "user", blocks: excuses(open)}
-			if run[0].role == "user" && run[0].raw == "" {
-				run[0].blocks = append(missing.blocks, run[0].blocks...)
+			missing := wire.Excuses(open)
+			if run[0].Role == "user" && run[0].Raw == "" {
+				run[0].Blocks = append(missing.Blocks, run[0].Blocks...)
 			} else {
 				out = append(out, missing)
 			}
@@ -113,22 +100,18 @@ func pair(turns []turn) ([]turn, error) {
 		open, i = calls(run), end
 	}
 	if len(open) > 0 {
-		out = append(out, turn{role: "user", blocks: excuses(open)})
+		out = append(out, wire.Excuses(open))
 	}
 	return out, nil
 }
 
 // answer takes the calls that the run answers out of the open ones.
-func answer(run []turn, open []string) ([]string, error) {
+func answer(run []wire.Turn, open []string) ([]string, error) {
 	for _, t := range run {
-		for _, b := range t.blocks {
-			r, ok := b.(transcript.ToolResult)
-			if !ok {
-				continue
-			}
-			at := slices.Index(open, r.CallID)
+		for _, id := range t.Results() {
+			at := slices.Index(open, id)
 			if at < 0 {
-				return nil, fmt.Errorf("result of call %q answers no call before it", r.CallID)
+				return nil, fmt.Errorf("result of call %q answers no call before it", id)
 			}
 			open = slices.Delete(open, at, at+1)
 		}
@@ -136,22 +119,11 @@ func answer(run []turn, open []string) ([]string, error) {
 	return open, nil
 }
 
-func calls(run []turn) []string {
-	var ids []string
+func calls(run []wire.Turn) (ids []string) {
 	for _, t := range run {
-		for _, b := range t.blocks {
-			if c, ok := b.(transcript.ToolCall); ok && t.role == "assistant" {
-				ids = append(ids, c.ID)
-			}
+		if t.Role == "assistant" {
+			ids = append(ids, t.Calls()...)
 		}
 	}
 	return ids
-}
-
-func excuses(ids []string) []transcript.Block {
-	out := make([]transcript.Block, len(ids))
-	for i, id := range ids {
-		out[i] = transcript.ErrorResult(id, noResult)
-	}
-	return out
 }

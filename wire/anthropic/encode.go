@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -14,10 +15,6 @@ import (
 // DefaultMaxTokens is sent if a request does not limit the answer, because the wire demands a
 // number.
 const DefaultMaxTokens = 16000
-
-// noResult answers a call that nothing else answers. The wire demands an answer to
-// every call, and the model should know that the tool did not run to its end.
-const noResult = "No result: the call was interrupted before it finished."
 
 // Encode writes a request from scratch, for programs that have no original bytes. The
 // same request always gives the same bytes, and the result is legal as far as the
@@ -43,7 +40,7 @@ func encodeAsIs(req *model.Request) ([]byte, error) {
 }
 
 func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, error)) ([]byte, error) {
-	system, msgs := splitSystem(req)
+	system, msgs := wire.SplitSystem(req)
 	list, err := arrange(msgs)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
@@ -107,21 +104,6 @@ func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
 		out = append(bytes.TrimSuffix(bytes.TrimRight(out, " \t\r\n"), []byte("}")), marker...)
 	}
 	return append(out, ']')
-}
-
-// splitSystem takes the system messages at the beginning out of the messages.
-func splitSystem(req *model.Request) (string, []transcript.Message) {
-	parts, msgs := []string{}, req.Messages
-	if strings.TrimSpace(req.System) != "" {
-		parts = append(parts, req.System)
-	}
-	for len(msgs) > 0 && wireRole(msgs[0].Role()) == "system" {
-		if t := msgs[0].Text(); strings.TrimSpace(t) != "" {
-			parts = append(parts, t)
-		}
-		msgs = msgs[1:]
-	}
-	return strings.Join(parts, "\n\n"), msgs
 }
 
 // marked reports whether a message brings a cache marker.

@@ -27,7 +27,7 @@ func EncodeMessage(m transcript.Message) ([]byte, error) {
 	if m.Format() == transcript.FormatAnthropic && m.Raw() != "" {
 		return []byte(m.Raw()), nil
 	}
-	list, err := appendContent(nil, blocksOf(m))
+	list, err := appendContent(nil, m.Blocks().List())
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
@@ -52,14 +52,6 @@ func wireRole(r transcript.Role) string {
 		return "system"
 	}
 	return "user"
-}
-
-func blocksOf(m transcript.Message) []transcript.Block {
-	out := make([]transcript.Block, 0, m.Blocks().Len())
-	for _, b := range m.Blocks().All() {
-		out = append(out, b)
-	}
-	return out
 }
 
 // appendContent appends the blocks of one message: results first, as the wire demands,
@@ -125,27 +117,25 @@ func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
 
 // ownRaw returns a block's bytes if they are of this format, which their type shows, else "".
 func ownRaw(b transcript.Block) string {
-	var raw string
-	var ours func(typ string) bool
-	is := func(want string) func(string) bool { return func(typ string) bool { return typ == want } }
+	block := jsonspan.Value(transcript.RawOf(b))
+	if block.Valid(jsonspan.Object) != nil {
+		return ""
+	}
+	typ, ours := block.Get("type").Text(), false
 	switch b := b.(type) {
 	case transcript.Text:
-		raw, ours = b.Raw, func(typ string) bool { return typ == "text" && !blank(b.Text.Literal()) }
+		ours = typ == "text" && !blank(b.Text.Literal())
 	case transcript.Thinking:
-		raw, ours = b.Raw, func(typ string) bool { return typ == "thinking" || typ == "redacted_thinking" }
-	case transcript.ToolCall:
-		raw, ours = b.Raw, is("tool_use")
-	case transcript.ToolResult:
-		raw, ours = b.Raw, is("tool_result")
-	case transcript.Image:
-		raw, ours = b.Raw, is("image")
+		ours = typ == "thinking" || typ == "redacted_thinking"
 	case transcript.Opaque:
-		raw, ours = b.Raw, func(typ string) bool { return opaqueTypes[typ] }
+		ours = opaqueTypes[typ]
+	default:
+		ours = typ == wireType(b)
 	}
-	if block := jsonspan.Value(raw); block.Valid(jsonspan.Object) == nil && ours(block.Get("type").Text()) {
-		return raw
+	if !ours {
+		return ""
 	}
-	return ""
+	return string(block)
 }
 
 // opaqueTypes are the blocks of this format that the core knows only as bytes.
@@ -232,18 +222,15 @@ func appendList(dst []byte, blocks []transcript.Block) ([]byte, error) {
 }
 
 func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
-	media, data, url := b.MediaType, b.Data, b.URL
-	if rest, ok := strings.CutPrefix(url, "data:"); ok && data.IsEmpty() {
-		if m, base64, ok := strings.Cut(rest, ";base64,"); ok {
-			media, data = m, transcript.Plain(base64)
-		}
+	if b.Data.IsEmpty() && strings.HasPrefix(b.URL, "data:") {
+		b = transcript.ImageAt(b.URL)
 	}
 	switch {
-	case !data.IsEmpty() && media != "":
-		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"base64","media_type":`...), media)
-		dst = append(append(dst, `,"data":`...), data.Literal()...)
-	case url != "":
-		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"url","url":`...), url)
+	case !b.Data.IsEmpty() && b.MediaType != "":
+		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"base64","media_type":`...), b.MediaType)
+		dst = append(append(dst, `,"data":`...), b.Data.Literal()...)
+	case b.URL != "":
+		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"url","url":`...), b.URL)
 	default:
 		return appendBlock(dst, transcript.Say("[image left out: it has no form here]"))
 	}

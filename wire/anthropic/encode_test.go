@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -53,7 +54,7 @@ func TestEncode(t *testing.T) {
 		`{"role":"user","content":[{"type":"text","text":"hi"}]},` +
 		`{"role":"assistant","content":[{"type":"text","text":"ok"},{"type":"tool_use","id":"a","name":"run","input":{"x": 1.0}},` +
 		`{"type":"tool_use","id":"ID","name":"run","input":{"input":"free text"}},{"type":"tool_use","id":"c","name":"run","input":{}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"` + noResult + `","is_error":true},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"` + wire.NoResult + `","is_error":true},` +
 		`{"type":"tool_result","tool_use_id":"ID","content":"two"},{"type":"tool_result","tool_use_id":"a","content":"one"},{"type":"text","text":"go on"}]}],` +
 		`"temperature":0.5,"cache_control":{"type":"ephemeral"},"stream":true}`
 	if want = strings.ReplaceAll(want, "ID", callID("b|2")); got != want {
@@ -87,7 +88,7 @@ func TestEncodeMessages(t *testing.T) {
 		{
 			"an open call at the end",
 			[]transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}"))},
-			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + noResult + `","is_error":true}]}`,
+			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"` + wire.NoResult + `","is_error":true}]}`,
 		},
 		{
 			"system messages wait for the results",

@@ -128,7 +128,7 @@ func (c *checker) pairs(i int) {
 // answer has its signature.
 func (c *checker) signatures() {
 	start := len(c.r.Messages)
-	for start > 0 && (c.r.Messages[start-1].Role() == transcript.RoleAssistant || has(c.r.Messages[start-1], transcript.KindToolResult)) {
+	for start > 0 && (c.r.Messages[start-1].Role() == transcript.RoleAssistant || c.r.Messages[start-1].Blocks().Has(transcript.KindToolResult)) {
 		start--
 	}
 	for i := start; i < len(c.r.Messages); i++ {

@@ -8,13 +8,10 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// noResult answers a call that nothing else answers: the wire demands an answer to every
-// call, and the model should know that the tool did not run to its end.
-const noResult = "No result: the call was interrupted before it finished."
 
 // unsigned is what the provider takes for the signature of a call that it did not make
 // itself, such as one of another model.
@@ -39,7 +36,7 @@ func Encode(req *model.Request) ([]byte, error) {
 }
 
 func encode(req *model.Request, signed bool) ([]byte, error) {
-	system, msgs := splitSystem(req)
+	system, msgs := wire.SplitSystem(req)
 	turns, err := pair(merge(collect(msgs)))
 	if err != nil {
 		return nil, fmt.Errorf("encode gemini request: %w", err)
@@ -57,7 +54,7 @@ func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
 	return joinResponses(body)
 }
 
-func write(req *model.Request, system string, turns []turn, signed bool) ([]byte, error) {
+func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([]byte, error) {
 	e := encoder{names: make(map[string]string), signed: signed}
 	var list [][]byte
 	for i, t := range turns {
@@ -132,21 +129,6 @@ func declare(tools []model.Tool) ([]byte, error) {
 		out = append(out, '}')
 	}
 	return out, nil
-}
-
-// splitSystem takes the system messages at the beginning out of the messages.
-func splitSystem(req *model.Request) (string, []transcript.Message) {
-	parts, msgs := []string{}, req.Messages
-	if strings.TrimSpace(req.System) != "" {
-		parts = append(parts, req.System)
-	}
-	for len(msgs) > 0 && (msgs[0].Role() == transcript.RoleSystem || msgs[0].Role() == transcript.RoleDeveloper) {
-		if t := msgs[0].Text(); strings.TrimSpace(t) != "" {
-			parts = append(parts, t)
-		}
-		msgs = msgs[1:]
-	}
-	return strings.Join(parts, "\n\n"), msgs
 }
 
 // EncodeMessage returns a message as an element of the contents array. A message that came

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -18,18 +19,18 @@ type encoder struct {
 }
 
 // turn writes a content; it is empty if nothing is left of it.
-func (e *encoder) turn(t turn) ([]byte, error) {
-	for _, b := range t.blocks {
+func (e *encoder) turn(t wire.Turn) ([]byte, error) {
+	for _, b := range t.Blocks {
 		if c, ok := b.(transcript.ToolCall); ok && e.names != nil {
 			e.names[c.ID] = c.Name
 		}
 	}
-	if t.raw != "" {
-		return []byte(t.raw), nil
+	if t.Raw != "" {
+		return []byte(t.Raw), nil
 	}
 	var parts [][]byte
 	called := false
-	for _, b := range t.blocks {
+	for _, b := range t.Blocks {
 		raw, err := e.part(b, !called)
 		if err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (e *encoder) turn(t turn) ([]byte, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	return content(t.role, parts), nil
+	return content(t.Role, parts), nil
 }
 
 func content(role string, parts [][]byte) []byte {
@@ -132,20 +133,18 @@ func image(b transcript.Image) []byte {
 	if own := ownRaw(b); own != "" {
 		return []byte(own)
 	}
-	media, data, url := b.MediaType, b.Data, b.URL
-	if rest, ok := strings.CutPrefix(url, "data:"); ok && data.IsEmpty() {
-		if m, base64, ok := strings.Cut(rest, ";base64,"); ok {
-			media, data = m, transcript.Plain(base64)
-		}
+	if b.Data.IsEmpty() && strings.HasPrefix(b.URL, "data:") {
+		b = transcript.ImageAt(b.URL)
 	}
+	media := cmp.Or(b.MediaType, "image/png")
 	var out []byte
 	switch {
-	case !data.IsEmpty():
-		out = jsonspan.AppendQuote([]byte(`{"inlineData":{"mimeType":`), cmp.Or(media, "image/png"))
-		out = append(append(out, `,"data":`...), data.Literal()...)
-	case url != "":
-		out = jsonspan.AppendQuote([]byte(`{"fileData":{"mimeType":`), cmp.Or(media, "image/png"))
-		out = jsonspan.AppendQuote(append(out, `,"fileUri":`...), url)
+	case !b.Data.IsEmpty():
+		out = jsonspan.AppendQuote([]byte(`{"inlineData":{"mimeType":`), media)
+		out = append(append(out, `,"data":`...), b.Data.Literal()...)
+	case b.URL != "":
+		out = jsonspan.AppendQuote([]byte(`{"fileData":{"mimeType":`), media)
+		out = jsonspan.AppendQuote(append(out, `,"fileUri":`...), b.URL)
 	default:
 		return note("image")
 	}
@@ -155,21 +154,7 @@ func image(b transcript.Image) []byte {
 // ownRaw returns a block's bytes if they are a part of this format, else "". An edited
 // message no longer says where its blocks came from, so the bytes decide.
 func ownRaw(b transcript.Block) string {
-	var raw string
-	switch b := b.(type) {
-	case transcript.Text:
-		raw = b.Raw
-	case transcript.Thinking:
-		raw = b.Raw
-	case transcript.ToolCall:
-		raw = b.Raw
-	case transcript.ToolResult:
-		raw = b.Raw
-	case transcript.Image:
-		raw = b.Raw
-	case transcript.Opaque:
-		raw = b.Raw
-	}
+	raw := transcript.RawOf(b)
 	if raw == "" {
 		return ""
 	}

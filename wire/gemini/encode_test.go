@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -47,7 +48,7 @@ func TestEncode(t *testing.T) {
 		{
 			"no result",
 			model.Request{Messages: []transcript.Message{user, call}},
-			contents(asks, called, `{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run","response":{"error":"`+noResult+`"}}}]}`),
+			contents(asks, called, `{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run","response":{"error":"`+wire.NoResult+`"}}}]}`),
 		},
 		{
 			"system and options",

@@ -87,7 +87,7 @@ func (r *Recorder) Reply() (model.Reply, error) {
 	reply := r.reply
 	if m, ok := r.message(); ok {
 		reply.Messages = []transcript.Message{m}
-		reply.Stop = stopReason(reply.StopRaw, has(m, transcript.KindToolCall))
+		reply.Stop = stopReason(reply.StopRaw, m.Blocks().Has(transcript.KindToolCall))
 	} else {
 		reply.Stop = stopReason(reply.StopRaw, false)
 	}

@@ -101,7 +101,7 @@ func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, err
 	}
 	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err == nil && slices.ContainsFunc(v.Messages, func(m transcript.ViewMessage) bool {
-		return m.Source < 0 && (has(m.Made, transcript.KindToolCall) || has(m.Made, transcript.KindToolResult))
+		return m.Source < 0 && (m.Made.Blocks().Has(transcript.KindToolCall) || m.Made.Blocks().Has(transcript.KindToolResult))
 	}) {
 		if out, err = joinResponses(out); err == nil {
 			out, err = alignIDs(out)
@@ -123,7 +123,7 @@ func joinResponses(body []byte) ([]byte, error) {
 	joined := -1 // the edit that adds to the first content of a run
 	for i, m := range r.Messages {
 		e := r.body.Elements[i]
-		if m.Role() == transcript.RoleAssistant || !has(m, transcript.KindToolResult) {
+		if m.Role() == transcript.RoleAssistant || !m.Blocks().Has(transcript.KindToolResult) {
 			joined = -1
 			continue
 		}
@@ -197,16 +197,6 @@ func withID(raw string, id jsonspan.Value) []byte {
 		return slices.Concat(part[:at.Start], with, part[at.End:])
 	}
 	return part
-}
-
-// has reports whether a message has a block of the kind.
-func has(m transcript.Message, kind transcript.Kind) bool {
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == kind {
-			return true
-		}
-	}
-	return false
 }
 
 // Hashes returns a hash of each message that stays the same when the client sends the

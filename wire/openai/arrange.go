@@ -51,11 +51,11 @@ func oneAnswer(msgs []transcript.Message) []transcript.Message {
 			continue
 		}
 		last := out[n-1]
-		if (isChat(last) || isChat(m)) && !has(last, transcript.KindToolCall) {
+		if (isChat(last) || isChat(m)) && !last.Blocks().Has(transcript.KindToolCall) {
 			out = append(out, m)
 			continue
 		}
-		out[n-1] = transcript.Assistant(append(allBlocks(last.Blocks()), allBlocks(m.Blocks())...)...)
+		out[n-1] = transcript.Assistant(append(last.Blocks().List(), m.Blocks().List()...)...)
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func inPlace(msgs []transcript.Message, c transcript.CallState) bool {
 // endOfResults returns the last of the messages with results that follow message i, or
 // i if there is none.
 func endOfResults(msgs []transcript.Message, i int) int {
-	for i+1 < len(msgs) && has(msgs[i+1], transcript.KindToolResult) {
+	for i+1 < len(msgs) && msgs[i+1].Blocks().Has(transcript.KindToolResult) {
 		i++
 	}
 	return i

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
@@ -73,30 +72,14 @@ func (s *scanner) block(p *part) transcript.Block {
 	}
 	typ := s.text(p.typ)
 	if (typ == "image_url" || typ == "input_image") && p.url.isString() {
-		img := s.image(p.url)
+		img := transcript.ImageAt(s.text(p.url)) // shares memory unless something is escaped, such as \/
 		img.Detail, img.Raw = s.text(p.detail), s.raw(p.whole)
 		return img
 	}
 	return transcript.Opaque{Type: typ, Raw: s.raw(p.whole)}
 }
 
-// image splits a URL that carries the picture itself: data:image/png;base64,iVBOR…
-func (s *scanner) image(url value) transcript.Image {
-	text := s.text(url) // shares memory unless something is escaped, such as \/
-	rest, ok := strings.CutPrefix(text, "data:")
-	if !ok {
-		return transcript.Image{URL: text}
-	}
-	head, data, ok := strings.Cut(rest, ",")
-	mediaType, isBase64 := strings.CutSuffix(head, ";base64")
-	if !ok || !isBase64 {
-		return transcript.Image{URL: text}
-	}
-	mediaType, _, _ = strings.Cut(mediaType, ";") // parameters such as ;name=x.png
-	return transcript.Image{MediaType: mediaType, Data: transcript.Plain(data)}
-}
-
-// imageURL is the reverse of [scanner.image].
+// imageURL is the reverse of [transcript.ImageAt].
 func imageURL(img transcript.Image) string {
 	if img.Data.IsEmpty() {
 		return img.URL

@@ -91,7 +91,7 @@ func chatStop(finish string, m transcript.Message, refused bool) model.StopReaso
 	switch finish {
 	case "stop":
 		switch {
-		case has(m, transcript.KindToolCall):
+		case m.Blocks().Has(transcript.KindToolCall):
 			return model.StopToolUse
 		case refused:
 			return model.StopRefusal
@@ -107,16 +107,6 @@ func chatStop(finish string, m transcript.Message, refused bool) model.StopReaso
 		return model.StopWindow
 	}
 	return model.StopUnknown
-}
-
-// has reports whether a message has a block of the kind.
-func has(m transcript.Message, kind transcript.Kind) bool {
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == kind {
-			return true
-		}
-	}
-	return false
 }
 
 // usage reads what a request cost, in the words of either format.

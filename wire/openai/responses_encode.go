@@ -243,24 +243,16 @@ func (e *itemEncoder) result(w *writer, r transcript.ToolResult) error {
 		w.raw(note.wrap(r.Text())).end("}")
 		return nil
 	}
-	switch text, ok := onlyText(allBlocks(r.Parts)); {
+	switch text, ok := onlyText(r.Parts.List()); {
 	case ok:
 		w.text(text)
 	case r.Parts.Len() == 0:
 		w.str("")
 	default:
-		if err := w.parts(allBlocks(r.Parts), inputParts); err != nil {
+		if err := w.parts(r.Parts.List(), inputParts); err != nil {
 			return err
 		}
 	}
 	w.end("}")
 	return nil
-}
-
-func allBlocks(b transcript.Blocks) []transcript.Block {
-	list := make([]transcript.Block, b.Len())
-	for i, blk := range b.All() {
-		list[i] = blk
-	}
-	return list
 }
