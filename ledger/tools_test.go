@@ -145,7 +145,7 @@ func TestDescribeShell(t *testing.T) {
 		{"python3 - <<'EOF'\nfrom pathlib import Path\np = Path('a.py')\ns = p.read_text()\np.write_text(s)\nopen('b.txt', 'w').writeCall('x')\nEOF", "run! c:b.txt e:a.py", ""},
 		{"node -e \"require('fs').writeFileSync('a.js', 'x')\"", "run! c:a.js", ""},
 		{"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\nEOF", "edit! e:a.go", ""},
-		{"git apply <<'EOF'\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n--- gone\n+++ b/no.go\nEOF", "edit! e:x.go e:no.go", ""},
+		{"git apply <<'EOF'\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n--- gone\n+++ b/no.go\nEOF", "edit! e:x.go", ""},
 		{"prettier --write a.ts b.ts", "edit! e:a.ts e:b.ts", ""},
 		{"go build -o bin/app ./cmd/app", "run! c:bin/app", ""},
 		{"go version", "read", ""},

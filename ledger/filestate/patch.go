@@ -15,7 +15,7 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 		return
 	}
 	for _, h := range hunks {
-		before, after := joined(h.Old), joined(h.New)
+		before, after := toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)
 		if before == after {
 			continue
 		}
@@ -34,13 +34,6 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 		f.settle()
 	}
 	f.seen = call
-}
-
-func joined(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
 }
 
 // patchWhole applies hunks to a file that is wholly known, the way apply_patch does: each
@@ -68,7 +61,7 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 			if len(h.Context) > 0 && !h.End {
 				return false // agents differ in where they put that
 			}
-			changes = append(changes, change{now.text.size, 0, plain(joined(h.New))})
+			changes = append(changes, change{now.text.size, 0, plain(toolcall.JoinLines(h.New))})
 			continue
 		}
 		old, with := h.Old, h.New
@@ -83,7 +76,7 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 		if at < 0 {
 			return false
 		}
-		changes = append(changes, change{at, size, plain(joined(with))})
+		changes = append(changes, change{at, size, plain(toolcall.JoinLines(with))})
 		cursor = at + size
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at - b.at })
@@ -111,7 +104,7 @@ func (b body) seek(want []string, from int, end bool) (at, size int) {
 	if len(want) == 0 {
 		return from, 0
 	}
-	exact := joined(want)
+	exact := toolcall.JoinLines(want)
 	if at := b.search(exact).next(from, true); at >= 0 {
 		return at, len(exact)
 	}

@@ -388,7 +388,7 @@ func (fs *Files) writeEdits(b *strings.Builder, id int, e *ledger.Entry) {
 	for _, ed := range fs.editsOf(id, e) {
 		b.WriteString(Diff(ed.Old, ed.New))
 		for _, h := range ed.Hunks {
-			b.WriteString(Diff(joined(h.Old), joined(h.New)))
+			b.WriteString(Diff(toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)))
 		}
 	}
 }

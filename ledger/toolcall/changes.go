@@ -3,159 +3,63 @@ package toolcall
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/shell"
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
 )
-
-// ChangeReader collects what the input of a call writes into files.
-type ChangeReader struct {
-	Changes []FileChange
-	left    int // bytes that may still be read
-}
 
 // FileChange is the old and the new text of one file.
 type FileChange struct {
-	Path     string
+	Path     string // empty: the file that the call names
 	Old, New []string
-	Whole    bool // new is all of the file
+	Whole    bool // New is all of the file
 }
 
-const (
-	maxChange      = 64 << 10 // bytes of an input that are read
-	maxChangeDepth = 4
-)
-
-// Read goes through every string in the input. The names of the arguments tell old text
-// from new; a patch is known by its form.
-func (w *ChangeReader) Read(input string) {
-	w.left = maxChange
-	if strings.HasPrefix(strings.TrimSpace(input), "{") {
-		w.object([]byte(input), 0)
-		return
-	}
-	w.text("input", input)
-}
-
-func (w *ChangeReader) object(data []byte, depth int) {
-	if depth > maxChangeDepth {
-		return
-	}
-	for _, a := range CallArgs(data) {
-		switch {
-		case len(a.raw) == 0:
-		case a.raw[0] == '"':
-			if depth > 0 && isPathArg(a.name) { // one of several files
-				w.Changes = append(w.Changes, FileChange{Path: a.raw.Text()})
-			}
-			w.text(a.name, a.raw.Text())
-		case a.raw[0] == '[':
-			for _, el := range a.elements() {
-				if el[0] == '{' {
-					w.object(el, depth+1)
-				} else if s, ok := jsonspan.Unquote(el); ok {
-					w.text(a.name, s)
-				}
-			}
-		case a.raw[0] == '{':
-			w.object(a.raw, depth+1)
+// Changes returns what a call takes out of files and puts into them.
+func Changes(c transcript.ToolCall) []FileChange {
+	var out []FileChange
+	for _, e := range Edits(c) {
+		if n := len(out); n == 0 || out[n-1].Path != e.Path {
+			out = append(out, FileChange{Path: e.Path})
+		}
+		f := &out[len(out)-1]
+		f.Whole = f.Whole || e.Kind == EditWrite
+		f.add(e.Old, e.New)
+		for _, h := range e.Hunks {
+			f.add(JoinLines(h.Old), JoinLines(h.New))
 		}
 	}
+	return out
 }
 
-func isPathArg(name string) bool {
-	switch text.PlainName(name) {
-	case "path", "filepath", "filename", "targetfile":
-		return true
+func (c *FileChange) add(before, after string) {
+	if before != "" {
+		c.Old = append(c.Old, before)
 	}
-	return false
-}
-
-func (w *ChangeReader) text(name, txt string) {
-	if w.left <= 0 {
-		return
-	}
-	txt = text.CutText(txt, w.left)
-	w.left -= len(txt)
-	switch roleOf(name) {
-	case oldText:
-		w.here().Old = append(w.here().Old, txt)
-	case wholeText:
-		w.here().New, w.here().Whole = append(w.here().New, txt), true
-	case newText:
-		w.here().New = append(w.here().New, txt)
-	case patchText:
-		w.patch(txt)
-	case shellText:
-		if !w.patch(txt) {
-			w.script(txt)
-		}
-	case plainText:
+	if after != "" {
+		c.New = append(c.New, after)
 	}
 }
 
-// script takes what a shell writes into files from here-documents.
-func (w *ChangeReader) script(text string) {
-	if !strings.Contains(text, "<<") {
-		return
+// JoinLines is lines as a text in which each ends with a line feed.
+func JoinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
 	}
-	sh := shell.Parse(text, false)
-	for i := range sh.Commands {
-		if sh.Commands[i].Heredoc == "" {
-			continue
-		}
-		for _, p := range redirEffect(&sh.Commands[i]) {
-			if p.Changes() {
-				w.Changes = append(w.Changes, FileChange{Path: p.Path, New: []string{sh.Commands[i].Heredoc}, Whole: p.Change == CallCreate})
-			}
-		}
-	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
-func (w *ChangeReader) here() *FileChange {
-	if len(w.Changes) == 0 {
-		w.Changes = append(w.Changes, FileChange{})
-	}
-	return &w.Changes[len(w.Changes)-1]
-}
-
-// patch takes the added and removed lines of a patch apart, file by file. It reports
-// whether the text is one.
-func (w *ChangeReader) patch(text string) bool {
-	if !strings.Contains(text, "*** ") && !strings.Contains(text, "\n+++ ") && !strings.HasPrefix(text, "+++ ") {
-		return false
-	}
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "*** "):
-			switch verb, path, ok := strings.Cut(strings.TrimSpace(line[4:]), ": "); {
-			case ok && strings.HasSuffix(verb, " File"):
-				w.Changes = append(w.Changes, FileChange{Path: path, Whole: verb == "Add File"})
-			case ok && verb == "Move to":
-				w.here().Path = path
-			}
-		case strings.HasPrefix(line, "+++ "):
-			w.Changes = append(w.Changes, FileChange{Path: diffPath(line[4:])})
-		case strings.HasPrefix(line, "--- "):
-		case line[0] == '+':
-			w.here().New = append(w.here().New, line[1:])
-		case line[0] == '-':
-			w.here().Old = append(w.here().Old, line[1:])
-		}
-	}
-	return true
-}
+// Removed is the old lines that the new text does not have.
+func (c *FileChange) Removed() string { return linesWithout(c.Old, c.New) }
 
 // Added is the new lines that the old text does not have.
 func (c *FileChange) Added() string {
 	if len(c.Old) == 0 && len(c.New) == 1 {
 		return c.New[0]
 	}
-	return LinesWithout(c.New, c.Old)
+	return linesWithout(c.New, c.Old)
 }
 
-// LinesWithout returns the lines of texts that the others do not have.
-func LinesWithout(texts, others []string) string {
+// linesWithout returns the lines of texts that the others do not have.
+func linesWithout(texts, others []string) string {
 	had := make(map[string]bool)
 	for _, text := range others {
 		for line := range strings.Lines(text) {

@@ -50,11 +50,7 @@ func Edits(c transcript.ToolCall) []Edit {
 	rule := toolRules[toolKey(c.Name)]
 	switch rule.shape {
 	case shapePatch:
-		patch := ArgText(args, patchArgs...)
-		if patch == "" && len(args) == 0 {
-			patch = input
-		}
-		return patchEdits(patch)
+		return patchEdits(patchOf(args, input))
 	case shapeShell:
 		script, literal := Script(c)
 		return scriptEdits(script, literal)
@@ -81,16 +77,25 @@ func Edits(c transcript.ToolCall) []Edit {
 	return nil
 }
 
-var patchArgs = []string{"input", "patch", "patchText", "patch_text", "diff"}
+// patchOf returns the patch of a call that applies one.
+func patchOf(args []Arg, input string) string {
+	if len(args) == 0 {
+		return input
+	}
+	return ArgText(args, "input", "patch", "patchText", "patch_text", "diff")
+}
 
 // Script returns the script of a call that runs one; literal: backslashes do not quote in it.
 func Script(c transcript.ToolCall) (script string, literal bool) {
-	input := c.Input.String()
-	args := CallArgs([]byte(input))
 	key := toolKey(c.Name)
 	if toolRules[key].shape != shapeShell {
 		return "", false
 	}
+	input := c.Input.String()
+	return scriptOf(key, CallArgs([]byte(input)), input)
+}
+
+func scriptOf(key string, args []Arg, input string) (script string, literal bool) {
 	switch argv := argTexts(args, commandArgs...); {
 	case len(argv) == 1:
 		return argv[0], isLiteral(key)
@@ -218,7 +223,15 @@ func quotedDoc(c *shell.Command) bool {
 	return quoted
 }
 
-// patchEdits reads a patch in the apply_patch grammar or a unified diff.
+// patchEdits reads a patch in the apply_patch grammar
+//
+//	*** Add File: path
+//	*** Update File: path
+//	*** Move to: path
+//	*** Delete File: path
+//
+// or, where there is none of that, a unified diff. Lines of content begin with a space, a
+// plus or a minus, so they are never taken for headers.
 func patchEdits(patch string) []Edit {
 	if !strings.Contains(patch, "*** ") {
 		return diffEdits(patch)
@@ -231,8 +244,9 @@ func patchEdits(patch string) []Edit {
 			verb, path, _ := strings.Cut(header, ": ")
 			path = strings.TrimSpace(path)
 			switch kind, file := patchVerbs[verb]; {
+			case path == "" && verb != "End of File":
 			case file:
-				out = append(out, Edit{Kind: map[CallKind]EditKind{CallCreate: EditWrite, CallEdit: EditPatch, CallDelete: EditDelete}[kind], Path: path})
+				out = append(out, Edit{Kind: kind, Path: path})
 				cur = &out[len(out)-1]
 			case verb == "Move to" && cur != nil:
 				cur.Kind, cur.From, cur.Path = EditMove, cur.Path, path
@@ -246,12 +260,19 @@ func patchEdits(patch string) []Edit {
 		}
 		cur.hunkLine(line)
 	}
-	for i := range out {
-		if e := &out[i]; e.Kind == EditWrite && len(e.Hunks) > 0 {
-			e.New, e.Hunks = strings.Join(append(e.Hunks[0].New, ""), "\n"), nil
+	return withNewFiles(out)
+}
+
+var patchVerbs = map[string]EditKind{"Add File": EditWrite, "Update File": EditPatch, "Delete File": EditDelete}
+
+// withNewFiles gives files that a patch adds their text.
+func withNewFiles(edits []Edit) []Edit {
+	for i := range edits {
+		if e := &edits[i]; e.Kind == EditWrite && len(e.Hunks) > 0 {
+			e.New, e.Hunks = JoinLines(e.Hunks[0].New), nil
 		}
 	}
-	return out
+	return edits
 }
 
 // hunkLine adds a line of a patch to its hunk.
@@ -293,8 +314,11 @@ func diffEdits(patch string) []Edit {
 		if isDiffHeader(lines[i:], len(out) == 0) {
 			old, now := diffPath(line[4:]), strings.TrimRight(lines[i+1], "\r")
 			e := Edit{Kind: EditPatch, Path: diffPath(now[4:])}
-			if e.Path == "/dev/null" {
+			switch {
+			case e.Path == "/dev/null":
 				e = Edit{Kind: EditDelete, Path: old}
+			case old == "/dev/null":
+				e.Kind = EditWrite
 			}
 			out = append(out, e)
 			i++
@@ -310,7 +334,7 @@ func diffEdits(patch string) []Edit {
 			}
 		}
 	}
-	return out
+	return withNewFiles(out)
 }
 
 // isDiffHeader reports whether lines begin with the names of a file. After the first file,

@@ -9,64 +9,25 @@ import (
 // maxPatchFiles bounds what a hostile patch can cost.
 const maxPatchFiles = 4096
 
-// patchPaths returns what a patch changes. It understands the apply_patch grammar
-//
-//	*** Add File: path
-//	*** Update File: path
-//	*** Move to: path
-//	*** Delete File: path
-//
-// and, where there is none of that, the file headers of a unified diff. Lines of content
-// begin with a space, a plus or a minus, so they are never taken for headers.
+// patchPaths returns what a patch changes.
 func patchPaths(patch string) []PathChange {
 	var out []PathChange
-	diff := !strings.Contains(patch, "*** ")
-	var old string
-	for line := range strings.Lines(patch) {
-		if len(out) == maxPatchFiles {
+	for _, e := range patchEdits(patch) {
+		if len(out) >= maxPatchFiles {
 			break
 		}
-		line = strings.TrimRight(line, "\r\n")
-		if diff {
-			old = diffHeader(&out, old, line)
-			continue
-		}
-		header, ok := strings.CutPrefix(line, "*** ")
-		verb, path, _ := strings.Cut(header, ": ")
-		if path = strings.TrimSpace(path); !ok || path == "" {
-			continue
-		}
-		if kind, ok := patchVerbs[verb]; ok {
-			out = append(out, PathChange{Path: path, Change: kind})
-		} else if n := len(out) - 1; verb == "Move to" && n >= 0 && out[n].Change == CallEdit {
-			out[n].Change = CallDelete
-			out = append(out, PathChange{Path: path, Change: CallCreate, Source: out[n].Path})
+		switch e.Kind {
+		case EditWrite:
+			out = append(out, PathChange{Path: e.Path, Change: CallCreate})
+		case EditDelete:
+			out = append(out, PathChange{Path: e.Path, Change: CallDelete})
+		case EditMove:
+			out = append(out, PathChange{Path: e.From, Change: CallDelete}, PathChange{Path: e.Path, Change: CallCreate, Source: e.From})
+		default:
+			out = append(out, PathChange{Path: e.Path, Change: CallEdit})
 		}
 	}
 	return out
-}
-
-var patchVerbs = map[string]CallKind{"Add File": CallCreate, "Update File": CallEdit, "Delete File": CallDelete}
-
-// diffHeader reads one line of a unified diff; old is the path of the --- line before it.
-func diffHeader(out *[]PathChange, old, line string) string {
-	if rest, ok := strings.CutPrefix(line, "--- "); ok {
-		return diffPath(rest)
-	}
-	rest, ok := strings.CutPrefix(line, "+++ ")
-	if !ok || old == "" {
-		return "" // a --- line counts only right before its +++ line
-	}
-	switch path := diffPath(rest); {
-	case path == "/dev/null" && old != "/dev/null":
-		*out = append(*out, PathChange{Path: old, Change: CallDelete})
-	case path == "" || path == "/dev/null":
-	case old == "/dev/null":
-		*out = append(*out, PathChange{Path: path, Change: CallCreate})
-	default:
-		*out = append(*out, PathChange{Path: path, Change: CallEdit})
-	}
-	return ""
 }
 
 func diffPath(s string) string {

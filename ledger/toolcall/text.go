@@ -66,7 +66,7 @@ func (w *callText) lines(txt string) {
 }
 
 func (w *callText) object(v jsonspan.Value, depth int) {
-	if depth > maxChangeDepth {
+	if depth > maxTextDepth {
 		w.lines(string(v))
 		return
 	}
@@ -188,6 +188,9 @@ func oneLine(v jsonspan.Value) (string, bool) {
 	}
 	return strings.Join(parts, "; "), len(parts) > 0
 }
+
+// maxTextDepth is how deep an object may be in others to be read as text.
+const maxTextDepth = 4
 
 // maxDiffSteps is how many lines of old and new text may differ for a line in between that they
 // have in common to be found.

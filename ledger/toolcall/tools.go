@@ -215,17 +215,7 @@ func describeSearchCall(f *CallFacts, args []Arg) {
 }
 
 func describeShellCall(f *CallFacts, args []Arg, input string) {
-	script := ""
-	key := toolKey(f.Tool)
-	literal := isLiteral(key)
-	switch argv := argTexts(args, commandArgs...); {
-	case len(argv) == 1:
-		script = argv[0]
-	case len(argv) > 1:
-		script, literal = argvScript(argv)
-	case len(args) == 0 && !strings.HasPrefix(strings.TrimSpace(input), "{"):
-		script = input // a tool that takes plain text
-	}
+	script, literal := scriptOf(toolKey(f.Tool), args, input)
 	if dir := ArgText(args, dirArgs...); dir != "" {
 		f.Dir = dir
 	}
@@ -262,11 +252,7 @@ func argvScript(argv []string) (script string, literal bool) {
 }
 
 func describePatchCall(f *CallFacts, args []Arg, input string) {
-	patch := ArgText(args, "input", "patch", "patchText", "patch_text", "diff")
-	if patch == "" && len(args) == 0 {
-		patch = input
-	}
-	f.Paths = patchPaths(patch)
+	f.Paths = patchPaths(patchOf(args, input))
 	if p := ArgText(args, pathArgs...); p != "" && len(f.Paths) == 0 {
 		f.Paths = []PathChange{{Path: p, Change: CallEdit}}
 	}
