@@ -175,7 +175,7 @@ func (fs *Files) step(id int, e *ledger.Entry) func(*File) {
 	}
 	if len(own) == 0 {
 		if e.Effective() && !e.Harmless {
-			return fs.stray(id, e)
+			return fs.stray(e)
 		}
 		return nil
 	}
@@ -251,7 +251,7 @@ func (fs *Files) changes(id int, e *ledger.Entry) func(*File) {
 			step(f)
 		}
 		if e.Steps && e.Command != "" {
-			if step := fs.stray(id, e); step != nil {
+			if step := fs.stray(e); step != nil {
 				step(f)
 			}
 		}
@@ -330,7 +330,7 @@ func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 }
 
 // stray is what a call does to a file that it does not name: nothing, or it is not known.
-func (fs *Files) stray(id int, e *ledger.Entry) func(*File) {
+func (fs *Files) stray(e *ledger.Entry) func(*File) {
 	switch {
 	case e.Kind == toolcall.CallNet && e.Command == "":
 		return nil
@@ -341,7 +341,7 @@ func (fs *Files) stray(id int, e *ledger.Entry) func(*File) {
 		return loses(e, "what it changed is not known: "+text.OneLine(e.Tool+" "+e.Args, 80))
 	}
 	script, literal := toolcall.Script(fs.call(e))
-	if toolcall.ScriptKeeps(script, literal, fs.names[id]) {
+	if toolcall.ScriptKeeps(script, literal) {
 		return nil
 	}
 	return loses(e, "it may have changed it: "+text.OneLine(e.Args, 80))

@@ -168,13 +168,18 @@ func fetchEffect(c *shell.Command, name string, args []string) shellEffect {
 		case a == "-X" || a == "--request":
 			e.harmless = e.harmless && (next == "GET" || next == "HEAD")
 		case text.HasAnyPrefix(a, "-d", "--data", "--json", "-XP", "-XD"),
-			a == "-F", a == "--form", a == "-T", a == "--upload-file", name == "curl" && keepsName(a):
+			a == "-F", a == "--form", a == "-T", a == "--upload-file", name == "curl" && (strings.HasPrefix(a, "--remote-name") || shortOption(a, "O")):
 			e.harmless = false
 		case name == "wget" && (a == "-qO-" || a == "-O-" || a == "--spider"):
 			e.harmless = true
 		}
 	}
 	return e
+}
+
+// shortOption reports whether a word is short options with one of the letters among them.
+func shortOption(word, letters string) bool {
+	return strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.ContainsAny(word, letters)
 }
 
 // forgeEffect reads the commands of GitHub and GitLab.

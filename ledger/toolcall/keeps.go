@@ -17,7 +17,7 @@ func KeepsFiles(tool string) bool {
 // ScriptKeeps reports whether a script leaves a file as it is that it does not name: its
 // commands only look, change files that they name, or are tests, builds and the like. What
 // is not known may do anything.
-func ScriptKeeps(script string, literal bool, file string) bool {
+func ScriptKeeps(script string, literal bool) bool {
 	sh := shell.Parse(script, literal)
 	if sh.Cut || len(sh.Commands) == 0 {
 		return false
@@ -28,7 +28,7 @@ func ScriptKeeps(script string, literal bool, file string) bool {
 		if e.harmless || len(c.Words) == 0 || e.kind != CallRun && e.kind != CallNet && len(e.paths) > 0 {
 			continue
 		}
-		if !commandKeeps(c, file) {
+		if !commandKeeps(c) {
 			return false
 		}
 	}
@@ -57,21 +57,10 @@ var (
 	changeWords = []string{"fix", "fmt", "format", "gen", "update", "install", "add", "write", "migrate", "codemod", "release", "version", "sync", "themes"}
 )
 
-func commandKeeps(c *shell.Command, file string) bool {
+func commandKeeps(c *shell.Command) bool {
 	name, args := strings.ToLower(c.Name()), c.Args()
-	if name == "time" {
-		k := 1
-		for k < len(c.Words) && strings.HasPrefix(c.Words[k].Text, "-") {
-			k++
-		}
-		timed := shell.Command{Words: c.Words[k:]}
-		return len(timed.Words) > 0 && commandKeeps(&timed, file)
-	}
-	if name == "wget" || name == "curl" {
-		return !savesAs(name, args, file)
-	}
 	if slices.ContainsFunc(args, writesInPlace) {
-		return namesOthers(args, file)
+		return false
 	}
 	if runners[name] {
 		line := strings.ToLower(strings.Join(args, " "))
@@ -91,52 +80,7 @@ func commandKeeps(c *shell.Command, file string) bool {
 	return len(args) > 0 && words[args[0]]
 }
 
-// savesAs reports whether wget or curl may store what they fetch in a file: under its name
-// at the server, which for more than one page may be any.
-func savesAs(name string, args []string, file string) bool {
-	saves := name == "wget"
-	for _, a := range args {
-		short := strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--")
-		switch {
-		case name == "curl" && (a == "--remote-header-name" || keepsName(a) && strings.Contains(a, "J")),
-			name == "wget" && (a == "--recursive" || a == "--mirror" || a == "--content-disposition" || strings.HasPrefix(a, "--input-file") || short && strings.ContainsAny(a, "rmi")):
-			return true
-		case name == "curl" && keepsName(a):
-			saves = true
-		}
-	}
-	base := func(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
-	return saves && slices.ContainsFunc(args, func(a string) bool {
-		url, _, _ := strings.Cut(a, "#")
-		url, _, _ = strings.Cut(url, "?")
-		return base(url) == base(file)
-	})
-}
-
-// keepsName reports whether an option makes curl store what it fetches under the name that
-// it has at the server, perhaps among others that take no value.
-func keepsName(arg string) bool {
-	flags := strings.TrimPrefix(arg, "-")
-	return strings.HasPrefix(arg, "--remote-name") || flags != arg && strings.ContainsAny(flags, "OJ") && strings.Trim(flags, "sSLfkgivnRN#46OJ") == ""
-}
-
 // writesInPlace reports whether an argument makes a program change the files it looks at.
 func writesInPlace(arg string) bool {
 	return arg == "-w" || arg == "-i" || arg == "--write" || arg == "--fix" || arg == "--in-place" || strings.HasPrefix(arg, "-i.")
-}
-
-// namesOthers reports whether all operands are files, and none is this one.
-func namesOthers(args []string, file string) bool {
-	n := 0
-	for _, a := range args {
-		if strings.HasPrefix(a, "-") {
-			continue
-		}
-		base := a[strings.LastIndexAny(a, `/\`)+1:]
-		if strings.LastIndexByte(base, '.') < 1 || base == ".." || strings.ContainsAny(a, "*?{$") || strings.HasSuffix(a, "...") || SameFile(file, a) || EndsPath(CleanPath(file), CleanPath(a)) {
-			return false
-		}
-		n++
-	}
-	return n > 0
 }
