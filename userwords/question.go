@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,34 +18,23 @@ const (
 // questionFor finds what an answer answers in what the assistant said last. An answer is
 // short when it means little by itself; a longer one gets only the options it names.
 func questionFor(answer, asked, offered string) (short bool, question string) {
-	words := answerWords(answer[:min(len(answer), 400)])
-	if len(words) == 0 {
-		return false, ""
-	}
-	refs := optionRefs(answer, words)
-	few := len(words) <= maxShortWords && len(answer) <= 120 && !strings.Contains(answer, "\n\n")
-	query := strings.HasSuffix(answer, "?") && !approves[words[0].text]
-	short = few && !query && !repeatsOption(answer, words) && (len(refs) > 0 || replies[words[0].text] || len(words) <= 3 && asksSomething(asked))
-	if !short && len(refs) == 0 {
-		return short, ""
+	words := text.Words(answer[:min(len(answer), 400)])
+	short = len(words) <= maxShortWords && len(answer) <= 120 && !strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
+	refs := optionRefs(answer, words, short)
+	if len(refs) == 0 && (len(words) == 0 || !replies[words[0].Text] && (len(words) > 3 || !asksSomething(asked))) {
+		short = false
 	}
 	var parts []string
 	for _, ref := range refs {
-		line := optionLine(asked, ref)
-		if line == "" {
-			line = optionLine(offered, ref)
-		}
-		if line != "" && agrees(answer, words, line) {
+		if line := cmp.Or(optionLine(asked, ref), optionLine(offered, ref)); line != "" {
 			parts = append(parts, line)
 		}
 	}
-	if short {
-		if q := lastQuestion(asked); q != "" {
-			// What the question repeats is not said twice, nor the other way round.
-			parts = slices.DeleteFunc(parts, func(p string) bool { return strings.Contains(q, p) })
-			if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, q) }) {
-				parts = append(parts, q)
-			}
+	if q := lastQuestion(asked); short && q != "" {
+		// What the question repeats is not said twice, nor the other way round.
+		parts = slices.DeleteFunc(parts, func(p string) bool { return strings.Contains(q, p) })
+		if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, q) }) {
+			parts = append(parts, q)
 		}
 	}
 	return short, strings.Join(parts, "\n")
@@ -55,71 +45,38 @@ func asksSomething(text string) bool {
 	return strings.IndexByte(text[max(len(text)-maxQuestionBytes, 0):], '?') >= 0
 }
 
-// agrees guards against another list with the same numbers: an answer that repeats an
-// option's words must have some of them in common with it.
-func agrees(answer string, words []answerWord, line string) bool {
-	return !repeatsOption(answer, words) || sharedWords(words, answerWords(line)) > 2
-}
-
-// repeatsOption reports whether an answer begins with an item of a numbered list, copied
-// or written by the person: it says by itself what it means.
-func repeatsOption(answer string, words []answerWord) bool {
-	return text.ListMark(answer) > 0 && '0' <= answer[0] && answer[0] <= '9' && len(words) >= 5
-}
-
 // offersOptions reports whether a text has a list with numbers or letters to choose from.
 func offersOptions(text string) bool {
 	return optionLine(text, "1") != "" && optionLine(text, "2") != "" || optionLine(text, "a") != "" && optionLine(text, "b") != ""
 }
-
-var approves = text.WordSet("yes yeah yep ok okay sure no nope na nah")
 
 // replies are the words that short answers begin with.
 var replies = text.WordSet(`yes yeah yep yup ya sure ok okay k no nope na nah correct right exactly agreed good great fine perfect cool
 	go do let's please both all neither none either continue proceed first second third last that this option sounds approved
 	lgtm skip same them it 好 是 可以 sí oui ja nein non não sim はい`)
 
-// optionRefs finds the options that an answer names: "b", "2", "1+2", "option 3", "on 4",
-// "B) …", "#2".
-func optionRefs(answer string, words []answerWord) []string {
+// optionRefs finds the options that an answer names: "b", "2", "1+2", "option 3", "do 4 next",
+// "B) …", "#2". A number with a noun behind it, as in "2 tests", is none. A long answer has to
+// say that it means an option.
+func optionRefs(answer string, words []text.Word, short bool) []string {
 	var refs []string
-	add := func(ref string) {
-		if len(refs) < 8 && !slices.Contains(refs, ref) {
-			refs = append(refs, ref)
-		}
-	}
-	if n := text.ListMark(answer); n > 1 && answer[0] != '#' && answer[0] != '-' && answer[0] != '*' && answer[0] != '+' {
-		add(strings.ToLower(strings.Trim(answer[:n], "(). \t")))
-	}
-	short := len(words) <= maxShortWords
 	for i, w := range words {
-		prev := wordAt(words, i-1)
-		named := namesOption[prev]
-		switch {
-		case len(w.text) == 1 && text.IsLetterByte(w.text[0]) && w.text != "i":
-			if optionNoun[prev] || len(words) <= 3 && (i == 0 || prev == "and" || prev == "or" || prev == "do") {
-				add(w.text)
-			}
-		case text.IsDigits(w.text) && len(w.text) <= 2 && w.text != "0":
-			if short && (named || endsRef(words, i+1)) || optionNoun[prev] && i < 12 || i == 1 && prev == "on" {
-				add(w.text)
-			}
+		number := text.IsDigits(w.Text) && len(w.Text) <= 2 && w.Text != "0"
+		letter := len(w.Text) == 1 && text.IsLetterByte(w.Text[0]) && w.Text != "i"
+		named := i > 0 && (words[i-1].Text == "option" || i == 1 && words[0].Text == "on" && number)
+		alone := short && (number || len(words) <= 3) && (i+1 == len(words) || i == 0 && text.ListMark(answer) > 1)
+		if short && number && !alone && i+1 < len(words) {
+			next := words[i+1]
+			alone = text.IsDigits(next.Text) || afterRef[next.Text] || strings.ContainsAny(answer[w.End:next.Start], ",;:()\n")
+		}
+		if (number || letter) && (named || alone) && !slices.Contains(refs, w.Text) {
+			refs = append(refs, w.Text)
 		}
 	}
 	return refs
 }
 
-// endsRef reports whether what comes after a number leaves it a reference: "do 2 next",
-// "1+2", "2 and 3", but not "2 tests".
-func endsRef(words []answerWord, i int) bool {
-	return i >= len(words) || words[i].start || text.IsDigits(words[i].text) || afterRef[words[i].text]
-}
-
 var afterRef = text.WordSet("and or next then first please too now sounds is looks")
-
-var optionNoun = text.WordSet("option options choice variant approach")
-
-var namesOption = text.WordSet("option options number choice variant approach on do and point item just with #")
 
 // optionLine finds the last line of a text that offers the option, with the lines that
 // belong to it.
@@ -193,40 +150,4 @@ func paragraphStart(text string, end int) int {
 		return i + 2
 	}
 	return 0
-}
-
-// answerWord is a word of an answer in lower case.
-type answerWord struct {
-	text  string
-	start bool // a mark stands before it: it begins something else
-}
-
-func answerWords(s string) []answerWord {
-	var words []answerWord
-	at := 0
-	for _, w := range text.Words(s) {
-		words = append(words, answerWord{w.Text, at == 0 || strings.ContainsAny(s[at:w.Start], ",;:()\n")})
-		at = w.End
-	}
-	return words
-}
-
-// wordAt returns the word at i; "": there is none.
-func wordAt(words []answerWord, i int) string {
-	if i < 0 || i >= len(words) {
-		return ""
-	}
-	return words[i].text
-}
-
-// sharedWords counts the words of more than three letters that b has too.
-func sharedWords(a, b []answerWord) int {
-	n := 0
-	for i, w := range a {
-		same := func(o answerWord) bool { return o.text == w.text }
-		if len(w.text) > 3 && slices.ContainsFunc(b, same) && !slices.ContainsFunc(a[:i], same) {
-			n++
-		}
-	}
-	return n
 }
