@@ -250,15 +250,15 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 
 // The parts of lines that programs write about errors, and words that only sound so.
 var (
-	errorParts = newPartSet(
+	errorParts = []string{
 		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:", "CONFLICT", "AssertionError",
 		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied", "permission denied",
 		"cannot find", "verification failed", "npm ERR!", "doesn't want to",
-	)
-	errorWords = newPartSet(
+	}
+	errorWords = []string{
 		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid", "xpected", "refused",
 		"timed out", "nknown", "rejected",
-	)
+	}
 )
 
 // telling ranks a line of a command's output by how much it says about a failure, from 1
@@ -276,34 +276,12 @@ func telling(raw string, kind CallKind) int {
 	switch {
 	case text.HasAnyPrefix(line, "=== ", "> ", "$ ", "ok "), text.ContainsAny(line, " INFO ", " DEBUG "):
 		return 1
-	case errorParts.in(line), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
+	case text.ContainsAny(line, errorParts...), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
 		return 4
-	case errorWords.in(line):
+	case text.ContainsAny(line, errorWords...):
 		return 3
 	}
 	return 2
-}
-
-// partSet finds whether one of several texts occurs in a line, in one pass.
-type partSet [256][]string // by first byte
-
-func newPartSet(parts ...string) *partSet {
-	var set partSet
-	for _, p := range parts {
-		set[p[0]] = append(set[p[0]], p)
-	}
-	return &set
-}
-
-func (set *partSet) in(line string) bool {
-	for i := range len(line) {
-		for _, p := range set[line[i]] {
-			if strings.HasPrefix(line[i:], p) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isPlace recognizes a compiler's message: path:line: or path:line:column: in front.
