@@ -43,11 +43,6 @@ type Options struct {
 
 	// Limits are what a run may use; a field that is zero sets no limit.
 	Limits Limits
-	// Parallel is how many tools run at the same time; 0: 8.
-	Parallel int
-	// Retries is how often a request is sent again after an error that may pass, such as
-	// an overloaded server. 0: never, because the clients of the wire packages retry.
-	Retries int
 
 	// Permit is asked before a tool with an effect runs; nil: such tools are refused. See
 	// [Rules.Permit] and [AllowAll].
@@ -165,7 +160,6 @@ func (a *Agent) fill() error {
 		o.Store = store.NewMemory()
 	}
 	o.Key.Session = cmp.Or(o.Key.Session, "main")
-	o.Parallel = cmp.Or(max(o.Parallel, 0), 8)
 	if o.Redact == nil {
 		o.Redact = RedactSecrets
 	}

@@ -41,10 +41,10 @@ func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	return reply, r.used(ctx, reply.Usage)
 }
 
-// generate asks until there is an answer: again after a pause when the error may pass,
-// and folded harder, as often as the policy says, when the request was too long.
+// generate asks until there is an answer: folded harder, as often as the policy says, when
+// the request was too long. Errors that may pass are for the generator to retry.
 func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, error) {
-	refused, empty, tries := 0, 0, 0
+	refused, empty := 0, 0
 	for {
 		req, err := r.request(ctx, view)
 		if err != nil {
@@ -76,12 +76,6 @@ func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, 
 		case errors.Is(err, errNothing) && empty == 0:
 			empty++
 			r.tellError(err)
-		case tries < r.o.Retries && isAPI && api.Retryable():
-			r.tellError(err)
-			if err := r.wait(ctx, api, tries); err != nil {
-				return model.Reply{}, err
-			}
-			tries++
 		default:
 			return model.Reply{}, fmt.Errorf("ask the model: %w", err)
 		}
@@ -130,16 +124,6 @@ func (r *run) sink(d model.Delta) {
 }
 
 var errNothing = errors.New("the model answered with nothing")
-
-// wait waits as long as the provider asks, or a little longer each time.
-func (r *run) wait(ctx context.Context, api *model.APIError, tries int) error {
-	select {
-	case <-time.After(max(time.Second<<tries, min(api.Wait(r.o.Now()), 2*time.Minute))):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait before asking again: %w", context.Cause(ctx))
-	}
-}
 
 // meterDigests counts what digests cost into what the run has spent.
 func (a *Agent) meterDigests(o *pleat.Options) {

@@ -319,17 +319,13 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestTimeLimitAndRetries(t *testing.T) {
+func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		busy := model.ClassifyError(529, "", []byte(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))
-		script := &pleattest.Script{Steps: []pleattest.Step{pleattest.Fail(busy), {}, pleattest.Say("hello"), {Hang: true}}}
-		a, err := agent.New(t.Context(), agent.Options{Generator: script, Retries: 2, Limits: agent.Limits{Time: time.Minute}})
+		script := &pleattest.Script{Steps: []pleattest.Step{{Hang: true}}}
+		a, err := agent.New(t.Context(), agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
-		}
-		if res, err := a.Run(t.Context(), "hello"); err != nil || res.Text != "hello" {
-			t.Errorf("after an error that passes: %+v, %v", res, err)
 		}
 		res, err := a.Run(t.Context(), "wait")
 		if err != nil || res.Stop != agent.StopTime {

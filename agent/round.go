@@ -31,12 +31,15 @@ func (r *run) round(ctx context.Context, blocks []transcript.ToolCall) error {
 	return context.Cause(ctx)
 }
 
+// mostTools is how many tools run at the same time.
+const mostTools = 8
+
 // answers runs the calls, at the same time where they do not get in each other's way. If a
 // hook or an observer panics, so does answers, where the caller can recover.
 func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult {
 	results := make([]transcript.ToolResult, len(calls))
 	done := make([]chan struct{}, len(calls))
-	slots := make(chan struct{}, r.o.Parallel)
+	slots := make(chan struct{}, mostTools)
 	compact := -1
 	var broke atomic.Pointer[string]
 	var wg sync.WaitGroup

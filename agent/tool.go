@@ -63,8 +63,7 @@ func NewTool[Args any](def model.Tool, effect Effect, subject func(Args) string,
 // ToolOptions choose how the tools of [StandardTools] work. The zero value works.
 type ToolOptions struct {
 	Bash   BashOptions
-	Skills string      // folder of skills, each a folder with a SKILL.md; empty: none
-	Task   TaskOptions // the budget of sub-agents
+	Skills string // folder of skills, each a folder with a SKILL.md; empty: none
 }
 
 // StandardTools are the tools of a coding agent, always the same and in the same order:
@@ -74,7 +73,7 @@ type ToolOptions struct {
 func StandardTools(w *Workspace, o ToolOptions) []Tool {
 	return []Tool{
 		w.bash(o.Bash), w.readFile(), w.writeFile(), w.editFile(), w.glob(), w.grep(),
-		todoWrite(), taskTool(o.Task), loadSkill(o.Skills), calc(),
+		todoWrite(), taskTool(), loadSkill(o.Skills), calc(),
 	}
 }
 

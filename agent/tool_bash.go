@@ -15,18 +15,16 @@ import (
 
 // BashOptions say how commands are run. The zero value works.
 type BashOptions struct {
-	Timeout    time.Duration // for commands that name none; 0: 2 minutes
-	MaxTimeout time.Duration // the most a command may name; 0: 10 minutes
 	// Output is how many bytes of output are recorded; 0: 1 MB. Of longer output, the
 	// beginning and the end are recorded, and all of it, up to 1 GB, goes to a file that
 	// read_file can read.
 	Output int
 	Spill  string   // the folder for such files; empty: a new temporary folder
 	Env    []string // the commands' environment; nil: the program's own
-	// Shell runs a command given as its last argument; empty: bash or sh, and on Windows
-	// the first of bash, PowerShell and cmd that is there.
-	Shell []string
 }
+
+// How long a command may take that does not say, and at most.
+const commandTime, mostCommandTime = 2 * time.Minute, 10 * time.Minute
 
 const toolBash = "bash"
 
@@ -36,12 +34,8 @@ type bashArgs struct {
 }
 
 func (w *Workspace) bash(o BashOptions) Tool {
-	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Minute)
-	o.MaxTimeout = cmp.Or(max(o.MaxTimeout, 0), 10*time.Minute)
 	o.Output = cmp.Or(max(o.Output, 0), 1<<20)
-	if len(o.Shell) == 0 {
-		o.Shell = findShell()
-	}
+	shell := findShell()
 	return NewTool(model.Tool{
 		Name: toolBash,
 		Description: "Runs a command in the workspace and returns its output, errors included. Each command starts in a fresh shell. " +
@@ -51,21 +45,21 @@ func (w *Workspace) bash(o BashOptions) Tool {
 			`"timeout":{"type":"integer","description":"Seconds; 120 if not given, at most 600."}},` +
 			`"required":["command"]}`,
 	}, EffectRun, func(in bashArgs) string { return in.Command }, func(ctx context.Context, c Call, in bashArgs) (string, error) {
-		return w.runCommand(ctx, c, in, o)
+		return w.runCommand(ctx, c, in, o, shell)
 	})
 }
 
-func (w *Workspace) runCommand(ctx context.Context, c Call, in bashArgs, o BashOptions) (string, error) {
+func (w *Workspace) runCommand(ctx context.Context, c Call, in bashArgs, o BashOptions, shell []string) (string, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return "", errors.New("a command is needed")
 	}
-	limit := o.Timeout
+	limit := commandTime
 	if in.Timeout > 0 {
-		limit = min(time.Duration(in.Timeout)*time.Second, o.MaxTimeout)
+		limit = min(time.Duration(in.Timeout)*time.Second, mostCommandTime)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errCommandTime)
 	defer stop()
-	cmd := exec.CommandContext(ctx, o.Shell[0], append(o.Shell[1:len(o.Shell):len(o.Shell)], in.Command)...)
+	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:len(shell):len(shell)], in.Command)...)
 	cmd.Dir, cmd.Env = w.Dir(), o.Env
 	out := &output{max: o.Output, stream: c.Stream, create: func() (*os.File, error) { return w.spillFile(o.Spill) }}
 	err := runGroup(cmd, out)

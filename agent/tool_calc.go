@@ -19,8 +19,8 @@ func calc() Tool {
 	type args struct{ Expression string }
 	return NewTool(model.Tool{
 		Name: "calc",
-		Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, b), sqrt, abs, min, max, floor, ceil, round, " +
-			"log, log2, log10, exp, sin, cos, tan, pi, e. Use it for sums, averages and unit conversions instead of reckoning in your head.",
+		Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, n), min, max. " +
+			"Use it for sums, averages and unit conversions instead of reckoning in your head.",
 		Schema: `{"type":"object","properties":{"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
 	}, EffectNone, func(in args) string { return in.Expression }, func(_ context.Context, _ Call, in args) (string, error) {
 		v, err := evaluate(in.Expression)
@@ -87,14 +87,6 @@ func value(e ast.Expr) constant.Value {
 		if e.Kind == token.INT || e.Kind == token.FLOAT {
 			return bounded(constant.MakeFromLiteral(e.Value, e.Kind, 0))
 		}
-	case *ast.Ident:
-		switch e.Name {
-		case "pi":
-			return constant.MakeFloat64(math.Pi)
-		case "e":
-			return constant.MakeFloat64(math.E)
-		}
-		cannot("%q is not known", e.Name)
 	case *ast.UnaryExpr:
 		x := value(e.X)
 		if e.Op == token.SUB || e.Op == token.ADD {
@@ -139,12 +131,6 @@ func binary(x constant.Value, op token.Token, y constant.Value) constant.Value {
 	return bounded(constant.BinaryOp(x, op, y))
 }
 
-// functions of one number, worked out in floating point.
-var functions = map[string]func(float64) float64{
-	"sqrt": math.Sqrt, "exp": math.Exp, "log": math.Log, "ln": math.Log, "log2": math.Log2, "log10": math.Log10,
-	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
-}
-
 func function(e *ast.CallExpr) constant.Value {
 	id, ok := e.Fun.(*ast.Ident)
 	if !ok {
@@ -154,54 +140,30 @@ func function(e *ast.CallExpr) constant.Value {
 	for i, a := range e.Args {
 		args[i] = value(a)
 	}
-	switch f := functions[id.Name]; {
-	case f != nil && len(args) == 1:
-		if whole := constant.ToInt(args[0]); whole.Kind() == constant.Int {
-			switch id.Name {
-			case "abs":
-				if constant.Sign(whole) < 0 {
-					return constant.UnaryOp(token.SUB, whole, 0)
-				}
-				return whole
-			case "floor", "ceil", "round":
-				return whole
-			}
-		}
-		x, _ := constant.Float64Val(args[0])
-		return fromFloat(f(x))
+	op := map[string]token.Token{"min": token.LSS, "max": token.GTR}[id.Name]
+	switch {
 	case id.Name == "pow" && len(args) == 2:
 		return power(args[0], args[1])
-	case (id.Name == "min" || id.Name == "max") && len(args) > 0:
-		op := map[string]token.Token{"min": token.LSS, "max": token.GTR}[id.Name]
-		best := args[0]
-		for _, a := range args[1:] {
-			if constant.Compare(a, op, best) {
-				best = a
-			}
+	case op == token.ILLEGAL || len(args) == 0:
+		cannot("there is no function %s of %d numbers", id.Name, len(args))
+	}
+	best := args[0]
+	for _, a := range args[1:] {
+		if constant.Compare(a, op, best) {
+			best = a
 		}
-		return best
 	}
-	cannot("there is no function %s of %d numbers", id.Name, len(args))
-	return nil
+	return best
 }
 
-func fromFloat(f float64) constant.Value {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		cannot("the result is not a number")
-	}
-	return constant.MakeFloat64(f)
-}
-
-// power is exact for small whole exponents.
 func power(x, y constant.Value) constant.Value {
-	if n, ok := constant.Int64Val(constant.ToInt(y)); constant.ToInt(y).Kind() == constant.Int && ok && n >= 0 && n <= 4096 {
-		out := constant.MakeInt64(1)
-		for range n {
-			out = bounded(constant.BinaryOp(out, token.MUL, x))
-		}
-		return out
+	n, ok := constant.Int64Val(constant.ToInt(y))
+	if !ok || n < 0 || n > 4096 {
+		cannot("the exponent has to be a whole number up to 4096")
 	}
-	a, _ := constant.Float64Val(x)
-	b, _ := constant.Float64Val(y)
-	return fromFloat(math.Pow(a, b))
+	out := constant.MakeInt64(1)
+	for range n {
+		out = bounded(constant.BinaryOp(out, token.MUL, x))
+	}
+	return out
 }

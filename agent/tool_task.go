@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,21 +10,14 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// TaskOptions are the budget of a sub-agent. It never gets more than what is left of the
-// run that started it.
-type TaskOptions struct {
-	Turns  int // requests; 0: 50
-	Tokens int // in and out; 0: no limit of its own
-	// System is the sub-agent's system prompt; empty: that of the main conversation.
-	System string
-}
-
 const toolTask = "task"
+
+// taskTurns is how many requests a sub-agent may make.
+const taskTurns = 50
 
 type taskArgs struct{ Description, Prompt string }
 
-func taskTool(o TaskOptions) Tool {
-	o.Turns = cmp.Or(max(o.Turns, 0), 50)
+func taskTool() Tool {
 	return NewTool(model.Tool{
 		Name: toolTask,
 		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. Good for searches and for work whose details you do not need. " +
@@ -38,13 +30,13 @@ func taskTool(o TaskOptions) Tool {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return "", errors.New("a prompt is needed")
 		}
-		return c.agent.delegate(ctx, c.ID, in.Prompt, o)
+		return c.agent.delegate(ctx, c.ID, in.Prompt)
 	})
 }
 
 // delegate runs a sub-agent in its own session and returns its report.
-func (a *Agent) delegate(ctx context.Context, call, prompt string, o TaskOptions) (string, error) {
-	child, err := a.child(ctx, call, o)
+func (a *Agent) delegate(ctx context.Context, call, prompt string) (string, error) {
+	child, err := a.child(ctx, call)
 	if err != nil {
 		return "", err
 	}
@@ -59,22 +51,19 @@ func (a *Agent) delegate(ctx context.Context, call, prompt string, o TaskOptions
 }
 
 // child makes an agent for a task of this one, with the same model, tools and rules and
-// its own session.
-func (a *Agent) child(ctx context.Context, call string, t TaskOptions) (*Agent, error) {
+// its own session. It never gets more than what is left of the run that started it.
+func (a *Agent) child(ctx context.Context, call string) (*Agent, error) {
 	o := a.o
 	o.Key.Session += ".task-" + call
 	o.Session.Child = true
 	o.Session.Observe = a.inner
-	if t.System != "" {
-		o.Request.System = t.System
-	}
 	if o.Request.SessionKey != "" {
 		o.Request.SessionKey = o.Key.Session
 	}
 	o.Tools = slices.DeleteFunc(slices.Clone(a.o.Tools), func(t Tool) bool { return t.Definition.Name == toolTask })
-	o.Limits = Limits{Turns: t.Turns, Tokens: t.Tokens}
-	if left := a.o.Limits.Tokens - a.spend(Spent{}).Tokens(); a.o.Limits.Tokens > 0 && (o.Limits.Tokens == 0 || left < o.Limits.Tokens) {
-		o.Limits.Tokens = max(left, 1)
+	o.Limits = Limits{Turns: taskTurns}
+	if a.o.Limits.Tokens > 0 {
+		o.Limits.Tokens = max(a.o.Limits.Tokens-a.spend(Spent{}).Tokens(), 1)
 	}
 	if a.o.Limits.USD > 0 {
 		o.Limits.USD = max(a.o.Limits.USD-a.spend(Spent{}).USD, 1e-9)
