@@ -35,6 +35,9 @@ func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
 // beside the user's words and the names of changed files. It has half of the view, also
 // where the user wrote much: all that they typed has a third.
 func TestDigestHasTheRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	count := tokens.NewTokenizer(model.Model{}, nil).CountText
 	for _, tt := range []struct {
 		budget int

@@ -40,6 +40,9 @@ func readExport(data []byte) error {
 // TestDamagedExport flips bits, cuts, and moves lines. Each is refused with the line in
 // which it is.
 func TestDamagedExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	data := exported(t)
 	if err := readExport(data); err != nil {
 		t.Fatal(err)

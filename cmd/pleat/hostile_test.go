@@ -51,6 +51,9 @@ func hostileEntries(t testing.TB, export []byte, r *rand.Rand) []store.Entry {
 // A file that somebody made by hand, with checks that match, is imported if its session
 // opens and every fold comes back, and else nothing is stored.
 func TestHostileExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	good := exported(t)
 	path := filepath.Join(t.TempDir(), "pleat.db")
 	cases := uint64(150)
@@ -93,6 +96,9 @@ func TestHostileExport(t *testing.T) {
 
 // Whatever a store holds, no command panics, and the other sessions are still served.
 func TestHostileStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	good := exported(t)
 	cases := uint64(60)
 	if testing.Short() {

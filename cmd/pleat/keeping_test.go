@@ -223,6 +223,9 @@ func live(t *testing.T, st store.Store, key store.SessionKey, msgs []transcript.
 // TestExportImportRoundTrip takes sessions of every wire from one store to another by way
 // of the command line. There every handle works and every view is the same bytes.
 func TestExportImportRoundTrip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from.db"), filepath.Join(dir, "to.db")
 	seeds := uint64(5)

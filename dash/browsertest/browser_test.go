@@ -35,6 +35,9 @@ type browser struct {
 // openBrowser starts Chromium. Where there is none the test is skipped.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("long: run without -short by go test work")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {

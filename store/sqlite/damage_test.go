@@ -209,6 +209,9 @@ func (o *outcome) judge(t *testing.T, path, what string, good content) {
 
 // A flipped bit anywhere in the file gives the right data or ErrCorrupt.
 func TestBitFlips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	file, good := goodFile(t)
 	var places []int
 	for at := range 100 { // the whole header
@@ -248,6 +251,9 @@ func TestBitFlips(t *testing.T) {
 }
 
 func TestTruncation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	file, good := goodFile(t)
 	var o outcome
 	path := filepath.Join(t.TempDir(), "cut.db")
@@ -278,6 +284,9 @@ func removeAll(t *testing.T, path string) {
 
 // Verify finds damage to what entries, bodies and texts hold, and goes on after it.
 func TestVerifyDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	file, _ := goodFile(t)
 	path := filepath.Join(t.TempDir(), "damaged.db")
 	for _, victim := range []string{"data 3 of 2; ", "label 5 of 1"} {
