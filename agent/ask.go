@@ -33,7 +33,7 @@ func (r *run) ask(ctx context.Context) (model.Reply, error) {
 		return model.Reply{}, err
 	}
 	if err := r.append(ctx, reply.Messages...); err != nil {
-		return model.Reply{}, err
+		return model.Reply{}, errors.Join(err, r.used(ctx, reply.Usage)) // it was paid for
 	}
 	if reply.Stop != model.StopMaxTokens && reply.Stop != model.StopWindow {
 		r.cuts = 0

@@ -70,14 +70,28 @@ func (a *Agent) start(ctx context.Context, say ...transcript.Message) (Result, e
 		ctx, stop = context.WithTimeoutCause(ctx, t, errTimeUp)
 		defer stop()
 	}
-	err := a.repair(ctx)
-	if err == nil && len(say) > 0 {
-		err = a.session.Append(ctx, say...)
-	}
-	if err == nil {
-		err = r.loop(ctx)
+	err := r.begin(ctx, say)
+	if errors.Is(err, store.ErrConflict) && !r.wrote {
+		// What a killed process had sent was stored only now. This run has taken it in and
+		// goes on from there; whoever still writes to the session conflicts again.
+		err = r.begin(ctx, say)
 	}
 	return r.finish(ctx, err)
+}
+
+// begin brings the session to where the model is asked, and runs.
+func (r *run) begin(ctx context.Context, say []transcript.Message) error {
+	repairs, err := r.repairs(ctx)
+	if err != nil {
+		return err
+	}
+	if first := append(repairs, say...); len(first) > 0 {
+		if err := r.session.Append(ctx, first...); err != nil {
+			return err
+		}
+		r.wrote = true
+	}
+	return r.loop(ctx)
 }
 
 var errTimeUp = errors.New("the time for this run is up")
@@ -85,8 +99,9 @@ var errTimeUp = errors.New("the time for this run is up")
 // run is what one run keeps track of.
 type run struct {
 	*Agent
-	res  Result
-	cuts int // answers in a row that were cut off
+	res   Result
+	cuts  int  // answers in a row that were cut off
+	wrote bool // something that this run said is stored
 }
 
 // finish records how the run ended.
@@ -183,18 +198,20 @@ const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. 
 func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
-	return r.session.Append(ctx, msgs...)
+	err := r.session.Append(ctx, msgs...)
+	r.wrote = r.wrote || err == nil
+	return err
 }
 
-// repair answers the calls that an earlier run left without results. The loop stores an
-// answer before it runs its calls, and all results of a round at once, so these calls are
-// at the end of the transcript and any of them may have run.
-func (a *Agent) repair(ctx context.Context) error {
+// repairs are answers to the calls that an earlier run left without results. The loop
+// stores an answer before it runs its calls, and all results of a round at once, so these
+// calls are at the end of the transcript and any of them may have run.
+func (a *Agent) repairs(ctx context.Context) ([]transcript.Message, error) {
 	var last []transcript.Message
 	for i := a.session.Len() - 1; i >= 0; i-- {
 		m, err := a.session.Message(ctx, i)
 		if err != nil {
-			return fmt.Errorf("look for interrupted calls: %w", err)
+			return nil, fmt.Errorf("look for interrupted calls: %w", err)
 		}
 		if m.Role() != transcript.RoleAssistant {
 			break
@@ -204,10 +221,7 @@ func (a *Agent) repair(ctx context.Context) error {
 	repaired := transcript.Repair(last, func(c transcript.ToolCall) string {
 		return interrupted(c.Name, a.tools[c.Name], "the program ended before it answered")
 	})
-	if err := a.session.Append(ctx, repaired[len(last):]...); err != nil {
-		return fmt.Errorf("answer interrupted calls: %w", err)
-	}
-	return nil
+	return repaired[len(last):], nil
 }
 
 // interrupted tells the model about a call that started and has no result.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -266,6 +268,72 @@ func TestCancelLeavesNoCallUnanswered(t *testing.T) {
 	// And a finished conversation is not asked again.
 	if res, err = b.Resume(t.Context()); err != nil || res.Text != "went on" || res.Turns != 0 {
 		t.Errorf("resuming a finished run gave %+v, %v", res, err)
+	}
+}
+
+// lateStore stores what a killed process had sent just before somebody else's first write.
+type lateStore struct {
+	store.Store
+	late func()
+}
+
+func (s *lateStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	if late := s.late; late != nil {
+		s.late = nil
+		late()
+	}
+	return s.Store.Append(ctx, key, last, entries...)
+}
+
+// A server may store what a killed agent had sent after the next one has read the session.
+func TestResumeTakesInWhatCameLate(t *testing.T) {
+	t.Parallel()
+	key := store.SessionKey{Session: "s"}
+	for name, tt := range map[string]struct {
+		there, late []transcript.Message // late: messages that the killed process had sent
+	}{
+		"its answer": {
+			[]transcript.Message{transcript.User("sum")},
+			[]transcript.Message{transcript.Assistant(call("1", "calc", `{"expression":"1+1"}`))},
+		},
+		"results of its calls": {
+			[]transcript.Message{transcript.User("sum"), transcript.Assistant(call("1", "calc", `{"expression":"1+1"}`))},
+			[]transcript.Message{transcript.Results(transcript.Result("1", "2"))},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behind := store.NewMemory()
+			dead, err := pleat.OpenSession(t.Context(), behind, key, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := dead.Append(t.Context(), tt.there...); err != nil {
+				t.Fatal(err)
+			}
+			st := &lateStore{Store: behind}
+			b := newBench(t, agent.Options{Store: st, Key: key}, slices.Repeat([]pleattest.Step{pleattest.Say("two")}, 2)...)
+			st.late = func() {
+				if err := dead.Append(t.Context(), tt.late...); err != nil {
+					t.Error(err)
+				}
+			}
+			if res, err := b.Resume(t.Context()); err != nil || res.Text != "two" {
+				t.Fatalf("resuming gave %+v, %v", res, err)
+			}
+			b.answered(t)
+			var roles []string
+			for i := range b.Session().Len() {
+				m, err := b.Session().Message(t.Context(), i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				roles = append(roles, string(m.Role()))
+			}
+			if got := strings.Join(roles, " "); got != "user assistant tool assistant" {
+				t.Errorf("the session has %s", got)
+			}
+		})
 	}
 }
 

@@ -8,7 +8,6 @@ package killtest
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -41,7 +40,7 @@ func Played(open Open) bool {
 	if dir == "" {
 		return false
 	}
-	if err := playVictim(open, dir, os.Getenv("PLEAT_KILL_STORE"), os.Getenv("PLEAT_KILL_END") != ""); err != nil {
+	if err := playVictim(context.Background(), open, dir, os.Getenv("PLEAT_KILL_STORE"), os.Getenv("PLEAT_KILL_END") != ""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -79,19 +78,7 @@ func counter(s func() *pleat.Session, end bool) model.GeneratorFunc {
 	}
 }
 
-// playVictim resumes the agent. A server may store what a killed agent had sent after the next one
-// has read the session, whose write is refused then: it resumes once more.
-func playVictim(open Open, dir, target string, end bool) error {
-	for try := 0; ; try++ {
-		err := playOnce(context.Background(), open, dir, target, end)
-		if try == 3 || !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		fmt.Println("refused")
-	}
-}
-
-func playOnce(ctx context.Context, open Open, dir, target string, end bool) error {
+func playVictim(ctx context.Context, open Open, dir, target string, end bool) error {
 	st, err := open(ctx, target)
 	if err != nil {
 		return err
@@ -150,8 +137,6 @@ type victim struct {
 	target string // its store
 	dir    string // its workspace
 	acked  int    // messages that it has acknowledged
-
-	refused int // runs whose write was refused
 }
 
 func (v *victim) command(env ...string) *exec.Cmd {
@@ -177,9 +162,6 @@ func (v *victim) killOnce(n int, delay time.Duration) {
 	lines := bufio.NewScanner(out)
 	killed := false
 	for i := 0; lines.Scan(); i++ {
-		if lines.Text() == "refused" {
-			v.refused++
-		}
 		acked := 0
 		fmt.Sscanf(lines.Text(), "ack %d", &acked)
 		v.acked = max(v.acked, acked)
@@ -239,7 +221,7 @@ func (v *victim) check(complete bool) {
 		}
 	}
 	if complete {
-		t.Logf("%d messages, %d acknowledged, %d effects, %d interrupted calls, %d runs resumed once more", s.Len(), v.acked, len(happened), interrupted, v.refused)
+		t.Logf("%d messages, %d acknowledged, %d effects, %d interrupted calls", s.Len(), v.acked, len(happened), interrupted)
 	}
 }
 
