@@ -20,9 +20,7 @@ type fileChange struct {
 	reads   []transcript.BlockRef // results that showed it
 	lines   []changedText
 	at      map[uint64]int // line in force by its hash
-	best    []int          // lines, the best first
-	next    int            // of best
-	taken   float32        // tokens of it that are on the page
+	best    []rankedLine   // the best first
 }
 
 // changedText is a line that came or went.
@@ -32,15 +30,16 @@ type changedText struct {
 	start, end int32
 	added      bool
 	void       bool // undone later
-	picked     bool
-	old        bool // its names are on the page already
 	worth      float32
 	names      []uint64
 }
 
-// changedFiles follows the calls of the stretch and returns the changed files, the one that
-// was changed last at the end.
+// changedFiles follows the calls of the stretch and returns the changed files with their lines
+// ranked, the one that was changed last at the end.
 func (in *Input) changedFiles() []*fileChange {
+	if in.changed != nil {
+		return in.changed
+	}
 	var files fileTable[fileChange]
 	file := func(dir, path string) *fileChange {
 		return files.at(dir, path, func() *fileChange { return &fileChange{path: path} })
@@ -75,6 +74,8 @@ func (in *Input) changedFiles() []*fileChange {
 	}
 	list := slices.DeleteFunc(files.list, func(f *fileChange) bool { return len(f.calls) == 0 })
 	slices.SortStableFunc(list, func(a, b *fileChange) int { return a.last() - b.last() })
+	rankChanges(list)
+	in.changed = list
 	return list
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // changes writes what changed in files, in at most room tokens.
@@ -22,7 +21,7 @@ func (in *Input) changes(room int) string {
 		for i := 0; i < len(files) && yield(files[i].path); i++ {
 		}
 	})
-	w := &changeWriter{in: in, files: files, root: root, texts: make(map[transcript.BlockRef][]blockPart)}
+	w := &changeWriter{in: in, root: root}
 	title := "## What changed in files (net; + came, - went, word for word"
 	if in.Ledger.Recently(in.End) > 1 {
 		title += fmt.Sprintf("; by the newest %d calls", ledger.Recent)
@@ -35,9 +34,11 @@ func (in *Input) changes(room int) string {
 	if room -= count(title); room < 30 {
 		return ""
 	}
-	w.rank()
-	for picked := w.pick(room); len(picked) > 0; picked = w.drop(picked) {
-		if text := w.text(); count(text) <= room {
+	for _, f := range files {
+		w.files = append(w.files, &shownChange{fileChange: f, ranked: slices.Clone(f.best)})
+	}
+	for picked := w.pick(room); len(picked) > 0; picked = picked[:len(picked)*9/10] {
+		if text := w.text(picked); count(text) <= room {
 			return title + text
 		}
 	}
@@ -47,9 +48,22 @@ func (in *Input) changes(room int) string {
 // changeWriter puts changed lines on the page.
 type changeWriter struct {
 	in    *Input
-	files []*fileChange
+	files []*shownChange
 	root  string
-	texts map[transcript.BlockRef][]blockPart
+}
+
+// shownChange is a file of which a page may show changed lines.
+type shownChange struct {
+	*fileChange
+	ranked []rankedLine // lines that are left, the best first
+	taken  float32      // tokens of it that are on the page
+}
+
+// rankedLine is a line of a file with what it is worth.
+type rankedLine struct {
+	line  int
+	worth float32
+	old   bool // its names are on the page already
 }
 
 const (
@@ -57,22 +71,21 @@ const (
 	maxFileLines = 80  // most lines of a file that may be shown
 )
 
-// rank orders each file's lines by what they are worth. Files that were changed last and
-// most count more.
-func (w *changeWriter) rank() {
-	newest := float32(max(w.files[len(w.files)-1].last(), 1))
-	for _, f := range w.files {
+// rankChanges orders each file's lines by what they are worth. Files that were changed last
+// and most count more.
+func rankChanges(files []*fileChange) {
+	for _, f := range files {
+		newest := float32(max(files[len(files)-1].last(), 1))
 		weight := (0.6 + 0.5*float32(f.last())/newest) * (1 + 0.1*float32(min(len(f.calls), 5)))
 		if isTestFile(f.path) {
 			weight *= 0.8
 		}
 		for i := range f.lines {
 			if l := &f.lines[i]; !l.void && l.worth >= leastChange {
-				l.worth *= weight / float32(math.Sqrt(float64(l.cost())))
-				f.best = append(f.best, i)
+				f.best = append(f.best, rankedLine{line: i, worth: l.worth * (weight / float32(math.Sqrt(float64(l.cost()))))})
 			}
 		}
-		slices.SortStableFunc(f.best, func(a, b int) int { return cmp.Compare(f.lines[b].worth, f.lines[a].worth) })
+		slices.SortStableFunc(f.best, func(a, b rankedLine) int { return cmp.Compare(b.worth, a.worth) })
 		f.best = f.best[:min(len(f.best), maxFileLines)]
 	}
 }
@@ -85,7 +98,7 @@ func (l *changedText) cost() float32 { return float32(min(l.end-l.start, maxChan
 
 // pickedLine is a line of a file that is on the page.
 type pickedLine struct {
-	f    *fileChange
+	f    *shownChange
 	line int
 }
 
@@ -100,15 +113,16 @@ func (w *changeWriter) pick(room int) []pickedLine {
 		if f == nil {
 			return picked
 		}
-		l := &f.lines[f.best[f.next]]
-		if !l.old && (allCovered(l.names, covered) || w.in.told != "" && len(l.names) == 0) {
-			l.old = true
-			l.worth *= toldWorth
+		r := &f.ranked[0]
+		l := &f.lines[r.line]
+		if !r.old && (allCovered(l.names, covered) || w.in.told != "" && len(l.names) == 0) {
+			r.old = true
+			r.worth *= toldWorth
 			f.sink()
 			continue
 		}
-		i := f.best[f.next]
-		f.next++
+		line := r.line
+		f.ranked = f.ranked[1:]
 		n := l.cost()
 		if f.taken == 0 {
 			n += headingTokens
@@ -121,11 +135,10 @@ func (w *changeWriter) pick(room int) []pickedLine {
 		}
 		left -= n
 		f.taken += n
-		l.picked = true
 		for _, h := range l.names {
 			covered[h] = true
 		}
-		picked = append(picked, pickedLine{f, i})
+		picked = append(picked, pickedLine{f, line})
 	}
 }
 
@@ -133,18 +146,18 @@ func (w *changeWriter) pick(room int) []pickedLine {
 const toldWorth = 0.35
 
 // richest is the file whose next line is worth most; nil: there are no more.
-func (w *changeWriter) richest(share float32) *fileChange {
-	var best *fileChange
+func (w *changeWriter) richest(share float32) *shownChange {
+	var best *shownChange
 	most := float32(0)
 	for _, f := range w.files {
-		if f.next == len(f.best) {
+		if len(f.ranked) == 0 {
 			continue
 		}
 		taken := f.taken
-		if isDocument(f.path) { // tells itself what it is about, and soon
+		if taken > 0 && isDocument(f.path) { // tells itself what it is about, and soon
 			taken *= 3
 		}
-		if worth := f.lines[f.best[f.next]].worth / (1 + taken/share); worth > most {
+		if worth := f.ranked[0].worth / (1 + taken/share); worth > most {
 			best, most = f, worth
 		}
 	}
@@ -152,11 +165,9 @@ func (w *changeWriter) richest(share float32) *fileChange {
 }
 
 // sink moves the next line to where it belongs now that it is worth less.
-func (f *fileChange) sink() {
-	i := f.next
-	for i+1 < len(f.best) && f.lines[f.best[i+1]].worth > f.lines[f.best[i]].worth {
-		f.best[i], f.best[i+1] = f.best[i+1], f.best[i]
-		i++
+func (f *shownChange) sink() {
+	for i := 0; i+1 < len(f.ranked) && f.ranked[i+1].worth > f.ranked[i].worth; i++ {
+		f.ranked[i], f.ranked[i+1] = f.ranked[i+1], f.ranked[i]
 	}
 }
 
@@ -173,45 +184,30 @@ func allCovered(names []uint64, covered map[uint64]bool) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(h uint64) bool { return !covered[h] })
 }
 
-// drop gives up the last tenth of the picked lines.
-func (w *changeWriter) drop(picked []pickedLine) []pickedLine {
-	keep := len(picked) * 9 / 10
-	for _, p := range picked[keep:] {
-		p.f.lines[p.line].picked = false
-	}
-	return picked[:keep]
-}
-
 // text writes the picked lines, file by file.
-func (w *changeWriter) text() string {
+func (w *changeWriter) text(picked []pickedLine) string {
+	lines := make(map[*shownChange][]int)
+	for _, p := range picked {
+		lines[p.f] = append(lines[p.f], p.line)
+	}
 	var b strings.Builder
 	for _, f := range w.files {
-		head := false
-		for i := range f.lines {
-			l := &f.lines[i]
-			if !l.picked {
-				continue
-			}
-			if !head {
-				b.WriteString(w.head(f))
-				head = true
-			}
+		if len(lines[f]) > 0 {
+			b.WriteString(w.head(f.fileChange))
+		}
+		for _, i := range slices.Sorted(slices.Values(lines[f])) {
 			mark := "+ "
-			if !l.added {
+			if !f.lines[i].added {
 				mark = "- "
 			}
-			b.WriteString(mark + text.ClipAround(w.line(l), 0, maxChanged) + "\n")
+			b.WriteString(mark + text.ClipAround(w.line(&f.lines[i]), 0, maxChanged) + "\n")
 		}
 	}
 	return b.String()
 }
 
 func (w *changeWriter) line(l *changedText) string {
-	parts, ok := w.texts[l.ref]
-	if !ok {
-		parts = w.in.textsOf(l.ref)
-		w.texts[l.ref] = parts
-	}
+	parts := w.in.textsAt(l.ref)
 	if l.sub >= len(parts) || int(l.end) > len(parts[l.sub].text) {
 		return "" // damaged in the store since it was mined
 	}

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 	"strings"
 
@@ -15,7 +13,6 @@ type keyLine struct {
 	src, line int     // source, and line of it
 	base      float32 // what it says is worth
 	scale     float32 // of what its names are worth
-	group     string
 }
 
 // picker picks key lines greedily, by what a line adds to the page for each token, until the
@@ -23,23 +20,27 @@ type keyLine struct {
 // weighed again only when it comes to the top.
 type picker struct {
 	*pool
-	in      *Input
-	named   map[uint64]bool // names that the page has before any line is picked, and words of a model's digest
-	covered map[uint64]bool // names and words that lines on the page tell
-	seen    map[uint64]bool // lines that the page or the newest turns show
-	plain   int             // tokens left for lines that are no prose
-	share   float32         // tokens of one source after which more of it is worth half
-	picked  map[int]bool
-	taken   map[int]float32 // tokens of a source that are on the page
-	open    map[string]bool // origins that have a heading on the page
-	texts   map[int]string  // of sources
+	in     *Input
+	told   table[teller] // names and words that the page has
+	seen   table[bool]   // lines that the page or the newest turns show
+	plain  int           // tokens left for lines that are no prose
+	share  float32       // tokens of one source after which more of it is worth half
+	picked []bool        // by line
+	taken  []float32     // by source: tokens of it that are on the page
+	open   []bool        // by group: it has a heading on the page
 }
 
+// teller says what on a page has a name or a word.
+type teller uint8
+
+const (
+	toldBefore teller = 1 << iota // other sections, or for words a model's digest
+	toldByLine                    // a line that was picked
+)
+
 func newPicker(in *Input) *picker {
-	p := &picker{
-		pool: in.candidates(), in: in, named: make(map[uint64]bool), covered: make(map[uint64]bool), seen: make(map[uint64]bool),
-		share: 1000, picked: make(map[int]bool), taken: make(map[int]float32), open: make(map[string]bool), texts: make(map[int]string),
-	}
+	p := &picker{pool: in.candidates(), in: in, share: 1000}
+	p.picked, p.taken, p.open = make([]bool, len(p.list)), make([]float32, len(p.srcs)), make([]bool, len(p.groups))
 	for _, text := range in.elsewhere {
 		p.saw(text)
 	}
@@ -47,11 +48,11 @@ func newPicker(in *Input) *picker {
 		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
-		p.named[a.Hash] = true
+		*p.told.at(a.Hash) |= toldBefore
 	}
-	_, told := text.CueScore(in.told, nil)
-	for _, h := range told {
-		p.named[h] = true
+	_, words := text.CueScore(in.told, nil)
+	for _, h := range words {
+		*p.told.at(h) |= toldBefore
 	}
 	return p
 }
@@ -60,31 +61,30 @@ func newPicker(in *Input) *picker {
 func (p *picker) saw(txt string) {
 	for line := range strings.Lines(txt) {
 		if h := text.LineHash(strings.TrimRight(line, "\r\n")); h != 0 {
-			p.seen[h] = true
+			*p.seen.at(h) = true
 		}
 	}
 }
 
 // shown reports whether the page or the newest turns show a line.
-func (p *picker) shown(c *keyLine) bool { return p.seen[p.srcs[c.src].lines[c.line].hash] }
+func (p *picker) shown(c *keyLine) bool { return p.seen.of(p.srcs[c.src].lines[c.line].hash) }
 
 // ratio is what a line adds to the page now for each token.
 func (p *picker) ratio(c *keyLine) float32 {
-	told := func(h uint64) bool { return p.covered[h] || p.named[h] }
 	// the more of a source is shown, the less more helps
-	return p.gain(c, told) / (1 + p.taken[c.src]/p.share) / p.cost(c, p.open[c.group])
+	return p.gain(c, &p.told, toldBefore|toldByLine) / (1 + p.taken[c.src]/p.share) / p.cost(c, p.open[p.srcs[c.src].group])
 }
 
-// gain returns what a line adds to the page: what it says, as far as its words are new, and
-// the names that are new.
-func (p *pool) gain(c *keyLine, told func(uint64) bool) float32 {
+// gain returns what a line adds to a page where some tell what they tell: what it says, as
+// far as its words are new, and the names that are new.
+func (p *pool) gain(c *keyLine, told *table[teller], by teller) float32 {
 	s := &p.srcs[c.src]
 	words, names := s.wordsOf(c.line), s.namesOf(c.line)
 	g := c.base
-	if len(words) > 0 {
+	if len(words) > 0 && by != 0 {
 		fresh := 0
 		for _, h := range words {
-			if !told(h) {
+			if told.of(h)&by == 0 {
 				fresh++
 			}
 		}
@@ -92,7 +92,7 @@ func (p *pool) gain(c *keyLine, told func(uint64) bool) float32 {
 	}
 	sum, old := float32(0), 0
 	for _, h := range names {
-		if !told(h) {
+		if by == 0 || told.of(h)&by == 0 {
 			sum += p.needs.of(h)
 		} else {
 			old++
@@ -142,14 +142,7 @@ func (p *picker) tooLong(c *keyLine) bool {
 const fewTokens = 60
 
 // text is the text of source k.
-func (p *picker) text(k int) string {
-	t, ok := p.texts[k]
-	if !ok {
-		t = p.in.text(&p.srcs[k])
-		p.texts[k] = t
-	}
-	return t
-}
+func (p *picker) text(k int) string { return p.in.text(&p.srcs[k]) }
 
 // pick chooses lines of at most room tokens together; size counts what a line takes on
 // the page, with all that has to be shown with it. It returns the chosen lines.
@@ -162,20 +155,20 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 		c := &p.list[top.line]
 		if top.bound { // it is weighed as if nothing were picked yet
 			if p.shown(c) || p.tooLong(c) {
-				heap.Pop(&h)
+				h.pop()
 				continue
 			}
 			top.bound = false
-			top.ratio = p.gain(c, func(h uint64) bool { return p.named[h] }) / p.cost(c, false)
-			heap.Fix(&h, 0)
+			top.ratio = p.gain(c, &p.told, toldBefore) / p.cost(c, false)
+			h.down(0)
 			continue
 		}
 		if now := p.ratio(c); now < top.ratio*0.999 && !p.picked[top.line] {
 			top.ratio = now
-			heap.Fix(&h, 0)
+			h.down(0)
 			continue
 		}
-		best := heap.Pop(&h).(rated)
+		best := h.pop()
 		if p.picked[best.line] {
 			continue
 		}
@@ -197,11 +190,11 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 		p.picked[best.line] = true
 		picked = append(picked, best.line)
 		p.take(c, n)
-		if !p.open[c.group] { // the others of the group are cheaper now
-			p.open[c.group] = true
-			for _, k := range p.groups[c.group] {
+		if group := p.srcs[c.src].group; !p.open[group] { // the others of the group are cheaper now
+			p.open[group] = true
+			for _, k := range p.groups[group] {
 				if o := &p.list[k]; !p.shown(o) {
-					heap.Push(&h, rated{p.ratio(o), k, false})
+					h.push(rated{p.ratio(o), k, false})
 				}
 			}
 		}
@@ -218,8 +211,10 @@ const (
 func (p *picker) take(c *keyLine, tokens int) {
 	s := &p.srcs[c.src]
 	p.taken[c.src] += float32(tokens)
-	for _, h := range slices.Concat(s.namesOf(c.line), s.wordsOf(c.line)) {
-		p.covered[h] = true
+	for _, list := range [][]uint64{s.namesOf(c.line), s.wordsOf(c.line)} {
+		for _, h := range list {
+			*p.told.at(h) |= toldByLine
+		}
 	}
 }
 
@@ -230,19 +225,49 @@ type rated struct {
 	bound bool // it adds at most that, and was not weighed yet for this page
 }
 
-// ratioHeap has the best line on top.
+// ratioHeap has the best line on top. It is weighed so often that the calls of container/heap
+// would take more time than all else.
 type ratioHeap []rated
 
-func (h ratioHeap) Len() int { return len(h) }
-
-func (h ratioHeap) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[j].ratio, h[i].ratio), h[i].line-h[j].line) < 0
+func (h ratioHeap) less(i, j int) bool {
+	return h[i].ratio > h[j].ratio || h[i].ratio == h[j].ratio && h[i].line < h[j].line
 }
-func (h ratioHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *ratioHeap) Push(x any)   { *h = append(*h, x.(rated)) }
-func (h *ratioHeap) Pop() any {
-	n := len(*h) - 1
-	x := (*h)[n]
+
+func (h ratioHeap) init() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+// down moves an element that became worse to its place.
+func (h ratioHeap) down(i int) {
+	for {
+		best := i
+		for k := 2*i + 1; k <= 2*i+2 && k < len(h); k++ {
+			if h.less(k, best) {
+				best = k
+			}
+		}
+		if best == i {
+			return
+		}
+		h[i], h[best] = h[best], h[i]
+		i = best
+	}
+}
+
+func (h *ratioHeap) push(r rated) {
+	*h = append(*h, r)
+	for i := len(*h) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
+		(*h)[i], (*h)[(i-1)/2] = (*h)[(i-1)/2], (*h)[i]
+	}
+}
+
+// pop takes the best line out.
+func (h *ratioHeap) pop() rated {
+	top, n := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[n]
 	*h = (*h)[:n]
-	return x
+	h.down(0)
+	return top
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"container/heap"
 	"math"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -10,32 +9,25 @@ import (
 // pool is what the lines of a page are picked from. A plan writes several pages of one
 // stretch; the pool is the same for all of them.
 type pool struct {
-	of     poolKey
-	in     *Input
 	srcs   []source
 	needs  *needs
-	root   string           // directory that all files of the sources are in
-	list   []keyLine        // of equal lines the newest
-	has    map[uint64]bool  // lines in the list
-	groups map[string][]int // places in the list by origin
-	bounds ratioHeap        // what each can add at most
-}
+	root   string    // directory that all files of the sources are in
+	list   []keyLine // of equal lines the newest
+	groups [][]int   // places in the list by group
+	bounds ratioHeap // what each can add at most
 
-// poolKey is what a pool depends on. What was said before does not change.
-type poolKey struct {
-	start, end, len int
-	mined           [len(minedMost)]int
-	focus           string
-	small, told     bool
+	// while it is filled:
+	in  *Input
+	has table[bool] // lines in the list
 }
 
 // candidates returns the pool for a page.
 func (in *Input) candidates() *pool {
-	of := poolKey{in.Start, in.End, in.Transcript.Len(), in.mineFrom, in.Focus, in.small, in.told != ""}
-	if in.pool != nil && in.pool.of == of {
+	if in.pool != nil {
 		return in.pool
 	}
-	p := &pool{of: of, in: in, srcs: in.sources(), has: make(map[uint64]bool), groups: make(map[string][]int)}
+	p := &pool{in: in, srcs: in.sources()}
+	p.group()
 	p.needs = in.needsOf(p.srcs)
 	for k := len(p.srcs) - 1; k >= 0; k-- {
 		switch kind := p.srcs[k].kind; {
@@ -45,29 +37,45 @@ func (in *Input) candidates() *pool {
 			p.addLines(k)
 		}
 	}
+	p.bounds = make(ratioHeap, len(p.list))
 	for i := range p.list {
 		c := &p.list[i]
-		p.bounds = append(p.bounds, rated{p.gain(c, func(uint64) bool { return false }) / p.cost(c, false), i, true})
+		p.bounds[i] = rated{p.gain(c, nil, 0) / p.cost(c, false), i, true}
 	}
-	heap.Init(&p.bounds)
+	p.bounds.init()
 	p.root = commonRoot(func(yield func(string) bool) {
-		for i := 0; i < len(p.srcs) && yield(p.srcs[i].label); i++ {
+		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
 		}
 	})
-	p.in, p.has = nil, nil
+	p.in, p.has = nil, table[bool]{}
 	in.pool = p
 	return p
 }
 
+// group numbers the groups of the sources.
+func (p *pool) group() {
+	ids := make(map[groupKey]int)
+	for k := range p.srcs {
+		key := p.srcs[k].groupKey()
+		id, ok := ids[key]
+		if !ok {
+			id = len(ids)
+			ids[key] = id
+		}
+		p.srcs[k].group = id
+	}
+	p.groups = make([][]int, len(ids))
+}
+
 // add adds a line, if it does not say the same as one that is there.
 func (p *pool) add(c keyLine) {
-	h := p.srcs[c.src].lines[c.line].hash
-	if h != 0 && p.has[h] {
+	s := &p.srcs[c.src]
+	has := p.has.at(s.lines[c.line].hash)
+	if *has && s.lines[c.line].hash != 0 {
 		return
 	}
-	p.has[h] = true
-	c.group = p.srcs[c.src].group()
-	p.groups[c.group] = append(p.groups[c.group], len(p.list))
+	*has = true
+	p.groups[s.group] = append(p.groups[s.group], len(p.list))
 	p.list = append(p.list, c)
 }
 
@@ -133,7 +141,7 @@ func (p *pool) addLines(k int) {
 		l := &s.lines[i]
 		score, base := float32(0), float32(0)
 		for _, h := range s.namesOf(i) {
-			score += p.needs.weight.of(h)
+			score += p.needs.names.of(h).weight
 		}
 		switch {
 		case score == 0:
@@ -142,7 +150,7 @@ func (p *pool) addLines(k int) {
 			score *= 1.5
 		case l.lead == leadComment:
 			score *= 0.5
-		case p.in.small && s.label != "" && s.kind == fromResult:
+		case p.in.small && s.about != "" && s.kind == fromResult:
 			score *= 0.5
 		}
 		if txt != "" {

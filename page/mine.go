@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -20,7 +21,9 @@ import (
 type minedPart struct {
 	kind  sourceKind
 	label string // the file, of what a call writes
+	about string // file or command it is about
 	whole bool   // all of the file
+	test  bool   // it is about a test
 	units []text.ProseUnit
 	lines []minedLine
 	names []uint64
@@ -89,10 +92,7 @@ type Miner struct {
 	going  []int // numbers of calls that load skills or start other agents
 	passed int   // calls that were looked at for that
 
-	// Of the newest page, for others of the same plan; see Forget:
-	pool     *pool
-	recorded *ledger.Record
-	recordOf recordKey
+	stretches map[stretchKey]*stretch // of the plan that is being made; see Forget
 }
 
 func (m *Miner) sizes() userwords.Sizes {
@@ -103,7 +103,47 @@ func (m *Miner) sizes() userwords.Sizes {
 }
 
 // Forget drops what only other pages of the same plan can use. What was mined stays.
-func (m *Miner) Forget() { m.pool, m.recorded = nil, nil }
+func (m *Miner) Forget() { m.stretches = nil }
+
+// stretch is what the pages of one plan have in common that stand for the same messages: a
+// plan writes several to choose from, which differ in their room.
+type stretch struct {
+	mineFrom [len(minedMost)]int // the first messages that lines are taken from
+	texts    map[transcript.BlockRef][]blockPart
+	pool     *pool
+	record   *ledger.Record
+	changed  []*fileChange // nil: not known yet
+	seen     []*seenFile   // nil: not known yet
+}
+
+// stretchKey is what a stretch depends on. What was said before does not change.
+type stretchKey struct {
+	start, end, len int
+	focus           string
+	small, told     bool
+}
+
+// share sets what the page shares with others of the plan.
+func (in *Input) share() {
+	key := stretchKey{in.Start, in.End, in.Transcript.Len(), in.Focus, in.small, in.told != ""}
+	if in.stretches == nil {
+		in.stretches = make(map[stretchKey]*stretch)
+	}
+	if in.stretch = in.stretches[key]; in.stretch == nil {
+		in.stretch = &stretch{mineFrom: in.minedFrom(in.Start, in.End), texts: make(map[transcript.BlockRef][]blockPart)}
+		in.stretches[key] = in.stretch
+	}
+}
+
+// textsAt returns the texts of a block that lines on the page are taken from.
+func (in *Input) textsAt(ref transcript.BlockRef) []blockPart {
+	parts, ok := in.texts[ref]
+	if !ok {
+		parts = in.textsOf(ref)
+		in.texts[ref] = parts
+	}
+	return parts
+}
 
 // minedFrom returns the first message of a stretch that lines of each part are taken from.
 func (m *Miner) minedFrom(start, end int) (from [len(minedMost)]int) {
@@ -165,7 +205,8 @@ func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []mi
 func mineTexts(texts []blockPart) []minedPart {
 	var parts []minedPart
 	for _, t := range texts {
-		p := minedPart{kind: t.kind, label: t.label, whole: t.whole}
+		p := minedPart{kind: t.kind, label: t.label, about: cmp.Or(t.label, t.about), whole: t.whole}
+		p.test = isTestFile(p.about)
 		switch {
 		case p.kind.prose():
 			p.mineProse(t.text)
@@ -183,6 +224,7 @@ func mineTexts(texts []blockPart) []minedPart {
 type blockPart struct {
 	kind  sourceKind
 	label string
+	about string
 	text  string
 	whole bool // all of a file
 }
@@ -217,12 +259,13 @@ func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
 			return nil
 		}
 		kind = fromResult
-		if e := s.Ledger.Entry(int(bf.Call)); isChild(e.Tool) {
+		e := &s.Ledger.Entries[bf.Call-1]
+		if isChild(e.Tool) {
 			kind = fromAgent
 		} else if isQuiet(e.Tool) {
 			return nil
 		}
-		return []blockPart{{kind: kind, text: text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)}}
+		return []blockPart{{kind: kind, about: callSubject(e), text: text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)}}
 	}
 	return nil
 }

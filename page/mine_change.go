@@ -141,15 +141,16 @@ var (
 // lines that only the old text has, then those that only the new text has.
 func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 	var parts []blockPart
+	about := callSubject(e)
 	for _, c := range toolcall.Changes(call) {
 		if c.Path == "" && len(e.Paths) > 0 {
 			c.Path = e.Paths[0].Path
 		}
 		if old := c.Removed(); old != "" {
-			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, text: text.CutText(old, minedBytes)})
+			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, about: about, text: text.CutText(old, minedBytes)})
 		}
 		if added := c.Added(); added != "" {
-			parts = append(parts, blockPart{kind: fromChange, label: c.Path, text: text.CutText(added, minedBytes), whole: c.Whole && len(c.Old) == 0})
+			parts = append(parts, blockPart{kind: fromChange, label: c.Path, about: about, text: text.CutText(added, minedBytes), whole: c.Whole && len(c.Old) == 0})
 		}
 	}
 	return parts

@@ -92,7 +92,7 @@ func commonRoot(labels iter.Seq[string]) string {
 func (w *lineWriter) size(c *keyLine) int {
 	s := &w.p.srcs[c.src]
 	n := 0
-	if !w.p.open[c.group] {
+	if !w.p.open[s.group] {
 		n = w.count(w.head(s, []int{c.src})) + 1
 	}
 	if !s.kind.prose() {
@@ -168,7 +168,7 @@ func (w *lineWriter) head(s *source, srcs []int) string {
 	case fromSummary:
 		h += ", an earlier summary"
 	case fromAgent:
-		h += fmt.Sprintf(", report of call %d (%s)", s.call, text.OneLine(s.label, 60))
+		h += fmt.Sprintf(", report of call %d (%s)", s.call, text.OneLine(s.about, 60))
 	case fromProgram:
 		h += ", put in by a program"
 	}
@@ -184,7 +184,7 @@ const maxHandles = 3
 func (w *lineWriter) callHead(s *source, srcs []int) string {
 	e := w.p.in.Ledger.Entry(s.call)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s", cmp.Or(strings.TrimPrefix(s.label, w.root), s.label), ledger.CallLabel(&e))
+	fmt.Fprintf(&b, "%s (%s", cmp.Or(strings.TrimPrefix(s.about, w.root), s.about), ledger.CallLabel(&e))
 	for n, k := range srcs {
 		if n == maxHandles {
 			b.WriteString(" …")
@@ -197,10 +197,10 @@ func (w *lineWriter) callHead(s *source, srcs []int) string {
 }
 
 func (w *lineWriter) tag(s *source) string {
-	if w.p.in.Recall == nil || s.handle == "" {
+	if w.p.in.Recall == nil || s.handle == 0 {
 		return ""
 	}
-	return " [" + s.handle + "]"
+	return " [" + s.handle.String() + "]"
 }
 
 // lineGroup is the picked lines of one origin.
@@ -215,13 +215,14 @@ func (w *lineWriter) lines(picked []int) string {
 		return cmp.Or(x.src-y.src, x.line-y.line)
 	})
 	var order []*lineGroup
-	groups := make(map[string]*lineGroup)
+	groups := make(map[int]*lineGroup)
 	for _, i := range picked {
 		c := &w.p.list[i]
-		g := groups[c.group]
+		group := w.p.srcs[c.src].group
+		g := groups[group]
 		if g == nil {
 			g = &lineGroup{}
-			groups[c.group] = g
+			groups[group] = g
 			order = append(order, g)
 		}
 		g.lines = append(g.lines, i)

@@ -13,10 +13,16 @@ import (
 // needs says how likely each name is to be needed again. A line is worth keeping for the
 // names in it that nothing else on the page has.
 type needs struct {
-	weight weights
-	counts text.AnchorCounts // how often names occur at all: what is everywhere tells little
+	names  table[need]
+	counts text.AnchorCounts // how often names occur at all
 	focus  map[uint64]bool
 	buf    []text.Anchor
+}
+
+// need is how much a name is needed.
+type need struct {
+	weight float32 // all mentions together
+	worth  float32 // what covering the name is worth: less if it is everywhere, since that tells little
 }
 
 // What a mention is worth, by who made it. A name in the newest turns is in use; one that
@@ -91,6 +97,7 @@ func (in *Input) needsOf(srcs []source) *needs {
 			n.mention(e.ErrorLine, needFailure)
 		}
 	}
+	n.weigh()
 	return n
 }
 
@@ -119,73 +126,23 @@ func (n *needs) add(h uint64, w float32) {
 	if w == 0 {
 		return
 	}
-	if old, most := n.weight.at(h), max(w, needMost); *old < most {
-		*old = min(*old+w, most)
+	if old, most := n.names.at(h), max(w, needMost); old.weight < most {
+		old.weight = min(old.weight+w, most)
 	}
 }
 
-// of returns what covering a name is worth: its need, less if it is everywhere.
-func (n *needs) of(h uint64) float32 {
-	w := n.weight.of(h)
-	for c := n.counts.Of(h); c > 12 && w > 0; c /= 4 {
-		w *= 0.8
-	}
-	return w
-}
-
-// weights holds a number for each name. Every name of a long conversation is looked up when
-// a page is written, and what the names are hashed to is a good hash already: this is a few
-// times faster than a map.
-type weights struct {
-	names  []uint64 // 0: free
-	values []float32
-	used   int
-	zero   float32 // of the name 0
-}
-
-// place is where a name is, or would be.
-func (t *weights) place(h uint64) int {
-	mask := uint64(len(t.names) - 1)
-	i := h & mask
-	for t.names[i] != h && t.names[i] != 0 {
-		i = (i + 1) & mask
-	}
-	return int(i)
-}
-
-// of returns a name's number; 0: it has none.
-func (t *weights) of(h uint64) float32 {
-	switch {
-	case h == 0:
-		return t.zero
-	case t.used == 0:
-		return 0
-	}
-	return t.values[t.place(h)]
-}
-
-// at returns where a name's number is, until the next call.
-func (t *weights) at(h uint64) *float32 {
-	if h == 0 {
-		return &t.zero
-	}
-	if 2*t.used >= len(t.names) {
-		old := *t
-		t.names, t.values = make([]uint64, max(1<<12, 2*len(old.names))), make([]float32, max(1<<12, 2*len(old.names)))
-		for i, h := range old.names {
-			if h != 0 {
-				k := t.place(h)
-				t.names[k], t.values[k] = h, old.values[i]
-			}
+// weigh sets what names are worth, once all are mentioned.
+func (n *needs) weigh() {
+	for h, v := range n.names.all {
+		v.worth = v.weight
+		for c := n.counts.Of(h); c > 12 && v.worth > 0; c /= 4 {
+			v.worth *= 0.8
 		}
 	}
-	i := t.place(h)
-	if t.names[i] == 0 {
-		t.names[i] = h
-		t.used++
-	}
-	return &t.values[i]
 }
+
+// of returns what covering a name is worth.
+func (n *needs) of(h uint64) float32 { return n.names.of(h).worth }
 
 func focusWords(focus string) map[uint64]bool {
 	if strings.TrimSpace(focus) == "" {

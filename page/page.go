@@ -60,12 +60,12 @@ type Input struct {
 	Restore    Restore
 	Thrash     []string // files that were read again after each epoch: they come first
 
-	mineFrom  [len(minedMost)]int // the first messages that lines are taken from
-	small     bool                // few tokens: no old files
-	beside    bool                // what comes back beside a summary is written, not a page
-	elsewhere []string            // sections of the page that are written already
-	named     string              // text of the page whose names need no line of their own
-	told      string              // the section with the model's digest
+	*stretch
+	small     bool     // few tokens: no old files
+	beside    bool     // what comes back beside a summary is written, not a page
+	elsewhere []string // sections of the page that are written already
+	named     string   // text of the page whose names need no line of their own
+	told      string   // the section with the model's digest
 }
 
 func (in *Input) count(s string) int { return in.Count.CountText(s) }
@@ -80,7 +80,6 @@ const plainRoom = 600
 // The page reads like a handoff: what the user wants, what was found out and decided, what
 // was done and changed, what the agent was working with, how to get the rest.
 func Write(in Input) Page {
-	in.mineFrom = in.minedFrom(in.Start, in.End)
 	count := in.count
 	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
 	if in.Room.small() {
@@ -91,17 +90,17 @@ func Write(in Input) Page {
 		in.Room.Total, in.Room.Files = in.Room.Total+in.Room.Files-files, files
 		in.small = true
 	}
+	in.told = in.Narrative.Section()
+	in.share()
 	mined := in.mineAhead()
 	defer mined()
 	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.Start+1, in.End)
 	closing := in.closing()
-	told := in.Narrative.Section()
-	room := max(in.Room.Total-count(opening)-count(closing)-count(told), 0)
+	room := max(in.Room.Total-count(opening)-count(closing)-count(in.told), 0)
 
 	words := in.words(room)
 	pins := count(words)
 	room = max(room, room*3/5+pins) // what the user typed takes nothing from the rest
-	in.told = told
 	led := in.ledgerPart(room - pins)
 	ledger := count(led)
 	var files, state, changes, said, lines string
@@ -126,16 +125,16 @@ func Write(in Input) Page {
 		left -= count(changes)
 	}
 	if !in.Room.Plain && left > 40 {
-		in.elsewhere, in.named = []string{words, files, changes}, led+told
+		in.elsewhere, in.named = []string{words, files, changes}, led+in.told
 		said, lines = in.story(left)
 		left -= count(said) + count(lines)
 	}
 	if in.small && changes != "" && left > room/20 { // nothing more to say: then to show
 		changes = in.changes(min(count(changes)+left, room/2))
 	}
-	text := text.JoinSections(opening, words, told, said, led, changes, state, lines, files, newest, closing)
+	text := text.JoinSections(opening, words, in.told, said, led, changes, state, lines, files, newest, closing)
 	by := "code"
-	if told != "" {
+	if in.told != "" {
 		by = "model"
 	}
 	return Page{text, by, pins, ledger, count(text)}
@@ -169,26 +168,14 @@ func (in *Input) ledgerPart(room int) string {
 	if in.Recall != nil && !in.small && in.Room.Total >= conv.SmallPage { // a small page has better uses for the room
 		o.Handle = in.CallHandle
 	}
-	text := in.record().Render(o)
+	if in.record == nil {
+		in.record = in.Ledger.Record(in.End, in.small)
+	}
+	text := in.record.Render(o)
 	if text == "" {
 		return ""
 	}
 	return "## What was done (tool calls)\n" + text
-}
-
-// record is what all pages of a stretch that ends there share of the ledger.
-func (in *Input) record() *ledger.Record {
-	of := recordKey{in.End, in.Transcript.Len(), in.small}
-	if in.recorded == nil || in.recordOf != of {
-		in.recorded, in.recordOf = in.Ledger.Record(in.End, in.small), of
-	}
-	return in.recorded
-}
-
-// recordKey is what a record of the ledger depends on.
-type recordKey struct {
-	end, len int
-	brief    bool
 }
 
 // story writes what the turns found out, decided and produced, and lines that show it. With
@@ -197,6 +184,7 @@ func (in *Input) story(room int) (said, lines string) {
 	newer := *in
 	if n := in.Narrative; n != nil && n.End > in.Start && n.End < in.End {
 		newer.Start = n.End
+		newer.share()
 	}
 	return newer.narrate(room)
 }
@@ -228,6 +216,7 @@ const restoredState = 500
 // summary.
 func WriteRestored(in Input) string {
 	in.beside = true
+	in.share()
 	tasks, files, state := "", "", ""
 	if in.Restore.Files > 0 {
 		files = in.files(in.Room.Files)

@@ -30,7 +30,7 @@ func (in *Input) files(room int) string {
 		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.Ledger.Entry(f.seen).Call.Message < newest) {
 			continue
 		}
-		text := in.fileText(&f, min(in.Restore.PerFile, room))
+		text := in.fileText(f, min(in.Restore.PerFile, room))
 		if text == "" {
 			continue
 		}
@@ -66,7 +66,21 @@ type seenFile struct {
 }
 
 // touched lists the files that calls of the stretch read or changed, the newest first.
-func (in *Input) touched() []seenFile {
+func (in *Input) touched() []*seenFile {
+	if in.seen == nil {
+		in.seen = in.seenFiles()
+	}
+	first := func(f *seenFile) int { // what was read again and again comes first
+		if slices.Contains(in.Thrash, f.path) {
+			return f.touched + in.Ledger.Len()
+		}
+		return f.touched
+	}
+	return slices.SortedStableFunc(slices.Values(in.seen), func(a, b *seenFile) int { return first(b) - first(a) })
+}
+
+// seenFiles lists the files that calls of the stretch showed or wrote.
+func (in *Input) seenFiles() []*seenFile {
 	var files fileTable[seenFile]
 	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
 		e := &in.Ledger.Entries[seq-1]
@@ -82,20 +96,9 @@ func (in *Input) touched() []seenFile {
 	for _, f := range files.list {
 		dirs[path.Dir(toolcall.CleanPath(f.path))] = true
 	}
-	var out []seenFile
-	for _, f := range files.list {
-		if f.seen > 0 && !f.gone && !f.live && !dirs[toolcall.CleanPath(f.path)] && in.Ledger.Entry(f.seen).Call.Message >= in.Start {
-			out = append(out, *f)
-		}
-	}
-	first := func(f seenFile) int { // what was read again and again comes first
-		if slices.Contains(in.Thrash, f.path) {
-			return f.touched + in.Ledger.Len()
-		}
-		return f.touched
-	}
-	slices.SortStableFunc(out, func(a, b seenFile) int { return first(b) - first(a) })
-	return out
+	return slices.DeleteFunc(files.list, func(f *seenFile) bool {
+		return f.seen == 0 || f.gone || f.live || dirs[toolcall.CleanPath(f.path)] || in.Ledger.Entry(f.seen).Call.Message < in.Start
+	})
 }
 
 // touch notes a call that reads or changes the file.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -16,9 +17,9 @@ type source struct {
 	*minedPart
 	ref     transcript.BlockRef
 	sub     int // which text of the block
-	handle  string
+	handle  conv.Handle
 	call    int     // number of the ledger's entry, 0: none
-	label   string  // file or command it is about
+	group   int     // equal for sources whose lines are shown together
 	answers int     // what the assistant said to the user: the message that it answers; else -1
 	weight  float32 // of everything in it
 }
@@ -27,7 +28,7 @@ type source struct {
 // spaces where its lines were.
 func (in *Input) text(s *source) string {
 	text, end := "", 0
-	if parts := in.textsOf(s.ref); s.sub < len(parts) {
+	if parts := in.textsAt(s.ref); s.sub < len(parts) {
 		text = parts[s.sub].text
 	}
 	if n := len(s.lines); n > 0 {
@@ -39,13 +40,18 @@ func (in *Input) text(s *source) string {
 	return text + strings.Repeat(" ", max(end-len(text), 0))
 }
 
-// group is equal for sources whose lines are shown together: a message's blocks, the reads
+// groupKey is equal for sources whose lines are shown together: a message's blocks, the reads
 // of a file, the runs of a command.
-func (s *source) group() string {
+type groupKey struct {
+	handle conv.Handle
+	about  string
+}
+
+func (s *source) groupKey() groupKey {
 	if s.kind.prose() || s.kind == fromProgram {
-		return s.handle
+		return groupKey{handle: s.handle}
 	}
-	return s.label
+	return groupKey{about: s.about}
 }
 
 type sourceKind uint8
@@ -134,7 +140,7 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 		return list
 	}
 	bf := in.FactsOf(ref)
-	src := source{ref: ref, handle: bf.Name.String(), call: int(bf.Call), answers: -1, weight: 1}
+	src := source{ref: ref, handle: bf.Name, call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
 		e := &in.Ledger.Entries[bf.Call-1]
 		switch {
@@ -143,16 +149,12 @@ func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
 		case bf.Kind == transcript.KindToolResult && e.SupersededBy > 0:
 			src.weight = staleWeight
 		}
-		src.label = callSubject(e)
 	}
 	parts := in.mine(ref)
 	for k := range parts {
 		one := src
 		one.minedPart, one.sub = &parts[k], k
-		if l := parts[k].label; l != "" {
-			one.label = l
-		}
-		if isTestFile(one.label) {
+		if parts[k].test {
 			one.weight = staleWeight
 		}
 		if len(parts[k].lines) > 0 && parts[k].kind != fromRemoval {

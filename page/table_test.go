@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestWeights(t *testing.T) {
+func TestTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var got weights
+	var got table[float32]
 	want := make(map[uint64]float32)
 	if got.of(7) != 0 {
-		t.Error("an empty table has a weight")
+		t.Error("an empty table has a value")
 	}
 	for range 9_000 {
 		h := r.Uint64N(3_000) << 40 // the low bits of all are the same
