@@ -41,24 +41,24 @@ func (d *Draft) shownIn(start, end int) int {
 	return n
 }
 
-// Saved returns how many tokens the folds of some levers save in messages start ≤ i < end.
-func (d *Draft) Saved(start, end int, levers ...string) int {
-	n := 0
-	add := func(f *Fold) {
-		if f != nil && slices.Contains(levers, f.Lever) {
-			n += f.Before - f.After
+// FoldsIn yields the folds in force in messages start ≤ i < end: of whole stretches, then of
+// single blocks.
+func (d *Draft) FoldsIn(start, end int) iter.Seq[*Fold] {
+	return func(yield func(*Fold) bool) {
+		from, to := d.in.inside(start, end)
+		for _, f := range d.in.spans[from:to] {
+			if !yield(f) {
+				return
+			}
+		}
+		for i := start; i < end; i++ {
+			for b := range d.s.Facts[i].Blocks {
+				if f := d.in.blocks[transcript.BlockRef{Message: i, Block: b}]; f != nil && !yield(f) {
+					return
+				}
+			}
 		}
 	}
-	from, to := d.in.inside(start, end)
-	for _, f := range d.in.spans[from:to] {
-		add(f)
-	}
-	for i := start; i < end; i++ {
-		for b := range d.s.Facts[i].Blocks {
-			add(d.in.blocks[transcript.BlockRef{Message: i, Block: b}])
-		}
-	}
-	return n
 }
 
 // Count counts a text's tokens.

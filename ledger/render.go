@@ -139,6 +139,8 @@ type ledgerWriter struct {
 	older   int     // calls before them: they are counted, and their files are named
 	lines   int     // entries that have a line, or a file in the list of files
 	changed []PathState
+	dirs    []string // folders of the changed files
+	dir     []int    // of each changed file, its place in dirs
 	joined  []string // the names of the changed files by their label, for when all are named
 	read    []PathState
 	groups  []callGroup
@@ -199,6 +201,16 @@ func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
 	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
 	w.order = w.byWeight()
 	w.joined = joinedByLabel(w.changed)
+	known := map[string]int{}
+	for _, s := range w.changed {
+		name := s.Path[:strings.LastIndexAny(s.Path, slashes)+1]
+		k, ok := known[name]
+		if !ok {
+			k = len(w.dirs)
+			known[name], w.dirs = k, append(w.dirs, name)
+		}
+		w.dir = append(w.dir, k)
+	}
 	return w
 }
 
@@ -447,7 +459,7 @@ func (w *ledgerWriter) stretch(b *strings.Builder, from, to int, d ledgerDetail)
 func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 	list, joined := w.changed, w.joined
 	if extra := len(list) - d.paths; extra > 0 {
-		w.counted(b, list[:extra])
+		w.counted(b, extra)
 		list = list[extra:]
 		joined = nil
 	}
@@ -480,14 +492,20 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 // MaxCallsNamed is how many calls that changed a file are named with it: the newest.
 const MaxCallsNamed = 6
 
-// counted writes how many changed files are not named, and in which folders they are.
-func (w *ledgerWriter) counted(b *strings.Builder, list []PathState) {
+// counted writes that the first n changed files are not named, and in which folders they are.
+func (w *ledgerWriter) counted(b *strings.Builder, n int) {
+	counts := make([]int, len(w.dirs))
+	for _, k := range w.dir[:n] {
+		counts[k]++
+	}
 	in := make(map[string]int)
-	for _, s := range list {
-		in[s.Path[:strings.LastIndexAny(s.Path, slashes)+1]]++
+	for k, count := range counts {
+		if count > 0 {
+			in[w.dirs[k]] = count
+		}
 	}
 	folders := byFrequency(in)
-	fmt.Fprintf(b, "%d more files changed in %d folders", len(list), len(folders))
+	fmt.Fprintf(b, "%d more files changed in %d folders", n, len(folders))
 	for i, f := range folders[:min(len(folders), w.folders)] {
 		fmt.Fprintf(b, "%s %s (%d)", map[bool]string{true: ":", false: ","}[i == 0], cmp.Or(f.Name, "./"), f.Count)
 	}

@@ -52,19 +52,29 @@ func (in *Input) candidates() *pool {
 	return p
 }
 
-// group numbers the groups of the sources.
+// group numbers the groups of the sources: those whose lines are shown together, the reads of
+// a file or the runs of a command, and what was said in one block.
 func (p *pool) group() {
-	ids := make(map[groupKey]int)
+	ids := make(map[string]int)
 	for k := range p.srcs {
-		key := p.srcs[k].groupKey()
-		id, ok := ids[key]
-		if !ok {
-			id = len(ids)
-			ids[key] = id
+		s := &p.srcs[k]
+		about := s.about
+		if s.kind.prose() || s.kind == fromProgram {
+			about = ""
+			if s.handle != 0 {
+				s.group = len(p.groups)
+				p.groups = append(p.groups, nil)
+				continue
+			}
 		}
-		p.srcs[k].group = id
+		id, ok := ids[about]
+		if !ok {
+			id = len(p.groups)
+			ids[about] = id
+			p.groups = append(p.groups, nil)
+		}
+		s.group = id
 	}
-	p.groups = make([][]int, len(ids))
 }
 
 // add adds a line, if it does not say the same as one that is there.

@@ -85,8 +85,8 @@ func minedAs(k transcript.Kind) int {
 // concurrent use.
 type Miner struct {
 	*conv.Conversation
-	mines map[transcript.BlockRef][]minedPart
-	mined int // bytes of text that mines are of
+	mines [][][]minedPart // by message and block; nil: not mined, or forgotten
+	mined int             // bytes of text that mines are of
 
 	said   userwords.Sizes
 	going  []int // numbers of calls that load skills or start other agents
@@ -173,7 +173,7 @@ func (in *Input) tooOld(ref transcript.BlockRef) bool {
 
 // mine returns what is found in a block.
 func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
-	if parts, ok := m.mines[ref]; ok {
+	if parts := m.minedAt(ref); parts != nil {
 		return parts
 	}
 	texts := m.textsOf(ref)
@@ -182,6 +182,14 @@ func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
 		m.keepMined(ref, texts, parts)
 	}
 	return parts
+}
+
+// minedAt returns what was found in a block; nil: nothing is remembered.
+func (m *Miner) minedAt(ref transcript.BlockRef) []minedPart {
+	if ref.Message < len(m.mines) && ref.Block < len(m.mines[ref.Message]) {
+		return m.mines[ref.Message][ref.Block]
+	}
+	return nil
 }
 
 // unanswered reports whether a block is a call whose result may still come and change it.
@@ -195,15 +203,23 @@ func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []mi
 	for i := range texts {
 		size += len(texts[i].text)
 	}
-	if m.mines == nil || m.mined+size > minedKept { // parts in use stay valid
-		m.mines, m.mined = make(map[transcript.BlockRef][]minedPart), 0
+	if m.mined+size > minedKept { // parts in use stay valid
+		clear(m.mines)
+		m.mined = 0
 	}
 	m.mined += size
-	m.mines[ref] = parts
+	if n := ref.Message + 1 - len(m.mines); n > 0 {
+		m.mines = append(m.mines, make([][][]minedPart, n)...)
+	}
+	if m.mines[ref.Message] == nil {
+		m.mines[ref.Message] = make([][]minedPart, len(m.Facts[ref.Message].Blocks))
+	}
+	m.mines[ref.Message][ref.Block] = parts
 }
 
+// mineTexts returns what is found in the texts of a block, never nil.
 func mineTexts(texts []blockPart) []minedPart {
-	var parts []minedPart
+	parts := make([]minedPart, 0, len(texts))
 	for _, t := range texts {
 		p := minedPart{kind: t.kind, label: t.label, about: cmp.Or(t.label, t.about), whole: t.whole}
 		p.test = isTestFile(p.about)

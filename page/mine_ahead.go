@@ -29,7 +29,7 @@ func (in *Input) mineAhead() (wait func()) {
 	s := in.Miner
 	wait = func() {}
 	workers := runtime.GOMAXPROCS(0)
-	if workers < 2 || in.Room.Plain {
+	if workers < 2 || in.Room.Plain || in.pool != nil {
 		return wait
 	}
 	var jobs []mining
@@ -37,7 +37,7 @@ func (in *Input) mineAhead() (wait func()) {
 	for i := slices.Min(in.mineFrom[:]); i < in.End; i++ {
 		for b := range s.Facts[i].Blocks {
 			ref := transcript.BlockRef{Message: i, Block: b}
-			if _, ok := s.mines[ref]; ok || !in.isSource(ref) || s.unanswered(ref) {
+			if s.minedAt(ref) != nil || !in.isSource(ref) || s.unanswered(ref) {
 				continue
 			}
 			job := mining{ref: ref, texts: s.textsOf(ref)}

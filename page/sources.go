@@ -40,20 +40,6 @@ func (in *Input) text(s *source) string {
 	return text + strings.Repeat(" ", max(end-len(text), 0))
 }
 
-// groupKey is equal for sources whose lines are shown together: a message's blocks, the reads
-// of a file, the runs of a command.
-type groupKey struct {
-	handle conv.Handle
-	about  string
-}
-
-func (s *source) groupKey() groupKey {
-	if s.kind.prose() || s.kind == fromProgram {
-		return groupKey{handle: s.handle}
-	}
-	return groupKey{about: s.about}
-}
-
 type sourceKind uint8
 
 const (

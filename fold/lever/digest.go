@@ -209,5 +209,11 @@ func digestEnd(d *fold.Draft, start, last, page int, whole bool) int {
 
 // hidden is how many tokens masks and collapsed stretches save in messages start ≤ i < end.
 func hidden(d *fold.Draft, start, end int) int {
-	return d.Saved(start, end, Mask{}.Name(), Collapse{}.Name())
+	n := 0
+	for f := range d.FoldsIn(start, end) {
+		if f.Lever == (Mask{}).Name() || f.Lever == (Collapse{}).Name() {
+			n += f.Before - f.After
+		}
+	}
+	return n
 }
