@@ -43,10 +43,12 @@ func stateOf(msgs []transcript.Message) *Miner {
 }
 
 func pageOf(s *Miner, end, room int) Input {
-	return Input{
+	in := Input{
 		Miner: s, Start: s.First, End: end, Recall: conv.UnfoldCall, Handle: "h", Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Room: Room{Total: room, Files: room, Most: 12_000},
 	}
+	in.share()
+	return in
 }
 
 func TestPageReadsLikeAHandoff(t *testing.T) {
@@ -103,6 +105,7 @@ func TestFocusRaises(t *testing.T) {
 		t.Errorf("without a focus:\n%s", said)
 	}
 	in.Focus = "everything about bananas"
+	in.share()
 	if said, _ := in.narrate(200); !strings.Contains(said, "Bananas grow upwards") {
 		t.Errorf("with a focus:\n%s", said)
 	}
