@@ -28,7 +28,7 @@ type wireFormat struct {
 }
 
 type wireRequest interface {
-	Splice(transcript.View) ([]byte, error)
+	Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	Check(model.Model) []transcript.Violation
 	Hashes() []transcript.Hash
 }

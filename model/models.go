@@ -121,16 +121,6 @@ func (m Model) Cost(u Usage) (usd float64, known bool) {
 	return sum / 1e6, true
 }
 
-// MaxPrompt is the largest prompt that leaves enough of the window for an answer of so many
-// tokens. It is negative if the answer alone is too large.
-func (m Model) MaxPrompt(output int) int {
-	left := m.Window - output
-	if m.MaxInput > 0 {
-		left = min(left, m.MaxInput)
-	}
-	return left
-}
-
 // DefaultWindow is the window that is assumed where no window is set and no model says
 // one. It is not for models that the table does not know: for them [Models.Lookup] returns
 // the row [UnknownModel], with 128,000 tokens in the default table.

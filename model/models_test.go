@@ -212,19 +212,6 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func TestMaxPrompt(t *testing.T) {
-	gpt, _ := model.DefaultModels().Lookup("gpt-6-sol")
-	opus, _ := model.DefaultModels().Lookup("claude-opus-4-5")
-	for _, c := range []struct {
-		m            model.Model
-		output, want int
-	}{{gpt, 1000, 922_000}, {gpt, 128_000, 922_000}, {gpt, 200_000, 850_000}, {opus, 64_000, 136_000}, {opus, 300_000, -100_000}} {
-		if got := c.m.MaxPrompt(c.output); got != c.want {
-			t.Errorf("%s: %d for an answer of %d, want %d", c.m.ID, got, c.output, c.want)
-		}
-	}
-}
-
 func TestWithLeavesTheTableAlone(t *testing.T) {
 	before, _ := model.DefaultModels().Lookup("claude-haiku-5-5")
 	models, err := model.DefaultModels().With(strings.NewReader(`{"models":[

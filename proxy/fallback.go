@@ -70,7 +70,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.SpliceWith(own, c.mode.free(req).tools(req)); err != nil {
+	if t.out, err = req.Splice(own, c.mode.free(req).tools(req)...); err != nil {
 		return nil, false
 	}
 	return t, t.meter.Tokens+rw.count(req, p.client) <= t.meter.Limits.Max

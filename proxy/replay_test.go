@@ -128,7 +128,7 @@ func TestUntouched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := from.SpliceWith(transcript.Whole(len(from.messages)), recall.Tools())
+			want, err := from.Splice(transcript.Whole(len(from.messages)), recall.Tools()...)
 			if err != nil || !bytes.Equal(body, want) {
 				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
 			}

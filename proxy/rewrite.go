@@ -301,7 +301,7 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 			own.Marker = marker
 		}
 	}
-	t.out, err = t.req.SpliceWith(own, t.mode.tools(t.req))
+	t.out, err = t.req.Splice(own, t.mode.tools(t.req)...)
 	return err
 }
 

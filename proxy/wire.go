@@ -46,7 +46,7 @@ type recorder interface {
 
 // wireRequest is a request as its wire package decoded it.
 type wireRequest interface {
-	SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error)
+	Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	Check(m model.Model) []transcript.Violation
 }
 
@@ -145,7 +145,7 @@ func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (t
 	if err != nil {
 		return transcript.Message{}, err
 	}
-	out, err := r.SpliceWith(transcript.View{Messages: []transcript.ViewMessage{{Source: 0, Edits: edits}}}, nil)
+	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0, Edits: edits}}})
 	if err != nil {
 		return transcript.Message{}, err
 	}

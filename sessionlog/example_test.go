@@ -39,12 +39,6 @@ func ExampleOpen() {
 	// claude-code
 }
 
-func ExampleDetect() {
-	format, err := sessionlog.Detect(strings.NewReader(`{"model":"m","messages":[{"role":"system","content":"Be brief."}]}`))
-	fmt.Println(format, err)
-	// Output: openai-chat <nil>
-}
-
 func ExampleLog_Session() {
 	file := strings.NewReader(`[
 		{"task_id": 7, "traj": [{"role": "user", "content": "book a flight"}]},

@@ -2,6 +2,7 @@ package sessionlog
 
 import (
 	"bytes"
+	"io"
 	"slices"
 )
 
@@ -23,3 +24,12 @@ func OpenAs(data []byte, name Format, opts Options) *Log {
 
 // LineFormats are the formats that stream.
 var LineFormats = []Format{ClaudeCode, Codex, CopilotCLI, Pi}
+
+// Detect returns the format of r.
+func Detect(r io.Reader) (Format, error) {
+	l, err := Open(r, nil)
+	if err != nil {
+		return "", err
+	}
+	return l.format.name, l.Close()
+}

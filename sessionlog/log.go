@@ -86,16 +86,6 @@ func Open(r io.Reader, opts *Options) (*Log, error) {
 	return l, nil
 }
 
-// Detect returns the format of r. It reads from r's current position and, if r can
-// seek, leaves it there.
-func Detect(r io.Reader) (Format, error) {
-	l, err := Open(r, nil)
-	if err != nil {
-		return "", err
-	}
-	return l.format.name, l.Close()
-}
-
 // Close releases what the log holds. It does not close the reader given to [Open].
 func (l *Log) Close() error { return l.src.close() }
 

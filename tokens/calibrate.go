@@ -114,24 +114,11 @@ func (c *Calibration) at(x float64) float64 {
 // Correct returns what a whole prompt with that estimate will be reported as.
 func (c *Calibration) Correct(estimate int) int { return int(math.Round(c.at(float64(estimate)))) }
 
-// Part returns what a part of a prompt with that estimate adds to it: the slope without
-// the overhead. It is what folding the part away saves.
-func (c *Calibration) Part(estimate int) int {
-	_, slope := c.Line()
-	return int(math.Round(slope * float64(estimate)))
-}
-
 // Estimate is the inverse of [Calibration.Correct]: the estimate that a prompt may have
 // in order to be reported as no more than limit. It is 0 if there is none.
 func (c *Calibration) Estimate(limit int) int {
 	overhead, slope := c.Line()
 	return int(max(math.Floor((float64(limit)-overhead)/slope), 0))
-}
-
-// Upper returns a size that a whole prompt with that estimate hardly exceeds: the
-// corrected one and twice the error. Compare this with a hard limit.
-func (c *Calibration) Upper(estimate int) int {
-	return int(math.Ceil(c.at(float64(estimate)) * (1 + 2*c.Error())))
 }
 
 // Error is the mean absolute error of corrected estimates in relation to the reported

@@ -63,11 +63,9 @@ func (r *Request) Body() []byte { return r.body.Data }
 // provider to drop thinking that does not verify; it then needs the header [BindingBeta]. If
 // the view has a Marker, the request gets one more cache marker, unless it has none in its
 // messages or already four; the lifetime is that of its own.
-func (r *Request) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
-
-// SpliceWith is [Request.Splice] with tools added after the request's own. A request
-// without a list of tools gets none.
-func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+//
+// The tools are added after the request's own. A request without a list of tools gets none.
+func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	if err := r.keepReferences(v); err != nil {
 		return nil, fmt.Errorf("splice request: %w", err)
 	}

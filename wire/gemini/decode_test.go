@@ -223,7 +223,7 @@ func TestSpliceTools(t *testing.T) {
 		{`[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]`, `[{"functionDeclarations":[{"name":"a"},` + own + `]},{"googleSearch":{}}]`},
 		{`[{"googleSearch":{}}]`, `[{"googleSearch":{}}]`},
 	} {
-		out, err := decode(t, `{"contents":[`+asks+`],"tools":`+tt.tools+`}`).SpliceWith(transcript.Whole(1), tools)
+		out, err := decode(t, `{"contents":[`+asks+`],"tools":`+tt.tools+`}`).Splice(transcript.Whole(1), tools...)
 		if want := `{"contents":[` + asks + `],"tools":` + tt.want + `}`; err != nil || string(out) != want {
 			t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 		}

@@ -45,7 +45,7 @@ func encode(req *model.Request, signed bool) ([]byte, error) {
 }
 
 // encodeAsIs writes the messages one by one in their order and repairs nothing but what
-// [Request.SpliceWith] does too, so that Check can find what is wrong with them.
+// [Request.Splice] does too, so that Check can find what is wrong with them.
 func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
 	body, err := write(req, "", collect(req.Messages), signed)
 	if err != nil {

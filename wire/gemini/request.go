@@ -85,12 +85,10 @@ func (r *Request) Partial() bool { return r.cached }
 //
 // A result's text becomes the only string of its response, where it has one, else the member
 // output of a new response. A call keeps its signature whatever its arguments become.
-func (r *Request) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
-
-// SpliceWith is [Request.Splice] with tools added after the request's own function
-// declarations. A request without any gets none: the provider's own tools do not always go
-// together with functions.
-func (r *Request) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+//
+// The tools are added after the request's own function declarations. A request without any
+// gets none: the provider's own tools do not always go together with functions.
+func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	var more []jsonspan.Edit
 	if len(tools) > 0 && r.Declares() {
 		list, err := declare(tools)

@@ -68,11 +68,9 @@ func (s *scanner) chatMessages() {
 // the view are indices into Messages. Everything that the view does not change stays
 // byte for byte; the whole view returns the body itself. Messages that the view adds are
 // encoded as by [EncodeChatMessage].
-func (r *ChatRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
-
-// SpliceWith is [ChatRequest.Splice] with tools added after the request's own. A request
-// without a list of tools gets none.
-func (r *ChatRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+//
+// The tools are added after the request's own. A request without a list of tools gets none.
+func (r *ChatRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	made := func(m transcript.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
 	out, err := r.body.Splice(v, made, r.moreTools(tools, (*writer).chatTool)...)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // request is what tests need of both kinds of request.
 type request interface {
 	Body() []byte
-	Splice(transcript.View) ([]byte, error)
+	Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	Hashes() []transcript.Hash
 	Check(model.Model) []transcript.Violation
 	common() *Request

@@ -23,12 +23,10 @@ import (
 //
 // The reverse, a reasoning item whose following item is left out, is not repaired;
 // [ResponsesRequest.Check] finds it.
-func (r *ResponsesRequest) Splice(v transcript.View) ([]byte, error) { return r.SpliceWith(v, nil) }
-
-// SpliceWith is [ResponsesRequest.Splice] with tools added after the request's own. A
-// request without a list of tools gets one if its tools are in its input (see
-// [ResponsesRequest.InputTools]), else none.
-func (r *ResponsesRequest) SpliceWith(v transcript.View, tools []model.Tool) ([]byte, error) {
+//
+// The tools are added after the request's own. A request without a list of tools gets one if
+// its tools are in its input (see [ResponsesRequest.InputTools]), else none.
+func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
 		return nil, fmt.Errorf("splice responses request: input is a string: %w", transcript.ErrBadView)
 	}

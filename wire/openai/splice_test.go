@@ -146,7 +146,7 @@ func TestInputTools(t *testing.T) {
 		if got := strings.Join(names, " "); got != "exec web_search" && len(r.Messages) > 1 {
 			t.Errorf("tools of %s: %s", tt.body, got)
 		}
-		got, err := r.SpliceWith(transcript.Whole(len(r.Messages)), more)
+		got, err := r.Splice(transcript.Whole(len(r.Messages)), more...)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s\nbecomes %s\nwant    %s\nerror   %v", tt.body, got, tt.want, err)
 		}
