@@ -124,23 +124,11 @@ func (c *checker) caching() {
 				c.add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
 					"cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
 			}
-		default:
-			c.add("cache-ttl-value", path+".ephemeral.ttl", "Input should be '5m' or '1h'")
 		}
 	}
 	for _, m := range c.r.marks[sectionMessages] {
 		if m.block >= 0 && m.part < 0 && m.block < c.r.Messages[m.message].Blocks().Len() {
 			c.marked(blockPath(m.message, m.block), c.r.Messages[m.message].Blocks().At(m.block))
-		}
-	}
-	for j, b := range c.r.System {
-		if t, ok := b.(transcript.Text); ok && t.Raw != "" {
-			c.words("system", t)
-		}
-		for _, m := range c.r.marks[sectionSystem] {
-			if m.block == j && m.part < 0 {
-				c.marked(fmt.Sprintf("system.%d", j), b)
-			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -16,14 +15,8 @@ func (c *checker) roles() {
 		return
 	}
 	for i, m := range c.r.Messages {
-		switch m.Role() {
-		case transcript.RoleUser, transcript.RoleAssistant:
-		case transcript.RoleSystem:
-			if c.m.ID != "" && !c.m.Accepts.SystemMessages {
-				c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
-			}
-		default:
-			c.add("role-unknown", messagePath(i)+".role", "Input should be 'user' or 'assistant'")
+		if m.Role() == transcript.RoleSystem && c.m.ID != "" && !c.m.Accepts.SystemMessages {
+			c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
 		}
 	}
 	if first := turns[0]; first.role == transcript.RoleAssistant && !c.startsWithCompaction() {
@@ -126,66 +119,34 @@ func (c *checker) message(i int) {
 	}
 	if c.r.shapes[i].content == jsonspan.Array {
 		for j, b := range m.Blocks().All() {
-			c.block(m.Role(), blockPath(i, j), b)
+			c.block(blockPath(i, j), b)
 		}
 	}
 }
 
 // block checks one block by itself.
-func (c *checker) block(role transcript.Role, path string, b transcript.Block) {
+func (c *checker) block(path string, b transcript.Block) {
 	switch b := b.(type) {
 	case transcript.Text:
-		c.words("messages", b)
-	case transcript.Thinking:
-		c.only(role, transcript.RoleAssistant, path, "thinking")
+		c.words(b)
 	case transcript.ToolCall:
-		c.only(role, transcript.RoleAssistant, path, "tool_use")
-		c.id(path+".tool_use.id", b.ID)
 		if input := b.Input.String(); input != "" && input[0] != '{' {
 			c.add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
 		}
 	case transcript.ToolResult:
-		c.only(role, transcript.RoleUser, path, "tool_result")
-		c.id(path+".tool_result.tool_use_id", b.CallID)
-		c.resultParts(path, b)
-	case transcript.Opaque:
-		if b.Type == "tool_addition" || b.Type == "tool_removal" {
-			c.only(role, transcript.RoleSystem, path, b.Type)
+		for _, p := range b.Parts.All() {
+			if t, ok := p.(transcript.Text); ok && t.Raw != "" && t.Text.IsEmpty() {
+				c.add("text-empty", "messages", "text content blocks must be non-empty")
+			}
 		}
 	}
 }
 
-func (c *checker) words(where string, b transcript.Text) {
+func (c *checker) words(b transcript.Text) {
 	switch {
 	case b.Text.IsEmpty():
-		c.add("text-empty", where, "text content blocks must be non-empty")
+		c.add("text-empty", "messages", "text content blocks must be non-empty")
 	case blank(b.Text.Literal()):
-		c.add("text-whitespace", where, "text content blocks must contain non-whitespace text")
-	}
-}
-
-func (c *checker) only(role, want transcript.Role, path, typ string) {
-	if role != want && (role == transcript.RoleUser || role == transcript.RoleAssistant || role == transcript.RoleSystem) {
-		message, _, _ := strings.Cut(path, ".content.")
-		c.add("block-role", message, "`%s` blocks can only be in `%s` messages", typ, want)
-	}
-}
-
-func (c *checker) id(path, id string) {
-	if !wire.IsName(id) {
-		c.add("tool-use-id-pattern", path, "String should match pattern '^[a-zA-Z0-9_-]+$'")
-	}
-}
-
-func (c *checker) resultParts(path string, b transcript.ToolResult) {
-	for _, p := range b.Parts.All() {
-		t, isText := p.(transcript.Text)
-		if b.Error && !isText {
-			c.add("tool-result-error-content", path+".tool_result", "all content must be type `text` if `is_error` is true")
-			return
-		}
-		if isText && t.Raw != "" && t.Text.IsEmpty() {
-			c.add("text-empty", "messages", "text content blocks must be non-empty")
-		}
+		c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 	}
 }

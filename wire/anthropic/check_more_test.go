@@ -25,12 +25,6 @@ var cacheRules = []rule{
 		good: with(`"system":[{"type":"text","text":"s",`+marked1h+`}]`, user(say, `{"type":"text","text":"x",`+marked5m+`}`)),
 	},
 	{
-		name: "cache_control.ttl Input should be 5m or 1h", rule: "cache-ttl-value",
-		bad:  msgs(user(`{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1d"}}`)),
-		want: "messages.0.content.0.cache_control.ephemeral.ttl: Input should be '5m' or '1h'",
-		good: msgs(user(`{"type":"text","text":"x","cache_control":null}`)),
-	},
-	{
 		name: "cache_control cannot be set for empty text blocks", rule: "cache-empty-text",
 		bad:  msgs(user(say, `{"type":"text","text":"",`+marked5m+`}`)),
 		want: "messages.0.content.1.text: cache_control cannot be set for empty text blocks",

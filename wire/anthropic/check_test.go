@@ -148,12 +148,6 @@ var pairRules = []rule{
 		good: msgs(hi, asst(use1), user(res1), asst(use2), user(res2)),
 	},
 	{
-		name: "tool_use.id String should match pattern", rule: "tool-use-id-pattern",
-		bad:  strings.ReplaceAll(msgs(hi, asst(use1), user(res1)), "toolu_1", "call:1"),
-		want: "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-		good: msgs(hi, asst(use1), user(res1)),
-	},
-	{
 		name: "tool_use without tool_result: text stands before the results", rule: "tool-results-first",
 		bad: msgs(hi, asst(use1), user(say, res1)),
 		want: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. " +
@@ -161,34 +155,10 @@ var pairRules = []rule{
 		good: msgs(hi, asst(use1), user(res1, say)),
 	},
 	{
-		name: "all content must be type text if is_error is true", rule: "tool-result-error-content",
-		bad:  msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":[{"type":"image","source":{"type":"url","url":"u"}}]}`)),
-		want: "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
-		good: msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":[{"type":"text","text":"no"}]}`)),
-	},
-	{
 		name: "tool_use.input Input should be a valid dictionary", rule: "tool-use-input",
 		bad:  msgs(hi, asst(`{"type":"tool_use","id":"toolu_1","name":"run","input":"ls"}`), user(res1)),
 		want: "messages.1.content.0.tool_use.input: Input should be a valid dictionary",
 		good: msgs(hi, asst(`{"type":"tool_use","id":"toolu_1","name":"run","input":{"c":"ls"}}`), user(res1)),
-	},
-	{
-		name: "tool_result blocks can only be in user messages", rule: "block-role",
-		bad:  msgs(hi, asst(use1, res1), user(res1)),
-		want: "messages.1: `tool_result` blocks can only be in `user` messages",
-		good: msgs(hi, asst(use1), user(res1)),
-	},
-	{
-		name: "tool_use blocks can only be in assistant messages", rule: "block-role",
-		bad:  msgs(hi, yes, user(use1)),
-		want: "messages.2: `tool_use` blocks can only be in `assistant` messages",
-		good: msgs(hi, yes, user(say)),
-	},
-	{
-		name: "tool_addition blocks can only be in system messages", rule: "block-role",
-		bad:  msgs(user(`{"type":"tool_addition","tool":{"type":"tool_reference","name":"x"}}`)),
-		want: "messages.0: `tool_addition` blocks can only be in `system` messages",
-		good: msgs(hi, `{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"x"}}]}`),
 	},
 }
 
@@ -204,12 +174,6 @@ var contentRules = []rule{
 		bad:  msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":""}]}`)),
 		want: "messages: text content blocks must be non-empty",
 		good: msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","content":""}`)),
-	},
-	{
-		name: "system text content blocks must be non-empty", rule: "text-empty",
-		bad:  with(`"system":[{"type":"text","text":""}]`, hi),
-		want: "system: text content blocks must be non-empty",
-		good: with(`"system":""`, hi),
 	},
 	{
 		name: "text content blocks must contain non-whitespace text", rule: "text-whitespace",
@@ -255,11 +219,6 @@ var roleRules = []rule{
 		name: "first message must use the user role", rule: "first-role",
 		bad: msgs(yes, hi), want: `messages: first message must use the "user" role`,
 		good: msgs(asst(sign), hi),
-	},
-	{
-		name: "role Input should be user or assistant", rule: "role-unknown",
-		bad: msgs(hi, `{"role":"tool","content":"x"}`), want: "messages.1.role: Input should be 'user' or 'assistant'",
-		good: msgs(hi, yes, hi, hi),
 	},
 	{
 		name: "role system is not supported on this model", rule: "system-role-refused", model: "claude-sonnet-5",

@@ -33,9 +33,7 @@
 //	message-empty                  a message without content
 //	text-empty                     an empty text block
 //	text-whitespace                a text of white space alone
-//	block-role                     a block in a message of the wrong role
 //	first-role                     the first message is the assistant's
-//	role-unknown                   a role that this wire does not know
 //	system-role-refused            a system message among the others, which the model refuses
 //	system-role-place              a system message where none may be
 //	prefill-refused                the last message is the assistant's, which the model refuses
@@ -45,16 +43,13 @@
 //	tool-result-unexpected         a result without its call in the turn before
 //	tool-result-duplicate          two results for one call
 //	tool-results-first             something comes before the results
-//	tool-result-error-content      a failed result that holds more than text
 //	tool-use-id-duplicate          two calls with one id
-//	tool-use-id-pattern            an id with characters that are not allowed
 //	tool-use-input                 an input that is no object
 //	server-tool-result-unexpected  a server tool's result without its call
 //	server-tool-open               a server tool's call that a user message cut off
 //
 //	cache-markers                  more than four cache markers
 //	cache-ttl-order                a longer lifetime after a shorter one
-//	cache-ttl-value                a lifetime that does not exist
 //	cache-empty-text               a marker on an empty text
 //	cache-thinking                 a marker on thinking
 //

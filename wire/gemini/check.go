@@ -47,33 +47,12 @@ func partPath(i, j int) string { return fmt.Sprintf("contents[%d].parts[%d]", i,
 // content checks one content by itself.
 func (c *checker) content(i int) {
 	m := c.r.Messages[i]
-	switch jsonspan.Value(m.Raw()).Get("role").Text() {
-	case "user", "model", "function", "":
-	default:
-		c.add("role-invalid", path(i), "Please use a valid role: user, model.")
-	}
 	if m.Blocks().Len() == 0 {
 		c.add("parts-empty", path(i), "* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
 	}
 	for j, b := range m.Blocks().All() {
-		switch b := b.(type) {
-		case transcript.Text:
-			if b.Text.IsEmpty() {
-				c.add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try again.")
-			}
-		case transcript.ToolCall:
-			if m.Role() != transcript.RoleAssistant {
-				c.add("part-role", partPath(i, j), "A functionCall can only be in a content of role model.")
-			}
-		case transcript.ToolResult:
-			if m.Role() == transcript.RoleAssistant {
-				c.add("part-role", partPath(i, j), "A functionResponse can only be in a content of role user.")
-			}
-		case transcript.Opaque:
-			if b.Type == "" {
-				c.add("part-empty", partPath(i, j),
-					"* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", i, j)
-			}
+		if t, ok := b.(transcript.Text); ok && t.Text.IsEmpty() {
+			c.add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try again.")
 		}
 	}
 }

@@ -30,9 +30,9 @@
 //
 // # Rules
 //
-// [Request.Check] knows contents-empty, role-invalid, parts-empty, part-empty, text-empty and
-// part-role for each content; call-place, response-place, response-count and response-unknown
-// for calls and responses: calls follow something of the user's, and the content right behind
-// them has a response to each; last-role; and, for the models that want it,
-// signature-missing: in the current turn the first call of each answer has a signature.
+// [Request.Check] knows contents-empty; parts-empty and text-empty for each content;
+// call-place, response-place, response-count and response-unknown for calls and responses:
+// calls follow something of the user's, and the content right behind them has a response to
+// each; last-role; and, for the models that want it, signature-missing: in the current turn
+// the first call of each answer has a signature.
 package gemini

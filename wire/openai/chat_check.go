@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -15,13 +13,11 @@ import (
 // checker collects violations. It scans the messages again, so that decoding need not keep
 // what only rules look at.
 //
-// The rules are those that a change to the messages can break, and those about names and
-// ids, which messages of other wires bring along. Parameters, schemas and the members of
-// items are left to the provider.
+// The rules are those that a change to the messages can break. Parameters, schemas, names
+// and the members of items are left to the provider.
 type checker struct {
 	scanner
-	found  []transcript.Violation
-	marked int // content parts with an explicit cache breakpoint
+	found []transcript.Violation
 }
 
 func (c *checker) report(rule, path, format string, args ...any) {
@@ -32,53 +28,10 @@ func (c *checker) emptyArray(path string) {
 	c.report("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
 }
 
-const (
-	maxItemID   = 64 // characters of the id of an item or call
-	maxToolName = 64 // characters, on the Chat wire
-)
-
-func (c *checker) atMost(path, text string, limit int) {
-	if n := utf8.RuneCountInString(text); n > limit {
-		c.report("string-too-long", path,
-			"Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", path, limit, n)
-	}
-}
-
-// name checks the name of a function.
-func (c *checker) name(path string, v value) {
-	if v.isString() && !wire.IsName(c.text(v)) {
-		c.report("name-pattern", path,
-			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
-	}
-}
-
-// breakpoints counts explicit cache breakpoints. There may be four, or three where the
-// provider sets an implicit one. The wording of the message is ours.
-func (c *checker) breakpoints(p *params) {
-	limit := 4
-	if c.text(p.cacheMode) != "explicit" {
-		limit = 3
-	}
-	if c.marked > limit {
-		c.report("cache-breakpoints", "prompt_cache_options",
-			"A request may have at most %d explicit prompt_cache_breakpoint markers, but has %d.", limit, c.marked)
-	}
-}
-
-func (c *checker) parts(parts []part) {
-	for i := range parts {
-		if parts[i].marked {
-			c.marked++
-		}
-	}
-}
-
 // Check returns the rules of the Chat Completions wire that the request breaks, in the
-// provider's words: those that folding could break, and those about the names and ids in
-// its messages. They are the same for all models.
+// provider's words, of those that folding could break. They are the same for all models.
 func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 	c := chatChecker{}
-	c.Begin(r.body.Data)
 	if len(r.body.Elements) == 0 {
 		c.emptyArray("messages")
 	}
@@ -91,8 +44,6 @@ func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 		c.pairing(i, &msg)
 	}
 	c.unanswered(len(r.body.Elements) - 1)
-	c.Begin(r.body.Data)
-	c.breakpoints(&r.p)
 	return c.found
 }
 
@@ -105,19 +56,11 @@ type chatChecker struct {
 }
 
 func (c *chatChecker) message(i int, m *chatMessage) {
-	c.parts(m.parts)
-	switch role := c.text(m.role); role {
+	switch c.text(m.role) {
 	case "user", "system", "developer", "tool":
 		c.content(i, m, true)
-	case "function":
 	case "assistant":
 		c.assistant(i, m)
-	default:
-		if !m.role.isString() {
-			return
-		}
-		c.report("role-invalid", fmt.Sprintf("messages[%d].role", i),
-			"Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", role)
 	}
 }
 
@@ -132,20 +75,11 @@ func (c *chatChecker) content(i int, m *chatMessage, needed bool) {
 }
 
 func (c *chatChecker) assistant(i int, m *chatMessage) {
-	path := fmt.Sprintf("messages[%d].tool_calls", i)
 	if m.toolCalls.kind == jsonspan.Array && len(m.calls) == 0 {
-		c.emptyArray(path)
+		c.emptyArray(fmt.Sprintf("messages[%d].tool_calls", i))
 	}
 	speaks := len(m.calls) > 0 || m.functionCall.given() || m.refusal.given() || m.audio.given()
 	c.content(i, m, !speaks)
-	for k := range m.calls {
-		t, path := &m.calls[k], fmt.Sprintf("%s[%d]", path, k)
-		c.atMost(path+".id", c.text(t.id), maxItemID)
-		if t.function.given() {
-			c.name(path+".function.name", t.name)
-			c.atMost(path+".function.name", c.text(t.name), maxToolName)
-		}
-	}
 }
 
 // pairing checks that calls and results stand together: behind an assistant message

@@ -71,7 +71,7 @@ func (s *scanner) array(read func(), same func(i int)) {
 
 // params are top-level members that are read or changed later.
 type params struct {
-	tools, cacheMode                        value // cacheMode is in prompt_cache_options
+	tools                                   value
 	maxTokens, maxCompletion, maxOutput     value
 	store, previous, conversation, template value
 }
@@ -92,9 +92,6 @@ func (r *Request) member(s *scanner, key string) {
 		p.tools, r.Tools = s.tools(r.Tools[:0])
 	case "functions":
 		_, r.Tools = s.tools(r.Tools[:0])
-	case "prompt_cache_options":
-		p.cacheMode = value{}
-		s.inside(&p.cacheMode, "mode")
 	default:
 		s.note(key, paramNotes, &p.maxTokens, &p.maxCompletion, &p.maxOutput, &p.store, &p.previous, &p.conversation, &p.template)
 	}

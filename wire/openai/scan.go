@@ -94,7 +94,6 @@ type part struct {
 	said   value // the refusal
 	url    value // of image_url and input_image
 	detail value
-	marked bool // it carries an explicit cache breakpoint
 
 	stdout, stderr, outcome value // of a shell_call_output
 }
@@ -115,12 +114,9 @@ func (s *scanner) part() part {
 	var p part
 	start, kind := s.C.Pos(), s.C.Kind()
 	for key := range s.C.Fields {
-		switch key {
-		case "image_url": // an object on the Chat wire, a string on the Responses one
+		if key == "image_url" { // an object on the Chat wire, a string on the Responses one
 			s.imageURL(&p)
-		case "prompt_cache_breakpoint":
-			p.marked = s.value().given()
-		default:
+		} else {
 			s.note(key, partNotes, &p.typ, &p.text, &p.said, &p.detail, &p.stdout, &p.stderr, &p.outcome)
 		}
 	}
