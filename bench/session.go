@@ -74,9 +74,6 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		s.Messages, s.Times = append(s.Messages, rec.Message), append(s.Times, rec.Time)
 	}
 	info := log.Info()
-	if info.Format == sessionlog.OpenCode {
-		info.Changes = nil // it vouches for the folder's state, also after a patch that failed
-	}
 	answered := s.answered()
 	for _, c := range info.Changes {
 		at, ok := answered[c.CallID]

@@ -39,7 +39,6 @@ func readAmp(l *Log, s *sink) error {
 				Input: u.get("inputTokens").num(), CacheRead: u.get("cacheReadInputTokens").num(),
 				CacheWrite: u.get("cacheCreationInputTokens").num(), Output: u.get("outputTokens").num(),
 			})
-			rec.Aborted = m.get("state", "type").is("cancelled")
 			rec.Message = transcript.Assistant(plainBlocks(m.get("content"))...)
 			return s.add(rec)
 		case "user":

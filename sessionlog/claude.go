@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -205,11 +204,8 @@ func (r *claudeReader) message(nodes []int) error {
 	for _, c := range r.changes {
 		r.sink.change(c)
 	}
-	if r.role == "user" {
-		if r.origin == transcript.OriginUnknown {
-			r.origin = blocksOrigin(blocks)
-		}
-		r.rec.Aborted = strings.Contains(r.rec.Message.Text(), interruptedMark)
+	if r.role == "user" && r.origin == transcript.OriginUnknown {
+		r.origin = blocksOrigin(blocks)
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
 	if r.origin == transcript.OriginSummary {
@@ -292,8 +288,7 @@ func (r *claudeReader) assemble(content value) []transcript.Block {
 // changed notes the change of a file, which the log repeats in a structured form beside the
 // tool's result.
 func (r *claudeReader) changed(result, content value, num int) {
-	patch := result.get("structuredPatch")
-	if !result.isObject() || !patch.isArray() {
+	if !result.get("structuredPatch").isArray() {
 		return
 	}
 	_, ids := toolIDs(content)
@@ -301,18 +296,8 @@ func (r *claudeReader) changed(result, content value, num int) {
 	if len(ids) == 1 {
 		c.CallID = ids[0]
 	}
-	for hunk := range patch.elems() {
-		for l := range hunk.get("lines").elems() {
-			switch text := l.str(); {
-			case strings.HasPrefix(text, "+"):
-				c.Added++
-			case strings.HasPrefix(text, "-"):
-				c.Removed++
-			}
-		}
-	}
 	if result.get("type").is("create") {
-		c.Op, c.Added = Created, lineCount(result.get("content").str())
+		c.Op = Created
 	}
 	r.changes = append(r.changes, c)
 }

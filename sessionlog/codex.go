@@ -109,9 +109,7 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 	case transcript.RoleDeveloper, transcript.RoleSystem:
 		rec.Message = msg.WithOrigin(transcript.OriginInjected)
 	case transcript.RoleUser:
-		text := msg.Text()
-		rec.Aborted = strings.HasPrefix(text, "<turn_aborted>")
-		if o := textOrigin(text); o != transcript.OriginTyped {
+		if o := textOrigin(msg.Text()); o != transcript.OriginTyped {
 			rec.Message = msg.WithOrigin(o) // typed only if an event says so
 		}
 	}
@@ -158,8 +156,6 @@ func (r *codexReader) event(ln line, payload value) {
 		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
 	case "patch_apply_end":
 		r.patched(ln, v)
-	case "turn_aborted":
-		r.newest().Aborted = true
 	}
 }
 
@@ -197,12 +193,9 @@ func (r *codexReader) patched(ln line, v object) {
 		switch change.get("type").str() {
 		case "add":
 			c.Op = Created
-			c.Added = lineCount(change.get("content").str())
 		case "delete":
 			c.Op = Deleted
-			c.Removed = lineCount(change.get("content").str())
 		default:
-			c.Added, c.Removed = diffCount(change.get("unified_diff").str())
 			if to := change.get("move_path"); to.isString() {
 				r.sink.change(FileChange{Path: to.str(), CallID: id, Line: ln.num, Op: Created})
 				c.Op = Deleted
@@ -210,26 +203,6 @@ func (r *codexReader) patched(ln line, v object) {
 		}
 		r.sink.change(c)
 	}
-}
-
-func lineCount(text string) int {
-	if text == "" {
-		return 0
-	}
-	return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
-}
-
-// diffCount counts the added and removed lines of a unified diff.
-func diffCount(diff string) (added, removed int) {
-	for l := range strings.SplitSeq(diff, "\n") {
-		switch {
-		case strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "+++ "):
-			added++
-		case strings.HasPrefix(l, "-") && !strings.HasPrefix(l, "--- "):
-			removed++
-		}
-	}
-	return added, removed
 }
 
 // compacted notes a compaction. Its replacement history repeats what the file has, so it is

@@ -114,7 +114,6 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 		return r.summary(rec, parts)
 	}
 	rec.Model = info.get("modelID").str()
-	rec.Aborted = info.get("error", "name").is("MessageAbortedError")
 	var blocks []transcript.Block
 	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
@@ -145,10 +144,6 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 		case "file":
 			if b, ok := openCodeFile(p); ok {
 				blocks = append(blocks, b)
-			}
-		case "patch": // the log names the files that changed, not how
-			for f := range p.get("files").elems() {
-				r.sink.change(FileChange{Path: f.str(), Op: Edited, Line: rec.Line})
 			}
 		case "step-finish":
 			rec.Usage = openCodeUsage(p.get("tokens"))

@@ -164,7 +164,6 @@ func (r *openHandsReader) changed(rec Record, e object, id string) {
 	if e.get("extras", "prev_exist").b.Kind() == jsonspan.False {
 		c.Op = Created
 	}
-	c.Added, c.Removed = diffCount(e.get("extras", "diff").str())
 	r.sink.change(c)
 }
 

@@ -20,68 +20,24 @@ var piFormat = format{
 	read: readPi,
 }
 
-// readPi reads pi sessions. The first versions are linear, later ones are trees. Two passes
-// serve both: an index of the entries, then the path.
+// readPi reads pi sessions. The first versions are linear, later ones are trees.
 func readPi(l *Log, s *sink) error {
-	t := newTree()
-	linear := true
-	err := l.lines(func(ln line, v value) error {
-		e := v.object()
-		typ := e.get("type")
-		n := node{off: ln.off, size: ln.size, num: int32(ln.num), kind: linkNode}
-		switch {
+	return l.readTree(s, "id", "parentId", func(e object) (nodeKind, error) {
+		switch typ := e.get("type"); {
 		case !typ.isString(), typ.is("message") && !e.get("message").isObject():
-			return errShape
+			return 0, errShape
 		case typ.is("session"):
 			l.info.Agent = "pi"
 			l.info.Version = e.get("version").raw()
 			l.info.SessionID = e.get("id").str()
 			l.info.Dir = e.get("cwd").str()
 			l.info.Model = e.get("modelId").str()
-			return nil
+			return headNode, nil
 		case slices.Contains([]string{"message", "compaction", "branch_summary", "custom_message"}, typ.str()):
-			n.kind = userNode
-		case l.foreign(v):
-			return errShape
+			return userNode, nil
 		}
-		parent := e.get("parentId")
-		linear = linear && !parent.isString()
-		t.add(e.get("id").str(), parent.str(), n)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if linear {
-		t.all()
-	} else {
-		t.walk(t.leaf())
-	}
-	return l.path(s, t, piLine)
-}
-
-// path reads the lines of a tree that are on the way to its last leaf.
-func (l *Log) path(s *sink, t *tree, read func(l *Log, s *sink, rec Record, v value) error) error {
-	var buf []byte
-	for _, n := range t.nodes {
-		rec := Record{Line: int(n.num), Abandoned: !n.on}
-		if !n.on {
-			if n.kind != linkNode {
-				l.info.Abandoned++
-			}
-			if !l.opts.Abandoned {
-				continue
-			}
-		}
-		v, err := l.reread(n, &buf)
-		if err != nil {
-			return err
-		}
-		if err := read(l, s, rec, v); err != nil {
-			return err
-		}
-	}
-	return s.err
+		return linkNode, nil
+	}, piLine)
 }
 
 func piLine(l *Log, s *sink, rec Record, v value) error {
@@ -117,7 +73,6 @@ func piMessage(s *sink, rec Record, m object) error {
 		rec.Usage = u.usage(model.Usage{
 			Input: u.get("input").num(), CacheRead: u.get("cacheRead").num(), CacheWrite: u.get("cacheWrite").num(), Output: u.get("output").num(),
 		})
-		rec.Aborted = m.get("stopReason").is("aborted")
 	case "toolResult":
 		return s.result(rec, transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)})
 	case "bashExecution": // the person ran a command beside the conversation

@@ -22,26 +22,15 @@ var qwenFormat = format{
 // readQwen reads a Qwen Code session: a tree of lines, with Gemini's parts in their messages.
 func readQwen(l *Log, s *sink) error {
 	l.info.Agent = "qwen-code"
-	t := newTree()
-	err := l.lines(func(ln line, v value) error {
-		e := v.object()
-		n := node{off: ln.off, size: ln.size, num: int32(ln.num), kind: linkNode}
+	return l.readTree(s, "uuid", "parentUuid", func(e object) (nodeKind, error) {
 		switch {
 		case !e.get("type").isString():
-			return errShape
+			return 0, errShape
 		case e.get("message").isObject(), e.get("subtype").is("chat_compression"):
-			n.kind = userNode
-		case l.foreign(v):
-			return errShape
+			return userNode, nil
 		}
-		t.add(e.get("uuid").str(), e.get("parentUuid").str(), n)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	t.walk(t.leaf())
-	return l.path(s, t, qwenLine)
+		return linkNode, nil
+	}, qwenLine)
 }
 
 func qwenLine(l *Log, s *sink, rec Record, v value) error {

@@ -19,7 +19,6 @@ type Record struct {
 	Usage     *model.Usage
 	Sidechain bool // a sub-agent's, not the conversation itself
 	Abandoned bool // on a branch that was left by rewinding
-	Aborted   bool // an answer that somebody interrupted, or the mark that says so
 }
 
 // Info is what a log says about its session beside the messages. Fields that a format
@@ -71,11 +70,10 @@ const (
 // FileChange is a change of a file that the log itself reports: not what a call asked for
 // but what was done.
 type FileChange struct {
-	Path           string
-	Op             ChangeOp
-	CallID         string // the tool call that made it, if the log says
-	Line           int
-	Added, Removed int // lines, if the log says
+	Path   string
+	Op     ChangeOp
+	CallID string // the tool call that made it, if the log says
+	Line   int
 }
 
 // Damage is a line, or the rest of a document, that could not be read.

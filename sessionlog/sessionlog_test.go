@@ -56,9 +56,9 @@ func dumpRecord(sb *strings.Builder, n int, r sessionlog.Record) {
 	if r.Usage != nil {
 		fmt.Fprintf(sb, " usage %v", *r.Usage)
 	}
-	for i, on := range []bool{r.Sidechain, r.Abandoned, r.Aborted} {
+	for i, on := range []bool{r.Sidechain, r.Abandoned} {
 		if on {
-			sb.WriteString([]string{" sidechain", " abandoned", " aborted"}[i])
+			sb.WriteString([]string{" sidechain", " abandoned"}[i])
 		}
 	}
 	sb.WriteByte('\n')

@@ -115,9 +115,6 @@ var injectedMarks = []string{
 // old logs do not mark it in any other way.
 const continuedMark = "This session is being continued from a previous conversation"
 
-// interruptedMark stands where a person stopped the agent.
-const interruptedMark = "[Request interrupted by user"
-
 // textOrigin judges words in a user message where the log does not say whose they are.
 func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")

@@ -26,6 +26,7 @@ const (
 	resultNode                 // a message with tool results
 	markNode                   // a compaction
 	queuedNode                 // typed while the agent worked; stands outside the tree
+	headNode                   // says something about the session, and is not in the tree
 )
 
 // tree is the index of a log that is a tree.
@@ -104,6 +105,55 @@ func (t *tree) leaf() int {
 		}
 	}
 	return root
+}
+
+// readTree reads a log whose lines name themselves and their parents, in two passes: an index
+// of the lines by what kind says of them, then the lines on the way to the last leaf. If no
+// line names a parent, the log is no tree, and all lines are read.
+func (l *Log) readTree(s *sink, id, parent string, kind func(object) (nodeKind, error), read func(*Log, *sink, Record, value) error) error {
+	t, linear := newTree(), true
+	err := l.lines(func(ln line, v value) error {
+		e := v.object()
+		k, err := kind(e)
+		if err == nil && k == linkNode && l.foreign(v) {
+			err = errShape
+		}
+		if err != nil || k == headNode {
+			return err
+		}
+		up := e.get(parent)
+		linear = linear && !up.isString()
+		t.add(e.get(id).str(), up.str(), node{off: ln.off, size: ln.size, num: int32(ln.num), kind: k})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if linear {
+		t.all()
+	} else {
+		t.walk(t.leaf())
+	}
+	var buf []byte
+	for _, n := range t.nodes {
+		rec := Record{Line: int(n.num), Abandoned: !n.on}
+		if !n.on {
+			if n.kind != linkNode {
+				l.info.Abandoned++
+			}
+			if !l.opts.Abandoned {
+				continue
+			}
+		}
+		v, err := l.reread(n, &buf)
+		if err != nil {
+			return err
+		}
+		if err := read(l, s, rec, v); err != nil {
+			return err
+		}
+	}
+	return s.err
 }
 
 // reread reads the line of a node again, into a buffer that the value shares.
