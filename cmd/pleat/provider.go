@@ -158,7 +158,7 @@ func (ps *providers) anthropic(id string) (provider, error) {
 		return provider{}, err
 	}
 	m := tableModel(id)
-	client := &anthropic.Client{BaseURL: base, Key: key, Bearer: bearer, Model: m, HTTP: ps.http, DropThinking: true}
+	client := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Bearer: bearer, DropThinking: true}
 	return provider{
 		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
 		Format: transcript.FormatAnthropic, Check: anthropic.Checker(m),

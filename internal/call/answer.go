@@ -25,7 +25,7 @@ import (
 
 // answer is a response in the course of being read.
 type answer struct {
-	c    *Caller
+	c    *caller
 	resp *http.Response
 	wire Wire
 	body *bufio.Reader
@@ -173,11 +173,11 @@ func (a *answer) identify(e *model.APIError) {
 }
 
 // redact takes the key out of what the server says.
-func (c *Caller) redact(body []byte) []byte {
-	if len(c.Secret) < 4 {
+func (c *caller) redact(body []byte) []byte {
+	if len(c.Key) < 4 {
 		return body
 	}
-	return bytes.ReplaceAll(body, []byte(c.Secret), []byte("[key]"))
+	return bytes.ReplaceAll(body, []byte(c.Key), []byte("[key]"))
 }
 
 func (a *answer) redirect() *failure {
@@ -218,7 +218,7 @@ func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *fai
 }
 
 // unsent is a request that got no answer.
-func (c *Caller) unsent(ctx, watched context.Context, err error) *failure {
+func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
 	if f := ended(ctx, watched); f != nil {
 		return f
 	}

@@ -19,7 +19,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -28,10 +27,10 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// What the zero values of a [Caller] mean.
+// What the zero values of [model.ClientOptions] mean.
 const (
-	DefaultRetries = 2
-	DefaultIdle    = 5 * time.Minute
+	defaultRetries = 2
+	defaultIdle    = 5 * time.Minute
 )
 
 const (
@@ -44,15 +43,8 @@ const (
 	overhead = 64
 )
 
-// Caller sends requests to one server. It is safe for concurrent use.
-type Caller struct {
-	HTTP    *http.Client  // nil: http.DefaultClient
-	Retries int           // tries after the first; 0: [DefaultRetries], negative: none
-	Idle    time.Duration // how long the server may be silent; 0: [DefaultIdle], twice that where the answer is not streamed
-	Limit   int           // bytes of an answer; 0: [wire.DefaultLimit]
-	Logger  *slog.Logger  // nil: nothing is logged
-	Secret  string        // removed from whatever the server says
-}
+// caller sends requests to one server. It is safe for concurrent use.
+type caller model.ClientOptions
 
 // Post is a request to be sent.
 type Post struct {
@@ -84,9 +76,34 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() }
 
-// Do sends the request and returns the answer. If there is an error, the reply holds what
+// Ask fits a request to its model, has it written, sends it and returns the answer. If there
+// is an error, the reply holds what arrived before it.
+func Ask(ctx context.Context, o *model.ClientOptions, req *model.Request, w Wire, sink func(model.Delta),
+	write func(*model.Request, model.Model) (Post, error),
+) (model.Reply, error) {
+	r, facts, err := Fit(req, o.Model)
+	if err != nil {
+		return model.Reply{}, fmt.Errorf("ask a model: %w", err)
+	}
+	r.Stream = !o.Whole
+	post, err := write(r, facts)
+	if err != nil {
+		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
+	}
+	if post.Body, err = WithMembers(post.Body, o.Extra); err != nil {
+		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
+	}
+	post.Stream = !o.Whole
+	reply, err := (*caller)(o).do(ctx, post, w, sink)
+	if err != nil {
+		err = fmt.Errorf("ask %s: %w", r.Model, err)
+	}
+	return reply, err
+}
+
+// do sends the request and returns the answer. If there is an error, the reply holds what
 // arrived before it.
-func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, error) {
+func (c *caller) do(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, error) {
 	for try := 0; ; try++ {
 		shown := false
 		reply, fail := c.once(ctx, p, w, watch(sink, &shown))
@@ -102,28 +119,6 @@ func (c *Caller) Do(ctx context.Context, p Post, w Wire, sink func(model.Delta))
 			return reply, fmt.Errorf("wait to ask again: %w, after %w", err, fail.err)
 		}
 	}
-}
-
-// Ask fits a request to its model, has it written, sends it and returns the answer. If there
-// is an error, the reply holds what arrived before it.
-func (c *Caller) Ask(ctx context.Context, req *model.Request, own model.Model, stream bool, w Wire, sink func(model.Delta),
-	write func(*model.Request, model.Model) (Post, error),
-) (model.Reply, error) {
-	r, facts, err := Fit(req, own)
-	if err != nil {
-		return model.Reply{}, fmt.Errorf("ask a model: %w", err)
-	}
-	r.Stream = stream
-	post, err := write(r, facts)
-	if err != nil {
-		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
-	}
-	post.Stream = stream
-	reply, err := c.Do(ctx, post, w, sink)
-	if err != nil {
-		err = fmt.Errorf("ask %s: %w", r.Model, err)
-	}
-	return reply, err
 }
 
 // Header returns the header of a request for JSON, with the caller's own values in it.
@@ -148,8 +143,8 @@ func watch(sink func(model.Delta), shown *bool) func(model.Delta) {
 }
 
 // retry decides whether to try again, and after how long.
-func (c *Caller) retry(ctx context.Context, f *failure, try int) (time.Duration, bool) {
-	if !f.again || try >= cmp.Or(c.Retries, DefaultRetries) || ctx.Err() != nil {
+func (c *caller) retry(ctx context.Context, f *failure, try int) (time.Duration, bool) {
+	if !f.again || try >= cmp.Or(c.Retries, defaultRetries) || ctx.Err() != nil {
 		return 0, false
 	}
 	wait := f.wait
@@ -174,7 +169,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // once sends the request one time.
-func (c *Caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, *failure) {
+func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, *failure) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := c.idle(p.Stream)
@@ -222,17 +217,17 @@ func noRedirects(hc *http.Client) *http.Client {
 	return &own
 }
 
-func (c *Caller) idle(stream bool) time.Duration {
-	idle := 2 * DefaultIdle
+func (c *caller) idle(stream bool) time.Duration {
+	idle := 2 * defaultIdle
 	if stream {
-		idle = DefaultIdle
+		idle = defaultIdle
 	}
 	return cmp.Or(max(c.Idle, 0), idle)
 }
 
-func (c *Caller) limit() int { return cmp.Or(max(c.Limit, 0), wire.DefaultLimit) }
+func (c *caller) limit() int { return cmp.Or(max(c.Limit, 0), wire.DefaultLimit) }
 
-func (c *Caller) log(ctx context.Context, msg string, args ...any) {
+func (c *caller) log(ctx context.Context, msg string, args ...any) {
 	if c.Logger != nil {
 		c.Logger.InfoContext(ctx, msg, args...)
 	}

@@ -109,7 +109,7 @@ func TestLlama(t *testing.T) {
 	clients := map[string]model.Generator{
 		"chat":      &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl, Logger: log},
 		"responses": &openai.ResponsesClient{BaseURL: found.BaseURL, Model: mdl, Logger: log},
-		"anthropic": &anthropic.Client{BaseURL: url, Model: mdl, Logger: log},
+		"anthropic": &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: url, Model: mdl, Logger: log}},
 	}
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, hc := start(t, status(429, `{"error":{"message":"slow down, `+key+`"}}`), events(wires[0].stream...))
 		var log bytes.Buffer
-		c := &anthropic.Client{BaseURL: "http://model.test", Key: key, HTTP: hc, Logger: slog.New(slog.NewJSONHandler(&log, nil))}
+		c := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "http://model.test", Key: key, HTTP: hc, Logger: slog.New(slog.NewJSONHandler(&log, nil))}}
 		if _, err := c.Generate(t.Context(), request("m"), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ var wires = []wire{
 	{
 		name: "anthropic", model: "claude-opus-4-5",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &anthropic.Client{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
+			return &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}}
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{

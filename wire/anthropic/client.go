@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pleat-dev/pleat/internal/call"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -23,52 +21,27 @@ const DefaultBaseURL = "https://api.anthropic.com"
 const BindingBeta = "thinking-binding-controls-2026-08-01"
 
 // Client asks a server that speaks the Messages format: it is a [model.Generator]. It needs
-// only a key, and a model's name in the client or in each request.
+// only a key, and a model's name in the client or in each request. The BaseURL is where
+// /v1/messages is.
 //
-// [Encode] writes the request, so that answers of this wire go back byte for byte. The
-// request follows the model's row in the table: no temperature where the model refuses it,
-// and no longer answer than it can give. With a SessionKey in the request the prompt is
-// cached. The answer is streamed, because that shows that the server is alive, unless Whole
-// is set.
-//
-// Failures that may pass are tried again after the time that the server asks for, else after
-// one second, two, four and so on. An answer that breaks off is tried again only if the sink
-// got nothing of it. An error of the provider is a [*model.APIError] in the chain, even from
-// the middle of a stream; a broken connection is [io.ErrUnexpectedEOF], a silent server
-// [os.ErrDeadlineExceeded]. Redirects are not followed.
-//
-// A Client is safe for concurrent use; its fields must not change meanwhile.
+// [Encode] writes the request, so that answers of this wire go back byte for byte. With a
+// SessionKey in the request the prompt is cached. Everything else is said of
+// [model.ClientOptions].
 type Client struct {
-	BaseURL string // where /v1/messages is; empty: [DefaultBaseURL]
-	Key     string `json:"-"` // never logged and in no error; empty: none is sent, as local servers have it
-	Bearer  bool   // Key is a token for Authorization, not an API key
-
-	// Model is the model that is asked if a request names none, and what it accepts. If it is
-	// zero or only an ID, the table says what the model accepts.
-	Model model.Model
+	model.ClientOptions
+	Bearer bool // Key is a token for Authorization, not an API key
 	// DropThinking asks the provider to ignore thinking that follows a changed prefix instead
 	// of refusing the request, on models that check it. Conversations with folds need it: see
 	// [transcript.View].
 	DropThinking bool
-
-	Betas  []string        // values of anthropic-beta
-	Header http.Header     // sent along with every request
-	Extra  json.RawMessage // a JSON object whose members every request gets, such as thinking
-
-	HTTP    *http.Client  // nil: http.DefaultClient. A Timeout there bounds whole answers
-	Retries int           // tries after the first; 0: 2, negative: none
-	Idle    time.Duration // how long the server may be silent; 0: 5 minutes
-	Limit   int           // bytes of an answer; 0: 64 MiB
-	Whole   bool          // ask for answers in one piece, for servers that stream badly
-	Logger  *slog.Logger  // logs when a request is tried again; nil: nothing is logged
+	Betas        []string // values of anthropic-beta
 }
 
 var _ model.Generator = (*Client)(nil)
 
 // Generate implements [model.Generator].
 func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-	caller := call.Caller{HTTP: c.HTTP, Retries: c.Retries, Idle: c.Idle, Limit: c.Limit, Logger: c.Logger, Secret: c.Key}
-	return caller.Ask(ctx, req, c.Model, !c.Whole, clientWire, sink, c.post)
+	return call.Ask(ctx, &c.ClientOptions, req, clientWire, sink, c.post)
 }
 
 var clientWire = call.Wire{
@@ -95,8 +68,7 @@ func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 			betas = append(slices.Clone(betas), BindingBeta)
 		}
 	}
-	body, err = call.WithMembers(body, c.Extra)
-	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, err
+	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, nil
 }
 
 // dropThinking is the member that makes the provider drop thinking that does not verify. It

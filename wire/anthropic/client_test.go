@@ -47,15 +47,15 @@ func TestClientRequest(t *testing.T) {
 		has, lack string // parts of the body, by " & "
 		header    string // name and value
 	}{
-		{name: "key", client: anthropic.Client{Key: "k"}, req: model.Request{Model: "m"}, header: "X-Api-Key: k"},
-		{name: "token", client: anthropic.Client{Key: "k", Bearer: true}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
+		{name: "key", client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}}, req: model.Request{Model: "m"}, header: "X-Api-Key: k"},
+		{name: "token", client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}, Bearer: true}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
 		{name: "no key", req: model.Request{Model: "m"}, header: "X-Api-Key: "},
 		{name: "version", req: model.Request{Model: "m"}, header: "Anthropic-Version: 2023-06-01"},
-		{name: "betas", client: anthropic.Client{Betas: []string{"a", "b"}, Header: http.Header{"anthropic-beta": {"c"}}}, req: model.Request{Model: "m"}, header: "Anthropic-Beta: c,a,b"},
-		{name: "base with version", client: anthropic.Client{BaseURL: "/v1/"}, req: model.Request{Model: "m"}},
-		{name: "client's model", client: anthropic.Client{Model: model.Model{ID: "own"}}, has: `"model":"own"`},
+		{name: "betas", client: anthropic.Client{ClientOptions: model.ClientOptions{Header: http.Header{"anthropic-beta": {"c"}}}, Betas: []string{"a", "b"}}, req: model.Request{Model: "m"}, header: "Anthropic-Beta: c,a,b"},
+		{name: "base with version", client: anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "/v1/"}}, req: model.Request{Model: "m"}},
+		{name: "client's model", client: anthropic.Client{ClientOptions: model.ClientOptions{Model: model.Model{ID: "own"}}}, has: `"model":"own"`},
 		{name: "streams", req: model.Request{Model: "m"}, has: `"stream":true`},
-		{name: "does not stream", client: anthropic.Client{Whole: true}, req: model.Request{Model: "m", Stream: true}, lack: `"stream"`},
+		{name: "does not stream", client: anthropic.Client{ClientOptions: model.ClientOptions{Whole: true}}, req: model.Request{Model: "m", Stream: true}, lack: `"stream"`},
 		{name: "temperature taken", req: model.Request{Model: "claude-opus-4-5", Temperature: &half}, has: `"temperature":0.5`},
 		{name: "temperature refused", req: model.Request{Model: "claude-opus-5-5", Temperature: &half}, lack: "temperature"},
 		{name: "answer as long as it gets", req: model.Request{Model: "claude-opus-4-5", MaxTokens: 1 << 20}, has: `"max_tokens":64000`},
@@ -68,7 +68,7 @@ func TestClientRequest(t *testing.T) {
 		{name: "own markers", req: model.Request{Model: "m", System: "s", SessionKey: "x", Tools: []model.Tool{{Name: "run", Raw: `{"name":"run","input_schema":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`}}}, has: `"system":"s" & "ttl":"1h"`, lack: `"ephemeral"}`},
 		{name: "bound thinking", client: anthropic.Client{DropThinking: true}, req: model.Request{Model: "claude-opus-5-5"}, has: `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`, header: "Anthropic-Beta: " + anthropic.BindingBeta},
 		{name: "unbound thinking", client: anthropic.Client{DropThinking: true}, req: model.Request{Model: "claude-opus-4-5"}, lack: "thinking", header: "Anthropic-Beta: "},
-		{name: "thinking of one's own", client: anthropic.Client{DropThinking: true, Extra: []byte(`{"thinking":{"type":"adaptive"}}`)}, req: model.Request{Model: "claude-opus-5-5"}, has: `,"thinking":{"type":"adaptive"}}`, lack: "block_binding"},
+		{name: "thinking of one's own", client: anthropic.Client{ClientOptions: model.ClientOptions{Extra: []byte(`{"thinking":{"type":"adaptive"}}`)}, DropThinking: true}, req: model.Request{Model: "claude-opus-5-5"}, has: `,"thinking":{"type":"adaptive"}}`, lack: "block_binding"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Messages = hi
@@ -111,7 +111,7 @@ func TestClientBytes(t *testing.T) {
 		io.WriteString(w, answer)
 	}))
 	defer s.Close()
-	c := anthropic.Client{BaseURL: s.URL}
+	c := anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: s.URL}}
 	req := &model.Request{Model: "m", Messages: []transcript.Message{transcript.User("go")}}
 	reply, err := c.Generate(t.Context(), req, nil)
 	if err != nil || reply.Stop != model.StopToolUse {
@@ -144,7 +144,7 @@ func ExampleClient() {
 	}))
 	defer server.Close()
 
-	client := &anthropic.Client{BaseURL: server.URL, Key: "from the environment of the program"}
+	client := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: server.URL, Key: "from the environment of the program"}}
 	reply, err := client.Generate(context.Background(), &model.Request{
 		Model:    "claude-sonnet-5-5",
 		Messages: []transcript.Message{transcript.User("What is the capital of France?")},

@@ -22,7 +22,7 @@ const (
 
 // asked runs both clients against a server that answers "ok" and returns the bodies that
 // they sent.
-func asked(t *testing.T, o openai.ClientOptions, req *model.Request) (http.Header, string, string) {
+func asked(t *testing.T, o model.ClientOptions, req *model.Request) (http.Header, string, string) {
 	t.Helper()
 	var header http.Header
 	bodies := make(map[string]string)
@@ -53,32 +53,32 @@ func TestClientRequest(t *testing.T) {
 	tool := []model.Tool{{Name: "run"}}
 	for _, tt := range []struct {
 		name            string
-		options         openai.ClientOptions
+		options         model.ClientOptions
 		req             model.Request
 		chat, responses string // parts of the bodies; with "!" in front they must not be there
 		header          string
 	}{
-		{name: "key", options: openai.ClientOptions{Key: "k"}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
+		{name: "key", options: model.ClientOptions{Key: "k"}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
 		{name: "no key", req: model.Request{Model: "m"}, header: "Authorization: "},
-		{name: "header", options: openai.ClientOptions{Header: http.Header{"openai-organization": {"o"}}}, req: model.Request{Model: "m"}, header: "Openai-Organization: o"},
+		{name: "header", options: model.ClientOptions{Header: http.Header{"openai-organization": {"o"}}}, req: model.Request{Model: "m"}, header: "Openai-Organization: o"},
 		{name: "streams", req: model.Request{Model: "m"}, chat: `"stream":true,"stream_options":{"include_usage":true}`, responses: `"stream":true`},
-		{name: "does not stream", options: openai.ClientOptions{Whole: true}, req: model.Request{Model: "m", Stream: true}, chat: `!"stream"`, responses: `!"stream"`},
-		{name: "client's model", options: openai.ClientOptions{Model: model.Model{ID: "own"}}, chat: `"model":"own"`, responses: `"model":"own"`},
+		{name: "does not stream", options: model.ClientOptions{Whole: true}, req: model.Request{Model: "m", Stream: true}, chat: `!"stream"`, responses: `!"stream"`},
+		{name: "client's model", options: model.ClientOptions{Model: model.Model{ID: "own"}}, chat: `"model":"own"`, responses: `"model":"own"`},
 		{name: "provider's word for the limit", req: model.Request{Model: "gpt-5.4", MaxTokens: 9}, chat: `"max_completion_tokens":9`, responses: `"max_output_tokens":9`},
 		{name: "others' word for the limit", req: model.Request{Model: "deepseek-flash", MaxTokens: 9}, chat: `"max_tokens":9`, responses: `"max_output_tokens":9`},
 		{name: "limit", req: model.Request{Model: "gpt-4o", MaxTokens: 1 << 20}, chat: `"max_completion_tokens":16384`, responses: `"max_output_tokens":16384`},
 		{name: "temperature taken", req: model.Request{Model: "gpt-4o", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
 		{name: "temperature refused", req: model.Request{Model: "gpt-5.4", Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
 		{name: "temperature of a model that nobody knows", req: model.Request{Model: "m", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
-		{name: "temperature of a local model", options: openai.ClientOptions{Model: model.Model{ID: "own", Window: 4096}}, req: model.Request{Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
-		{name: "model of which only the name is said", options: openai.ClientOptions{Model: model.Model{ID: "gpt-5.4"}}, req: model.Request{Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
+		{name: "temperature of a local model", options: model.ClientOptions{Model: model.Model{ID: "own", Window: 4096}}, req: model.Request{Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
+		{name: "model of which only the name is said", options: model.ClientOptions{Model: model.Model{ID: "gpt-5.4"}}, req: model.Request{Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
 		{name: "no tools", req: model.Request{Model: "m", Tools: tool, NoTools: true}, chat: `"tool_choice":"none"`, responses: `"tool_choice":"none"`},
 		{name: "cache key", req: model.Request{Model: "gpt-5.4", SessionKey: "s"}, chat: `"prompt_cache_key":"s"`, responses: `"prompt_cache_key":"s"`},
 		{name: "cache key for others", req: model.Request{Model: "m", SessionKey: "s"}, chat: `!prompt_cache_key`},
 		{name: "reasoning", req: model.Request{Model: "gpt-5.4"}, responses: `"include":["reasoning.encrypted_content"]`},
 		{name: "no reasoning", req: model.Request{Model: "gpt-4o"}, responses: `!include`},
 		{name: "not stored", req: model.Request{Model: "gpt-4o"}, responses: `"store":false`},
-		{name: "extra", options: openai.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)}, req: model.Request{Model: "m"}, chat: `,"reasoning_effort":"low"}`, responses: `,"reasoning_effort":"low"}`},
+		{name: "extra", options: model.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)}, req: model.Request{Model: "m"}, chat: `,"reasoning_effort":"low"}`, responses: `,"reasoning_effort":"low"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Messages = []transcript.Message{transcript.User("hi")}
