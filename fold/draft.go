@@ -39,6 +39,9 @@ type Draft struct {
 	in    Folded
 	total int // tokens of the view, head included
 	added []*Fold
+
+	pageOf Lever // whose page was written last
+	style  PageStyle
 }
 
 // Echoes says how to get back a result that itself only gave back something folded.
@@ -173,14 +176,24 @@ func (d *Draft) span(start, end int) *Fold {
 // FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the
 // stretch end with it. Both ends must be safe; see [Draft.Safe]. It does nothing if the view
 // would be illegal for it, or would lack a result that no model has seen.
-func (d *Draft) FoldSpan(f *Fold) bool {
+func (d *Draft) FoldSpan(f *Fold) bool { return d.foldSpan(f, false) }
+
+// foldSpan does that. With fill, a stretch of which other folds show little may take more
+// than they do, up to the goal.
+func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 	if d.noSpans || !d.apart(f) || !d.joins(f.Start, f.End, f.Stub != "") || !d.unseen && d.hidesUnseen(f.Start, f.End) {
 		return false
 	}
 	f.Block = -1
 	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()
-	if f.After >= f.Before {
-		return false
+	grow := f.After - f.Before
+	if grow >= 0 {
+		for in := range d.FoldsIn(f.Start, f.End) {
+			f.Before += in.Before - in.After
+		}
+		if !fill || f.After >= f.Before || d.total+grow > d.Goal {
+			return false
+		}
 	}
 	from, to := d.in.inside(f.Start, f.End)
 	d.in.spans = slices.Replace(d.in.spans, from, to, d.add(f))
@@ -190,7 +203,7 @@ func (d *Draft) FoldSpan(f *Fold) bool {
 		}
 	}
 	d.seal(f)
-	d.total += f.After - f.Before
+	d.total += grow
 	if !d.whole[f.End] { // a result behind the stretch has just become late
 		parts, _ := d.s.RenderedParts(d.in)
 		d.total = parts.Total()
@@ -309,6 +322,19 @@ func (d *Draft) ShowAgain(ref transcript.BlockRef) {
 	d.total += grow
 	if delete(d.in.blocks, ref); born != nil {
 		d.in.blocks[ref] = born
+	}
+}
+
+// ShowMore shows more of a folded block than its stub does, if the view still meets the goal
+// then and does not become red.
+func (d *Draft) ShowMore(ref transcript.BlockRef, stub string) {
+	f := d.in.blocks[ref]
+	more := *f
+	more.Stub, more.Parts = stub, Parts{Stubs: d.Count(stub)}
+	more.After = more.Parts.Total()
+	if grow := more.After - f.After; grow > 0 && more.After < int(d.Facts(ref).Tokens) && d.total+grow <= min(d.Goal, d.Limits.Red-1) {
+		d.in.blocks[ref] = d.add(&more)
+		d.total += grow
 	}
 }
 

@@ -77,6 +77,7 @@ type PageStyle struct {
 	Stub    string // format around the page: {n}, {summary}, {handle}; empty: the page alone
 	Ack     string // assistant message after it; empty: none
 	AsIs    bool   // a model's text takes the place of pleat's page
+	Fill    bool   // it may take more than the folds that it replaces, up to the goal
 }
 
 // FoldPage replaces messages start ≤ i < end by a page, if that makes the view smaller. Beside
@@ -94,7 +95,36 @@ func (d *Draft) FoldPage(start, end int, l Lever, reason string, style PageStyle
 			style.Room.Files = 0
 		}
 	}
+	d.pageOf, d.style = l, style
 	return true
+}
+
+// FillPage writes the newest page once more, with what the view has left beside it. A page
+// with a model's digest has that already.
+func (d *Draft) FillPage() {
+	f := d.LastPage()
+	if f == nil || f.By == "model" || d.Asked() || d.style.AsIs {
+		return
+	}
+	for part := 1; part <= 2; part++ { // what the user said may take more than was left
+		if left := d.Goal - d.total; left >= d.Goal/20 {
+			style := d.style
+			style.Fill = true
+			style.Room.Total += left * 9 / 10 / part
+			d.FoldPage(f.Start, f.End, d.pageOf, f.Reason, style)
+		}
+	}
+}
+
+// LastPage returns the newest page of the draft; nil: there is none, or something else has
+// taken its place.
+func (d *Draft) LastPage() *Fold {
+	for _, f := range d.in.spans {
+		if d.pageOf != nil && f.Lever == d.pageOf.Name() && f.ID > len(d.s.Folds) {
+			return f
+		}
+	}
+	return nil
 }
 
 func (d *Draft) foldPage(start, end int, l Lever, reason string, style PageStyle) bool {
@@ -113,7 +143,7 @@ func (d *Draft) foldPage(start, end int, l Lever, reason string, style PageStyle
 		f.Parts.Digest += d.Count(f.Ack) + d.Count(f.Then)
 	}
 	f.Parts.Stubs += d.s.Count.CountMessage(transcript.User("")) // the message around it
-	return d.FoldSpan(f)
+	return d.foldSpan(f, style.Fill)
 }
 
 // goOn follows an acknowledgement that the conversation would end on.

@@ -88,7 +88,7 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 		return // nothing can be folded without cutting a round
 	}
 	const why = "the oldest turns"
-	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs}
+	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs, Fill: g.Fill}
 	told := d.Told(end)
 	if told != nil && told.End > end && told.End <= g.last(d) {
 		end = d.Back(told.End) // it need not be shown as well
@@ -113,28 +113,17 @@ func (g Digest) pull(d *fold.Draft, l fold.Lever) {
 // newest turns can stay, or where the next older ones are too large, the page can say more;
 // if it has nothing more to say, older turns stay with what is folded in them.
 func (g Digest) useRoom(d, before *fold.Draft, l fold.Lever, end int, style fold.PageStyle) {
-	try := func(end, tokens int) bool {
-		c, room := before.Clone(), style
-		room.Room.Total += tokens
-		if end <= c.Head() || !c.FoldPage(c.Head(), end, l, d.LastAdded().Reason, room) || c.Tokens() > d.Goal || c.Tokens() < d.Tokens() {
-			return false
-		}
-		d.Take(c)
-		return true
-	}
 	for _, whole := range []bool{true, false} {
-		left := d.Goal - d.Tokens()
-		if left < d.Goal/10 {
-			return
-		}
 		size := d.LastAdded().After
 		if !whole {
-			try(end, min(left*9/10, fold.MaxPage))
-			if left = d.Goal - d.Tokens(); left < d.Goal/10 {
-				return
-			}
+			d.FillPage()
 		}
-		if earlier := digestEnd(before, before.Head(), end, size+size/20, whole); earlier < end && try(earlier, 0) {
+		if d.Goal-d.Tokens() < d.Goal/10 {
+			return
+		}
+		earlier := digestEnd(before, before.Head(), end, size+size/20, whole)
+		if c := before.Clone(); earlier > c.Head() && earlier < end && c.FoldPage(c.Head(), earlier, l, d.LastAdded().Reason, style) && c.Tokens() <= d.Goal && c.Tokens() >= d.Tokens() {
+			d.Take(c)
 			end = earlier
 		}
 	}

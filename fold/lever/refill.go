@@ -1,6 +1,11 @@
 package lever
 
-import "github.com/pleat-dev/pleat/fold"
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // Refill takes masks back where a page has since made room for the results, the newest
 // first, as far as each fits. It costs nothing: the epoch rewrites the view
@@ -10,17 +15,35 @@ type Refill struct{}
 // Name returns "refill".
 func (Refill) Name() string { return "refill" }
 
-// Pull takes folds back.
+// Pull takes folds back, shows parts of results that do not fit whole, and lets the page say
+// more.
 func (Refill) Pull(d *fold.Draft) {
-	if !d.HasSpan() {
-		return // nothing made room
-	}
 	refs := d.Results()
-	for i := len(refs) - 1; i >= 0 && d.Tokens() < d.Goal; i-- {
-		f := d.Folded(refs[i])
-		if f == nil || f.Lever != (Mask{}).Name() && (f.Lever != (Squeeze{}).Name() || f.After > fold.StubTokens) {
+	slices.Reverse(refs)
+	var cut []transcript.BlockRef // of those that no other lever could leave whole
+	for _, ref := range refs {
+		f := d.Folded(ref)
+		if f == nil || f.Lever != (Mask{}).Name() && f.Lever != (Squeeze{}).Name() {
 			continue
 		}
-		d.ShowAgain(refs[i]) // if it fits; a smaller one may
+		if d.HasSpan() { // else nothing made room
+			d.ShowAgain(ref)
+		}
+		if d.Folded(ref) == f { // a smaller one may fit
+			cut = append(cut, ref)
+		}
 	}
+	for i, ref := range cut {
+		left := d.Goal - d.Tokens()
+		if left < d.Goal/20 {
+			return
+		}
+		f := d.Folded(ref)
+		if f.Lever == (Squeeze{}).Name() {
+			left /= len(cut) - i
+		}
+		txt := transcript.BlockText(d.Block(ref))
+		d.ShowMore(ref, shortText(txt, f.After+left, d.Count, foldedMark(d, f.Handle)))
+	}
+	d.FillPage()
 }

@@ -193,7 +193,7 @@ func shortText(txt string, limit int, count func(string) int, mark func(cut int)
 		if count(out) <= limit {
 			return out
 		}
-		keep = keep * 3 / 4
+		keep = keep * 9 / 10
 	}
 	head := text.CutText(txt, 48) // a mark that tells nothing of what it stands for is no use
 	if out := head + "\n" + mark(len(txt)-len(head)); count(out) < total {
