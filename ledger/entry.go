@@ -93,6 +93,12 @@ func IsFileCall(e *Entry) bool {
 	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && e.changesFiles()
 }
 
+// plain reports whether the call is a command line of which the exit code tells how all of it
+// went: no script, and nothing else had the last word.
+func (e *Entry) plain() bool {
+	return e.Command != "" && !e.Filtered && !strings.ContainsAny(e.Command, ";|\n") && !strings.Contains(e.Command, "<<")
+}
+
 // changesFiles reports whether the call changes files that are known by name: such a
 // call keeps its result, whatever else it does.
 func (e *Entry) changesFiles() bool { return slices.ContainsFunc(e.Paths, toolcall.PathChange.Changes) }

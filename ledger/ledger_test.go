@@ -28,7 +28,7 @@ func ExampleOf() {
 	// 3 tool calls: 1 edit, 1 read, 1 run; 1 failed.
 	// #1 read main.go: 1 line, stale since #2
 	// #2 edit main.go: ok
-	// #3 run go test ./... 2>&1 | tail -5: failed: --- FAIL: TestMain (0.00s)
+	// #3 run go test ./... | tail -5: failed: --- FAIL: TestMain (0.00s)
 	// 2 main.go
 }
 

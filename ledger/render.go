@@ -233,21 +233,28 @@ func joinedByLabel(list []PathState) []string {
 // how things stand.
 const alwaysShown = 3
 
-// byWeight orders the groups by importance: the newest, then those that publish the work,
-// then the rest, each from the newest to the oldest.
+// byWeight orders the groups by importance: the newest, then what failed and was not mended,
+// then those that publish the work, then those whose end says how they went, then the rest,
+// last those of which the list of files says as much, each from the newest to the oldest.
 func (w *ledgerWriter) byWeight() []int {
-	var first, told, rest []int
+	var classes [6][]int
 	for i := len(w.groups) - 1; i >= 0; i-- {
+		class := 4
 		switch e := &w.entries[w.groups[i].last]; {
-		case len(first) < alwaysShown:
-			first = append(first, i)
+		case len(classes[0]) < alwaysShown:
+			class = 0
+		case e.Outcome == toolcall.Failed && e.SupersededBy == 0 && !e.Harmless && !IsFileCall(e):
+			class = 1
 		case Publishes(e):
-			told = append(told, i)
-		default:
-			rest = append(rest, i)
+			class = 2
+		case IsFileCall(e) && !e.Steps:
+			class = 5
+		case e.plain():
+			class = 3
 		}
+		classes[class] = append(classes[class], i)
 	}
-	return slices.Concat(first, told, rest)
+	return slices.Concat(classes[:]...)
 }
 
 // hasLine reports whether a call is shown besides what the list of files says: commands,
@@ -256,7 +263,7 @@ func (w *ledgerWriter) hasLine(e *Entry) bool {
 	if e.Outcome == toolcall.Failed && (e.Harmless || IsFileCall(e)) {
 		return e.SupersededBy == 0 && !(w.brief && e.Harmless)
 	}
-	return !e.Harmless && !IsFileCall(e) && e.Task == "" // what was asked about has the outcome
+	return !e.Harmless && (!IsFileCall(e) || e.plain()) && e.Task == "" // what was asked about has the outcome
 }
 
 // largest is the greatest n up to limit for which text(n) fits, and that text, which is empty
@@ -371,6 +378,12 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 			width = max(width/4, shortCommand) // the answer says it
 		}
 	}
+	if e.Command != "" {
+		args = strings.ReplaceAll(args, " 2>&1", "") // how it ended is told either way
+		if cd, _, ok := strings.Cut(args, " && "); ok && strings.HasPrefix(cd, "cd ") {
+			width += min(len(cd), maxFolder)
+		}
+	}
 	if args = text.OneLine(args, width); d.ends {
 		args = text.ClipPath(strings.Join(strings.Fields(e.Args), " "), width)
 	}
@@ -432,8 +445,10 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	b.WriteByte('\n')
 }
 
-// shortCommand is how many bytes of a command tell it from others.
-const shortCommand = 64
+const (
+	shortCommand = 64 // bytes of a command that tell it from others
+	maxFolder    = 24 // more of them where it first goes to a folder
+)
 
 // stretch writes neighbouring calls that only look, in one line.
 func (w *ledgerWriter) stretch(b *strings.Builder, from, to int, d ledgerDetail) {

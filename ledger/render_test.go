@@ -55,7 +55,7 @@ func TestLedgerRender(t *testing.T) {
 #3 read x in src: 1 line
 #4 edit src/a.go: ok
 #5 create src/new.go: ok
-#6 run go test ./... 2>&1 | tail -3: failed: --- FAIL: TestA (0.00s), ok in #8
+#6 run go test ./... | tail -3: failed: --- FAIL: TestA (0.00s), ok in #8
 #7 edit src/a.go: ok
 #8 run go test ./...: ok, newer in #9
 #9 run go test ./...: ok
@@ -72,11 +72,11 @@ Created: src/{c.go,new.go}
 Edited: src/a.go
 Deleted: src/{b.go,old.go}
 #9 run go test ./... (3 times, 1 failed): ok
+#11 edit mv src/b.go src/c.go: ok
 #12 edit src/z.go: failed: no match
 #13 mcp__mail__send to=me: ok
 #14 net git push: no result
-Only looked at: src
-7 calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.
+9 calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.
 `,
 		},
 		{
