@@ -28,7 +28,6 @@ type readDetail uint8
 const (
 	readsCounted readDetail = iota
 	readsNamed              // the files, once each, in one line
-	readsInPlace            // neighbours in one line
 	readsEach
 )
 
@@ -39,7 +38,6 @@ const unlimited = 1 << 30
 // each changed file, then old commands. The changed files stay to the end.
 var ledgerDetails = []ledgerDetail{
 	{readsEach, true, true, unlimited, toolcall.MaxArgs, false, unlimited, false},
-	{readsInPlace, true, true, unlimited, toolcall.MaxArgs, false, unlimited, false},
 	{readsNamed, true, true, unlimited, 160, false, unlimited, false},
 	{readsNamed, false, true, unlimited, 120, false, unlimited, false},
 	{readsNamed, false, false, unlimited, 120, false, unlimited, false},
@@ -62,11 +60,11 @@ type RenderOptions struct {
 }
 
 // filesDetail is the first of the details that has one entry for each changed file.
-const filesDetail = 4
+const filesDetail = 3
 
 // briefDetail is the first of the details that has one entry for each changed file and
 // takes common directories together.
-const briefDetail = 5
+const briefDetail = 4
 
 // Render writes the record of the calls for a model to read. Everything that may have
 // changed something and every failure has its line as long as there is room; queries find
@@ -350,13 +348,6 @@ func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int)
 			w.line(b, g, d)
 		case IsFileCall(e) && (d.repeats || e.Outcome != toolcall.Failed) || d.reads == readsEach:
 			w.line(b, callGroup{last: i, calls: 1}, d)
-		case d.reads == readsInPlace:
-			end := i + 1
-			for end < len(w.entries) && !w.hasLine(&w.entries[end]) && !IsFileCall(&w.entries[end]) {
-				end++
-			}
-			w.stretch(b, i, end, d)
-			i = end - 1
 		default:
 			hidden++
 		}
@@ -449,26 +440,6 @@ const (
 	shortCommand = 64 // bytes of a command that tell it from others
 	maxFolder    = 24 // more of them where it first goes to a folder
 )
-
-// stretch writes neighbouring calls that only look, in one line.
-func (w *ledgerWriter) stretch(b *strings.Builder, from, to int, d ledgerDetail) {
-	if to-from == 1 {
-		w.line(b, callGroup{last: from, calls: 1}, d)
-		return
-	}
-	var names []string
-	for i := from; i < to; i++ {
-		e := &w.entries[i]
-		name := CallLabel(e)
-		if e.Kind == toolcall.CallRead && len(e.Paths) > 0 {
-			name = e.Paths[0].Path
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	fmt.Fprintf(b, "#%d-#%d %d calls that only look: %s\n", w.entries[from].Seq, w.entries[to-1].Seq, to-from, text.OneLine(joinPaths(names), 2*d.width))
-}
 
 // files writes what became of each changed file.
 func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {

@@ -43,8 +43,6 @@ const (
 	contextWeight = 0.5  // how much a word of the call counts, against one in the lines
 	visibleWeight = 0.5  // what the model can see anyway comes after what it cannot
 	askingWeight  = 0.7  // commands and thinking come after what was found out
-	changeWeight  = 1.0  // calls that changed files
-	echoWeight    = 0.8  // what a change answered
 	staleWeight   = 0.9  // results that were superseded
 	recentWeight  = 0.1  // how much more the newest counts than the oldest
 	phraseWeight  = 0.5  // how much two words count again that are next to each other
@@ -307,20 +305,15 @@ func (x *searcher) weightOf(c *candidate) float64 {
 		weight *= unquoted
 	}
 	bf := x.s.FactsOf(c.ref)
-	changes := false
+	asks := bf.Kind == transcript.KindToolCall || bf.Kind == transcript.KindThinking
 	if bf.Call > 0 {
 		e := x.s.Ledger.Entry(int(bf.Call))
-		changes = ledger.IsFileCall(&e) && e.Effective()
+		asks = asks && !(ledger.IsFileCall(&e) && e.Effective()) // a change tells what it did
 		if e.SupersededBy > 0 && bf.Kind == transcript.KindToolResult {
 			weight *= staleWeight
 		}
 	}
-	switch {
-	case bf.Kind == transcript.KindToolCall && changes:
-		weight *= changeWeight
-	case bf.Kind == transcript.KindToolResult && changes:
-		weight *= echoWeight
-	case bf.Kind == transcript.KindToolCall, bf.Kind == transcript.KindThinking:
+	if asks {
 		weight *= askingWeight
 	}
 	return weight
