@@ -8,6 +8,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/secrets"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 )
@@ -44,9 +45,9 @@ func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
 		room = mostBytes
 	}
 	// Redacted before it is cut: a secret that is cut in two is still one.
-	shown := cut(whole, room+64<<10)
+	shown := text.CutText(whole, room+64<<10)
 	p.Hidden = secrets.Redact(shown) != shown
-	p.Before = cut(clean(shown), room)
+	p.Before = text.CutText(clean(shown), room)
 	if len(whole) > room {
 		if p.Cut = room == mostBytes; !p.Cut {
 			p.More = link("fold", "s", f.Item.ID, "handle", p.Handle, "all", "1")
@@ -105,7 +106,7 @@ func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
 			return r
 		}
 		return '-'
-	}, cut(r.PostFormValue("handle"), 40))
+	}, text.CutText(r.PostFormValue("handle"), 40))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="pleat-`+name+`.txt"`)
 	_, _ = w.Write([]byte(u.Whole()))

@@ -3,6 +3,7 @@ package dash
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/bill"
@@ -29,11 +30,11 @@ const listRows = 50
 func (h *Handler) overview(r *http.Request, f *frame) error {
 	ctx, q := r.Context(), r.URL.Query()
 	o := &overview{Agent: q.Get("agent"), Project: q.Get("project"), Rows: make(map[string]bill.Row)}
-	if o.Agent != "" && !known(o.Agent) {
-		o.Agent = ""
-	}
 	for _, a := range library.Agents() {
 		o.Agents = append(o.Agents, string(a))
+	}
+	if !slices.Contains(o.Agents, o.Agent) {
+		o.Agent = ""
 	}
 	from := max(number(q.Get("from")), 0)
 	page, err := h.o.Library.List(ctx, library.Filter{Agent: o.Agent, Project: o.Project, Offset: from, Limit: listRows})
@@ -62,15 +63,6 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	}
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil
-}
-
-func known(agent string) bool {
-	for _, a := range library.Agents() {
-		if string(a) == agent {
-			return true
-		}
-	}
-	return false
 }
 
 func number(s string) int {

@@ -192,7 +192,7 @@ func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Sess
 	warning := ""
 	m, _ := model.DefaultModels().Lookup(info.Model)
 	err = h.scratch.use(ctx, h.o.Store, s, h.counted.count(m), pol, func(c *pleat.Session) error {
-		c.SetBudget(fit(budget))
+		c.SetBudget(library.Fit(budget))
 		if err := c.UndoAll(ctx); err != nil {
 			return err
 		}
@@ -244,12 +244,6 @@ func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
 	slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	o.All = len(folds)
 	o.Folds = foldRows(folds[:min(len(folds), planRows)], s.Ledger(ledger.Filter{}))
-}
-
-// fit is the budget of a session that may use all of so many tokens and is folded once.
-func fit(tokens int) fold.Budget {
-	all := fold.Share(1)
-	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
 }
 
 // planning is the policy of a session that is folded to one budget after the other: what it

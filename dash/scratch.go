@@ -49,7 +49,7 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 		c := scratch{key: key, last: last, policy: pol.Name}
 		var err error
 		c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last}, key, &pleat.Options{
-			Policy: planning(pol), Budget: fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
+			Policy: planning(pol), Budget: library.Fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
 		})
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
 )
@@ -96,7 +97,7 @@ const (
 
 func (h *Handler) search(r *http.Request, f *frame) error {
 	q := r.URL.Query()
-	f.Title, f.Query = "Search", strings.TrimSpace(cut(q.Get("q"), 400))
+	f.Title, f.Query = "Search", strings.TrimSpace(text.CutText(q.Get("q"), 400))
 	p := &searchPage{In: q.Get("s"), Most: searchHits}
 	f.Body = p
 	if p.In != "" {
@@ -141,7 +142,7 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {
-				s := cut(clean(cut(l.Text, 64<<10)), 400) + "\n" // a secret that is cut in two is still one
+				s := text.CutText(clean(text.CutText(l.Text, 64<<10)), 400) + "\n" // a secret that is cut in two is still one
 				shown = append(shown, words.mark(s, l.Match)...)
 			}
 			in.Hits = append(in.Hits, foundAt{hit, shown, folds && !hit.Visible})

@@ -72,18 +72,7 @@ func clean(s string) string {
 
 // line is a text on one line, cut to so many bytes.
 func line(s string, most int) string {
-	return text.OneLine(clean(cut(s, 8*most)), most)
-}
-
-// cut cuts a text at a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+	return text.OneLine(clean(text.CutText(s, 8*most)), most)
 }
 
 // sentence writes an error for people.

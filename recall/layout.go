@@ -20,22 +20,19 @@ func (x *searcher) split(h store.Hit) []candidate {
 		return nil
 	}
 	l := x.layoutOf(i)
-	spots, old := l.spots, l.windows != nil && !l.windows[[2]int{h.Start, h.End}]
-	if old {
-		spots = l.before
-	}
+	old := l.windows != nil && !l.windows[[2]int{h.Start, h.End}]
 	var out []candidate
 	add := func(c candidate) {
 		if x.count(&c); c.from < c.to && c.start < c.end {
 			out = append(out, c)
 		}
 	}
-	for b, at := range spots {
+	for b, at := range l.spots {
 		bf, ref := &x.s.Facts[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
-		if bf.Name == 0 || h.End <= at.start || h.Start >= at.start+at.bytes || at.damaged || x.s.isEcho(bf) || x.s.isReceipt(bf) || !x.s.admits(&x.narrow, ref, bf) {
+		if bf.Name == 0 || !old && (h.End <= at.start || h.Start >= at.start+at.bytes) || at.damaged || x.s.isEcho(bf) || x.s.isReceipt(bf) || !x.s.admits(&x.narrow, ref, bf) {
 			continue
 		}
-		if old && bf.Kind == transcript.KindToolCall {
+		if old {
 			if !x.whole[ref] {
 				x.whole[ref] = true
 				for w := range search.Windows(x.text(ref)) {
@@ -72,10 +69,10 @@ type spot struct {
 
 // layout is how a message is laid out in the text that it is found by. Stores that were
 // written before calls were read as text have the JSON of calls in it: then a window is not
-// one of those that the text has today.
+// one of those that the text has today, and all windows of the message are candidates.
 type layout struct {
-	spots, before []spot
-	windows       map[[2]int]bool // bytes of the windows; nil: there is no call
+	spots   []spot
+	windows map[[2]int]bool // bytes of the windows; nil: there is no call
 }
 
 func (x *searcher) layoutOf(i int) *layout {
@@ -84,24 +81,19 @@ func (x *searcher) layoutOf(i int) *layout {
 	}
 	l := &layout{}
 	var texts []string
-	var now, then spot
+	var at spot
 	calls := false
-	put := func(list *[]spot, at *spot, txt string) {
+	for b, block := range x.s.Transcript.At(i).Blocks().All() {
+		txt := x.text(transcript.BlockRef{Message: i, Block: b})
 		at.lines, at.bytes = text.LineCount(txt), len(txt)
-		*list = append(*list, *at)
+		at.damaged = len(transcript.BlockText(block)) != int(x.s.Facts[i].Blocks[b].Bytes)
+		l.spots = append(l.spots, at)
 		at.line += at.lines
 		at.start += at.bytes
 		if txt != "" && !strings.HasSuffix(txt, "\n") {
 			at.start++
 		}
-	}
-	for b, block := range x.s.Transcript.At(i).Blocks().All() {
-		exact, readable := transcript.BlockText(block), x.text(transcript.BlockRef{Message: i, Block: b})
-		now.damaged = len(exact) != int(x.s.Facts[i].Blocks[b].Bytes)
-		then.damaged = now.damaged
-		put(&l.spots, &now, readable)
-		put(&l.before, &then, exact)
-		texts = append(texts, readable)
+		texts = append(texts, txt)
 		calls = calls || block.Kind() == transcript.KindToolCall
 	}
 	if calls {

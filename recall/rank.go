@@ -58,7 +58,7 @@ type searcher struct {
 	rarity  []float64 // of each word, among the candidates
 	layouts map[int]*layout
 	texts   map[transcript.BlockRef]string
-	whole   map[transcript.BlockRef]bool // calls of which all windows are candidates
+	whole   map[transcript.BlockRef]bool // blocks of which all windows are candidates
 }
 
 // candidate is a part of a window that lies in one block.
