@@ -37,11 +37,12 @@ type Options struct {
 	// Otherwise they are prepared from yellow on, so that nobody waits at red.
 	NoBackground bool
 
-	Calls   int           // most calls of the model within Per; 0: 24; negative: no limit
-	Per     time.Duration // 0: ten minutes
-	Breaker int           // failed digests in a row after which code writes them; 0: the policy's, else 3; negative: never
-	Pause   time.Duration // before one more is tried; 0: five minutes
+	Calls   int // most calls of the model within ten minutes; 0: 24; negative: no limit
+	Breaker int // failed digests in a row after which code writes them for five minutes; 0: the policy's, else 3; negative: never
 }
+
+// The calls are counted within callsPer; an open breaker closes after breakerPause.
+const callsPer, breakerPause = 10 * time.Minute, 5 * time.Minute
 
 // ForkMode says how the summarizer is asked.
 type ForkMode uint8
@@ -63,9 +64,7 @@ func (o *Options) Fill(breaker int, session model.Model) {
 	}
 	o.Deadline = cmp.Or(max(o.Deadline, 0), time.Minute)
 	o.Calls = cmp.Or(o.Calls, 24)
-	o.Per = cmp.Or(max(o.Per, 0), 10*time.Minute)
 	o.Breaker = cmp.Or(o.Breaker, breaker, 3)
-	o.Pause = cmp.Or(max(o.Pause, 0), 5*time.Minute)
 }
 
 // Guard keeps a session from asking a model that does not help, and from asking too
@@ -75,7 +74,7 @@ type Guard struct {
 	now     func() time.Time
 
 	mu     sync.Mutex
-	calls  []time.Time // within the last options.Per
+	calls  []time.Time // within the last callsPer
 	failed int         // digests in a row
 	until  time.Time   // while the breaker is open
 }
@@ -113,7 +112,7 @@ func (g *Guard) left() bool {
 	if g.options.Calls < 0 {
 		return true
 	}
-	since := g.now().Add(-g.options.Per)
+	since := g.now().Add(-callsPer)
 	for len(g.calls) > 0 && !g.calls[0].After(since) {
 		g.calls = g.calls[1:]
 	}
@@ -129,6 +128,6 @@ func (g *Guard) Ended(ok bool) {
 		return
 	}
 	if g.failed++; g.options.Breaker > 0 && g.failed >= g.options.Breaker {
-		g.until = g.now().Add(g.options.Pause)
+		g.until = g.now().Add(breakerPause)
 	}
 }

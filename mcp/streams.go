@@ -61,19 +61,21 @@ func (p *pending) wait() {
 	}
 }
 
-// lines calls each with every complete line of what is written to it.
+// lines reads the messages that come in pieces, one a line.
 type lines struct{ rest []byte }
 
-func (l *lines) write(b []byte, each func(hasID, hasMethod bool)) {
-	l.rest = append(l.rest, b...)
+// count returns how many of the messages that the next piece completes have an ID, and a
+// method as requests have, or none as answers have.
+func (l *lines) count(piece []byte, method bool) (n int) {
+	l.rest = append(l.rest, piece...)
 	for {
 		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
 		if !ok {
-			return
+			return n
 		}
 		var m struct{ ID, Method json.RawMessage }
-		if json.Unmarshal(line, &m) == nil {
-			each(m.ID != nil, m.Method != nil)
+		if json.Unmarshal(line, &m) == nil && m.ID != nil && (m.Method != nil) == method {
+			n++
 		}
 		l.rest = append([]byte(nil), rest...)
 	}
@@ -88,11 +90,7 @@ type requests struct {
 
 func (r *requests) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	r.lines.write(b[:n], func(hasID, hasMethod bool) {
-		if hasID && hasMethod {
-			r.pending.add(1)
-		}
-	})
+	r.pending.add(r.lines.count(b[:n], true))
 	if n == 0 && errors.Is(err, io.EOF) {
 		r.pending.wait()
 	} else if n > 0 {
@@ -112,11 +110,7 @@ type replies struct {
 
 func (r *replies) Write(b []byte) (int, error) {
 	n, err := r.out.Write(b)
-	r.lines.write(b[:n], func(hasID, hasMethod bool) {
-		if hasID && !hasMethod {
-			r.pending.add(-1)
-		}
-	})
+	r.pending.add(-r.lines.count(b[:n], false))
 	return n, err
 }
 

@@ -25,22 +25,12 @@ type script struct {
 
 var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
-// The scripts are part of the program, so they cannot be wrong.
-var (
-	shopScript  = sync.OnceValue(func() *script { return readScript("script.txt") })
-	demoScript  = sync.OnceValue(func() *script { return readScript("demo.txt") })
-	filesScript = sync.OnceValue(func() *script { return readScript("files.txt") })
-)
+// scripts are those of the scenarios. They are part of the program, so they cannot be wrong.
+var scripts = sync.OnceValue(func() map[string]*script {
+	return map[string]*script{"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt")}
+})
 
-func scriptOf(scenario string) *script {
-	switch scenario {
-	case "demo":
-		return demoScript()
-	case "files":
-		return filesScript()
-	}
-	return shopScript()
-}
+func scriptOf(scenario string) *script { return cmp.Or(scripts()[scenario], scripts()["shop"]) }
 
 func readScript(name string) *script {
 	data, _ := files.ReadFile(name)
@@ -118,7 +108,7 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 // next decides what to do: take the next step of the investigation, get back something
 // that was folded away, or end.
 func (s *scene) next() (section string, step, try int) {
-	if s.script != shopScript() { // from one step to the next
+	if s.script != scriptOf("shop") { // from one step to the next
 		if n := strconv.Itoa(s.step + 1); s.script.sections.Lookup(n) != nil {
 			return n, s.step + 1, 0
 		}
