@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"strings"
-
-	"github.com/pleat-dev/pleat/internal/text"
-)
+import "strings"
 
 // commandParts takes a command line apart into simple commands, for rules to judge one by
 // one. ok is false if anything in it has an effect that its text does not show:
@@ -48,7 +44,7 @@ func commandParts(line string) (parts []string, ok bool) {
 			if n == 0 {
 				return nil, false
 			}
-			if n := len(part); n > 1 && part[n-2] == ' ' && text.IsDigitByte(part[n-1]) { // the number of a file descriptor
+			if n := len(part); n > 1 && part[n-2] == ' ' && isDigit(part[n-1]) { // the number of a file descriptor
 				part = part[:n-2]
 			}
 			i += n
@@ -83,7 +79,7 @@ func simple(part string) bool {
 // harmlessRedirection is the length of a redirection that writes no file: 2>&1, >&2,
 // >/dev/null, </dev/null. 0: it is another one.
 func harmlessRedirection(rest string, before []byte) int {
-	if n := len(before); n > 1 && text.IsDigitByte(before[n-1]) && before[n-2] != ' ' {
+	if n := len(before); n > 1 && isDigit(before[n-1]) && before[n-2] != ' ' {
 		return 0 // a word that ends in a digit
 	}
 	for _, form := range []string{">&1", ">&2", ">/dev/null", "> /dev/null", ">>/dev/null", "</dev/null", "< /dev/null"} {
@@ -93,3 +89,5 @@ func harmlessRedirection(rest string, before []byte) int {
 	}
 	return 0
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
