@@ -139,7 +139,8 @@ type ledgerWriter struct {
 	changed []PathState
 	dirs    []string // folders of the changed files
 	dir     []int    // of each changed file, its place in dirs
-	joined  []string // the names of the changed files by their label, for when all are named
+	sorted  []int    // changed files by their path
+	named   map[namedFiles]string
 	read    []PathState
 	groups  []callGroup
 	counts  Counts
@@ -198,7 +199,8 @@ func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
 	}
 	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
 	w.order = w.byWeight()
-	w.joined = joinedByLabel(w.changed)
+	w.named = make(map[namedFiles]string)
+	w.sorted = byPath(w.changed)
 	known := map[string]int{}
 	for _, s := range w.changed {
 		name := s.Path[:strings.LastIndexAny(s.Path, slashes)+1]
@@ -212,19 +214,17 @@ func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
 	return w
 }
 
-// joinedByLabel writes the names of files, taken together by what became of them.
-func joinedByLabel(list []PathState) []string {
-	out := make([]string, len(stateLabels))
-	for label := range stateLabels {
-		var names []string
-		for _, s := range list {
-			if s.label() == label {
-				names = append(names, s.Path)
-			}
-		}
-		out[label] = joinPaths(names)
+// namedFiles is what the list of changed files depends on. Renderings try several.
+type namedFiles struct{ paths, folders int }
+
+// byPath lists the places of files in the order of their paths.
+func byPath(list []PathState) []int {
+	sorted := make([]int, len(list))
+	for i := range sorted {
+		sorted[i] = i
 	}
-	return out
+	slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(list[a].Path, list[b].Path) })
+	return sorted
 }
 
 // alwaysShown is the number of newest commands that come before everything else: they say
@@ -443,36 +443,52 @@ const (
 
 // files writes what became of each changed file.
 func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
-	list, joined := w.changed, w.joined
-	if extra := len(list) - d.paths; extra > 0 {
-		w.counted(b, extra)
-		list = list[extra:]
-		joined = nil
-	}
-	if !d.compact {
-		for _, s := range list {
-			fmt.Fprintf(b, "%s: %s", stateLabels[s.label()], s.Path)
-			if s.Source != "" {
-				b.WriteString(" from " + s.Source)
-			}
-			if s.Count > 1 {
-				fmt.Fprintf(b, " (%d times)", s.Count)
-			}
-			for _, seq := range s.Calls[max(0, len(s.Calls)-MaxCallsNamed):] {
-				fmt.Fprintf(b, " #%d", seq)
-			}
-			b.WriteByte('\n')
+	if d.compact {
+		key := namedFiles{min(d.paths, len(w.changed)), w.folders}
+		s, ok := w.named[key]
+		if !ok {
+			s = w.together(key.paths)
+			w.named[key] = s
 		}
+		b.WriteString(s)
 		return
 	}
-	if joined == nil {
-		joined = joinedByLabel(list)
+	for _, s := range w.changed {
+		fmt.Fprintf(b, "%s: %s", stateLabels[s.label()], s.Path)
+		if s.Source != "" {
+			b.WriteString(" from " + s.Source)
+		}
+		if s.Count > 1 {
+			fmt.Fprintf(b, " (%d times)", s.Count)
+		}
+		for _, seq := range s.Calls[max(0, len(s.Calls)-MaxCallsNamed):] {
+			fmt.Fprintf(b, " #%d", seq)
+		}
+		b.WriteByte('\n')
 	}
-	for label, names := range joined {
-		if names != "" {
-			fmt.Fprintf(b, "%s: %s\n", stateLabels[label], names)
+}
+
+// together names the newest n changed files, taken together by what became of them, and
+// counts the others.
+func (w *ledgerWriter) together(n int) string {
+	var b strings.Builder
+	extra := len(w.changed) - n
+	if extra > 0 {
+		w.counted(&b, extra)
+	}
+	names := make([][]string, len(stateLabels))
+	for _, i := range w.sorted {
+		if i >= extra {
+			label := w.changed[i].label()
+			names[label] = append(names[label], w.changed[i].Path)
 		}
 	}
+	for label, list := range names {
+		if joined := strings.Join(braced(slices.Compact(list), 0), ", "); joined != "" {
+			fmt.Fprintf(&b, "%s: %s\n", stateLabels[label], joined)
+		}
+	}
+	return b.String()
 }
 
 // MaxCallsNamed is how many calls that changed a file are named with it: the newest.
@@ -504,10 +520,8 @@ func (l *Ledger) Files(path string) string {
 	if path != "" {
 		w.changed = slices.DeleteFunc(w.changed, func(s PathState) bool { return !pathMatches(path, s.Path) })
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d changed files.\n", len(w.changed))
-	w.files(&b, ledgerDetail{compact: true, paths: unlimited})
-	return b.String()
+	w.sorted = byPath(w.changed)
+	return fmt.Sprintf("%d changed files.\n", len(w.changed)) + w.together(len(w.changed))
 }
 
 var stateLabels = []string{"Created", "Edited", "Deleted", "Created and deleted again", "Touched by unknown tools"}

@@ -65,7 +65,7 @@ const (
 	minedResults
 	minedCalls
 
-	minedMessages = 4 << 10 // most messages of a stretch
+	minedMessages = 1 << 10 // most messages of a stretch
 )
 
 // minedAs says which part of minedMost a block counts to.
