@@ -68,3 +68,13 @@ func DecodeOne[R any](member string, raw []byte, decode func(body []byte) (R, er
 	}
 	return msgs[0], nil
 }
+
+// IsName reports whether a name or id matches the providers' pattern ^[a-zA-Z0-9_-]+$.
+func IsName(s string) bool {
+	for _, b := range []byte(s) {
+		if !('a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-') {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -239,21 +240,11 @@ func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
 // callID turns a call's id into one that this wire accepts. Ids of other providers can have
 // any characters and any length.
 func callID(id string) string {
-	if isName(id) && len(id) <= maxID {
+	if wire.IsName(id) && len(id) <= maxID {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
 	return "call_" + hex.EncodeToString(sum[:12])
-}
-
-// isName reports whether an id matches the provider's pattern ^[a-zA-Z0-9_-]+$.
-func isName(s string) bool {
-	for _, b := range []byte(s) {
-		if !('a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-') {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // blank reports whether a string literal is nothing but white space. It stops at the first

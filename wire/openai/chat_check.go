@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -13,8 +15,9 @@ import (
 // checker collects violations. It scans the messages again, so that decoding need not keep
 // what only rules look at.
 //
-// The rules are those that a change to the messages can break. Parameters, schemas, names
-// and the members of items are left to the provider.
+// The rules are those that a change to the messages can break, and those about the names and
+// ids of calls, which messages of other wires bring along. Parameters, schemas and the
+// members of items are left to the provider.
 type checker struct {
 	scanner
 	found []transcript.Violation
@@ -28,8 +31,27 @@ func (c *checker) emptyArray(path string) {
 	c.report("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
 }
 
+// maxCall is how many characters the id of a call may have, and on the Chat wire its name.
+const maxCall = 64
+
+func (c *checker) atMost(path string, v value) {
+	if n := utf8.RuneCountInString(c.text(v)); n > maxCall {
+		c.report("string-too-long", path,
+			"Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", path, maxCall, n)
+	}
+}
+
+// name checks the name of a function.
+func (c *checker) name(path string, v value) {
+	if v.isString() && !wire.IsName(c.text(v)) {
+		c.report("name-pattern", path,
+			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
+	}
+}
+
 // Check returns the rules of the Chat Completions wire that the request breaks, in the
-// provider's words, of those that folding could break. They are the same for all models.
+// provider's words: those that folding could break, and those about the names and ids of its
+// calls. They are the same for all models.
 func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 	c := chatChecker{}
 	if len(r.body.Elements) == 0 {
@@ -80,6 +102,14 @@ func (c *chatChecker) assistant(i int, m *chatMessage) {
 	}
 	speaks := len(m.calls) > 0 || m.functionCall.given() || m.refusal.given() || m.audio.given()
 	c.content(i, m, !speaks)
+	for k := range m.calls {
+		t, path := &m.calls[k], fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
+		c.atMost(path+".id", t.id)
+		if t.function.given() {
+			c.name(path+".function.name", t.name)
+			c.atMost(path+".function.name", t.name)
+		}
+	}
 }
 
 // pairing checks that calls and results stand together: behind an assistant message

@@ -9,7 +9,8 @@ import (
 )
 
 // Check returns the rules of the Responses wire that the request breaks, in the
-// provider's words, of those that folding could break. They are the same for all models.
+// provider's words: those that folding could break, and those about the names and ids of its
+// calls. They are the same for all models.
 //
 // Where the provider holds part of the conversation, the rules about what must have come
 // before are left to it.
@@ -70,16 +71,16 @@ type callNote struct {
 }
 
 func (c *itemChecker) item(i int, it *item) {
-	typ := c.itemType(it)
+	path, typ := fmt.Sprintf("input[%d]", i), c.itemType(it)
 	c.id(typ, it)
 	switch itemTypes[typ] {
 	case itemCall:
-		c.call(typ, it)
+		c.call(path, typ, it)
 	case itemOutput:
 		c.output(typ, it)
 	}
 	if typ == "compaction_trigger" && i != len(c.r.items)-1 {
-		c.report("compaction-trigger-last", fmt.Sprintf("input[%d]", i), "The 'compaction_trigger' item must be the final input item.")
+		c.report("compaction-trigger-last", path, "The 'compaction_trigger' item must be the final input item.")
 	}
 	c.stored(typ, it)
 }
@@ -95,7 +96,11 @@ func (c *itemChecker) id(typ string, it *item) {
 	c.ids[id] = true
 }
 
-func (c *itemChecker) call(typ string, it *item) {
+func (c *itemChecker) call(path, typ string, it *item) {
+	c.atMost(path+".call_id", it.callID)
+	if typ == "function_call" {
+		c.name(path+".name", it.name)
+	}
 	id := c.text(it.callID)
 	if id == "" {
 		return

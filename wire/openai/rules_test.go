@@ -124,6 +124,18 @@ var chatRules = []ruleTest{
 		message: "Invalid 'messages[0].content': empty array. Expected an array with minimum length 1, but got an empty array instead.",
 		bad:     msgs(`{"role":"user","content":[]}`), good: msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`),
 	},
+	{
+		name: "string does not match pattern", rule: "name-pattern", path: "messages[0].tool_calls[0].function.name",
+		message: "Invalid 'messages[0].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		bad:     msgs(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f.g","arguments":""}}]}`, resultA),
+		good:    msgs(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f-g_2","arguments":""}}]}`, resultA),
+	},
+	{
+		name: "string too long (tool call id)", rule: "string-too-long", path: "messages[0].tool_calls[0].id",
+		message: "Invalid 'messages[0].tool_calls[0].id': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.",
+		bad:     strings.ReplaceAll(msgs(calls2, resultA, resultB), `"a"`, `"`+strings.Repeat("é", 65)+`"`),
+		good:    strings.ReplaceAll(msgs(calls2, resultA, resultB), `"a"`, `"`+strings.Repeat("é", 64)+`"`),
+	},
 }
 
 func TestChatRules(t *testing.T) {
@@ -213,6 +225,16 @@ var responsesRules = []ruleTest{
 		name: "Duplicate item found", rule: "item-duplicate", path: "input",
 		message: "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.",
 		bad:     input(asks, says, says), good: input(asks, says),
+	},
+	{
+		name: "string too long (call_id)", rule: "string-too-long", path: "input[0].call_id",
+		message: "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.",
+		bad:     strings.ReplaceAll(input(fcA, outA), `"a"`, `"`+strings.Repeat("x", 65)+`"`), good: strings.ReplaceAll(input(fcA, outA), `"a"`, `"`+strings.Repeat("x", 64)+`"`),
+	},
+	{
+		name: "string does not match pattern", rule: "name-pattern", path: "input[0].name",
+		message: "Invalid 'input[0].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		bad:     input(strings.ReplaceAll(fcA, `"f"`, `"f g"`), outA), good: input(fcA, outA),
 	},
 }
 
