@@ -20,7 +20,6 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // answer is a response in the course of being read.
@@ -118,19 +117,10 @@ func show(r model.Reply, sink func(model.Delta)) {
 	index := 0
 	for _, m := range r.Messages {
 		for _, b := range m.Blocks().All() {
-			d := model.Delta{Kind: b.Kind(), Index: index}
-			index++
-			switch b := b.(type) {
-			case transcript.Text:
-				d.Text = b.Text.String()
-			case transcript.Thinking:
-				d.Text = b.Text.String()
-			case transcript.ToolCall:
-				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
-			default:
-				continue
+			if d, ok := wire.DeltaOf(b, index); ok {
+				sink(d)
 			}
-			sink(d)
+			index++
 		}
 	}
 }

@@ -3,8 +3,11 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/pleat-dev/pleat/internal/sse"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // DefaultLimit is how many bytes of an answer are kept unless a limit is set. It is far more
@@ -90,4 +93,33 @@ func (s *Stream) Room(n int) bool {
 		s.Fail(fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.limit))
 	}
 	return s.size <= s.limit
+}
+
+// Finish completes the reply that was made of the stream. An error that the provider sent
+// inside the stream is an answer; a stream without an end is not.
+func (s *Stream) Finish(r model.Reply, complete bool) (model.Reply, error) {
+	switch {
+	case s.Err != nil:
+		return r, fmt.Errorf("record answer: %w", s.Err)
+	case !complete && r.Err == nil:
+		return r, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
+	}
+	return r, nil
+}
+
+// DeltaOf is a whole block as a piece of an answer. It reports false for blocks of which
+// answers have no pieces.
+func DeltaOf(b transcript.Block, index int) (model.Delta, bool) {
+	d := model.Delta{Kind: b.Kind(), Index: index}
+	switch b := b.(type) {
+	case transcript.Text:
+		d.Text = b.Text.String()
+	case transcript.Thinking:
+		d.Text = b.Text.String()
+	case transcript.ToolCall:
+		d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
+	default:
+		return d, false
+	}
+	return d, true
 }

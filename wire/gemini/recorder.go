@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -91,13 +90,7 @@ func (r *Recorder) Reply() (model.Reply, error) {
 	} else {
 		reply.Stop = stopReason(reply.StopRaw, false)
 	}
-	switch {
-	case r.stream.Err != nil:
-		return reply, fmt.Errorf("record answer: %w", r.stream.Err)
-	case !r.done && reply.Err == nil:
-		return reply, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
-	}
-	return reply, nil
+	return r.stream.Finish(reply, r.done)
 }
 
 // bareError finds an error at the end of a stream that the provider did not send as an event
@@ -200,19 +193,8 @@ func (r *Recorder) part(raw jsonspan.Value) {
 // show hands a part to OnDelta.
 func (r *Recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
-	delta := model.Delta{Kind: block.Kind(), Index: len(r.pieces) - 1}
-	switch b := block.(type) {
-	case transcript.Text:
-		delta.Text = b.Text.String()
-	case transcript.Thinking:
-		delta.Text = b.Text.String()
-	case transcript.ToolCall:
-		delta.Text, delta.CallID, delta.Name = b.Input.String(), b.ID, b.Name
-	default:
-		return
-	}
-	if delta.Text != "" || delta.Name != "" {
-		r.OnDelta(delta)
+	if d, ok := wire.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
+		r.OnDelta(d)
 	}
 }
 

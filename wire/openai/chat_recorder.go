@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -18,18 +17,6 @@ const DefaultLimit = wire.DefaultLimit
 
 // ErrTooLarge reports an answer above a recorder's limit.
 var ErrTooLarge = wire.ErrTooLarge
-
-// finish completes a reply. An error that the provider sent inside the stream is an answer; a
-// stream without an end is not.
-func finish(r model.Reply, err error, complete bool) (model.Reply, error) {
-	switch {
-	case err != nil:
-		return r, fmt.Errorf("record answer: %w", err)
-	case !complete && r.Err == nil:
-		return r, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
-	}
-	return r, nil
-}
 
 // ChatRecorder collects the answer of a streaming Chat Completions request from the bytes
 // that pass by. Write it the response body as it comes, in pieces of any size. Write never
@@ -102,7 +89,7 @@ func (r *ChatRecorder) Reply() (model.Reply, error) {
 			reply.Stop = chatStop(reply.StopRaw, msg, len(r.refusal.lit) > 0)
 		}
 	}
-	return finish(reply, r.stream.Err, r.done)
+	return r.stream.Finish(reply, r.done)
 }
 
 // Done reports whether the answer is over: the server has ended the stream or sent an error.

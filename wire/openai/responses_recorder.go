@@ -54,7 +54,7 @@ func (r *ResponsesRecorder) Reply() (model.Reply, error) {
 	if r.err != nil {
 		reply.Err = r.err
 	}
-	return finish(reply, r.stream.Err, r.last != nil)
+	return r.stream.Finish(reply, r.last != nil)
 }
 
 // Done reports whether the answer is over: the response has ended or the server has sent an
