@@ -59,10 +59,10 @@ var imports = map[string][]string{
 
 	// The wings know what is said, not how it is folded.
 	"internal/wire":  {"internal/jsonspan", "internal/sse", "model", "transcript"},
-	"internal/call":  {"internal/wire", "model", "transcript"},
+	"internal/call":  {"internal/wire", "model"},
 	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
-	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
-	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
+	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
+	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
 
 	"wire/openai/localserver": {"model"},
 
