@@ -133,7 +133,7 @@ func (c client) edit(p *program, base string) (*clientconfig.Edit, error) {
 	if path == "" {
 		return nil, fmt.Errorf("set up %s: there is no home folder", c.title)
 	}
-	undo, err := p.undoFile(c.name)
+	undo, err := undoFile(p, c.name)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (c client) edit(p *program, base string) (*clientconfig.Edit, error) {
 }
 
 // undoFile is where it is kept what "pleat setup" changed for an agent.
-func (p *program) undoFile(agent string) (string, error) {
-	path, err := p.storePath("")
+func undoFile(p *program, agent string) (string, error) {
+	path, err := storePath(p, "")
 	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err
 }

@@ -46,7 +46,7 @@ pleat bench --fetch data`,
 	fs := c.Flags()
 	b := new(benchFlags)
 	b.declare(fs)
-	c.RunE = p.runs(b.run)
+	c.RunE = runs(p, b.run)
 	return c
 }
 

@@ -37,11 +37,11 @@ pleat browse run-20260102`,
 	src.declare(fs)
 	flags.declare(fs)
 	store := declareStore(fs)
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
-			return p.browseStored(ctx, store, args[0], err)
+			return browseStored(ctx, p, store, args[0], err)
 		}
-		f, err := p.readSession(ctx, args[0], src)
+		f, err := readSession(ctx, p, args[0], src)
 		if err != nil {
 			return err
 		}
@@ -57,13 +57,13 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return p.browse(ctx, fileName(args[0]), ", budget "+short(r.tokens().Budget), r.session)
+		return browseSession(ctx, p, fileName(args[0]), ", budget "+short(r.tokens().Budget), r.session)
 	})
 	return c
 }
 
-func (p *program) browseStored(ctx context.Context, flags *storeFlags, name string, noFile error) error {
-	st, _, err := p.storeAt(ctx, flags, readOnly)
+func browseStored(ctx context.Context, p *program, flags *storeFlags, name string, noFile error) error {
+	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if err != nil {
 		return fmt.Errorf("%w; and %w", noFile, err)
 	}
@@ -76,18 +76,18 @@ func (p *program) browseStored(ctx context.Context, flags *storeFlags, name stri
 	if err != nil {
 		return err
 	}
-	return p.browse(ctx, info.Key.Session, "", s)
+	return browseSession(ctx, p, info.Key.Session, "", s)
 }
 
-// browse shows a session on the terminal, or prints its tree.
-func (p *program) browse(ctx context.Context, name, budget string, s *pleat.Session) error {
+// browseSession shows a session on the terminal, or prints its tree.
+func browseSession(ctx context.Context, p *program, name, budget string, s *pleat.Session) error {
 	b := &browser{screen: p.screen(), tree: &branch{open: true}, name: name}
 	report := reportOf(s)
 	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", short(report.Snapshot.Tokens), short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}
-	if !p.lineReader().terminal || p.getenv("TERM") == "dumb" {
+	if !newLineReader(p).terminal || p.getenv("TERM") == "dumb" {
 		return p.output(false, b)
 	}
 	b.tree.kids[len(b.tree.kids)-1].open = true
@@ -183,7 +183,7 @@ func (b *browser) line(x *branch, width int) string {
 }
 
 // print writes the whole tree.
-func (b *browser) print(p *page) {
+func (b *browser) Print(p *page) {
 	p.line("%s", p.bold(b.title(p.width)))
 	for _, turn := range b.tree.kids {
 		turn.open = true

@@ -56,7 +56,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	quiet := fs.Bool("quiet", false, "no report on standard error")
 	fs.Lookup("json").Usage = "print one JSON object instead"
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
 		if i < 0 {
 			return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", *format)}
@@ -65,7 +65,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		if on.json {
 			to = viewFormat{write: writeViewJSON}
 		}
-		f, err := p.readSession(ctx, args[0], on.sourceFlags)
+		f, err := readSession(ctx, p, args[0], on.sourceFlags)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 				return err
 			}
 		}
-		db, err := p.openStore(ctx, store)
+		db, err := openStore(ctx, p, store)
 		if err != nil {
 			return err
 		}

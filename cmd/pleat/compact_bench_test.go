@@ -82,7 +82,7 @@ func BenchmarkCompact(b *testing.B) {
 		var told bytes.Buffer
 		p := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &told, getenv: func(k string) string { return env[k] }}
 		compact.add(func() {
-			if code := p.run(b.Context(), []string{"compact", file, "--budget", "60k"}); code != 0 {
+			if code := execute(b.Context(), p, []string{"compact", file, "--budget", "60k"}); code != 0 {
 				b.Fatal(told.String())
 			}
 		})

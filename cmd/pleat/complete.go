@@ -12,21 +12,21 @@ import (
 
 // completes sets how shells complete the arguments and the flags of a command, by the
 // placeholders in its help.
-func (p *program) completes(c *cobra.Command) {
+func completes(p *program, c *cobra.Command) {
 	if c.Example = strings.Trim(c.Example, "\n"); c.Example != "" {
 		c.Example = indentBy("  ", c.Example)
 	}
 	if c.ValidArgsFunction == nil && c.ValidArgs == nil {
-		c.ValidArgsFunction = p.choices(c, c.Use)
+		c.ValidArgsFunction = choices(p, c, c.Use)
 	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		placeholder, _ := pflag.UnquoteUsage(f)
-		_ = c.RegisterFlagCompletionFunc(f.Name, p.choices(c, placeholder)) // fails only if there is one already
+		_ = c.RegisterFlagCompletionFunc(f.Name, choices(p, c, placeholder)) // fails only if there is one already
 	})
 }
 
 // choices completes a placeholder.
-func (p *program) choices(c *cobra.Command, placeholder string) cobra.CompletionFunc {
+func choices(p *program, c *cobra.Command, placeholder string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var list []string
 		switch has := func(s string) bool { return strings.Contains(placeholder, s) }; {
@@ -35,7 +35,7 @@ func (p *program) choices(c *cobra.Command, placeholder string) cobra.Completion
 		case has("FOLDER"):
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		case has("SESSION"):
-			list = p.sessionNames(c)
+			list = sessionNames(p, c)
 		case has("POLICY"):
 			list = policyNames()
 		case has("MODEL"):
@@ -54,14 +54,14 @@ func (p *program) choices(c *cobra.Command, placeholder string) cobra.Completion
 }
 
 // sessionNames lists the sessions of the store, as far as it can be read.
-func (p *program) sessionNames(c *cobra.Command) (names []string) {
-	if _, err := p.settle(c); err != nil {
+func sessionNames(p *program, c *cobra.Command) (names []string) {
+	if _, err := settle(p, c); err != nil {
 		return nil
 	}
 	f := &storeFlags{}
 	f.path, _ = c.Flags().GetString("store")
 	f.tenant, _ = c.Flags().GetString("tenant")
-	st, _, err := p.storeAt(c.Context(), f, readOnly)
+	st, _, err := storeAt(c.Context(), p, f, readOnly)
 	if err != nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, args []string) error { // it must be able to show wrong settings
 		out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
-		files, err := p.settingsFiles(c.Root())
+		files, err := settingsFiles(p, c.Root())
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			if names = append(names, x.Name()); x == c || len(args) > 0 && x.Name() != args[0] {
 				return
 			}
-			settings, e := p.settle(x)
+			settings, e := settle(p, x)
 			err = cmp.Or(err, e)
 			for _, s := range settings {
 				if len(args) > 0 || s.from != "default" || s.ignored != "" {
@@ -79,7 +79,7 @@ type settingJSON struct {
 	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
 }
 
-func (j configJSON) print(p *page) {
+func (j configJSON) Print(p *page) {
 	if len(j.Files) == 0 {
 		p.line("no pleat.toml here, above, or in your configuration folder")
 	}

@@ -41,7 +41,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	listen := fs.String("listen", "127.0.0.1:4242", "listen on `ADDRESS`")
 	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
 	open := fs.Bool("open", false, "open it in the browser")
-	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
 		token, err := readToken(*tokenFile)
 		if err != nil {
 			return err
@@ -49,18 +49,18 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
 			return err
 		}
-		st, err := p.openStore(ctx, f)
+		st, err := openStore(ctx, p, f)
 		if err != nil {
 			return err
 		}
-		return errors.Join(p.serveDash(ctx, st, f.tenant, *listen, token, *open), st.Close())
+		return errors.Join(serveDash(ctx, p, st, f.tenant, *listen, token, *open), st.Close())
 	})
 	return c
 }
 
-func (p *program) serveDash(ctx context.Context, st library.Store, tenant, listen, token string, open bool) error {
+func serveDash(ctx context.Context, p *program, st library.Store, tenant, listen, token string, open bool) error {
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h, end, err := p.dashboard(ctx, st, tenant, dash.Options{Token: token, Logger: log})
+	h, end, err := dashboard(ctx, p, st, tenant, dash.Options{Token: token, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (p *program) serveDash(ctx context.Context, st library.Store, tenant, liste
 
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
 // ends it.
-func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
+func dashboard(ctx context.Context, p *program, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
 	keeper, ok := st.(library.Store)
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
 	}
-	lib, err := p.library("", keeper, tenant, o.Logger)
+	lib, err := libraryIn(p, "", keeper, tenant, o.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,9 +98,9 @@ func (p *program) dashboard(ctx context.Context, st store.Store, tenant string, 
 	return h, func() error { return errors.Join(h.Close(), lib.Close()) }, nil
 }
 
-// library makes the library of a store and of the folders of agents in a home folder: the
+// libraryIn makes the library of a store and of the folders of agents in a home folder: the
 // user's own, unless another is named.
-func (p *program) library(home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
+func libraryIn(p *program, home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
 	return library.New(library.Options{Home: cmp.Or(home, p.getenv("HOME"), p.getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
 }
 

@@ -39,7 +39,7 @@ pleat diff session.jsonl --budget 100k --folds`,
 	fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
 	name := fs.String("policy", "default", policyUsage)
 	folds := fs.Bool("folds", false, "list the folds of every epoch")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		policy, err := loadPolicy(*name)
 		if err != nil {
 			return err
@@ -184,14 +184,14 @@ func partNames(p fold.Parts) []namedShare {
 	}
 }
 
-func (j *diffJSON) print(p *page) {
+func (j *diffJSON) Print(p *page) {
 	p.title(j.Source.File)
 	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
 	if len(j.Epochs) > 0 {
 		p.hang("", notStored)
 	}
 	if len(j.Epochs) > 0 && !p.whole && p.width >= besideWidth {
-		p.beside(j.lost)
+		printBeside(p, j.lost)
 	}
 	if len(j.Epochs) > 0 {
 		p.head("Epochs", "")
@@ -204,7 +204,7 @@ func (j *diffJSON) print(p *page) {
 			p.line("       warning: %s", e.Warning)
 		}
 		if j.folds {
-			p.printFolds(e.folds, "     ", j.whats)
+			printFolds(p, e.folds, "     ", j.whats)
 			p.line("")
 		}
 	}

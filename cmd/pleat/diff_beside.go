@@ -80,8 +80,8 @@ func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
 	return sideRow{left: []string{x.what}, right: "the same", most: 1, same: true}
 }
 
-// beside prints the rows that differ, each with the one before and after it.
-func (p *page) beside(rows []sideRow) {
+// printBeside prints the rows that differ, each with the one before and after it.
+func printBeside(p *page, rows []sideRow) {
 	p.head("What the model would no longer see", "the session, and what the model is shown instead")
 	differs := func(i int) bool { return i >= 0 && i < len(rows) && !rows[i].same }
 	skipped := 0
@@ -90,20 +90,20 @@ func (p *page) beside(rows []sideRow) {
 			skipped++
 			continue
 		}
-		p.skipped(skipped)
+		printSkipped(p, skipped)
 		skipped = 0
-		p.besideRow(r)
+		printBesideRow(p, r)
 	}
-	p.skipped(skipped)
+	printSkipped(p, skipped)
 }
 
-func (p *page) skipped(n int) {
+func printSkipped(p *page, n int) {
 	if n > 0 {
 		p.line("%s", p.dim(fmt.Sprintf("… %s the same on both sides", verb(n, "block", "is", "are"))))
 	}
 }
 
-func (p *page) besideRow(r sideRow) {
+func printBesideRow(p *page, r sideRow) {
 	width := (p.width - len(" | ")) / 2
 	left := middle(r.left, r.most)
 	right := middle(strings.Split(wrapWords(spaced(strings.TrimSpace(r.right)), width), "\n"), r.most)

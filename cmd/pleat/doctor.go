@@ -36,7 +36,7 @@ The exit code is 1 if something is.`,
 	fs.StringVar(&d.listen, "listen", "127.0.0.1:4141", "where the proxy listens, or would: `ADDRESS`")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
-		_, err := p.settle(c)
+		_, err := settle(p, c)
 		d.p = p
 		d.examine(c.Context(), c.Root(), err)
 		if err := p.output(*asJSON, d); err != nil {
@@ -80,7 +80,7 @@ func (d *doctor) count(state string) (n int) {
 	return n
 }
 
-func (d *doctor) print(p *page) {
+func (d *doctor) Print(p *page) {
 	for _, c := range d.Checks {
 		state := styled(pad(c.State, 5))
 		if c.State == "wrong" {
@@ -95,7 +95,7 @@ func (d *doctor) print(p *page) {
 
 func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings error) {
 	d.add("version", "ok", "pleat "+version(), "")
-	if files, err := d.p.settingsFiles(root); cmp.Or(err, settings) != nil {
+	if files, err := settingsFiles(d.p, root); cmp.Or(err, settings) != nil {
 		d.add("config", "wrong", cmp.Or(err, settings).Error(), "correct it; \"pleat config\" shows what is in force")
 	} else if len(files) == 0 {
 		d.add("config", "ok", "no pleat.toml: every command has its defaults", "")
@@ -116,7 +116,7 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 
 // examineStore returns when the store was last written.
 func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
-	store, path, err := d.p.storeAt(ctx, d.store, mustExist)
+	store, path, err := storeAt(ctx, d.p, d.store, mustExist)
 	switch {
 	case err == nil:
 		defer store.Close()
@@ -231,7 +231,7 @@ func (d *doctor) examineAgents(running bool) {
 		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // a word of the shell
 			here = append(here, c.name)
 		}
-		undo, err := d.p.undoFile(c.name)
+		undo, err := undoFile(d.p, c.name)
 		if err != nil || missing(undo) {
 			continue
 		}

@@ -30,7 +30,7 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 	f := declareStore(fs)
 	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
 	force := fs.Bool("force", false, "replace FILE if it exists")
-	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, args []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, args []string) error {
 		info, err := storedSession(ctx, store, f, args[0])
 		if err != nil {
 			return err

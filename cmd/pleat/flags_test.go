@@ -42,7 +42,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	if _, stderr, code := cli(t, "", "man", "--dir", man); code != 0 {
 		t.Fatal(stderr)
 	}
-	each((&program{getenv: os.Getenv}).root(), func(c *cobra.Command) {
+	each(root(&program{getenv: os.Getenv}), func(c *cobra.Command) {
 		path := c.CommandPath()
 		if c.Short == "" || c.Long == "" || len(c.Short) > 76 {
 			t.Errorf("%s: %q, help %q", path, c.Short, c.Long)

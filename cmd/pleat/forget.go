@@ -34,7 +34,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	fs := c.Flags()
 	f := declareStore(fs)
 	yes := fs.Bool("yes", false, "do not ask")
-	c.RunE = p.runs(f.onStore(mustExist, func(ctx context.Context, p *program, st anyStore, args []string) error {
+	c.RunE = runs(p, f.onStore(mustExist, func(ctx context.Context, p *program, st anyStore, args []string) error {
 		key := f.key(args[0])
 		info, err := storedSession(ctx, st, f, key.Session)
 		if errors.Is(err, store.ErrCorrupt) {
@@ -53,7 +53,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 			return err
 		}
 		if isRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
-			dir, err := p.rehearsalDir(key.Session)
+			dir, err := rehearsalDir(p, key.Session)
 			if err == nil {
 				err = os.RemoveAll(dir)
 			}

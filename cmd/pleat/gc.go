@@ -42,7 +42,7 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	fs.BoolVar(&g.yes, "yes", false, "delete them")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
-	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
 		chosen, err := g.choice(time.Now())
 		if err != nil {
 			return usageError{"gc: " + err.Error()}
@@ -51,7 +51,7 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		if g.yes {
 			how = mustExist
 		}
-		st, _, err := p.storeAt(ctx, g.storeFlags, how)
+		st, _, err := storeAt(ctx, p, g.storeFlags, how)
 		if err != nil {
 			return err
 		}

@@ -40,8 +40,8 @@ pleat store import session.jsonl --as from-laptop`,
 	f := declareStore(fs)
 	as := fs.String("as", "", "store it under this `NAME`")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
-		file, name, err := p.openExport(args[0])
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+		file, name, err := openExport(p, args[0])
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ pleat store import session.jsonl --as from-laptop`,
 		if err := i.try(ctx); err != nil {
 			return err
 		}
-		if i.store, err = p.openStore(ctx, f); err != nil {
+		if i.store, err = openStore(ctx, p, f); err != nil {
 			return err
 		}
 		defer i.store.Close()
@@ -81,7 +81,7 @@ type importedJSON struct {
 
 // openExport opens an export file. Standard input is copied to a temporary file that has
 // no name, because it is read twice.
-func (p *program) openExport(name string) (file *os.File, shown string, err error) {
+func openExport(p *program, name string) (file *os.File, shown string, err error) {
 	if name != "-" {
 		file, err = os.Open(name)
 		return file, name, err
@@ -136,7 +136,7 @@ func (i *importing) try(ctx context.Context) error {
 	return err
 }
 
-func (d importedJSON) print(p *page) {
+func (d importedJSON) Print(p *page) {
 	session, folds := d.Session, plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:

@@ -136,7 +136,7 @@ func cli(t *testing.T, store string, args ...string) (stdout, stderr string, cod
 	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(name string) string {
 		return map[string]string{"PLEAT_STORE": store}[name]
 	}}
-	code = p.run(t.Context(), args)
+	code = execute(t.Context(), p, args)
 	return out.String(), errs.String(), code
 }
 

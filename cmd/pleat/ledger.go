@@ -49,7 +49,7 @@ pleat ledger --session run-20260102 --files`,
 	store := declareStore(fs)
 	choose.declare(fs)
 	files := fs.Bool("files", false, "list the changed files instead of the calls")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		filter, err := choose.filter()
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ pleat ledger --session run-20260102 --files`,
 			}
 		}
 		if len(args) == 0 {
-			src, l, err := p.storedLedger(ctx, store, name)
+			src, l, err := storedLedger(ctx, p, store, name)
 			if err != nil {
 				return err
 			}
@@ -100,11 +100,11 @@ func (s sessionChoice) Set(text string) error {
 }
 
 // storedLedger reads the calls of a stored session.
-func (p *program) storedLedger(ctx context.Context, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
+func storedLedger(ctx context.Context, p *program, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
 	if name == "" {
 		return sourceJSON{}, nil, usageError{"ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)"}
 	}
-	st, _, err := p.storeAt(ctx, flags, readOnly)
+	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if err != nil {
 		return sourceJSON{}, nil, err
 	}
@@ -265,7 +265,7 @@ func keepPaths(list []ledger.PathState, f ledger.Filter) []ledger.PathState {
 	return append([]ledger.PathState{}, slices.DeleteFunc(list, func(s ledger.PathState) bool { return !strings.Contains(s.Path, part) })...)
 }
 
-func (j *ledgerJSON) print(p *page) {
+func (j *ledgerJSON) Print(p *page) {
 	p.title(j.Source.File)
 	if j.files {
 		j.printFiles(p)

@@ -28,7 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-	code := p.run(ctx, os.Args[1:])
+	code := execute(ctx, p, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
@@ -48,11 +48,11 @@ type usageError struct{ msg string }
 
 func (e usageError) Error() string { return e.msg }
 
-// run executes one command line and returns the exit code: 0 if it was done, 1 if that
+// execute executes one command line and returns the exit code: 0 if it was done, 1 if that
 // failed, 2 if the command line was not understood. For wrap, it is the client's own exit
 // code once the client has run.
-func (p *program) run(ctx context.Context, args []string) int {
-	root := p.root()
+func execute(ctx context.Context, p *program, args []string) int {
+	root := root(p)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -76,7 +76,7 @@ them and gives it back exactly; it runs an agent of its own, and stands between 
 their provider.`
 
 // root is the program with all its commands, in the order in which help lists them.
-func (p *program) root() *cobra.Command {
+func root(p *program) *cobra.Command {
 	cobra.EnableCommandSorting = false
 	root := &cobra.Command{
 		Use: "pleat", Short: "keep an LLM agent inside its context window", Long: about,
@@ -89,7 +89,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetVersionTemplate("pleat {{.Version}}\n")
-	p.fitHelp(root)
+	fitHelp(p, root)
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range []struct {
 		id, title string
@@ -119,12 +119,12 @@ func (p *program) root() *cobra.Command {
 			return usageError{fmt.Sprintf("%q is now \"pleat store %s\"", "pleat "+old, now)}
 		}})
 	}
-	each(root, p.completes)
+	each(root, func(c *cobra.Command) { completes(p, c) })
 	return root
 }
 
 // fitHelp lays help out for the terminal.
-func (p *program) fitHelp(root *cobra.Command) {
+func fitHelp(p *program, root *cobra.Command) {
 	width, flags, help := 100, 100, root.HelpFunc()
 	if s := p.screen(); !s.whole && s.width < width {
 		width, flags = s.width, 0 // refill breaks their lines
@@ -176,9 +176,9 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 }
 
 // runs settles what the command line left open, and runs the command.
-func (p *program) runs(run runFunc) func(*cobra.Command, []string) error {
+func runs(p *program, run runFunc) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		settings, err := p.settle(c)
+		settings, err := settle(p, c)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"pleat": func() {
 			p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-			code := p.run(context.Background(), os.Args[1:])
+			code := execute(context.Background(), p, os.Args[1:])
 			tellPeak()
 			os.Exit(code)
 		},

@@ -42,7 +42,7 @@ pleat mcp --http 127.0.0.1:4142`,
 	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
 	fs.BoolVar(&f.lazy, "lazy", false, "read a file only when it is asked for, not in the background")
-	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error { return f.serve(ctx, p) })
+	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error { return f.serve(ctx, p) })
 	c.AddCommand(mcpInstallCommand(p))
 	return c
 }
@@ -65,12 +65,12 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	st, err := p.openStore(ctx, f.store)
+	st, err := openStore(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib, err := p.library(f.home, st, f.store.tenant, log)
+	lib, err := libraryIn(p, f.home, st, f.store.tenant, log)
 	if err != nil {
 		return err
 	}

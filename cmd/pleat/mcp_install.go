@@ -35,7 +35,7 @@ pleat mcp install codex --undo`,
 	yes := fs.Bool("yes", false, "do not ask")
 	undo := fs.Bool("undo", false, "take out what an earlier install added")
 	c.ValidArgs = strings.Split(mcpClientNames(), ", ")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		i := slices.IndexFunc(mcpClients, func(m mcpClient) bool { return m.name == args[0] })
 		if i < 0 {
 			return usageError{fmt.Sprintf("unknown client %q: want %s", args[0], mcpClientNames())}
@@ -51,17 +51,17 @@ pleat mcp install codex --undo`,
 		}
 		record := filepath.Join(data, "pleat", "mcp-"+args[0]+".json")
 		if *undo {
-			return p.takeBack(ctx, record, *print, *yes, "nothing to undo: pleat was not set up there by \"pleat mcp install\"")
+			return takeBack(ctx, p, record, *print, *yes, "nothing to undo: pleat was not set up there by \"pleat mcp install\"")
 		}
 		keys := mcpClients[i].keys(program)
 		if *print {
-			return p.printByHand(file, keys)
+			return printByHand(p, file, keys)
 		}
 		edit, err := clientconfig.Set(file, record, keys...)
 		if err != nil {
 			return err
 		}
-		return p.apply(ctx, edit, *yes, "pleat is set up already in "+file, "Restart the client to use it.")
+		return applyEdit(ctx, p, edit, *yes, "pleat is set up already in "+file, "Restart the client to use it.")
 	})
 	return c
 }
@@ -137,7 +137,7 @@ func vscodeConfig(getenv func(string) string) string {
 }
 
 // printByHand says what to put where.
-func (p *program) printByHand(file string, keys []clientconfig.Key) error {
+func printByHand(p *program, file string, keys []clientconfig.Key) error {
 	dir, err := os.MkdirTemp("", "pleat-*")
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func (p *program) printByHand(file string, keys []clientconfig.Key) error {
 	return nil
 }
 
-// apply shows a change, asks, and makes it.
-func (p *program) apply(ctx context.Context, edit *clientconfig.Edit, yes bool, same, done string) error {
+// applyEdit shows a change, asks, and makes it.
+func applyEdit(ctx context.Context, p *program, edit *clientconfig.Edit, yes bool, same, done string) error {
 	diff := edit.Diff()
 	if diff == "" {
 		p.printf("%s\n", same)

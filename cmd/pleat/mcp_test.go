@@ -23,7 +23,7 @@ func TestMCPStops(t *testing.T) {
 	}}
 	code := make(chan int, 1)
 	go func() {
-		code <- p.run(ctx, []string{"mcp", "--lazy", "--http", "127.0.0.1:0"})
+		code <- execute(ctx, p, []string{"mcp", "--lazy", "--http", "127.0.0.1:0"})
 		stderr.Close()
 	}()
 	lines := bufio.NewScanner(notes)

@@ -15,7 +15,7 @@ const longMessage = 4 << 20
 
 // collectFor sets up garbage collection for a session of so many bytes, unless the user did.
 // A short command with a small session may leave four times as much garbage as it uses.
-func (p *program) collectFor(size int64) {
+func collectFor(p *program, size int64) {
 	percent := 400
 	if size > keptFile {
 		percent = 40
@@ -27,7 +27,7 @@ func (p *program) collectFor(size int64) {
 
 // holdTo sets a memory limit for a large session, unless the user set one: some for the
 // work itself, and some for each message. Beyond it garbage is collected more eagerly.
-func (p *program) holdTo(size int64, messages int) {
+func holdTo(p *program, size int64, messages int) {
 	if size > keptFile && p.getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(224<<20 + int64(messages)*500)
 	}

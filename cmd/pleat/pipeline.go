@@ -20,7 +20,7 @@ import (
 
 // result is what a command found out. Its JSON form is a contract: docs/cli.md.
 type result interface {
-	print(p *page) // for people
+	Print(p *page) // for people
 }
 
 // output prints a result: one JSON object, or lines for people.
@@ -29,7 +29,7 @@ func (p *program) output(asJSON bool, r result) error {
 		return writeJSON(p.contents(), r)
 	}
 	out := &page{bufio.NewWriter(p.stdout), p.screen()}
-	r.print(out)
+	r.Print(out)
 	if err := out.Flush(); err != nil { // of any line
 		return fmt.Errorf("write output: %w", err)
 	}
@@ -53,7 +53,7 @@ func declareFile(c *cobra.Command) *fileCommand {
 
 // run reads the file, and prints the result that find returns.
 func (c *fileCommand) run(ctx context.Context, p *program, args []string, find func(f *sessionFile, tell *progress) (result, error)) error {
-	f, err := p.readSession(ctx, args[0], c.sourceFlags)
+	f, err := readSession(ctx, p, args[0], c.sourceFlags)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *fileCommand) run(ctx context.Context, p *program, args []string, find f
 // onStore makes the function that runs a command on a store, which must exist.
 func (f *storeFlags) onStore(how access, do func(ctx context.Context, p *program, store anyStore, args []string) error) runFunc {
 	return func(ctx context.Context, p *program, args []string) error {
-		store, _, err := p.storeAt(ctx, f, how)
+		store, _, err := storeAt(ctx, p, f, how)
 		if err != nil {
 			return err
 		}

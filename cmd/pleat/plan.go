@@ -32,7 +32,7 @@ pleat plan session.jsonl --budget 30k --policy book`,
 	on := declareFile(c)
 	fold.declare(fs)
 	all := fs.Bool("all", false, "list every fold, not only the largest")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
 			store, drop, err := f.scratch()
 			if err != nil {
@@ -83,7 +83,7 @@ const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back
 // planRows is how many folds are listed without --all.
 const planRows = 20
 
-func (j *planJSON) print(p *page) {
+func (j *planJSON) Print(p *page) {
 	p.title(j.Source.File)
 	p.line("policy %s: %s → %s tokens, budget %s", j.Policy, thousands(j.Tokens.Before), thousands(j.Tokens.After), thousands(j.Tokens.Budget))
 	if len(j.folds) == 0 {
@@ -98,7 +98,7 @@ func (j *planJSON) print(p *page) {
 	}
 	p.hang("", notStored)
 	p.head("By lever", "")
-	p.printLevers(j.Levers)
+	printLevers(p, j.Levers)
 	folds, note := j.folds, ""
 	if !j.all && len(folds) > planRows {
 		note = fmt.Sprintf("the %d that save most; %d more with --all", planRows, len(folds)-planRows)
@@ -107,10 +107,10 @@ func (j *planJSON) print(p *page) {
 		folds = folds[:planRows]
 	}
 	p.head("Folds", note)
-	p.printFolds(folds, "", j.whats)
+	printFolds(p, folds, "", j.whats)
 }
 
-func (p *page) printLevers(shares []leverShare) {
+func printLevers(p *page, shares []leverShare) {
 	most := 1
 	for _, l := range shares {
 		most = max(most, l.Before)
@@ -134,7 +134,7 @@ func whats(s *pleat.Session) map[transcript.BlockRef]string {
 }
 
 // printFolds prints a table of folds; whats describes single blocks.
-func (p *page) printFolds(folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
+func printFolds(p *page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
 	width := max(widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
 	p.line("%s", p.dim(p.clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width)), p.width)))
 	for _, f := range folds {

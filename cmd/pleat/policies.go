@@ -26,7 +26,7 @@ pleat plan session.jsonl --policy ./mine.json`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
-	c.RunE = p.runs(func(_ context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(_ context.Context, p *program, args []string) error {
 		if len(args) == 0 {
 			return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
 		}
@@ -44,7 +44,7 @@ type policiesJSON struct {
 	Policies []fold.Policy `json:"policies"`
 }
 
-func (j policiesJSON) print(p *page) {
+func (j policiesJSON) Print(p *page) {
 	name := widest(j.Policies, func(p fold.Policy) string { return p.Name })
 	for _, policy := range j.Policies {
 		for i, line := range strings.Split(ansi.Wordwrap(policy.Doc, p.width-name-2, ""), "\n") {

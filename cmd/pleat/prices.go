@@ -28,7 +28,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
-	c.RunE = p.runs(func(_ context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(_ context.Context, p *program, args []string) error {
 		table := model.DefaultModels()
 		if len(args) == 0 {
 			return p.output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
@@ -86,7 +86,7 @@ func pricesOf(asOf string, models []model.Model) pricesJSON {
 	return j
 }
 
-func (j pricesJSON) print(p *page) {
+func (j pricesJSON) Print(p *page) {
 	p.line("USD for a million tokens, as of %s", j.AsOf)
 	p.line("")
 	name := min(widest(j.Models, func(m modelJSON) string { return m.ID }), p.width-50)

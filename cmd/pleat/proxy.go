@@ -75,7 +75,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, because it shows every session")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		switch {
 		case len(args) == 0:
 			return f.serve(ctx, p)
@@ -137,7 +137,7 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	if err := f.complete(ctx, p, o); err != nil {
 		return nil, nil, err
 	}
-	tel, err := p.telemetry(ctx, f.otel)
+	tel, err := startTelemetry(ctx, p, f.otel)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +157,7 @@ func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, 
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := p.openStore(ctx, f.store)
+	store, err := openStore(ctx, p, f.store)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeDir())
 	}
@@ -333,7 +333,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	front.drain = drain
 	p.note("pleat: listening on http://%s\n", l.Addr())
 	if f.dash {
-		h, closeDash, err := p.dashboard(ctx, front.store, f.store.tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
+		h, closeDash, err := dashboard(ctx, p, front.store, f.store.tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}

@@ -84,7 +84,7 @@ func TestFrontWithDashboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &program{getenv: func(string) string { return "" }}
-	page, end, err := p.dashboard(t.Context(), st, "", dash.Options{Token: token})
+	page, end, err := dashboard(t.Context(), p, st, "", dash.Options{Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (f *proxyFlags) status(ctx context.Context, p *program) error {
 	return p.output(f.asJSON, s)
 }
 
-func (s proxyStatus) print(p *page) {
+func (s proxyStatus) Print(p *page) {
 	if s.Draining {
 		p.line("draining: new conversations pass unchanged")
 	}

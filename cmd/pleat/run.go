@@ -55,7 +55,7 @@ pleat run --resume last`,
 	fs := c.Flags()
 	f := &runFlags{store: declareStore(fs)}
 	f.declare(fs)
-	c.RunE = p.runs(f.run)
+	c.RunE = runs(p, f.run)
 	return c
 }
 
@@ -160,7 +160,7 @@ type running struct {
 }
 
 func (f *runFlags) run(ctx context.Context, p *program, args []string) (err error) {
-	r := &running{p: p, f: f, screen: p.runScreen(), lines: p.lineReader(), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.contents()}
+	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.contents()}
 	if f.asJSON { // standard output has the events alone
 		r.p = &program{p.stdin, p.stderr, p.stderr, p.getenv}
 	}
@@ -205,7 +205,7 @@ func (r *running) setup(ctx context.Context) error {
 	if err := r.open(ctx, "run"); err != nil {
 		return err
 	}
-	if r.tel, err = r.p.telemetry(ctx, f.otel); err != nil {
+	if r.tel, err = startTelemetry(ctx, r.p, f.otel); err != nil {
 		return err
 	}
 	r.ends = append(r.ends, r.tel.close)
@@ -221,7 +221,7 @@ func (r *running) open(ctx context.Context, prefix string) (err error) {
 	if r.store != nil {
 		return nil
 	}
-	if r.store, err = r.p.openStore(ctx, r.f.store); err != nil {
+	if r.store, err = openStore(ctx, r.p, r.f.store); err != nil {
 		return err
 	}
 	r.ends = append(r.ends, r.store.Close)
@@ -326,7 +326,7 @@ func (r *running) outputs(key store.SessionKey) string {
 	if urlScheme(path) != "" {
 		path = "" // then beside the default store
 	}
-	path, err := r.p.storePath(path)
+	path, err := storePath(r.p, path)
 	if err != nil || r.f.model == "rehearsal" {
 		return ""
 	}

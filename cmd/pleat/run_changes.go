@@ -16,7 +16,7 @@ func (r *running) changes(c agent.Call) []styled {
 	if !ok {
 		return nil
 	}
-	out := r.screen.s.lineDiff(change.Before, change.After)
+	out := lineDiff(r.screen.s, change.Before, change.After)
 	if change.All {
 		out = append(out, "  "+r.screen.s.dim("in every place"))
 	}
@@ -27,7 +27,7 @@ func (r *running) changes(c agent.Call) []styled {
 const diffLines = 30
 
 // lineDiff shows two texts without the lines that they begin and end with alike.
-func (s screen) lineDiff(before, after string) (out []styled) {
+func lineDiff(s screen, before, after string) (out []styled) {
 	a, b := lineList(before), lineList(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

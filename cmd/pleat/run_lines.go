@@ -25,7 +25,7 @@ type lineReader struct {
 // errInterrupted means that Ctrl-C was pressed instead of an answer.
 var errInterrupted = errors.New("interrupted")
 
-func (p *program) lineReader() *lineReader {
+func newLineReader(p *program) *lineReader {
 	l := &lineReader{out: p.stdout, scanner: bufio.NewScanner(p.stdin)}
 	_, screen := terminalFile(p.stdout)
 	f, ok := p.stdin.(*os.File)

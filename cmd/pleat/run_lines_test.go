@@ -178,7 +178,7 @@ func TestMarkdown(t *testing.T) {
 // Before a file is changed, the lines that go and come are shown.
 func TestChanges(t *testing.T) {
 	var got []string
-	for _, l := range (screen{}).lineDiff("a\nb\nc\n", "a\nx\ny\nc\n") {
+	for _, l := range lineDiff(screen{}, "a\nb\nc\n", "a\nx\ny\nc\n") {
 		got = append(got, string(l))
 	}
 	if want := []string{"  - b", "  + x", "  + y"}; !slices.Equal(got, want) {

@@ -77,7 +77,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	dir := r.f.dir
 	err := r.open(ctx, "rehearsal-"+play.Name)
 	if err == nil && dir == "." {
-		dir, err = r.p.rehearsalDir(r.key.Session)
+		dir, err = rehearsalDir(r.p, r.key.Session)
 	}
 	folder := filepath.Join(dir, play.Name)
 	if err == nil {
@@ -100,8 +100,8 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 }
 
 // rehearsalDir is the folder of a rehearsal's files.
-func (p *program) rehearsalDir(session string) (string, error) {
-	path, err := p.storePath("")
+func rehearsalDir(p *program, session string) (string, error) {
+	path, err := storePath(p, "")
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }
 

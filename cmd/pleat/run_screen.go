@@ -40,8 +40,8 @@ type runScreen struct {
 	toldOnce bool
 }
 
-func (p *program) runScreen() *runScreen {
-	live := p.lineReader().terminal && p.getenv("TERM") != "dumb" && p.getenv("CI") == ""
+func newRunScreen(p *program) *runScreen {
+	live := newLineReader(p).terminal && p.getenv("TERM") != "dumb" && p.getenv("CI") == ""
 	return &runScreen{folds: make(map[string][]styled), w: p.stdout, s: p.screen(), live: live}
 }
 

@@ -49,7 +49,7 @@ pleat search "upload limit" --session file:27a33e9`,
 	req := recall.SearchRequest{Budget: -1}
 	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
 	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0 for the lines that match alone")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		query := strings.Join(args, " ")
 		switch {
 		case strings.TrimSpace(query) == "":
@@ -91,7 +91,7 @@ type foundJSON struct {
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req recall.SearchRequest) error {
-	s, err := p.sessionIn(ctx, name, src)
+	s, err := sessionIn(ctx, p, name, src)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 }
 
 // sessionIn reads a session file to be asked about.
-func (p *program) sessionIn(ctx context.Context, name string, src sourceFlags) (*pleat.Session, error) {
-	f, err := p.readSession(ctx, name, src)
+func sessionIn(ctx context.Context, p *program, name string, src sourceFlags) (*pleat.Session, error) {
+	f, err := readSession(ctx, p, name, src)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (p *program) sessionIn(ctx context.Context, name string, src sourceFlags) (
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {
-	st, err := p.searchedStore(ctx, flags)
+	st, err := searchedStore(ctx, p, flags)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foun
 	return nil
 }
 
-func (j *searchJSON) print(p *page) {
+func (j *searchJSON) Print(p *page) {
 	if len(j.Sessions) == 0 {
 		p.line("nothing found in %s", plural(j.Searched, "session"))
 	}
@@ -192,12 +192,12 @@ func (j *searchJSON) print(p *page) {
 		p.line("%s", p.bold(p.clipMiddle(cmp.Or(f.Session, fileName(f.File)), p.width)))
 		for _, h := range f.Hits {
 			p.line("")
-			p.printHit(h)
+			printHit(p, h)
 		}
 	}
 }
 
-func (p *page) printHit(h recall.SearchHit) {
+func printHit(p *page, h recall.SearchHit) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, plural(h.Lines, "line"), h.Handle)
 	if h.Stale != "" {
 		about += ", " + oneLine(h.Stale)

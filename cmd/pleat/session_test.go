@@ -70,7 +70,7 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 	run := func(args ...string) []byte {
 		var out, told bytes.Buffer
 		p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &told, getenv: ts.Getenv}
-		if code := p.run(context.Background(), args); code != 0 {
+		if code := execute(context.Background(), p, args); code != 0 {
 			ts.Fatalf("pleat %v: code %d: %s", args, code, told.String())
 		}
 		return out.Bytes()
@@ -144,7 +144,7 @@ func TestShapes(t *testing.T) {
 		t.Run(args[0], func(t *testing.T) {
 			var out, told bytes.Buffer
 			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &told, getenv: func(k string) string { return env[k] }}
-			if code := p.run(t.Context(), append(args, "--json")); code != 0 {
+			if code := execute(t.Context(), p, append(args, "--json")); code != 0 {
 				t.Fatalf("code %d: %s", code, told.String())
 			}
 			checkShape(t, args[0], out.Bytes())

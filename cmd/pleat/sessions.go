@@ -44,8 +44,8 @@ pleat sessions --limit 0 --count`,
 	fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
-		j, err := p.findSessions(ctx, o)
+	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+		j, err := findSessions(ctx, p, o)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-func (p *program) findSessions(ctx context.Context, o sessionsFlags) (*sessionsJSON, error) {
+func findSessions(ctx context.Context, p *program, o sessionsFlags) (*sessionsJSON, error) {
 	if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
@@ -155,7 +155,7 @@ func agentNames() (names []string) {
 	return names
 }
 
-func (j *sessionsJSON) print(p *page) {
+func (j *sessionsJSON) Print(p *page) {
 	if len(j.Agents) == 0 && !j.paths {
 		p.line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
 	}

@@ -54,7 +54,7 @@ type setting struct {
 }
 
 // settingsFiles are the files in force, the one that wins first.
-func (p *program) settingsFiles(root *cobra.Command) (out []settingsFile, err error) {
+func settingsFiles(p *program, root *cobra.Command) (out []settingsFile, err error) {
 	user := ""
 	if dir := userFolder(runtime.GOOS, p.getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
 		user = filepath.Join(dir, "pleat", settingsName)
@@ -161,8 +161,8 @@ func (f settingsFile) may(name string, values []string) bool {
 
 // settle sets the flags that the command line did not set, and returns where each value
 // came from.
-func (p *program) settle(c *cobra.Command) (out []setting, err error) {
-	files, err := p.settingsFiles(c.Root())
+func settle(p *program, c *cobra.Command) (out []setting, err error) {
+	files, err := settingsFiles(p, c.Root())
 	if err != nil {
 		return nil, err
 	}

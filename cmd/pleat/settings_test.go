@@ -27,8 +27,8 @@ func FuzzSettings(f *testing.F) {
 			t.Fatal(err)
 		}
 		p := &program{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
-		each(p.root(), func(c *cobra.Command) {
-			settings, err := p.settle(c)
+		each(root(p), func(c *cobra.Command) {
+			settings, err := settle(p, c)
 			if err != nil {
 				return
 			}

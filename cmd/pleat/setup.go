@@ -40,7 +40,7 @@ pleat setup claude --undo`,
 	fs.BoolVar(&f.yes, "yes", false, "do not ask")
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 	c.ValidArgs = clientNames()
-	c.RunE = p.runs(f.run)
+	c.RunE = runs(p, f.run)
 	return c
 }
 
@@ -64,11 +64,11 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
 	}
 	if f.undo {
-		undo, err := p.undoFile(agent.name)
+		undo, err := undoFile(p, agent.name)
 		if err != nil {
 			return err
 		}
-		return p.takeBack(ctx, undo, f.show, f.yes, fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
+		return takeBack(ctx, p, undo, f.show, f.yes, fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
 	}
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(base, ", ") {
 		return usageError{fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url)}
@@ -86,12 +86,12 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 		p.printf("%s", diff)
 		return nil
 	}
-	return p.apply(ctx, edit, f.yes, "", fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo", agent.title, base, agent.name))
+	return applyEdit(ctx, p, edit, f.yes, "", fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo", agent.title, base, agent.name))
 }
 
 // takeBack takes a change of a client's configuration back. Without a record of one the error
 // is none.
-func (p *program) takeBack(ctx context.Context, record string, show, yes bool, none string) error {
+func takeBack(ctx context.Context, p *program, record string, show, yes bool, none string) error {
 	edit, err := clientconfig.Undo(record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New(none)
@@ -127,7 +127,7 @@ func (p *program) takeBack(ctx context.Context, record string, show, yes bool, n
 // agentList shows what can be done with each agent.
 type agentList struct{ p *program }
 
-func (l agentList) print(out *page) {
+func (l agentList) Print(out *page) {
 	row := func(name, here, setup, what string) { out.hang(sprint("%-9s %-9s %-8s ", name, here, setup), what) }
 	row("AGENT", "INSTALLED", "SET UP", "WHERE, OR WHY NOT")
 	for _, c := range clients {
@@ -135,7 +135,7 @@ func (l agentList) print(out *page) {
 		if _, err := exec.LookPath(c.name); err == nil {
 			here = "yes"
 		}
-		if undo, err := l.p.undoFile(c.name); err == nil {
+		if undo, err := undoFile(l.p, c.name); err == nil {
 			if _, err := os.Stat(undo); err == nil {
 				setup = "done"
 			}

@@ -29,7 +29,7 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	fs := c.Flags()
 	on := declareFile(c)
 	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
 			return overviewOf(f, max(*most, 0), tell)
 		})
@@ -122,7 +122,7 @@ type windowJSON struct {
 	why string // for people: why Size is less than the model's window
 }
 
-func (o *overview) print(p *page) {
+func (o *overview) Print(p *page) {
 	o.printHead(p)
 	o.printKinds(p)
 	o.printTools(p)

@@ -35,7 +35,7 @@ func TestCorpusShow(t *testing.T) {
 		}
 		files++
 		p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}
-		f, err := p.readSession(t.Context(), path, sourceFlags{number: 1})
+		f, err := readSession(t.Context(), p, path, sourceFlags{number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,11 +63,11 @@ const maxDamage = 20
 // readSession reads a session file, or standard input for "-": what it is, how many messages
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
-func (p *program) readSession(ctx context.Context, name string, flags sourceFlags) (*sessionFile, error) {
+func readSession(ctx context.Context, p *program, name string, flags sourceFlags) (*sessionFile, error) {
 	if flags.number < 1 {
 		return nil, usageError{"--session counts from 1"}
 	}
-	in, err := p.openInput(name)
+	in, err := openInput(p, name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 	if err != nil {
 		return f.explain(err)
 	}
-	p.collectFor(f.size)
+	collectFor(p, f.size)
 	tell := p.progress()
 	defer tell.done()
 	for rec, err := range f.log.Records() {
@@ -115,7 +115,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		}
 		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
 	}
-	p.holdTo(f.size, f.count)
+	holdTo(p, f.size, f.count)
 	if f.info = f.log.Info(); f.count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
@@ -180,7 +180,7 @@ func (f *sessionFile) explain(err error) error {
 	return fmt.Errorf("read %s: %w", f.name, err)
 }
 
-func (p *program) openInput(name string) (io.ReadCloser, error) {
+func openInput(p *program, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(p.stdin), nil
 	}

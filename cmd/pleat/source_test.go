@@ -56,7 +56,7 @@ func compactFile(t *testing.T, text []byte, args ...string) (out []byte, store s
 	var printed, told bytes.Buffer
 	p := &program{stdout: &printed, stderr: &told, getenv: func(string) string { return "" }}
 	args = append([]string{"compact", "--json", "--budget", "4k", "--store", store}, append(args, file)...)
-	if code := p.run(t.Context(), args); code != 0 {
+	if code := execute(t.Context(), p, args); code != 0 {
 		t.Fatalf("pleat %v: code %d: %s", args, code, told.String())
 	}
 	return bytes.ReplaceAll(printed.Bytes(), []byte(dir), nil), store
@@ -90,7 +90,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 	} {
 		var told bytes.Buffer
 		p := &program{stdout: &told, stderr: &told, getenv: func(string) string { return "" }}
-		if code := p.run(c.ctx, []string{"compact", "--strict", "--store", store, file}); code != 1 || !strings.Contains(told.String(), c.want) {
+		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != 1 || !strings.Contains(told.String(), c.want) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}
 	}

@@ -43,7 +43,7 @@ func (f *storeFlags) key(session string) store.SessionKey {
 }
 
 // storePath is where the store is: what --store says, else a file in the user's data folder.
-func (p *program) storePath(flag string) (string, error) {
+func storePath(p *program, flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
 	}
@@ -93,17 +93,17 @@ type anyStore interface {
 }
 
 // openStore opens the store for writing, and makes it if it does not exist.
-func (p *program) openStore(ctx context.Context, f *storeFlags) (anyStore, error) {
-	store, _, err := p.storeAt(ctx, f, makeMissing)
+func openStore(ctx context.Context, p *program, f *storeFlags) (anyStore, error) {
+	store, _, err := storeAt(ctx, p, f, makeMissing)
 	return store, err
 }
 
 // searchedStore opens a store that must exist for searching. It may be indexed then, unless
 // it cannot be written to.
-func (p *program) searchedStore(ctx context.Context, f *storeFlags) (anyStore, error) {
-	store, _, err := p.storeAt(ctx, f, mustExist)
+func searchedStore(ctx context.Context, p *program, f *storeFlags) (anyStore, error) {
+	store, _, err := storeAt(ctx, p, f, mustExist)
 	if err != nil {
-		if read, _, e := p.storeAt(ctx, f, readOnly); e == nil {
+		if read, _, e := storeAt(ctx, p, f, readOnly); e == nil {
 			return read, nil
 		}
 	}
@@ -111,10 +111,10 @@ func (p *program) searchedStore(ctx context.Context, f *storeFlags) (anyStore, e
 }
 
 // storeAt opens the store that the flags name, and returns where it is.
-func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store anyStore, path string, err error) {
-	if path, err = p.storePath(f.path); err == nil {
+func storeAt(ctx context.Context, p *program, f *storeFlags, how access) (store anyStore, path string, err error) {
+	if path, err = storePath(p, f.path); err == nil {
 		var keys [][]byte
-		if keys, err = p.storeKeys(f.keyFile); err == nil {
+		if keys, err = storeKeys(p, f.keyFile); err == nil {
 			store, err = openStoreAt(ctx, path, how, keys...)
 		}
 	}
@@ -123,7 +123,7 @@ func (p *program) storeAt(ctx context.Context, f *storeFlags, how access) (store
 
 // storeKeys returns the keys that encrypt the store, from a file or from the environment. A
 // key is 64 hexadecimal digits; the first one encrypts.
-func (p *program) storeKeys(file string) (keys [][]byte, err error) {
+func storeKeys(p *program, file string) (keys [][]byte, err error) {
 	from, text := "PLEAT_STORE_KEY", p.getenv("PLEAT_STORE_KEY")
 	if file != "" {
 		data, err := os.ReadFile(file)

@@ -65,7 +65,7 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 			x.Flags().StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
 		}
 		x.Flags().BoolVar(&o.json, "json", false, "print JSON")
-		x.RunE = p.runs(sub.run(o))
+		x.RunE = runs(p, sub.run(o))
 		c.AddCommand(x)
 	}
 	return c
@@ -127,7 +127,7 @@ type storeOptions struct {
 
 // at opens the store, and says what the JSON calls it.
 func (o *storeOptions) at(ctx context.Context, p *program, format string, how access) (anyStore, storeJSON, error) {
-	store, path, err := p.storeAt(ctx, o.storeFlags, how)
+	store, path, err := storeAt(ctx, p, o.storeFlags, how)
 	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
 }
 
@@ -170,7 +170,7 @@ func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) erro
 	return p.output(o.json, migratedJSON{about, before, after})
 }
 
-func (m migratedJSON) print(p *page) {
+func (m migratedJSON) Print(p *page) {
 	switch {
 	case m.Before == 0:
 		p.line("Made a store in %s, schema version %d.", m.Store, m.After)
@@ -219,7 +219,7 @@ func (o *storeOptions) stats(ctx context.Context, p *program, _ []string) error 
 }
 
 // print prints the tenants, their sum, and the tables.
-func (s *statsJSON) print(p *page) {
+func (s *statsJSON) Print(p *page) {
 	p.line("%s (%s): %s", s.Store, s.Kind, byteSize(s.Bytes))
 	p.line("")
 	rows := [][]string{{"TENANT", "SESSIONS", "ENTRIES", "SAID", "BODIES", "KEPT IN"}}

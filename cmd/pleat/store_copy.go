@@ -18,7 +18,7 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	if args[0] == args[1] {
 		return usageError{"store copy: SRC and DST are the same"}
 	}
-	keys, err := p.storeKeys(o.keyFile)
+	keys, err := storeKeys(p, o.keyFile)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 	return nil
 }
 
-func (d *copiedJSON) print(p *page) {
+func (d *copiedJSON) Print(p *page) {
 	for _, x := range d.Problems {
 		p.line("not copied: session %s: %s", storedJSON{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
 	}

@@ -46,7 +46,7 @@ pleat store list --names`,
 	f := declareStore(fs)
 	names := fs.Bool("names", false, "print the names alone, one a line")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
 		list, err := library.Stored(ctx, store, f.tenant)
 		if err != nil {
 			return err
@@ -87,9 +87,9 @@ func allSessions(ctx context.Context, st library.Store, tenant string) ([]store.
 	return collect(st.Sessions(ctx, tenant))
 }
 
-func (j storedListJSON) print(p *page) {
+func (j storedListJSON) Print(p *page) {
 	if !j.names {
-		p.printSessions(j.Sessions)
+		printSessions(p, j.Sessions)
 		return
 	}
 	for _, s := range j.Sessions {
@@ -103,7 +103,7 @@ func (s storedJSON) title() string {
 }
 
 // printSessions prints a table of sessions and its sum.
-func (p *page) printSessions(list []storedJSON) {
+func printSessions(p *page, list []storedJSON) {
 	name := min(max(widest(list, storedJSON.title), len("SESSION")), 40)
 	if !p.whole {
 		name = min(name, max(p.width-32, 8)) // the numbers are seen whole

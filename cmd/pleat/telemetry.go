@@ -33,8 +33,8 @@ type telemetry struct {
 
 const otelUsage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
-// telemetry starts the exporter. Without an endpoint nothing is sent and nothing runs.
-func (p *program) telemetry(ctx context.Context, endpoint string) (*telemetry, error) {
+// startTelemetry starts the exporter. Without an endpoint nothing is sent and nothing runs.
+func startTelemetry(ctx context.Context, p *program, endpoint string) (*telemetry, error) {
 	if endpoint = cmp.Or(endpoint, p.getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
 		return &telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
 	}

@@ -71,7 +71,7 @@ func TestTelemetryEndpoint(t *testing.T) {
 		p := &program{getenv: func(name string) string {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tt.env}[name]
 		}}
-		tel, err := p.telemetry(t.Context(), tt.flag)
+		tel, err := startTelemetry(t.Context(), p, tt.flag)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,13 +71,13 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		req, err := f.request(args[0])
 		if err != nil {
 			return usageError{"unfold: " + err.Error()}
 		}
 		if f.in != "" {
-			s, err := p.sessionIn(ctx, f.in, sourceFlags{number: 1})
+			s, err := sessionIn(ctx, p, f.in, sourceFlags{number: 1})
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 			}
 			return foundHandle{[]string{f.in}, u}.print(p.contents(), f)
 		}
-		store, _, err := p.storeAt(ctx, f.storeFlags, readOnly)
+		store, _, err := storeAt(ctx, p, f.storeFlags, readOnly)
 		if err != nil {
 			return err
 		}

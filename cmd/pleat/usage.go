@@ -55,8 +55,8 @@ pleat usage --saved 100k`,
 	fl.Var(&o.saved, "saved", "also replay the sessions in a window of `TOKENS` and say what that would have saved")
 	o.store = declareStore(fl)
 	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = p.runs(func(ctx context.Context, p *program, _ []string) error {
-		j, err := p.usage(ctx, o)
+	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+		j, err := usageOf(ctx, p, o)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s spending) list() []spendJSON {
 	return out
 }
 
-func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
+func usageOf(ctx context.Context, p *program, o usageFlags) (*usageJSON, error) {
 	tables := []string{"day", "project", "model", "agent"}
 	if o.by != "" && !slices.Contains(tables, o.by) {
 		return nil, usageError{fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by, didYouMean("", o.by, tables))}
@@ -148,7 +148,7 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
 		return nil, err
 	}
-	found, err := p.findSessions(ctx, sessionsFlags{home: o.home, agent: o.agent, paths: true})
+	found, err := findSessions(ctx, p, sessionsFlags{home: o.home, agent: o.agent, paths: true})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 			if len(counted) > 0 {
 				j.Sessions++
 				if o.saved > 0 {
-					if err := p.addSaved(ctx, j, s.File, int(o.saved), counted); err != nil {
+					if err := addSaved(ctx, p, j, s.File, int(o.saved), counted); err != nil {
 						return nil, err
 					}
 				}
@@ -201,7 +201,7 @@ func (p *program) usage(ctx context.Context, o usageFlags) (*usageJSON, error) {
 	for _, name := range slices.Sorted(maps.Keys(days)) {
 		j.Days = append(j.Days, *days[name])
 	}
-	j.Proxy, err = p.proxyBill(ctx, o.store)
+	j.Proxy, err = readProxyBill(ctx, p, o.store)
 	return j, err
 }
 
@@ -215,9 +215,9 @@ func eachRequest(file string, visit func(r library.Request, dir string)) (sessio
 	return library.Requests(f, visit)
 }
 
-// proxyBill is what the proxies of the store came to; nil if there is no store or no bill.
-func (p *program) proxyBill(ctx context.Context, flags *storeFlags) (*proxyBill, error) {
-	st, _, err := p.storeAt(ctx, flags, readOnly)
+// readProxyBill is what the proxies of the store came to; nil if there is no store or no bill.
+func readProxyBill(ctx context.Context, p *program, flags *storeFlags) (*proxyBill, error) {
+	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ func (p *program) proxyBill(ctx context.Context, flags *storeFlags) (*proxyBill,
 	return &proxyBill{b.All.Requests, b.All.USD, b.All.Without}, nil
 }
 
-func (j *usageJSON) print(p *page) {
+func (j *usageJSON) Print(p *page) {
 	if j.All.Requests == 0 {
 		p.line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
 		return
@@ -247,7 +247,7 @@ func (j *usageJSON) print(p *page) {
 		most int
 	}{{"day", j.Days, 14}, {"project", j.Projects, 8}, {"model", j.Models, 8}, {"agent", j.Agents, 8}} {
 		if j.by == "" || j.by == t.name {
-			p.printSpending(t.name, t.rows, t.most, j.by != "")
+			printSpending(p, t.name, t.rows, t.most, j.by != "")
 		}
 	}
 	if b := j.Proxy; b != nil && j.by == "" {
@@ -255,14 +255,14 @@ func (j *usageJSON) print(p *page) {
 		p.line("  %s cost %s; without pleat about %s", plural(b.Requests, "request"), cents(b.USD), cents(b.Without))
 	}
 	if j.Saved != nil && j.by == "" {
-		j.Saved.print(p)
+		j.Saved.Print(p)
 	} else if j.by == "" {
 		p.line("")
 		p.hang("", "pleat usage --saved 100k says what pleat would have saved")
 	}
 }
 
-func (p *page) printSpending(name string, rows []spendJSON, most int, all bool) {
+func printSpending(p *page, name string, rows []spendJSON, most int, all bool) {
 	note := ""
 	if len(rows) > most && !all {
 		note = fmt.Sprintf("%d of %d; all with --by %s", most, len(rows), name)

@@ -30,11 +30,11 @@ type replayedJSON struct {
 // sent is priced as read from the cache, which is the least that it can have cost, and what an
 // epoch changes as written to it once more. Only the requests in counted, without a model's
 // name, are added up.
-func (p *program) addSaved(ctx context.Context, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
+func addSaved(ctx context.Context, p *program, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
-	f, err := p.readSession(ctx, file, sourceFlags{number: 1})
+	f, err := readSession(ctx, p, file, sourceFlags{number: 1})
 	if err == nil {
 		defer f.Close()
 		err = j.Saved.add(ctx, f, counted)
@@ -96,7 +96,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 	return nil
 }
 
-func (j *replayedJSON) print(p *page) {
+func (j *replayedJSON) Print(p *page) {
 	p.head("With pleat", "in a window of "+thousands(j.Window)+" tokens; about, by replay")
 	change := percent(j.Sent-j.Would, j.Sent) + " less"
 	if j.Would > j.Sent {

@@ -30,7 +30,7 @@ pleat store verify --store backup.db --json`,
 	fs := c.Flags()
 	f := declareStore(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = p.runs(f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
 		v, err := verify(ctx, p, store, f.tenant)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func checkSession(ctx context.Context, store store.Store, key store.SessionKey, 
 	return folds, problems, nil
 }
 
-func (v *verifiedCounts) print(p *page) {
+func (v *verifiedCounts) Print(p *page) {
 	for _, d := range v.Damage {
 		p.line("%s", d)
 	}

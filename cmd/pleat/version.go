@@ -17,7 +17,7 @@ func versionCommand(p *program) *cobra.Command {
 		Args:  noArguments,
 		Short: "print the version",
 		Long:  "Prints the version of pleat, the commit it was built from and its day if they are known, and\nthe version of Go.",
-		RunE: p.runs(func(context.Context, *program, []string) error {
+		RunE: runs(p, func(context.Context, *program, []string) error {
 			p.printf("pleat %s\n", version())
 			return nil
 		}),

@@ -40,7 +40,7 @@ pleat wrap -- python agent.py`,
 	fs := c.Flags()
 	f := &proxyFlags{store: declareStore(fs)}
 	f.declare(fs)
-	c.RunE = p.runs(func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
 		given := make(map[string]bool)
 		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 		if len(args) == 0 {
@@ -134,7 +134,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []stri
 		<-ended
 		err = errors.Join(err, end())
 	}()
-	err = p.client(ctx, c, "http://"+l.Addr().String(), args, signals)
+	err = runClient(ctx, p, c, "http://"+l.Addr().String(), args, signals)
 	if errors.Is(err, exec.ErrNotFound) {
 		return err
 	}
@@ -147,9 +147,9 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []stri
 	return err
 }
 
-// client runs a program through the proxy at base, and passes on the signals that a terminal
+// runClient runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
-func (p *program) client(ctx context.Context, c client, base string, args []string, signals <-chan os.Signal) error {
+func runClient(ctx context.Context, p *program, c client, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
 	for _, v := range c.env {

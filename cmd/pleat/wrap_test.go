@@ -100,7 +100,7 @@ func TestWrapClients(t *testing.T) {
 		var out, errs bytes.Buffer
 		p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: os.Getenv}
 		args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, w.name, "--"}
-		if code := p.run(t.Context(), append(args, w.args...)); code != 0 {
+		if code := execute(t.Context(), p, append(args, w.args...)); code != 0 {
 			t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
 		}
 		if !strings.Contains(out.String(), "All 10 steps are done") {
@@ -125,7 +125,7 @@ func TestSetupClients(t *testing.T) {
 		setup := func(args ...string) {
 			var out bytes.Buffer
 			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: os.Getenv}
-			if code := p.run(t.Context(), append([]string{"setup", w.name, "--yes", "--url", front}, args...)); code != 0 {
+			if code := execute(t.Context(), p, append([]string{"setup", w.name, "--yes", "--url", front}, args...)); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, out.String())
 			}
 		}
