@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // client is an agent of others, and how it is told to send its requests elsewhere. In its
@@ -80,7 +81,7 @@ func findClient(name string) (client, error) {
 		}
 	}
 	names := clientNames()
-	return client{}, usageError{fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "), didYouMean("", name, names))}
+	return client{}, term.UsageError(fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "), term.DidYouMean("", name, names)))
 }
 
 func clientNames() (names []string) {
@@ -110,7 +111,7 @@ func (c client) path(getenv func(string) string) string {
 		if goos == "darwin" {
 			goos = "linux"
 		}
-		if dir = userFolder(goos, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
+		if dir = term.UserFolder(goos, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
 			dir = filepath.Join(dir, c.folder)
 		}
 	}
@@ -128,8 +129,8 @@ func (c client) path(getenv func(string) string) string {
 }
 
 // edit plans to point the client to a proxy.
-func (c client) edit(p *program, base string) (*clientconfig.Edit, error) {
-	path := c.path(p.getenv)
+func (c client) edit(p *term.Console, base string) (*clientconfig.Edit, error) {
+	path := c.path(p.Getenv)
 	if path == "" {
 		return nil, fmt.Errorf("set up %s: there is no home folder", c.title)
 	}
@@ -151,7 +152,7 @@ func (c client) edit(p *program, base string) (*clientconfig.Edit, error) {
 }
 
 // undoFile is where it is kept what "pleat setup" changed for an agent.
-func undoFile(p *program, agent string) (string, error) {
+func undoFile(p *term.Console, agent string) (string, error) {
 	path, err := storePath(p, "")
 	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err
 }

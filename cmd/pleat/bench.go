@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/bench"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func benchCommand(p *program) *cobra.Command {
+func benchCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "compare ways of compacting, on your sessions or on made-up ones",
@@ -53,7 +54,7 @@ pleat bench --fetch data`,
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	corpus    string
-	synthetic tokenCount
+	synthetic term.TokenCount
 	seed      uint64
 	arms      string
 	budgets   string
@@ -70,7 +71,7 @@ type benchFlags struct {
 
 	questions    int
 	atATime      int
-	answerBudget tokenCount
+	answerBudget term.TokenCount
 	yes          bool
 }
 
@@ -99,9 +100,9 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }
 
-func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
+func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) error {
 	if len(args) > 0 {
-		return usageError{"bench takes no arguments; name a folder with --corpus"}
+		return term.UsageError("bench takes no arguments; name a folder with --corpus")
 	}
 	if b.fetch != "" {
 		return fetchCorpus(ctx, p, b.fetch)
@@ -114,8 +115,8 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 	if b.corpus != "" {
 		from = "the sessions in " + b.corpus
 	}
-	p.note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
-		plural(len(armsOf(o)), "way")+" of compacting", from)
+	p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
+		term.Plural(len(armsOf(o)), "way")+" of compacting", from)
 	sessions, err := b.sessions(ctx)
 	if err != nil {
 		return err
@@ -131,33 +132,33 @@ func (b *benchFlags) run(ctx context.Context, p *program, args []string) error {
 			return err
 		}
 	}
-	tell := p.progress()
-	tell.next = time.Time{} // a session can take long
-	tell.share(0, len(sessions), "sessions")
+	tell := p.Progress()
+	tell.AtOnce() // a session can take long
+	tell.Share(0, len(sessions), "sessions")
 	o.Progress = func(pr bench.Progress) {
-		tell.share(pr.Done, pr.All, "sessions")
+		tell.Share(pr.Done, pr.All, "sessions")
 	}
 	report, err := bench.Run(ctx, sessions, o)
 	if err == nil && asking != nil {
 		asking.Summarizer = o.Summarizer
-		asking.Progress = func(done, all int) { tell.share(done, all, "asking about sessions") }
+		asking.Progress = func(done, all int) { tell.Share(done, all, "asking about sessions") }
 		report.Answers, err = asking.Run(ctx, sessions, armsOf(o))
 	}
-	tell.done()
+	tell.Done()
 	if err != nil {
 		return err
 	}
 	return b.write(p, report)
 }
 
-func (b *benchFlags) write(p *program, report *bench.Report) error {
+func (b *benchFlags) write(p *term.Console, report *bench.Report) error {
 	if b.jsonOut != "" {
-		if err := p.writeTo(b.jsonOut, func(w io.Writer) error { return writeJSON(w, report) }); err != nil {
+		if err := p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) }); err != nil {
 			return err
 		}
 	}
 	if b.htmlOut != "" {
-		err := p.writeTo(b.htmlOut, func(w io.Writer) error {
+		err := p.WriteTo(b.htmlOut, func(w io.Writer) error {
 			return report.WriteHTML(w, bench.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
 		})
 		if err != nil {
@@ -167,7 +168,7 @@ func (b *benchFlags) write(p *program, report *bench.Report) error {
 	if b.jsonOut == "-" {
 		return nil
 	}
-	return p.writeTo("", report.WriteText)
+	return p.WriteTo("", report.WriteText)
 }
 
 func armNames() (names []string) {
@@ -186,9 +187,9 @@ func armsOf(o bench.Options) []bench.Arm {
 
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
-func (b *benchFlags) asking(ctx context.Context, p *program, sessions []bench.Session, arms []bench.Arm) (*bench.Asking, error) {
+func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm) (*bench.Asking, error) {
 	open := func(spec string) (bench.Asked, error) {
-		m, err := openProvider(ctx, spec, p.getenv)
+		m, err := openProvider(ctx, spec, p.Getenv)
 		if err != nil {
 			return bench.Asked{}, err
 		}
@@ -211,8 +212,8 @@ func (b *benchFlags) asking(ctx context.Context, p *program, sessions []bench.Se
 }
 
 // summaries opens the model that summarizes and says what that costs.
-func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []bench.Session, o bench.Options) (*bench.Summarizer, error) {
-	m, err := openProvider(ctx, b.summarizer, p.getenv)
+func (b *benchFlags) summaries(ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options) (*bench.Summarizer, error) {
+	m, err := openProvider(ctx, b.summarizer, p.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -225,32 +226,32 @@ func (b *benchFlags) summaries(ctx context.Context, p *program, sessions []bench
 }
 
 // sayCost says what a model will be asked at most, and that it is not yet.
-func (b *benchFlags) sayCost(p *program, what string, e bench.Estimate) {
+func (b *benchFlags) sayCost(p *term.Console, what string, e bench.Estimate) {
 	price := "the table has no price for it"
 	if e.Known {
 		price = fmt.Sprintf("at most %.2f USD by the price table", e.USD)
 	}
-	p.note("%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
-		what, plural(e.Requests, "request"), thousands(e.Input), thousands(e.Output), price, b.cache)
+	p.Note("%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
+		what, term.Plural(e.Requests, "request"), term.Thousands(e.Input), term.Thousands(e.Output), price, b.cache)
 	if !b.yes {
-		p.note("nothing was asked; say --yes to go on\n")
+		p.Note("nothing was asked; say --yes to go on\n")
 	}
 }
 
 // fetchCorpus gets the public sessions.
-func fetchCorpus(ctx context.Context, p *program, dir string) error {
+func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	files := bench.PublicCorpus()
-	f := bench.Fetcher{Base: p.getenv("PLEAT_GITHUB_API"), Progress: func(file bench.PublicFile, had bool) {
+	f := bench.Fetcher{Base: p.Getenv("PLEAT_GITHUB_API"), Progress: func(file bench.PublicFile, had bool) {
 		state := "fetched"
 		if had {
 			state = "there"
 		}
-		p.printf("%-8s %9s  %s  %s  (%s, %s)\n", state, byteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
+		p.Printf("%-8s %9s  %s  %s  (%s, %s)\n", state, term.ByteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
 	}}
 	if err := f.Fetch(ctx, dir, files); err != nil {
 		return err
 	}
-	p.printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", plural(len(files), "file"), dir, dir)
+	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", term.Plural(len(files), "file"), dir, dir)
 	return nil
 }
 
@@ -274,7 +275,7 @@ func (b *benchFlags) options() (bench.Options, error) {
 	if b.arms != "" {
 		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {
-			return o, usageError{err.Error() + didYouMean("", b.arms, armNames())}
+			return o, term.UsageError(err.Error() + term.DidYouMean("", b.arms, armNames()))
 		}
 		o.Arms = arms
 	}
@@ -288,7 +289,7 @@ func (b *benchFlags) options() (bench.Options, error) {
 	for s := range strings.SplitSeq(b.chains, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
 		if err != nil || n < 1 {
-			return o, usageError{fmt.Sprintf("--compactions %q: want numbers from 1 on, separated by commas", s)}
+			return o, term.UsageError(fmt.Sprintf("--compactions %q: want numbers from 1 on, separated by commas", s))
 		}
 		o.Chains = append(o.Chains, n)
 	}
@@ -299,9 +300,9 @@ func (b *benchFlags) options() (bench.Options, error) {
 func tokenList(flag, list string) ([]int, error) {
 	var out []int
 	for s := range strings.SplitSeq(list, ",") {
-		var n tokenCount
+		var n term.TokenCount
 		if err := n.Set(s); err != nil {
-			return nil, usageError{fmt.Sprintf("%s %q: %v", flag, s, err)}
+			return nil, term.UsageError(fmt.Sprintf("%s %q: %v", flag, s, err))
 		}
 		out = append(out, int(n))
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-func browseCommand(p *program) *cobra.Command {
+func browseCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "browse FILE|SESSION",
 		Args:  takes(1, 1, "one session file, - for standard input, or the name of a stored session"),
@@ -37,7 +38,7 @@ pleat browse run-20260102`,
 	src.declare(fs)
 	flags.declare(fs)
 	store := declareStore(fs)
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
 			return browseStored(ctx, p, store, args[0], err)
 		}
@@ -51,18 +52,18 @@ pleat browse run-20260102`,
 			return err
 		}
 		defer drop()
-		tell := p.progress()
+		tell := p.Progress()
 		r, err := f.fold(ctx, tell, scratch, flags)
-		tell.done()
+		tell.Done()
 		if err != nil {
 			return err
 		}
-		return browseSession(ctx, p, fileName(args[0]), ", budget "+short(r.tokens().Budget), r.session)
+		return browseSession(ctx, p, term.FileName(args[0]), ", budget "+term.Short(r.tokens().Budget), r.session)
 	})
 	return c
 }
 
-func browseStored(ctx context.Context, p *program, flags *storeFlags, name string, noFile error) error {
+func browseStored(ctx context.Context, p *term.Console, flags *storeFlags, name string, noFile error) error {
 	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if err != nil {
 		return fmt.Errorf("%w; and %w", noFile, err)
@@ -80,31 +81,31 @@ func browseStored(ctx context.Context, p *program, flags *storeFlags, name strin
 }
 
 // browseSession shows a session on the terminal, or prints its tree.
-func browseSession(ctx context.Context, p *program, name, budget string, s *pleat.Session) error {
-	b := &browser{screen: p.screen(), tree: &branch{open: true}, name: name}
+func browseSession(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
+	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
 	report := reportOf(s)
-	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", short(report.Snapshot.Tokens), short(report.Whole), budget)
+	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens), term.Short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}
-	if !newLineReader(p).terminal || p.getenv("TERM") == "dumb" {
-		return p.output(false, b)
+	if !p.Interactive() || p.Getenv("TERM") == "dumb" {
+		return p.Output(false, b)
 	}
 	b.tree.kids[len(b.tree.kids)-1].open = true
-	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.stdin), tea.WithOutput(p.stdout), tea.WithEnvironment(childEnv())).Run()
+	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin), tea.WithOutput(p.Stdout), tea.WithEnvironment(childEnv())).Run()
 	return err
 }
 
 // browser is a session as a tree: turns, and the blocks of their messages.
 type browser struct {
-	screen
+	term.Screen
 	name, about string
 	tree        *branch
 }
 
 // title gives the numbers the room that they need, and the name the rest.
 func (b *browser) title(width int) string {
-	return b.clipMiddle(b.name, width-columns(b.about)) + b.about
+	return b.ClipMiddle(b.name, width-term.Columns(b.about)) + b.about
 }
 
 // branch is a line of the tree.
@@ -129,7 +130,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			return err
 		}
 		if typed, ok := userwords.TypedText(m); ok || turn == nil {
-			turn = &branch{what: cmp.Or(oneLine(typed), "(before anybody spoke)"), depth: 0}
+			turn = &branch{what: cmp.Or(term.OneLine(typed), "(before anybody spoke)"), depth: 0}
 			b.tree.kids = append(b.tree.kids, turn)
 		}
 		turn.tokens += s.Tokens(i, i+1)
@@ -144,7 +145,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 				kind = string(m.Role()) // who said it
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
-			kid := &branch{depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, kind, oneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
+			kid := &branch{depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
 			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
 			turn.kids = append(turn.kids, kid)
 		}
@@ -174,22 +175,22 @@ func (b *browser) line(x *branch, width int) string {
 			mark = "▾ "
 		}
 	}
-	line := fmt.Sprintf("%7s  %s%s", thousands(x.tokens), strings.Repeat("  ", x.depth), mark)
+	line := fmt.Sprintf("%7s  %s%s", term.Thousands(x.tokens), strings.Repeat("  ", x.depth), mark)
 	note := ""
 	if x.fold != nil {
 		note = "  ⤓ " + x.fold.Lever
 	}
-	return line + b.clip(x.what, max(width-columns(line)-columns(note), 12)) + note
+	return line + b.Clip(x.what, max(width-term.Columns(line)-term.Columns(note), 12)) + note
 }
 
 // print writes the whole tree.
-func (b *browser) Print(p *page) {
-	p.line("%s", p.bold(b.title(p.width)))
+func (b *browser) Print(p *term.Page) {
+	p.Line("%s", p.Bold(b.title(p.Width)))
 	for _, turn := range b.tree.kids {
 		turn.open = true
-		p.line("%s", b.line(turn, p.width))
+		p.Line("%s", b.line(turn, p.Width))
 		for _, kid := range turn.kids {
-			p.line("%s", b.line(kid, p.width))
+			p.Line("%s", b.line(kid, p.Width))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 )
 
@@ -54,7 +55,7 @@ func TestBrowse(t *testing.T) {
 		t.Error("q does not end it")
 	}
 	for _, line := range strings.Split(v.View().Content, "\n") {
-		if columns(line) > 40 {
+		if term.Columns(line) > 40 {
 			t.Errorf("%q is wider than the screen", line)
 		}
 	}

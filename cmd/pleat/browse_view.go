@@ -7,6 +7,8 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // browseView is a browser on the terminal: the tree, or what is behind one of its lines.
@@ -114,12 +116,12 @@ func (v *browseView) View() tea.View {
 			if v.seen {
 				side = "u the original, not what the model sees"
 			}
-			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, thousands(f.Before), thousands(f.After), f.Handle)
+			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, term.Thousands(f.Before), term.Thousands(f.After), f.Handle)
 		}
 	} else {
 		body = v.list(room)
 	}
-	view := tea.NewView(ansi.Truncate(string(v.bold(head)), v.width, "…") + "\n" + body + "\n" + ansi.Truncate(string(v.dim(foot)), v.width, "…"))
+	view := tea.NewView(ansi.Truncate(string(v.Bold(head)), v.width, "…") + "\n" + body + "\n" + ansi.Truncate(string(v.Dim(foot)), v.width, "…"))
 	view.AltScreen = true
 	return view
 }
@@ -131,14 +133,14 @@ func (v *browseView) list(room int) string {
 	lines := make([]string, room)
 	for i := range lines {
 		if n := v.top + i; n < len(rows) {
-			line := visible(v.line(rows[n], v.width))
+			line := term.Visible(v.line(rows[n], v.width))
 			switch {
 			case n == v.at:
-				line = "\x1b[7m" + pad(line, v.width) + "\x1b[0m"
+				line = "\x1b[7m" + term.Pad(line, v.width) + "\x1b[0m"
 			case rows[n].fold != nil:
-				line = string(v.dim(line))
+				line = string(v.Dim(line))
 			case rows[n].depth == 0:
-				line = string(v.bold(line))
+				line = string(v.Bold(line))
 			}
 			lines[i] = line
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
 
@@ -218,10 +219,10 @@ func checkExchanges(t *testing.T, log []upstream.Exchange, fails int, recall boo
 func (d drive) inProcess(t *testing.T) string {
 	server := httptest.NewServer(d.server)
 	t.Cleanup(server.Close)
-	p := &program{stdout: t.Output(), stderr: t.Output(), getenv: func(string) string { return "" }}
+	p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(string) string { return "" }}
 	f := &proxyFlags{
 		store: &storeFlags{path: t.TempDir() + "/pleat.db"}, anthropic: server.URL, openai: server.URL, gemini: server.URL,
-		window: tokenCount(d.window), policy: "default", recall: "tools", quiet: true,
+		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	front, l, end, err := f.start(t.Context(), p, f.logger(p), "", "127.0.0.1:0")
 	if err != nil {

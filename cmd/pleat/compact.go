@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -17,7 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-func compactCommand(p *program) *cobra.Command {
+func compactCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compact FILE",
 		Short: "fold a session to a budget, keeping every original in the store",
@@ -56,10 +57,10 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	quiet := fs.Bool("quiet", false, "no report on standard error")
 	fs.Lookup("json").Usage = "print one JSON object instead"
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		i := slices.IndexFunc(viewFormats, func(f viewFormat) bool { return f.name == *format })
 		if i < 0 {
-			return usageError{fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", *format)}
+			return term.UsageError(fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", *format))
 		}
 		to := viewFormats[i]
 		if on.json {
@@ -71,7 +72,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		}
 		defer f.Close()
 		if *digests != "" && *digests != "none" {
-			if fold.writer, err = openProvider(ctx, *digests, p.getenv); err != nil {
+			if fold.writer, err = openProvider(ctx, *digests, p.Getenv); err != nil {
 				return err
 			}
 		}
@@ -80,14 +81,14 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 			return err
 		}
 		defer db.Close()
-		tell := p.progress()
+		tell := p.Progress()
 		fold.request, fold.page, fold.tenant = to.request, to.name == "prompt", store.tenant
 		r, err := f.fold(ctx, tell, db, fold)
-		tell.done()
+		tell.Done()
 		if err != nil {
 			return err
 		}
-		err = p.writeTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
+		err = p.WriteTo(*out, func(w io.Writer) error { return to.write(w, p, r) })
 		if err == nil && !*quiet {
 			r.tell(p)
 		}
@@ -155,7 +156,7 @@ type anchorJSON struct {
 // viewFormat is a form that --format names.
 type viewFormat struct {
 	name    string
-	write   func(io.Writer, *program, *folded) error
+	write   func(io.Writer, *term.Console, *folded) error
 	request bool // a request body
 }
 
@@ -170,24 +171,24 @@ var viewFormats = []viewFormat{
 }
 
 // tell reports what was folded.
-func (r *folded) tell(p *program) {
+func (r *folded) tell(p *term.Console) {
 	rep := r.report
-	p.note("%s: %s → %s tokens (budget %s), %s → %s\n", fileName(r.file.name), thousands(rep.Whole),
-		thousands(rep.Snapshot.Tokens), thousands(r.budget), thousands(rep.Messages), plural(len(r.view.Messages), "message"))
+	p.Note("%s: %s → %s tokens (budget %s), %s → %s\n", term.FileName(r.file.name), term.Thousands(rep.Whole),
+		term.Thousands(rep.Snapshot.Tokens), term.Thousands(r.budget), term.Thousands(rep.Messages), term.Plural(len(r.view.Messages), "message"))
 	if len(rep.Folds) == 0 {
-		p.note("nothing was folded: it fits\n")
+		p.Note("nothing was folded: it fits\n")
 	}
 	for _, l := range byLever(rep.Folds) {
-		p.note("  %-10s %10s  %9s → %s tokens\n", l.Lever, plural(l.Folds, "fold"), thousands(l.Before), thousands(l.After))
+		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before), term.Thousands(l.After))
 	}
 	if r.warning != "" {
-		p.note("warning: %s\n", r.warning)
+		p.Note("warning: %s\n", r.warning)
 	}
 	if rep.Snapshot.Tokens > r.budget {
-		p.note("warning: the result is larger than the budget: the policy folds no more than this\n")
+		p.Note("warning: the result is larger than the budget: the policy folds no more than this\n")
 	}
 	if len(rep.Folds) > 0 {
 		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })
-		p.note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n", r.session.Key(), largest.Handle)
+		p.Note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n", r.session.Key(), largest.Handle)
 	}
 }

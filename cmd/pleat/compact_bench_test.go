@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store/sqlite"
@@ -80,7 +81,7 @@ func BenchmarkCompact(b *testing.B) {
 			b.Fatal(err)
 		}
 		var told bytes.Buffer
-		p := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &told, getenv: func(k string) string { return env[k] }}
+		p := &term.Console{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &told, Getenv: func(k string) string { return env[k] }}
 		compact.add(func() {
 			if code := execute(b.Context(), p, []string{"compact", file, "--budget", "60k"}); code != 0 {
 				b.Fatal(told.String())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
@@ -17,7 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func writeViewJSON(w io.Writer, _ *program, r *folded) error {
+func writeViewJSON(w io.Writer, _ *term.Console, r *folded) error {
 	rep := r.report
 	view, err := r.viewJSON()
 	if err != nil {
@@ -34,7 +35,7 @@ func writeViewJSON(w io.Writer, _ *program, r *folded) error {
 	if c.Anchors, err = r.anchors(c.Messages); err != nil {
 		return err
 	}
-	return writeJSON(w, c)
+	return term.WriteJSON(w, c)
 }
 
 func foldsJSON(folds []*fold.Fold) []foldJSON {
@@ -169,7 +170,7 @@ func (m viewJSON) number() string {
 	return "by pleat"
 }
 
-func writeViewText(w io.Writer, _ *program, r *folded) error {
+func writeViewText(w io.Writer, _ *term.Console, r *folded) error {
 	return r.writeText(w, true, "\n")
 }
 
@@ -187,9 +188,9 @@ func (r *folded) writeText(w io.Writer, thinking bool, after string) error {
 	return nil
 }
 
-func writeViewMarkdown(w io.Writer, _ *program, r *folded) error {
-	title := cmp.Or(oneLine(r.file.info.Title), fileName(r.file.name))
-	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, thousands(r.report.Snapshot.Tokens), thousands(r.report.Whole), plural(len(r.report.Folds), "fold"))
+func writeViewMarkdown(w io.Writer, _ *term.Console, r *folded) error {
+	title := cmp.Or(term.OneLine(r.file.info.Title), term.FileName(r.file.name))
+	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.report.Snapshot.Tokens), term.Thousands(r.report.Whole), term.Plural(len(r.report.Folds), "fold"))
 	view, err := r.viewJSON()
 	if err != nil {
 		return err
@@ -248,7 +249,7 @@ next one.
 
 // writeViewPrompt writes a text that a new session can start from: what it is, the page,
 // the newest turns word for word, and what the reader should do.
-func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
+func writeViewPrompt(w io.Writer, _ *term.Console, r *folded) error {
 	fmt.Fprintf(w, promptHead, r.session.Key().Session)
 	if dir := r.file.info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
@@ -265,8 +266,8 @@ func writeViewPrompt(w io.Writer, _ *program, r *folded) error {
 // interrupted session may not be fit to send.
 func requestBody[R interface {
 	Check(model.Model) []transcript.Violation
-}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *program, *folded) error {
-	return func(w io.Writer, p *program, r *folded) error {
+}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *term.Console, *folded) error {
+	return func(w io.Writer, p *term.Console, r *folded) error {
 		msgs, err := r.session.Resolve(context.Background(), r.view)
 		if err != nil {
 			return fmt.Errorf("apply the folds: %w", err)
@@ -281,7 +282,7 @@ func requestBody[R interface {
 			return fmt.Errorf("check request: %w", err)
 		}
 		for _, v := range req.Check(r.file.model) {
-			p.note("warning: the provider will refuse this: %s\n", v)
+			p.Note("warning: the provider will refuse this: %s\n", v)
 		}
 		_, err = w.Write(append(body, '\n'))
 		return err

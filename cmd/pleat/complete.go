@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 )
 
 // completes sets how shells complete the arguments and the flags of a command, by the
 // placeholders in its help.
-func completes(p *program, c *cobra.Command) {
+func completes(p *term.Console, c *cobra.Command) {
 	if c.Example = strings.Trim(c.Example, "\n"); c.Example != "" {
-		c.Example = indentBy("  ", c.Example)
+		c.Example = term.IndentBy("  ", c.Example)
 	}
 	if c.ValidArgsFunction == nil && c.ValidArgs == nil {
 		c.ValidArgsFunction = choices(p, c, c.Use)
@@ -26,7 +27,7 @@ func completes(p *program, c *cobra.Command) {
 }
 
 // choices completes a placeholder.
-func choices(p *program, c *cobra.Command, placeholder string) cobra.CompletionFunc {
+func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var list []string
 		switch has := func(s string) bool { return strings.Contains(placeholder, s) }; {
@@ -54,7 +55,7 @@ func choices(p *program, c *cobra.Command, placeholder string) cobra.CompletionF
 }
 
 // sessionNames lists the sessions of the store, as far as it can be read.
-func sessionNames(p *program, c *cobra.Command) (names []string) {
+func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 	if _, err := settle(p, c); err != nil {
 		return nil
 	}
@@ -73,7 +74,7 @@ func sessionNames(p *program, c *cobra.Command) (names []string) {
 	return names
 }
 
-func manCommand(p *program) *cobra.Command {
+func manCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "man [COMMAND...]",
 		Short: "print a manual page",
@@ -89,15 +90,15 @@ pleat man --dir /usr/local/share/man/man1`,
 		}
 		about, rest, err := c.Root().Find(args)
 		if err != nil || len(rest) > 0 {
-			return usageError{"there is no command " + strings.Join(args, " ")}
+			return term.UsageError("there is no command " + strings.Join(args, " "))
 		}
-		return doc.GenMan(about, header, p.stdout)
+		return doc.GenMan(about, header, p.Stdout)
 	}
 	return c
 }
 
 // surroundings is a page of help, no command.
-func surroundings(*program) *cobra.Command {
+func surroundings(*term.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "environment",
 		Short: "variables, files and exit codes",

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func configCommand(p *program) *cobra.Command {
+func configCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config [COMMAND]",
 		Args:  takes(0, 1, "one command"),
@@ -45,17 +47,17 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			err = cmp.Or(err, e)
 			for _, s := range settings {
 				if len(args) > 0 || s.from != "default" || s.ignored != "" {
-					out.Settings = append(out.Settings, settingJSON{x.Name(), s.name, withoutPassword(s.value), s.from, s.ignored})
+					out.Settings = append(out.Settings, settingJSON{x.Name(), s.name, term.WithoutPassword(s.value), s.from, s.ignored})
 				}
 			}
 		})
 		if len(args) > 0 && !slices.Contains(names, args[0]) {
-			return usageError{"there is no command " + args[0] + didYouMean("", args[0], names)}
+			return term.UsageError("there is no command " + args[0] + term.DidYouMean("", args[0], names))
 		}
 		if err != nil {
 			return err
 		}
-		return p.output(*asJSON, out)
+		return p.Output(*asJSON, out)
 	}
 	return c
 }
@@ -79,24 +81,24 @@ type settingJSON struct {
 	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
 }
 
-func (j configJSON) Print(p *page) {
+func (j configJSON) Print(p *term.Page) {
 	if len(j.Files) == 0 {
-		p.line("no pleat.toml here, above, or in your configuration folder")
+		p.Line("no pleat.toml here, above, or in your configuration folder")
 	}
 	for _, f := range j.Files {
 		who := "yours"
 		if !f.Trusted {
 			who = "the project's: it may not set everything"
 		}
-		p.line("%s (%s)", f.Path, who)
+		p.Line("%s (%s)", f.Path, who)
 	}
 	if len(j.Settings) == 0 {
-		p.line("nothing is set: every command has its defaults")
+		p.Line("nothing is set: every command has its defaults")
 	}
 	for _, s := range j.Settings {
-		p.line("%-10s --%-20s %-24s %s", s.Command, s.Name, cmp.Or(s.Value, `""`), s.From)
+		p.Line("%-10s --%-20s %-24s %s", s.Command, s.Name, cmp.Or(s.Value, `""`), s.From)
 		if s.Ignored != "" {
-			p.line("%-10s   not from %s: a project's file may not set it", "", s.Ignored)
+			p.Line("%-10s   not from %s: a project's file may not set it", "", s.Ignored)
 		}
 	}
 }

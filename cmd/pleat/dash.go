@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func dashCommand(p *program) *cobra.Command {
+func dashCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dash",
 		Args:  noArguments,
@@ -41,7 +42,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	listen := fs.String("listen", "127.0.0.1:4242", "listen on `ADDRESS`")
 	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
 	open := fs.Bool("open", false, "open it in the browser")
-	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		token, err := readToken(*tokenFile)
 		if err != nil {
 			return err
@@ -58,8 +59,8 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	return c
 }
 
-func serveDash(ctx context.Context, p *program, st library.Store, tenant, listen, token string, open bool) error {
-	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func serveDash(ctx context.Context, p *term.Console, st library.Store, tenant, listen, token string, open bool) error {
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	h, end, err := dashboard(ctx, p, st, tenant, dash.Options{Token: token, Logger: log})
 	if err != nil {
 		return err
@@ -70,10 +71,10 @@ func serveDash(ctx context.Context, p *program, st library.Store, tenant, listen
 		return fmt.Errorf("listen: %w (choose another address with --listen)", err)
 	}
 	address := fmt.Sprintf("http://%s/", l.Addr())
-	p.printf("%s\n", address)
+	p.Printf("%s\n", address)
 	if open {
 		if err := openBrowser(address); err != nil {
-			p.note("pleat: no browser could be opened: %v\n", err)
+			p.Note("pleat: no browser could be opened: %v\n", err)
 		}
 	}
 	return serveUntilDone(ctx, l, h, log)
@@ -81,7 +82,7 @@ func serveDash(ctx context.Context, p *program, st library.Store, tenant, listen
 
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
 // ends it.
-func dashboard(ctx context.Context, p *program, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
+func dashboard(ctx context.Context, p *term.Console, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
 	keeper, ok := st.(library.Store)
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
@@ -100,8 +101,8 @@ func dashboard(ctx context.Context, p *program, st store.Store, tenant string, o
 
 // libraryIn makes the library of a store and of the folders of agents in a home folder: the
 // user's own, unless another is named.
-func libraryIn(p *program, home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
-	return library.New(library.Options{Home: cmp.Or(home, p.getenv("HOME"), p.getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
+func libraryIn(p *term.Console, home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
+	return library.New(library.Options{Home: cmp.Or(home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
 }
 
 // openBrowser opens an address in the user's browser.

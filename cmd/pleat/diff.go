@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
@@ -17,7 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func diffCommand(p *program) *cobra.Command {
+func diffCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff FILE",
 		Short: "replay a session in a small window: before, after, what each epoch removed",
@@ -35,16 +36,16 @@ pleat diff session.jsonl --budget 100k --folds`,
 	}
 	fs := c.Flags()
 	on := declareFile(c)
-	budget := tokenCount(60_000)
+	budget := term.TokenCount(60_000)
 	fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
 	name := fs.String("policy", "default", policyUsage)
 	folds := fs.Bool("folds", false, "list the folds of every epoch")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		policy, err := loadPolicy(*name)
 		if err != nil {
 			return err
 		}
-		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+		return on.run(ctx, p, args, func(f *sessionFile, tell *term.Progress) (term.Result, error) {
 			return f.replay(ctx, tell, policy, int(budget), *folds)
 		})
 	})
@@ -88,7 +89,7 @@ type epochJSON struct {
 }
 
 // replay sends a session through the engine as its agent would have.
-func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
+func (f *sessionFile) replay(ctx context.Context, tell *term.Progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
 	j := &diffJSON{Format: "pleat/diff/1", Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
 	var before fold.Snapshot
 	at := 0
@@ -123,7 +124,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 		if err := s.Append(ctx, rec.Message); err != nil {
 			return nil, err
 		}
-		tell.share(at, f.count, "replaying messages")
+		tell.Share(at, f.count, "replaying messages")
 	}
 	at = f.count + 1
 	v, err := s.View(ctx, pleat.Turn{})
@@ -143,7 +144,7 @@ func (f *sessionFile) replay(ctx context.Context, tell *progress, policy fold.Po
 }
 
 // wholeParts counts the parts of the session with nothing folded.
-func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *progress) (fold.Parts, error) {
+func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *term.Progress) (fold.Parts, error) {
 	opts.Policy, opts.Budget, opts.Observe = policy.None(), library.Fit(1<<40), nil
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
 	if err != nil {
@@ -184,34 +185,34 @@ func partNames(p fold.Parts) []namedShare {
 	}
 }
 
-func (j *diffJSON) Print(p *page) {
-	p.title(j.Source.File)
-	p.line("policy %s in a window of %s tokens: %s", j.Policy, thousands(j.Window), plural(len(j.Epochs), "epoch"))
+func (j *diffJSON) Print(p *term.Page) {
+	p.Title(j.Source.File)
+	p.Line("policy %s in a window of %s tokens: %s", j.Policy, term.Thousands(j.Window), term.Plural(len(j.Epochs), "epoch"))
 	if len(j.Epochs) > 0 {
-		p.hang("", notStored)
+		p.Hang("", notStored)
 	}
-	if len(j.Epochs) > 0 && !p.whole && p.width >= besideWidth {
+	if len(j.Epochs) > 0 && !p.Whole && p.Width >= besideWidth {
 		printBeside(p, j.lost)
 	}
 	if len(j.Epochs) > 0 {
-		p.head("Epochs", "")
-		p.line("%s", p.dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
+		p.Head("Epochs", "")
+		p.Line("%s", p.Dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
 	}
 	for _, e := range j.Epochs {
-		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, thousands(e.Before), thousands(e.After))
-		p.line("%s%s", line, p.clip(removed(e.Removed), p.width-columns(line)))
+		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, term.Thousands(e.Before), term.Thousands(e.After))
+		p.Line("%s%s", line, p.Clip(removed(e.Removed), p.Width-term.Columns(line)))
 		if e.Warning != "" {
-			p.line("       warning: %s", e.Warning)
+			p.Line("       warning: %s", e.Warning)
 		}
 		if j.folds {
 			printFolds(p, e.folds, "     ", j.whats)
-			p.line("")
+			p.Line("")
 		}
 	}
 	for _, why := range whys(j.Epochs) {
-		p.line("%s", p.dim(why))
+		p.Line("%s", p.Dim(why))
 	}
-	p.head("Before and after", "")
+	p.Head("Before and after", "")
 	j.printSides(p)
 }
 
@@ -232,28 +233,28 @@ func removed(parts fold.Parts) string {
 	slices.SortStableFunc(names, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	for _, n := range names {
 		if n.Tokens > 0 {
-			list = append(list, short(n.Tokens)+" "+n.Name)
+			list = append(list, term.Short(n.Tokens)+" "+n.Name)
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-func (j *diffJSON) printSides(p *page) {
+func (j *diffJSON) printSides(p *term.Page) {
 	before, after := partNames(j.Before.Parts), partNames(j.After.Parts)
 	most := 1
 	for i := range before {
 		most = max(most, before[i].Tokens, after[i].Tokens)
 	}
 	const name = 18
-	room := (p.width - 2 - name - 2*11 - 1) / 2
-	p.line("%s", p.dim(fmt.Sprintf("  %s%11s%s%11s", pad("tokens", name), "before", strings.Repeat(" ", room+1), "after")))
+	room := (p.Width - 2 - name - 2*11 - 1) / 2
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s%11s%s%11s", term.Pad("tokens", name), "before", strings.Repeat(" ", room+1), "after")))
 	for i := range before {
 		if before[i].Tokens == 0 && after[i].Tokens == 0 {
 			continue
 		}
-		line := fmt.Sprintf("  %s%11s %s%11s %s", pad(before[i].Name, name), thousands(before[i].Tokens), bar(before[i].Tokens, most, room), thousands(after[i].Tokens), bar(after[i].Tokens, most, room))
-		p.line("%s", strings.TrimRight(line, " "))
+		line := fmt.Sprintf("  %s%11s %s%11s %s", term.Pad(before[i].Name, name), term.Thousands(before[i].Tokens), term.Bar(before[i].Tokens, most, room), term.Thousands(after[i].Tokens), term.Bar(after[i].Tokens, most, room))
+		p.Line("%s", strings.TrimRight(line, " "))
 	}
-	p.line("  %s%11s%s%11s", pad("all", name), thousands(j.Before.Tokens), strings.Repeat(" ", room+1), thousands(j.After.Tokens))
-	p.line("  %s%11s%s%11s", pad("messages", name), thousands(j.Before.Messages), strings.Repeat(" ", room+1), thousands(j.After.Messages))
+	p.Line("  %s%11s%s%11s", term.Pad("all", name), term.Thousands(j.Before.Tokens), strings.Repeat(" ", room+1), term.Thousands(j.After.Tokens))
+	p.Line("  %s%11s%s%11s", term.Pad("messages", name), term.Thousands(j.Before.Messages), strings.Repeat(" ", room+1), term.Thousands(j.After.Messages))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -81,8 +82,8 @@ func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
 }
 
 // printBeside prints the rows that differ, each with the one before and after it.
-func printBeside(p *page, rows []sideRow) {
-	p.head("What the model would no longer see", "the session, and what the model is shown instead")
+func printBeside(p *term.Page, rows []sideRow) {
+	p.Head("What the model would no longer see", "the session, and what the model is shown instead")
 	differs := func(i int) bool { return i >= 0 && i < len(rows) && !rows[i].same }
 	skipped := 0
 	for i, r := range rows {
@@ -97,28 +98,28 @@ func printBeside(p *page, rows []sideRow) {
 	printSkipped(p, skipped)
 }
 
-func printSkipped(p *page, n int) {
+func printSkipped(p *term.Page, n int) {
 	if n > 0 {
-		p.line("%s", p.dim(fmt.Sprintf("… %s the same on both sides", verb(n, "block", "is", "are"))))
+		p.Line("%s", p.Dim(fmt.Sprintf("… %s the same on both sides", term.Verb(n, "block", "is", "are"))))
 	}
 }
 
-func printBesideRow(p *page, r sideRow) {
-	width := (p.width - len(" | ")) / 2
+func printBesideRow(p *term.Page, r sideRow) {
+	width := (p.Width - len(" | ")) / 2
 	left := middle(r.left, r.most)
-	right := middle(strings.Split(wrapWords(spaced(strings.TrimSpace(r.right)), width), "\n"), r.most)
+	right := middle(strings.Split(term.WrapWords(spaced(strings.TrimSpace(r.right)), width), "\n"), r.most)
 	for i := range max(len(left), len(right)) {
-		line := pad(clip(spaced(nth(left, i)), width), width) + " │ " + clip(nth(right, i), width)
+		line := term.Pad(term.Clip(spaced(nth(left, i)), width), width) + " │ " + term.Clip(nth(right, i), width)
 		if r.same {
-			p.line("%s", p.dim(line))
+			p.Line("%s", p.Dim(line))
 		} else {
-			p.line("%s", strings.TrimRight(line, " "))
+			p.Line("%s", strings.TrimRight(line, " "))
 		}
 	}
 }
 
 // spaced makes a text fit for columns: it has no tabs and nothing that moves the cursor.
-func spaced(s string) string { return strings.ReplaceAll(visible(s), "\t", "    ") }
+func spaced(s string) string { return strings.ReplaceAll(term.Visible(s), "\t", "    ") }
 
 // nth is line i, or nothing if there are not as many.
 func nth(lines []string, i int) string {
@@ -135,6 +136,6 @@ func middle(lines []string, n int) []string {
 	}
 	tail := n / 3
 	out := slices.Clone(lines[:n-tail])
-	out[len(out)-1] = fmt.Sprintf("  … %s more", plural(len(lines)-n+1, "line"))
+	out[len(out)-1] = fmt.Sprintf("  … %s more", term.Plural(len(lines)-n+1, "line"))
 	return append(out, lines[len(lines)-tail:]...)
 }

@@ -17,10 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
-func doctorCommand(p *program) *cobra.Command {
+func doctorCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Args:  noArguments,
@@ -39,11 +40,11 @@ The exit code is 1 if something is.`,
 		_, err := settle(p, c)
 		d.p = p
 		d.examine(c.Context(), c.Root(), err)
-		if err := p.output(*asJSON, d); err != nil {
+		if err := p.Output(*asJSON, d); err != nil {
 			return err
 		}
 		if n := d.count("wrong"); n > 0 {
-			return fmt.Errorf("%s to mend", plural(n, "thing"))
+			return fmt.Errorf("%s to mend", term.Plural(n, "thing"))
 		}
 		return nil
 	}
@@ -62,7 +63,7 @@ type doctor struct {
 	Format string  `json:"format"`
 	Checks []check `json:"checks"`
 
-	p      *program
+	p      *term.Console
 	store  *storeFlags
 	listen string
 }
@@ -80,15 +81,15 @@ func (d *doctor) count(state string) (n int) {
 	return n
 }
 
-func (d *doctor) Print(p *page) {
+func (d *doctor) Print(p *term.Page) {
 	for _, c := range d.Checks {
-		state := styled(pad(c.State, 5))
+		state := term.Styled(term.Pad(c.State, 5))
 		if c.State == "wrong" {
-			state = p.bold(pad(c.State, 5))
+			state = p.Bold(term.Pad(c.State, 5))
 		}
-		p.hang(sprint("%s  %s  ", state, pad(c.What, 8)), c.Found)
+		p.Hang(term.Sprint("%s  %s  ", state, term.Pad(c.What, 8)), c.Found)
 		if c.Do != "" {
-			p.hang("                 do: ", c.Do)
+			p.Hang("                 do: ", c.Do)
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 	running := d.examineProxy(ctx)
 	d.examineKeys()
 	for _, s := range localserver.Running(ctx, nil) {
-		d.add("server", "ok", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, plural(len(s.Models), "model")), "")
+		d.add("server", "ok", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, term.Plural(len(s.Models), "model")), "")
 	}
 	d.examineAgents(running)
 }
@@ -122,7 +123,7 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 		defer store.Close()
 		list, err := allSessions(ctx, store, d.store.tenant)
 		if err != nil {
-			d.add("store", "wrong", withoutPassword(err.Error()), "look at it with \"pleat store verify\"")
+			d.add("store", "wrong", term.WithoutPassword(err.Error()), "look at it with \"pleat store verify\"")
 			return newest
 		}
 		for _, s := range list {
@@ -130,11 +131,11 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 				newest = s.Last
 			}
 		}
-		d.add("store", "ok", fmt.Sprintf("%s, %s", withoutPassword(path), plural(len(list), "session")), "")
+		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
 	case errors.Is(err, fs.ErrNotExist) || path != "" && missing(path):
 		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
-		d.add("store", "wrong", withoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
+		d.add("store", "wrong", term.WithoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
 	return newest
 }
@@ -191,8 +192,8 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port: pleat proxy --listen 127.0.0.1:4142")
 	}
-	via := cmp.Or(d.p.getenv("HTTP_PROXY"), d.p.getenv("http_proxy"), d.p.getenv("ALL_PROXY"), d.p.getenv("all_proxy"))
-	direct := cmp.Or(d.p.getenv("NO_PROXY"), d.p.getenv("no_proxy"))
+	via := cmp.Or(d.p.Getenv("HTTP_PROXY"), d.p.Getenv("http_proxy"), d.p.Getenv("ALL_PROXY"), d.p.Getenv("all_proxy"))
+	direct := cmp.Or(d.p.Getenv("NO_PROXY"), d.p.Getenv("no_proxy"))
 	if via != "" && !strings.Contains(direct, "127.0.0.1") && direct != "*" {
 		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: agents may not reach pleat", "export NO_PROXY=127.0.0.1,localhost")
 	}
@@ -202,7 +203,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 func (d *doctor) examineKeys() {
 	var set []string
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
-		value := d.p.getenv(name)
+		value := d.p.Getenv(name)
 		if value == "" {
 			continue
 		}
@@ -217,8 +218,8 @@ func (d *doctor) examineKeys() {
 		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; agents may have logins of their own", "")
 	}
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
-		if base := d.p.getenv(name); base != "" {
-			d.add("keys", "note", name+" is "+withoutPassword(base)+"; \"pleat wrap\" forwards to it", "")
+		if base := d.p.Getenv(name); base != "" {
+			d.add("keys", "note", name+" is "+term.WithoutPassword(base)+"; \"pleat wrap\" forwards to it", "")
 		}
 	}
 }
@@ -235,7 +236,7 @@ func (d *doctor) examineAgents(running bool) {
 		if err != nil || missing(undo) {
 			continue
 		}
-		switch path := c.path(d.p.getenv); {
+		switch path := c.path(d.p.Getenv); {
 		case !d.pointsHere(path):
 			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen), "pleat setup "+c.name+", or --undo")
 		case !running:

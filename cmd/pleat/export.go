@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func exportCommand(p *program) *cobra.Command {
+func exportCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export SESSION",
 		Args:  takes(1, 1, "one session"),
@@ -30,31 +31,31 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 	f := declareStore(fs)
 	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
 	force := fs.Bool("force", false, "replace FILE if it exists")
-	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, args []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *term.Console, store anyStore, args []string) error {
 		info, err := storedSession(ctx, store, f, args[0])
 		if err != nil {
 			return err
 		}
 		write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
 		if *out == "" || *out == "-" {
-			err = write(p.contents())
+			err = write(p.Contents())
 		} else {
-			err = writeNewFile(*out, *force, write)
+			err = term.WriteNewFile(*out, *force, write)
 		}
 		if err != nil {
 			return fmt.Errorf("export session %s: %w", info.Key, err)
 		}
-		p.note("Exported session %s: %s, %s.\n", info.Key.Session, entryCount(info.Entries), byteSize(info.BodyBytes))
+		p.Note("Exported session %s: %s, %s.\n", info.Key.Session, entryCount(info.Entries), term.ByteSize(info.BodyBytes))
 		return nil
 	}))
 	return c
 }
 
 // export writes the entries that the session has at this moment, one at a time.
-func export(ctx context.Context, p *program, store store.Store, info store.SessionInfo, out io.Writer) error {
+func export(ctx context.Context, p *term.Console, store store.Store, info store.SessionInfo, out io.Writer) error {
 	w := newExportWriter(out)
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	err := w.line(exportHeader{"export", exportVersion, anyBytes(info.Key.Session), info.Entries})
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func export(ctx context.Context, p *program, store store.Store, info store.Sessi
 		if err != nil {
 			return err
 		}
-		tell.share(int(e.Seq), int(info.Entries), "exporting entries")
+		tell.Share(int(e.Seq), int(info.Entries), "exporting entries")
 	}
 	if err := w.line(exportEnd{true, info.Entries}); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -23,7 +25,7 @@ func TestParseFlags(t *testing.T) {
 		{"abc --around x", "", `unfold: invalid argument "x" for "--around" flag`},
 		{"abc --lines", "", "unfold: flag needs an argument: --lines"},
 	} {
-		x := unfoldCommand(&program{})
+		x := unfoldCommand(&term.Console{})
 		var rest []string
 		x.SilenceErrors, x.SilenceUsage = true, true
 		x.Args, x.RunE = nil, func(_ *cobra.Command, args []string) error { rest = args; return nil }
@@ -42,7 +44,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	if _, stderr, code := cli(t, "", "man", "--dir", man); code != 0 {
 		t.Fatal(stderr)
 	}
-	each(root(&program{getenv: os.Getenv}), func(c *cobra.Command) {
+	each(root(&term.Console{Getenv: os.Getenv}), func(c *cobra.Command) {
 		path := c.CommandPath()
 		if c.Short == "" || c.Long == "" || len(c.Short) > 76 {
 			t.Errorf("%s: %q, help %q", path, c.Short, c.Long)
@@ -57,8 +59,8 @@ func TestEveryCommandIsExplained(t *testing.T) {
 			t.Errorf("%s --help: code %d, %q", path, code, stderr)
 		}
 		for line := range strings.Lines(out) {
-			if columns(line) > 101 {
-				t.Errorf("%s --help has a line of %d columns: %s", path, columns(line), line)
+			if term.Columns(line) > 101 {
+				t.Errorf("%s --help has a line of %d columns: %s", path, term.Columns(line), line)
 			}
 		}
 		if !c.Runnable() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/library"
@@ -24,12 +25,12 @@ import (
 
 // foldFlags are the flags of the commands that fold a session.
 type foldFlags struct {
-	budget tokenCount
+	budget term.TokenCount
 	policy string
 	focus  string
 	dir    string   // for the plain copies of policies that keep some; empty: none are kept
 	writer provider // of digests; zero: code
-	pins   texts
+	pins   term.Texts
 
 	// request says that the result is a request body, so that the system prompt and the
 	// tools count too.
@@ -37,13 +38,6 @@ type foldFlags struct {
 	page    bool // write a page even if everything fits
 	tenant  string
 }
-
-// texts is a flag that may be given more than once.
-type texts []string
-
-func (t *texts) String() string     { return strings.Join(*t, ", ") }
-func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
-func (t *texts) Type() string       { return "text" }
 
 const policyUsage = "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file"
 
@@ -65,7 +59,7 @@ func policyNames() (names []string) {
 func namedPolicy(name string) (fold.Policy, error) {
 	p, err := policy.ByName(name)
 	if err != nil {
-		err = usageError{err.Error() + didYouMean("", name, policyNames())}
+		err = term.UsageError(err.Error() + term.DidYouMean("", name, policyNames()))
 	}
 	return p, err
 }
@@ -105,7 +99,7 @@ func (r *folded) tokens() budgetJSON {
 }
 
 // fold puts the session into a store and folds it to the budget.
-func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Store, flags foldFlags) (*folded, error) {
+func (f *sessionFile) fold(ctx context.Context, tell *term.Progress, store store.Store, flags foldFlags) (*folded, error) {
 	pol, err := loadPolicy(flags.policy)
 	if err != nil {
 		return nil, err
@@ -144,7 +138,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 			return nil, err
 		}
 	}
-	tell.phase("folding %s", plural(f.count, "message"))
+	tell.Phase("folding %s", term.Plural(f.count, "message"))
 	if flags.page || flags.focus != "" {
 		if _, err := r.session.Compact(ctx, flags.focus); err != nil {
 			return nil, err
@@ -154,7 +148,7 @@ func (f *sessionFile) fold(ctx context.Context, tell *progress, store store.Stor
 		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
 			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
 		}
-		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, thousands(r.budget), err)
+		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.name, term.Thousands(r.budget), err)
 	}
 	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored
 		return nil, err
@@ -209,7 +203,7 @@ func counterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
 
 // open opens the file's session in the store and prepares it for folding: all messages are
 // there, and no epoch is in force. An earlier run may have folded it to another budget.
-func (r *folded) open(ctx context.Context, tell *progress, store store.Store, opts pleat.Options) error {
+func (r *folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
 	f, key := r.file, r.file.key()
 	key.Tenant = r.tenant
 	batch := &batchStore{Store: store, key: key}

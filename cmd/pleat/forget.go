@@ -1,21 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func forgetCommand(p *program) *cobra.Command {
+func forgetCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget SESSION",
 		Args:  takes(1, 1, "one session"),
@@ -34,7 +32,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	fs := c.Flags()
 	f := declareStore(fs)
 	yes := fs.Bool("yes", false, "do not ask")
-	c.RunE = runs(p, f.onStore(mustExist, func(ctx context.Context, p *program, st anyStore, args []string) error {
+	c.RunE = runs(p, f.onStore(mustExist, func(ctx context.Context, p *term.Console, st anyStore, args []string) error {
 		key := f.key(args[0])
 		info, err := storedSession(ctx, st, f, key.Session)
 		if errors.Is(err, store.ErrCorrupt) {
@@ -45,8 +43,8 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if info.Key != key {
 			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
 		}
-		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), byteSize(info.BodyBytes))
-		if err := p.confirm(ctx, *yes, question); err != nil {
+		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), term.ByteSize(info.BodyBytes))
+		if err := p.Confirm(ctx, *yes, question); err != nil {
 			return fmt.Errorf("forget session %s: %w", key, err)
 		}
 		if err := st.Forget(ctx, key); err != nil {
@@ -61,39 +59,8 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 				return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
 			}
 		}
-		p.printf("Forgot session %s.\n", key.Session)
+		p.Printf("Forgot session %s.\n", key.Session)
 		return nil
 	}))
 	return c
-}
-
-// confirm asks the person at the terminal, unless the answer is known. Any answer but yes is
-// an error.
-func (p *program) confirm(ctx context.Context, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	stdin, ok := p.stdin.(io.Writer) // a terminal is a file
-	if ok {
-		_, ok = terminalFile(stdin)
-	}
-	if !ok {
-		return errors.New("there is no terminal to ask on (use --yes to do it without asking)")
-	}
-	p.note("%s [y/N] ", question)
-	answer := make(chan string, 1)
-	go func() { // may run until the program ends: reading from a terminal cannot be stopped
-		line, _ := bufio.NewReader(p.stdin).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		p.note("\n")
-		return ctx.Err()
-	case a := <-answer:
-		if a != "y" && a != "yes" {
-			return errors.New("nothing was changed: it was not confirmed")
-		}
-		return nil
-	}
 }

@@ -14,11 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func gcCommand(p *program) *cobra.Command {
+func gcCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc [--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
 		Args:  takes(0, 0, "no arguments, only flags that choose sessions"),
@@ -42,10 +43,10 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	fs.BoolVar(&g.yes, "yes", false, "delete them")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		chosen, err := g.choice(time.Now())
 		if err != nil {
-			return usageError{"gc: " + err.Error()}
+			return term.UsageError("gc: " + err.Error())
 		}
 		how := readOnly
 		if g.yes {
@@ -139,14 +140,14 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []store.SessionInfo) error {
+func (g *gcFlags) run(ctx context.Context, p *term.Console, store anyStore, list []store.SessionInfo) error {
 	out := gcJSON{"pleat/gc/1", g.yes, storedInfo(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
-			p.printf("The flags match no session.\n")
+			p.Printf("The flags match no session.\n")
 			return nil
 		}
-		if err := p.output(false, storedListJSON{Sessions: out.Sessions}); err != nil {
+		if err := p.Output(false, storedListJSON{Sessions: out.Sessions}); err != nil {
 			return err
 		}
 	}
@@ -157,23 +158,23 @@ func (g *gcFlags) run(ctx context.Context, p *program, store anyStore, list []st
 	}
 	switch {
 	case g.json:
-		return writeJSON(p.contents(), out)
+		return term.WriteJSON(p.Contents(), out)
 	case g.yes:
-		p.printf("Deleted %s.\n", plural(len(list), "session"))
+		p.Printf("Deleted %s.\n", term.Plural(len(list), "session"))
 	default:
-		p.printf("Nothing was deleted; --yes deletes these for good.\n")
+		p.Printf("Nothing was deleted; --yes deletes these for good.\n")
 	}
 	return nil
 }
 
-func forgetAll(ctx context.Context, p *program, st store.Keeper, list []store.SessionInfo) error {
-	tell := p.progress()
-	defer tell.done()
+func forgetAll(ctx context.Context, p *term.Console, st store.Keeper, list []store.SessionInfo) error {
+	tell := p.Progress()
+	defer tell.Done()
 	for i, info := range list {
-		tell.share(i, len(list), "deleting sessions")
+		tell.Share(i, len(list), "deleting sessions")
 		err := st.Forget(ctx, info.Key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // somebody else was faster
-			return fmt.Errorf("after %s: %w", plural(i, "deleted session"), err)
+			return fmt.Errorf("after %s: %w", term.Plural(i, "deleted session"), err)
 		}
 	}
 	return nil

@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func importCommand(p *program) *cobra.Command {
+func importCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Args:  takes(1, 1, "one file, or - for standard input"),
@@ -40,13 +41,13 @@ pleat store import session.jsonl --as from-laptop`,
 	f := declareStore(fs)
 	as := fs.String("as", "", "store it under this `NAME`")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		file, name, err := openExport(p, args[0])
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		i := importing{program: p, file: file, name: name}
+		i := importing{Console: p, file: file, name: name}
 		header, err := i.open()
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ pleat store import session.jsonl --as from-laptop`,
 		if err != nil {
 			return fmt.Errorf("import session %s: %w", i.key, err)
 		}
-		return p.output(*asJSON, done)
+		return p.Output(*asJSON, done)
 	})
 	return c
 }
@@ -81,7 +82,7 @@ type importedJSON struct {
 
 // openExport opens an export file. Standard input is copied to a temporary file that has
 // no name, because it is read twice.
-func openExport(p *program, name string) (file *os.File, shown string, err error) {
+func openExport(p *term.Console, name string) (file *os.File, shown string, err error) {
 	if name != "-" {
 		file, err = os.Open(name)
 		return file, name, err
@@ -91,7 +92,7 @@ func openExport(p *program, name string) (file *os.File, shown string, err error
 		return nil, "", fmt.Errorf("keep standard input: %w", err)
 	}
 	defer os.Remove(file.Name())
-	if _, err := io.Copy(file, p.stdin); err != nil {
+	if _, err := io.Copy(file, p.Stdin); err != nil {
 		_ = file.Close()
 		return nil, "", fmt.Errorf("read standard input: %w", err)
 	}
@@ -100,7 +101,7 @@ func openExport(p *program, name string) (file *os.File, shown string, err error
 
 // importing is an import in progress.
 type importing struct {
-	*program
+	*term.Console
 	file  *os.File
 	name  string
 	store anyStore
@@ -136,19 +137,19 @@ func (i *importing) try(ctx context.Context) error {
 	return err
 }
 
-func (d importedJSON) Print(p *page) {
-	session, folds := d.Session, plural(d.Folds, "fold")
+func (d importedJSON) Print(p *term.Page) {
+	session, folds := d.Session, term.Plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
-		p.line("Repaired %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
+		p.Line("Repaired %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
 	case d.Added > 0 && d.Added < d.Entries:
-		p.line("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), session, d.Stored, folds)
+		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), session, d.Stored, folds)
 	case d.Added > 0:
-		p.line("Imported session %s: %s; %s checked.", session, entryCount(d.Added), folds)
+		p.Line("Imported session %s: %s; %s checked.", session, entryCount(d.Added), folds)
 	case d.Stored > d.Entries:
-		p.line("Session %s is there already and has gone on: %s, the file has %d.", session, entryCount(d.Stored), d.Entries)
+		p.Line("Session %s is there already and has gone on: %s, the file has %d.", session, entryCount(d.Stored), d.Entries)
 	default:
-		p.line("Session %s is there already: %s, all the same; %s checked.", session, entryCount(d.Stored), folds)
+		p.Line("Session %s is there already: %s, all the same; %s checked.", session, entryCount(d.Stored), folds)
 	}
 }
 
@@ -159,8 +160,8 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 	if err != nil {
 		return exportHeader{}, err
 	}
-	tell := i.progress()
-	defer tell.done()
+	tell := i.Progress()
+	defer tell.Done()
 	codecs := library.Codecs()
 	for {
 		e, err := r.next()
@@ -182,7 +183,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 		if err := each(e); err != nil {
 			return r.header, err
 		}
-		tell.say("%s %d of %s", doing, e.Seq, entryCount(r.header.Entries))
+		tell.Say("%s %d of %s", doing, e.Seq, entryCount(r.header.Entries))
 	}
 }
 
@@ -219,15 +220,15 @@ func (i *importing) run(ctx context.Context, doing string) (importedJSON, error)
 		return done, err
 	}
 	done.Entries, done.Added, done.Stored = header.Entries, w.added, w.last+w.added
-	tell := i.progress()
-	defer tell.done()
+	tell := i.Progress()
+	defer tell.Done()
 	folds, problems, err := checkSession(ctx, i.store, i.key, tell)
 	done.Folds = folds
 	switch {
 	case err != nil:
 		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
 	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, plural(len(problems), "fold"), problems[0])
+		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, term.Plural(len(problems), "fold"), problems[0])
 	}
 	return done, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/ledger"
@@ -133,7 +134,7 @@ func lines(file string, n int) string {
 func cli(t *testing.T, store string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(name string) string {
+	p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(name string) string {
 		return map[string]string{"PLEAT_STORE": store}[name]
 	}}
 	code = execute(t.Context(), p, args)

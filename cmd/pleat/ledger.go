@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
-func ledgerCommand(p *program) *cobra.Command {
+func ledgerCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger [FILE]",
 		Short: "list every tool call of a session: what it touched, how it ended",
@@ -49,14 +50,14 @@ pleat ledger --session run-20260102 --files`,
 	store := declareStore(fs)
 	choose.declare(fs)
 	files := fs.Bool("files", false, "list the changed files instead of the calls")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		filter, err := choose.filter()
 		if err != nil {
 			return err
 		}
 		make := func(src sourceJSON, l *ledger.Ledger, times []time.Time) *ledgerJSON {
 			if (choose.since != "" || choose.until != "") && !slices.ContainsFunc(times, func(t time.Time) bool { return !t.IsZero() }) {
-				p.note("pleat: nothing says when the calls of %s were made, so --since and --until leave none out\n", src.File)
+				p.Note("pleat: nothing says when the calls of %s were made, so --since and --until leave none out\n", src.File)
 			}
 			filter := choose.between(filter, times)
 			return &ledgerJSON{
@@ -70,9 +71,9 @@ pleat ledger --session run-20260102 --files`,
 			if err != nil {
 				return err
 			}
-			return p.output(on.json, make(src, l, nil))
+			return p.Output(on.json, make(src, l, nil))
 		}
-		return on.run(ctx, p, args, func(f *sessionFile, _ *progress) (result, error) {
+		return on.run(ctx, p, args, func(f *sessionFile, _ *term.Progress) (term.Result, error) {
 			l, times, err := f.ledger()
 			if err != nil {
 				return nil, err
@@ -100,9 +101,9 @@ func (s sessionChoice) Set(text string) error {
 }
 
 // storedLedger reads the calls of a stored session.
-func storedLedger(ctx context.Context, p *program, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
+func storedLedger(ctx context.Context, p *term.Console, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
 	if name == "" {
-		return sourceJSON{}, nil, usageError{"ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)"}
+		return sourceJSON{}, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)")
 	}
 	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if err != nil {
@@ -195,7 +196,7 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 		}
 		var k toolcall.CallKind
 		if err := k.UnmarshalText([]byte(name)); err != nil {
-			return l, usageError{fmt.Sprintf("unknown kind %q: want read, create, edit, delete, run, net or other", name)}
+			return l, term.UsageError(fmt.Sprintf("unknown kind %q: want read, create, edit, delete, run, net or other", name))
 		}
 		l.Kinds = append(l.Kinds, k)
 	}
@@ -205,7 +206,7 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 		}
 		var o toolcall.Outcome
 		if err := o.UnmarshalText([]byte(name)); err != nil {
-			return l, usageError{fmt.Sprintf("unknown outcome %q: want ok, error, running or unanswered", name)}
+			return l, term.UsageError(fmt.Sprintf("unknown outcome %q: want ok, error, running or unanswered", name))
 		}
 		l.Outcomes = append(l.Outcomes, o)
 	}
@@ -238,7 +239,7 @@ func parseTime(text string, at *time.Time) error {
 			return nil
 		}
 	}
-	return usageError{fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339", text)}
+	return term.UsageError(fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339", text))
 }
 
 // between narrows a filter to the messages that were said between the moments asked for.
@@ -265,45 +266,45 @@ func keepPaths(list []ledger.PathState, f ledger.Filter) []ledger.PathState {
 	return append([]ledger.PathState{}, slices.DeleteFunc(list, func(s ledger.PathState) bool { return !strings.Contains(s.Path, part) })...)
 }
 
-func (j *ledgerJSON) Print(p *page) {
-	p.title(j.Source.File)
+func (j *ledgerJSON) Print(p *term.Page) {
+	p.Title(j.Source.File)
 	if j.files {
 		j.printFiles(p)
 		return
 	}
-	about := plural(len(j.Entries), "call")
+	about := term.Plural(len(j.Entries), "call")
 	if len(j.Entries) < j.all {
-		about = fmt.Sprintf("%s of %s", thousands(len(j.Entries)), plural(j.all, "call"))
+		about = fmt.Sprintf("%s of %s", term.Thousands(len(j.Entries)), term.Plural(j.all, "call"))
 	}
 	if j.Filter.Effects {
 		about += " (those that may have changed something)"
 	}
-	p.line("%s", about)
+	p.Line("%s", about)
 	if len(j.Entries) == 0 {
 		return
 	}
-	p.line("")
-	most, kind := 16, func(name string) string { return pad(name, 8) }
-	if !p.whole && p.width < 72 { // the room is for what was called
+	p.Line("")
+	most, kind := 16, func(name string) string { return term.Pad(name, 8) }
+	if !p.Whole && p.Width < 72 { // the room is for what was called
 		most, kind = 10, func(string) string { return "" }
 	}
-	tool := min(max(widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), most)
-	ends := max(widest(j.Entries, func(e entryJSON) string { return outcome(e.ResultFacts) }), 7)
-	p.line("%s", p.dim(fmt.Sprintf("%5s%8s  %s%s  %s  %5s  what", "call", "message", kind("kind"), pad("tool", tool), pad("outcome", ends), "newer")))
+	tool := min(max(term.Widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), most)
+	ends := max(term.Widest(j.Entries, func(e entryJSON) string { return outcome(e.ResultFacts) }), 7)
+	p.Line("%s", p.Dim(fmt.Sprintf("%5s%8s  %s%s  %s  %5s  what", "call", "message", kind("kind"), term.Pad("tool", tool), term.Pad("outcome", ends), "newer")))
 	for _, e := range j.Entries {
 		newer := ""
 		if e.SupersededBy > 0 {
 			newer = fmt.Sprint(e.SupersededBy)
 		}
-		line := fmt.Sprintf("%5d%8d  %s%s  %s  %5s  ", e.Seq, e.Message, kind(e.Kind.String()), pad(p.clip(e.Tool, tool), tool), pad(outcome(e.ResultFacts), ends), newer)
-		clip := p.clip
+		line := fmt.Sprintf("%5d%8d  %s%s  %s  %5s  ", e.Seq, e.Message, kind(e.Kind.String()), term.Pad(p.Clip(e.Tool, tool), tool), term.Pad(outcome(e.ResultFacts), ends), newer)
+		clip := p.Clip
 		if e.Command == "" && len(e.Paths) > 0 { // the name of a file is at its end
-			clip = p.clipMiddle
+			clip = p.ClipMiddle
 		}
-		p.line("%s", p.clip(line+clip(oneLine(e.Args), max(p.width-columns(line), 12)), p.width))
+		p.Line("%s", p.Clip(line+clip(term.OneLine(e.Args), max(p.Width-term.Columns(line), 12)), p.Width))
 		if e.ErrorLine != "" && e.Outcome == toolcall.Failed {
 			indent := 5 + 8 + 2 + len(kind(""))
-			p.line("%s%s", strings.Repeat(" ", indent), p.dim(p.clip("└ "+oneLine(e.ErrorLine), p.width-indent)))
+			p.Line("%s%s", strings.Repeat(" ", indent), p.Dim(p.Clip("└ "+term.OneLine(e.ErrorLine), p.Width-indent)))
 		}
 	}
 }
@@ -315,13 +316,13 @@ func outcome(r toolcall.ResultFacts) string {
 	return r.Outcome.String()
 }
 
-func (j *ledgerJSON) printFiles(p *page) {
-	p.line("%s changed, %s only read", plural(len(j.Changed), "file"), thousands(len(j.ReadOnly)))
+func (j *ledgerJSON) printFiles(p *term.Page) {
+	p.Line("%s changed, %s only read", term.Plural(len(j.Changed), "file"), term.Thousands(len(j.ReadOnly)))
 	if len(j.Changed) == 0 {
 		return
 	}
-	p.line("")
-	p.line("%s", p.dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
+	p.Line("")
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
 	for _, f := range j.Changed {
 		state := map[toolcall.CallKind]string{toolcall.CallCreate: "created", toolcall.CallEdit: "edited", toolcall.CallDelete: "deleted"}[f.State]
 		if f.Created && f.State == toolcall.CallEdit {
@@ -332,6 +333,6 @@ func (j *ledgerJSON) printFiles(p *page) {
 		if f.Source != "" {
 			path += " (from " + f.Source + ")"
 		}
-		p.line("%s%s", line, p.clipMiddle(oneLine(path), p.width-columns(line)))
+		p.Line("%s%s", line, p.ClipMiddle(term.OneLine(path), p.Width-term.Columns(line)))
 	}
 }

@@ -22,36 +22,26 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	p := &term.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 	code := execute(ctx, p, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// program is what commands see of the outside world. Tests give them another.
-type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-}
-
 // runFunc runs a command whose flags have been read. args are the other arguments.
-type runFunc func(ctx context.Context, p *program, args []string) error
-
-// usageError is a mistake on the command line. The exit code is 2, and a line points to help.
-type usageError struct{ msg string }
-
-func (e usageError) Error() string { return e.msg }
+type runFunc func(ctx context.Context, p *term.Console, args []string) error
 
 // execute executes one command line and returns the exit code: 0 if it was done, 1 if that
 // failed, 2 if the command line was not understood. For wrap, it is the client's own exit
 // code once the client has run.
-func execute(ctx context.Context, p *program, args []string) int {
+func execute(ctx context.Context, p *term.Console, args []string) int {
 	root := root(p)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
@@ -62,9 +52,9 @@ func execute(ctx context.Context, p *program, args []string) int {
 		return e.code
 	}
 	msg := err.Error()
-	p.note("pleat: %s\n", withoutPassword(msg))
-	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(msg, "unknown command") {
-		fmt.Fprintf(p.stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
+	p.Note("pleat: %s\n", term.WithoutPassword(msg))
+	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
+		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
 		return 2
 	}
 	return 1
@@ -76,7 +66,7 @@ them and gives it back exactly; it runs an agent of its own, and stands between 
 their provider.`
 
 // root is the program with all its commands, in the order in which help lists them.
-func root(p *program) *cobra.Command {
+func root(p *term.Console) *cobra.Command {
 	cobra.EnableCommandSorting = false
 	root := &cobra.Command{
 		Use: "pleat", Short: "keep an LLM agent inside its context window", Long: about,
@@ -85,22 +75,22 @@ func root(p *program) *cobra.Command {
 			return c.Help()
 		},
 	}
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	root.SetVersionTemplate("pleat {{.Version}}\n")
 	fitHelp(p, root)
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range []struct {
 		id, title string
-		commands  []func(*program) *cobra.Command
+		commands  []func(*term.Console) *cobra.Command
 	}{
-		{"work", "Keep an agent inside its window:", []func(*program) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand}},
-		{"files", "Session files:", []func(*program) *cobra.Command{
+		{"work", "Keep an agent inside its window:", []func(*term.Console) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand}},
+		{"files", "Session files:", []func(*term.Console) *cobra.Command{
 			sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
 		}},
-		{"store", "What was folded:", []func(*program) *cobra.Command{unfoldCommand, searchCommand, storeCommand, dashCommand}},
-		{"other", "Other:", []func(*program) *cobra.Command{
+		{"store", "What was folded:", []func(*term.Console) *cobra.Command{unfoldCommand, searchCommand, storeCommand, dashCommand}},
+		{"other", "Other:", []func(*term.Console) *cobra.Command{
 			benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand, surroundings,
 		}},
 	} {
@@ -116,7 +106,7 @@ func root(p *program) *cobra.Command {
 	root.SetCompletionCommandGroupID("other")
 	for old, now := range map[string]string{"stored": "list", "export": "export", "import": "import", "verify": "verify", "gc": "gc", "forget": "forget"} {
 		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return usageError{fmt.Sprintf("%q is now \"pleat store %s\"", "pleat "+old, now)}
+			return term.UsageError(fmt.Sprintf("%q is now \"pleat store %s\"", "pleat "+old, now))
 		}})
 	}
 	each(root, func(c *cobra.Command) { completes(p, c) })
@@ -124,18 +114,18 @@ func root(p *program) *cobra.Command {
 }
 
 // fitHelp lays help out for the terminal.
-func fitHelp(p *program, root *cobra.Command) {
+func fitHelp(p *term.Console, root *cobra.Command) {
 	width, flags, help := 100, 100, root.HelpFunc()
-	if s := p.screen(); !s.whole && s.width < width {
-		width, flags = s.width, 0 // refill breaks their lines
+	if s := p.Screen(); !s.Whole && s.Width < width {
+		width, flags = s.Width, 0 // refill breaks their lines
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", flags)))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		var text strings.Builder
 		c.SetOut(&text)
 		help(c, args)
-		c.SetOut(p.stdout)
-		_, _ = io.WriteString(p.stdout, refill(text.String(), width))
+		c.SetOut(p.Stdout)
+		_, _ = io.WriteString(p.Stdout, term.Refill(text.String(), width))
 	})
 }
 
@@ -157,7 +147,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				var names []string
 				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
-				return usageError{fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), didYouMean("", args[len(args)-1], names))}
+				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), term.DidYouMean("", args[len(args)-1], names)))
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
@@ -176,7 +166,7 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 }
 
 // runs settles what the command line left open, and runs the command.
-func runs(p *program, run runFunc) func(*cobra.Command, []string) error {
+func runs(p *term.Console, run runFunc) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		settings, err := settle(p, c)
 		if err != nil {
@@ -184,7 +174,7 @@ func runs(p *program, run runFunc) func(*cobra.Command, []string) error {
 		}
 		for _, s := range settings {
 			if s.ignored != "" {
-				p.note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, s.ignored)
+				p.Note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, s.ignored)
 			}
 		}
 		return run(c.Context(), p, args)
@@ -195,7 +185,7 @@ func runs(p *program, run runFunc) func(*cobra.Command, []string) error {
 func takes(least, most int, words string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {
-			return usageError{fmt.Sprintf("%s takes %s; got %s", strings.TrimPrefix(c.CommandPath(), "pleat "), words, plural(n, "argument"))}
+			return term.UsageError(fmt.Sprintf("%s takes %s; got %s", strings.TrimPrefix(c.CommandPath(), "pleat "), words, term.Plural(n, "argument")))
 		}
 		return nil
 	}
@@ -212,7 +202,7 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint := didYouMean("--", e.GetSpecifiedName(), names)
+		hint := term.DidYouMean("--", e.GetSpecifiedName(), names)
 		msg += cmp.Or(hint, flagElsewhere(c, e.GetSpecifiedName()))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
@@ -223,7 +213,7 @@ func flagError(c *cobra.Command, err error) error {
 			msg += ", such as " + example
 		}
 	}
-	return usageError{msg}
+	return term.UsageError(msg)
 }
 
 // flagElsewhere names a flag that is spelled like name, and the commands that have it.
@@ -235,31 +225,11 @@ func flagElsewhere(c *cobra.Command, name string) string {
 		})
 	})
 	if owners[name] == nil {
-		close := spelledLike(name, slices.Sorted(maps.Keys(owners)))
+		close := term.SpelledLike(name, slices.Sorted(maps.Keys(owners)))
 		if len(close) == 0 {
 			return ""
 		}
 		name = close[0]
 	}
 	return fmt.Sprintf(" (--%s is a flag of %s)", name, strings.Join(owners[name], ", "))
-}
-
-// didYouMean names those of a list that are spelled much like a word.
-func didYouMean(prefix, word string, names []string) string {
-	close := spelledLike(word, names)
-	if len(close) == 0 {
-		return ""
-	}
-	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
-}
-
-// spelledLike lists the names that differ from a word by little of its length.
-func spelledLike(word string, names []string) []string {
-	c := &cobra.Command{SuggestionsMinimumDistance: min(len(word)/2, 2)} // cobra compares the names of commands
-	for _, name := range names {
-		if name != word {
-			c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-		}
-	}
-	return c.SuggestionsFor(word)
 }

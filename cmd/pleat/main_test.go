@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )
 
@@ -22,7 +23,7 @@ func (m tests) Run() int {
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"pleat": func() {
-			p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+			p := &term.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 			code := execute(context.Background(), p, os.Args[1:])
 			tellPeak()
 			os.Exit(code)

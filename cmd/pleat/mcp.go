@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/mcp"
 )
 
-func mcpCommand(p *program) *cobra.Command {
+func mcpCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Args:  noArguments,
@@ -42,7 +43,7 @@ pleat mcp --http 127.0.0.1:4142`,
 	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
 	fs.BoolVar(&f.lazy, "lazy", false, "read a file only when it is asked for, not in the background")
-	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error { return f.serve(ctx, p) })
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error { return f.serve(ctx, p) })
 	c.AddCommand(mcpInstallCommand(p))
 	return c
 }
@@ -56,7 +57,7 @@ type mcpFlags struct {
 // watchEvery is how often the folders of agents are looked at.
 const watchEvery = 10 * time.Second
 
-func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
+func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	token, err := readToken(f.tokenFile)
 	if err == nil && f.http != "" {
 		err = mayListen("--http", f.http, token, false, "")
@@ -64,7 +65,7 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	st, err := openStore(ctx, p, f.store)
 	if err != nil {
 		return err
@@ -84,13 +85,13 @@ func (f *mcpFlags) serve(ctx context.Context, p *program) (err error) {
 	}
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
 	if f.http == "" {
-		return mcp.Serve(ctx, srv, p.stdin, p.stdout)
+		return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)
 	}
 	l, err := net.Listen("tcp", f.http)
 	if err != nil {
 		return fmt.Errorf("listen: %w (choose another address with --http)", err)
 	}
-	p.note("pleat: listening on http://%s/\n", l.Addr())
+	p.Note("pleat: listening on http://%s/\n", l.Addr())
 	return serveUntilDone(ctx, l, endStreams(ctx, mcp.NewHandler(srv, token)), log)
 }
 

@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func mcpInstallCommand(p *program) *cobra.Command {
+func mcpInstallCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install CLIENT",
 		Args:  takes(1, 1, "one client: "+mcpClientNames()),
@@ -35,17 +36,17 @@ pleat mcp install codex --undo`,
 	yes := fs.Bool("yes", false, "do not ask")
 	undo := fs.Bool("undo", false, "take out what an earlier install added")
 	c.ValidArgs = strings.Split(mcpClientNames(), ", ")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		i := slices.IndexFunc(mcpClients, func(m mcpClient) bool { return m.name == args[0] })
 		if i < 0 {
-			return usageError{fmt.Sprintf("unknown client %q: want %s", args[0], mcpClientNames())}
+			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], mcpClientNames()))
 		}
 		program, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("find this program: %w", err)
 		}
-		data := dataFolder(runtime.GOOS, p.getenv)
-		file := mcpClients[i].file(p.getenv)
+		data := term.DataFolder(runtime.GOOS, p.Getenv)
+		file := mcpClients[i].file(p.Getenv)
 		if data == "" || file == "" {
 			return errors.New("there is no home folder")
 		}
@@ -129,7 +130,7 @@ func openCodeConfig(getenv func(string) string) string {
 }
 
 func vscodeConfig(getenv func(string) string) string {
-	dir := userFolder(runtime.GOOS, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config")
+	dir := term.UserFolder(runtime.GOOS, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config")
 	if dir == "" {
 		return ""
 	}
@@ -137,7 +138,7 @@ func vscodeConfig(getenv func(string) string) string {
 }
 
 // printByHand says what to put where.
-func printByHand(p *program, file string, keys []clientconfig.Key) error {
+func printByHand(p *term.Console, file string, keys []clientconfig.Key) error {
 	dir, err := os.MkdirTemp("", "pleat-*")
 	if err != nil {
 		return err
@@ -147,26 +148,26 @@ func printByHand(p *program, file string, keys []clientconfig.Key) error {
 	if err != nil {
 		return err
 	}
-	p.note("In %s:\n", file)
-	p.printf("%s", string(edit.After))
+	p.Note("In %s:\n", file)
+	p.Printf("%s", string(edit.After))
 	return nil
 }
 
 // applyEdit shows a change, asks, and makes it.
-func applyEdit(ctx context.Context, p *program, edit *clientconfig.Edit, yes bool, same, done string) error {
+func applyEdit(ctx context.Context, p *term.Console, edit *clientconfig.Edit, yes bool, same, done string) error {
 	diff := edit.Diff()
 	if diff == "" {
-		p.printf("%s\n", same)
+		p.Printf("%s\n", same)
 		return edit.Write()
 	}
-	p.printf("%s", diff)
-	err := p.confirm(ctx, yes, "Change "+edit.Path+"?")
+	p.Printf("%s", diff)
+	err := p.Confirm(ctx, yes, "Change "+edit.Path+"?")
 	if err == nil {
 		err = edit.Write()
 	}
 	if err != nil {
 		return err
 	}
-	p.printf("%s\n", done)
+	p.Printf("%s\n", done)
 	return nil
 }

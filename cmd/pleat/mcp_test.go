@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // TestMCPStops: the server ends while the standing stream of a client is open.
@@ -15,7 +17,7 @@ func TestMCPStops(t *testing.T) {
 	defer stop()
 	home := t.TempDir()
 	notes, stderr := io.Pipe()
-	p := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: stderr, getenv: func(name string) string {
+	p := &term.Console{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Getenv: func(name string) string {
 		if name == "HOME" || name == "USERPROFILE" {
 			return home
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -15,20 +16,20 @@ const longMessage = 4 << 20
 
 // collectFor sets up garbage collection for a session of so many bytes, unless the user did.
 // A short command with a small session may leave four times as much garbage as it uses.
-func collectFor(p *program, size int64) {
+func collectFor(p *term.Console, size int64) {
 	percent := 400
 	if size > keptFile {
 		percent = 40
 	}
-	if p.getenv("GOGC") == "" {
+	if p.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
 // holdTo sets a memory limit for a large session, unless the user set one: some for the
 // work itself, and some for each message. Beyond it garbage is collected more eagerly.
-func holdTo(p *program, size int64, messages int) {
-	if size > keptFile && p.getenv("GOMEMLIMIT") == "" {
+func holdTo(p *term.Console, size int64, messages int) {
+	if size > keptFile && p.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(224<<20 + int64(messages)*500)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
@@ -17,7 +18,7 @@ import (
 )
 
 // overviewOf reads a session once and adds up what show prints.
-func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
+func overviewOf(f *sessionFile, most int, tell *term.Progress) (*overview, error) {
 	b := overviewBuilder{
 		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
 		count:  tokens.NewTokenizer(f.model, nil),
@@ -44,7 +45,7 @@ func overviewOf(f *sessionFile, most int, tell *progress) (*overview, error) {
 		}
 		b.message(i, rec)
 		i++
-		tell.share(i, f.count, "counting messages")
+		tell.Share(i, f.count, "counting messages")
 	}
 	b.finish()
 	return b.o, nil
@@ -262,7 +263,7 @@ func (b *overviewBuilder) keepLargest(s blockShare) {
 	if dir := b.f.info.Dir; dir != "" {
 		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
 	}
-	s.What = strings.Clone(clip(oneLine(s.What), 200))
+	s.What = strings.Clone(term.Clip(term.OneLine(s.What), 200))
 	list = slices.Insert(list, at, s)
 	b.o.Largest = list[:min(len(list), b.most)]
 }
@@ -337,6 +338,6 @@ func (b *overviewBuilder) finish() {
 		if b.f.info.Format == sessionlog.ClaudeCode {
 			from = "it compacted by itself below that"
 		}
-		w.why = fmt.Sprintf(" (%s; the model's is %s)", from, short(m))
+		w.why = fmt.Sprintf(" (%s; the model's is %s)", from, term.Short(m))
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func planCommand(p *program) *cobra.Command {
+func planCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan FILE",
 		Short: "say what compact would fold, and do nothing",
@@ -32,8 +33,8 @@ pleat plan session.jsonl --budget 30k --policy book`,
 	on := declareFile(c)
 	fold.declare(fs)
 	all := fs.Bool("all", false, "list every fold, not only the largest")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
-		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		return on.run(ctx, p, args, func(f *sessionFile, tell *term.Progress) (term.Result, error) {
 			store, drop, err := f.scratch()
 			if err != nil {
 				return nil, err
@@ -83,21 +84,21 @@ const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back
 // planRows is how many folds are listed without --all.
 const planRows = 20
 
-func (j *planJSON) Print(p *page) {
-	p.title(j.Source.File)
-	p.line("policy %s: %s → %s tokens, budget %s", j.Policy, thousands(j.Tokens.Before), thousands(j.Tokens.After), thousands(j.Tokens.Budget))
+func (j *planJSON) Print(p *term.Page) {
+	p.Title(j.Source.File)
+	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before), term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
 	if len(j.folds) == 0 {
-		p.line("nothing to fold: it fits")
+		p.Line("nothing to fold: it fits")
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {
-		p.hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", thousands(c.Rewritten), thousands(c.Removed)))
+		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
 	}
 	if j.Warning != "" {
-		p.hang("warning: ", j.Warning)
+		p.Hang("warning: ", j.Warning)
 	}
-	p.hang("", notStored)
-	p.head("By lever", "")
+	p.Hang("", notStored)
+	p.Head("By lever", "")
 	printLevers(p, j.Levers)
 	folds, note := j.folds, ""
 	if !j.all && len(folds) > planRows {
@@ -106,19 +107,19 @@ func (j *planJSON) Print(p *page) {
 		slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 		folds = folds[:planRows]
 	}
-	p.head("Folds", note)
+	p.Head("Folds", note)
 	printFolds(p, folds, "", j.whats)
 }
 
-func printLevers(p *page, shares []leverShare) {
+func printLevers(p *term.Page, shares []leverShare) {
 	most := 1
 	for _, l := range shares {
 		most = max(most, l.Before)
 	}
-	room := p.width - 2 - 10 - 8 - 11 - 11 - 2
-	p.line("%s", p.dim(fmt.Sprintf("  %-10s%8s%11s%11s", "lever", "folds", "before", "after")))
+	room := p.Width - 2 - 10 - 8 - 11 - 11 - 2
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%8s%11s%11s", "lever", "folds", "before", "after")))
 	for _, l := range shares {
-		p.line("  %-10s%8s%11s%11s  %s", l.Lever, thousands(l.Folds), thousands(l.Before), thousands(l.After), strings.TrimRight(bar(l.Before-l.After, most, room), " "))
+		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After), strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
 	}
 }
 
@@ -134,26 +135,26 @@ func whats(s *pleat.Session) map[transcript.BlockRef]string {
 }
 
 // printFolds prints a table of folds; whats describes single blocks.
-func printFolds(p *page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
-	width := max(widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
-	p.line("%s", p.dim(p.clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", pad("handle", width)), p.width)))
+func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
+	width := max(term.Widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
+	p.Line("%s", p.Dim(p.Clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", term.Pad("handle", width)), p.Width)))
 	for _, f := range folds {
 		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
 		if f.Block >= 0 || f.End == f.Start+1 {
 			where = fmt.Sprint(f.Start + 1)
 		}
-		line := fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, f.Lever, pad(where, 11), thousands(f.Before), thousands(f.After), pad(f.Handle, width))
-		why := oneLine(f.Reason)
-		if what := oneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
+		line := fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, f.Lever, term.Pad(where, 11), term.Thousands(f.Before), term.Thousands(f.After), term.Pad(f.Handle, width))
+		why := term.OneLine(f.Reason)
+		if what := term.OneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
 			if why += ": "; strings.HasPrefix(why, "old result") {
 				why = "" // the call says more
 			}
 			why += what
 		}
-		if !p.whole && why != "" && p.width-columns(line) < 20 { // too little to say anything: below
-			p.line("%s", p.clip(strings.TrimRight(line, " "), p.width))
+		if !p.Whole && why != "" && p.Width-term.Columns(line) < 20 { // too little to say anything: below
+			p.Line("%s", p.Clip(strings.TrimRight(line, " "), p.Width))
 			line = indent + "    └ "
 		}
-		p.line("%s%s", line, p.clip(why, p.width-columns(line)))
+		p.Line("%s%s", line, p.Clip(why, p.Width-term.Columns(line)))
 	}
 }

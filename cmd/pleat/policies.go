@@ -7,11 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 )
 
-func policiesCommand(p *program) *cobra.Command {
+func policiesCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policies [NAME]",
 		Args:  takes(0, 1, "one name"),
@@ -26,15 +27,15 @@ pleat plan session.jsonl --policy ./mine.json`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(_ context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(_ context.Context, p *term.Console, args []string) error {
 		if len(args) == 0 {
-			return p.output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
+			return p.Output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
 		}
 		pol, err := namedPolicy(args[0])
 		if err != nil {
 			return err
 		}
-		return writeJSON(p.contents(), pol)
+		return term.WriteJSON(p.Contents(), pol)
 	})
 	return c
 }
@@ -44,15 +45,15 @@ type policiesJSON struct {
 	Policies []fold.Policy `json:"policies"`
 }
 
-func (j policiesJSON) Print(p *page) {
-	name := widest(j.Policies, func(p fold.Policy) string { return p.Name })
+func (j policiesJSON) Print(p *term.Page) {
+	name := term.Widest(j.Policies, func(p fold.Policy) string { return p.Name })
 	for _, policy := range j.Policies {
-		for i, line := range strings.Split(ansi.Wordwrap(policy.Doc, p.width-name-2, ""), "\n") {
-			label := p.bold(pad(policy.Name, name))
+		for i, line := range strings.Split(ansi.Wordwrap(policy.Doc, p.Width-name-2, ""), "\n") {
+			label := p.Bold(term.Pad(policy.Name, name))
 			if i > 0 {
-				label = styled(strings.Repeat(" ", name))
+				label = term.Styled(strings.Repeat(" ", name))
 			}
-			p.line("%s  %s", label, line)
+			p.Line("%s  %s", label, line)
 		}
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 )
 
-func pricesCommand(p *program) *cobra.Command {
+func pricesCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prices [MODEL]",
 		Args:  takes(0, 1, "one model"),
@@ -28,19 +29,19 @@ pleat prices us.anthropic.claude-opus-4-5`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(_ context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(_ context.Context, p *term.Console, args []string) error {
 		table := model.DefaultModels()
 		if len(args) == 0 {
-			return p.output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
+			return p.Output(*asJSON, pricesOf(table.AsOf(), slices.Collect(table.All())))
 		}
 		m, ok := table.Lookup(args[0])
 		if !ok {
-			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), didYouMean("", args[0], modelNames()), model.UnknownModel)
+			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), term.DidYouMean("", args[0], modelNames()), model.UnknownModel)
 		}
 		if meant := meantModel(args[0]); meant != "" {
-			p.note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
+			p.Note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
 		}
-		return p.output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
+		return p.Output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
 	})
 	return c
 }
@@ -86,21 +87,21 @@ func pricesOf(asOf string, models []model.Model) pricesJSON {
 	return j
 }
 
-func (j pricesJSON) Print(p *page) {
-	p.line("USD for a million tokens, as of %s", j.AsOf)
-	p.line("")
-	name := min(widest(j.Models, func(m modelJSON) string { return m.ID }), p.width-50)
-	p.line("%s", p.dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", pad("model", name), "window", "input", "write", "read", "output")))
+func (j pricesJSON) Print(p *term.Page) {
+	p.Line("USD for a million tokens, as of %s", j.AsOf)
+	p.Line("")
+	name := min(term.Widest(j.Models, func(m modelJSON) string { return m.ID }), p.Width-50)
+	p.Line("%s", p.Dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", term.Pad("model", name), "window", "input", "write", "read", "output")))
 	for _, m := range j.Models {
 		if len(m.Prices) == 0 {
-			p.line("%s%8s%9s", pad(p.clip(m.ID, name), name), short(m.Window), "–")
+			p.Line("%s%8s%9s", term.Pad(p.Clip(m.ID, name), name), term.Short(m.Window), "–")
 		}
 		for i, t := range m.Prices {
-			id, window := m.ID, short(m.Window)
+			id, window := m.ID, term.Short(m.Window)
 			if i > 0 {
-				id, window = "  prompts above "+short(t.Above), ""
+				id, window = "  prompts above "+term.Short(t.Above), ""
 			}
-			p.line("%s%8s%9s%9s%9s%9s", pad(p.clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
+			p.Line("%s%8s%9s%9s%9s%9s", term.Pad(p.Clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
 		}
 	}
 }
@@ -119,7 +120,7 @@ func meantModel(id string) string {
 	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
 		return ""
 	}
-	return didYouMean("", id, modelNames())
+	return term.DidYouMean("", id, modelNames())
 }
 
 func modelNames() (names []string) {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -130,7 +131,7 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
-		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, didYouMean("", id, modelNames()), namedHint)
+		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, term.DidYouMean("", id, modelNames()), namedHint)
 	}
 	return p, nil
 }

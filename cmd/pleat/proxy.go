@@ -25,6 +25,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/local"
@@ -33,7 +34,7 @@ import (
 	"github.com/pleat-dev/pleat/wire/gemini"
 )
 
-func proxyCommand(p *program) *cobra.Command {
+func proxyCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:       "proxy [status|drain]",
 		ValidArgs: []string{"status", "drain"},
@@ -75,7 +76,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, because it shows every session")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		switch {
 		case len(args) == 0:
 			return f.serve(ctx, p)
@@ -84,7 +85,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 		case len(args) == 1 && args[0] == "drain":
 			return f.drain(ctx, p)
 		}
-		return usageError{"proxy takes status, drain, or nothing"}
+		return term.UsageError("proxy takes status, drain, or nothing")
 	})
 	return c
 }
@@ -94,7 +95,7 @@ type proxyFlags struct {
 	store             *storeFlags
 	anthropic, openai string
 	gemini            string
-	window            tokenCount
+	window            term.TokenCount
 	policy            string
 	recall, recallDir string
 	dir               string
@@ -105,7 +106,7 @@ type proxyFlags struct {
 	listen              string
 	tokenFile           string
 	drainFile           string
-	hosts               texts
+	hosts               term.Texts
 	open, quiet, asJSON bool
 	dash                bool
 	dashFile            string
@@ -126,7 +127,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 }
 
 // options makes the proxy's options, and a function that closes what they opened.
-func (f *proxyFlags) options(ctx context.Context, p *program, log *slog.Logger, t *tally) (*proxy.Options, func() error, error) {
+func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Logger, t *tally) (*proxy.Options, func() error, error) {
 	o := &proxy.Options{
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
 		Decoders: map[string]proxy.Decoder{"zstd": unzstd},
@@ -185,7 +186,7 @@ func keepIn(dir string, o *proxy.Options) (func() error, error) {
 }
 
 // complete sets the options whose flags can be wrong.
-func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options) (err error) {
+func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Options) (err error) {
 	if o.Policy, err = loadPolicy(f.policy); err != nil {
 		return err
 	}
@@ -193,10 +194,10 @@ func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options)
 		o.Policy = fold.Policy{} // the proxy's own default, which also folds when that saves money
 	}
 	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
-		return usageError{fmt.Sprintf("--recall %s: want tools, file or off", f.recall)}
+		return term.UsageError(fmt.Sprintf("--recall %s: want tools, file or off", f.recall))
 	}
 	if f.recall == "file" {
-		if o.RecallDir, err = recallFolder(f.recallDir, p.getenv); err != nil {
+		if o.RecallDir, err = recallFolder(f.recallDir, p.Getenv); err != nil {
 			return err
 		}
 	}
@@ -209,7 +210,7 @@ func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options)
 	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digest == "" {
 		return err
 	}
-	writer, err := openProvider(ctx, f.digest, p.getenv)
+	writer, err := openProvider(ctx, f.digest, p.Getenv)
 	o.Session = func(_ store.SessionKey, s *pleat.Options) {
 		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
 	}
@@ -218,7 +219,7 @@ func (f *proxyFlags) complete(ctx context.Context, p *program, o *proxy.Options)
 
 // start makes the proxy and listens on an address. The returned function closes the proxy,
 // its store and its telemetry.
-func (f *proxyFlags) start(ctx context.Context, p *program, log *slog.Logger, token, address string) (*front, net.Listener, func() error, error) {
+func (f *proxyFlags) start(ctx context.Context, p *term.Console, log *slog.Logger, token, address string) (*front, net.Listener, func() error, error) {
 	t := newTally()
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
@@ -252,9 +253,9 @@ func unzstd(packed io.Reader) (io.ReadCloser, error) {
 // the files to clients that work in other folders.
 func recallFolder(named string, getenv func(string) string) (string, error) {
 	if named == "" {
-		data := dataFolder(runtime.GOOS, getenv)
+		data := term.DataFolder(runtime.GOOS, getenv)
 		if data == "" {
-			return "", usageError{"--recall file: there is no home folder to keep the files in; name a folder with --recall-dir"}
+			return "", term.UsageError("--recall file: there is no home folder to keep the files in; name a folder with --recall-dir")
 		}
 		named = filepath.Join(data, "pleat", "recall")
 	}
@@ -271,7 +272,7 @@ func upstreamURL(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usageError{fmt.Sprintf("%q is not the address of a provider (want https://HOST)", s)}
+		return nil, term.UsageError(fmt.Sprintf("%q is not the address of a provider (want https://HOST)", s))
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") // clients add it themselves
 	return u, nil
@@ -304,7 +305,7 @@ func logExchange(log *slog.Logger, r proxy.Report) {
 }
 
 // serve runs the proxy until it is told to stop, then waits for streams to end.
-func (f *proxyFlags) serve(ctx context.Context, p *program) error {
+func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	token, err := readToken(f.tokenFile)
 	if err == nil {
 		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
@@ -321,9 +322,9 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 	case err != nil:
 		return err
 	case f.dash && token != "" && (dashToken == "" || dashToken == token):
-		return usageError{"--dash shows every session, and clients share the token in --token-file: require another with --dash-token-file"}
+		return term.UsageError("--dash shows every session, and clients share the token in --token-file: require another with --dash-token-file")
 	case dashToken != "" && !f.dash:
-		return usageError{"--dash-token-file goes with --dash"}
+		return term.UsageError("--dash-token-file goes with --dash")
 	}
 	log := f.logger(p)
 	front, l, end, err := f.start(ctx, p, log, token, f.listen)
@@ -331,7 +332,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 		return err
 	}
 	front.drain = drain
-	p.note("pleat: listening on http://%s\n", l.Addr())
+	p.Note("pleat: listening on http://%s\n", l.Addr())
 	if f.dash {
 		h, closeDash, err := dashboard(ctx, p, front.store, f.store.tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
@@ -339,7 +340,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *program) error {
 		}
 		defer closeDash()
 		front.dash = h
-		p.note("pleat: dashboard on http://%s/\n", l.Addr())
+		p.Note("pleat: dashboard on http://%s/\n", l.Addr())
 	}
 	return errors.Join(serveUntilDone(ctx, l, front, log), end())
 }
@@ -373,15 +374,15 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 	return err
 }
 
-func (f *proxyFlags) logger(p *program) *slog.Logger {
+func (f *proxyFlags) logger(p *term.Console) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	if f.quiet {
 		o.Level = slog.LevelWarn
 	}
 	if f.asJSON {
-		return slog.New(slog.NewJSONHandler(p.stderr, o))
+		return slog.New(slog.NewJSONHandler(p.Stderr, o))
 	}
-	return slog.New(slog.NewTextHandler(p.stderr, o))
+	return slog.New(slog.NewTextHandler(p.Stderr, o))
 }
 
 func readToken(file string) (string, error) {
@@ -403,10 +404,10 @@ func readToken(file string) (string, error) {
 func mayListen(flag, address, token string, open bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return usageError{fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err)}
+		return term.UsageError(fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err))
 	}
 	if local.Name(host) || token != "" || open {
 		return nil
 	}
-	return usageError{flag + " " + address + " can be reached from other machines: require a token with --token-file" + hint}
+	return term.UsageError(flag + " " + address + " can be reached from other machines: require a token with --token-file" + hint)
 }

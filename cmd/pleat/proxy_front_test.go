@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
@@ -83,7 +84,7 @@ func TestFrontWithDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{getenv: func(string) string { return "" }}
+	p := &term.Console{Getenv: func(string) string { return "" }}
 	page, end, err := dashboard(t.Context(), p, st, "", dash.Options{Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestProxyReadsZstd(t *testing.T) {
 	up := httptest.NewServer(newUpstream(upstream.Options{}))
 	defer up.Close()
 	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
-	p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}
+	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
 	if err != nil {
 		t.Fatal(err)

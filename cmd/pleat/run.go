@@ -21,12 +21,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func runCommand(p *program) *cobra.Command {
+func runCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [TASK]",
 		Short: "work on a task with a model, in a window that does not overflow",
@@ -66,10 +67,10 @@ type runFlags struct {
 	model  string
 	digest string
 	policy string
-	window tokenCount
+	window term.TokenCount
 
 	dir, system, skills  string
-	roots, allow, deny   texts
+	roots, allow, deny   term.Texts
 	yes, secrets, asJSON bool
 	noRecall             bool
 	session, resume      string
@@ -77,7 +78,7 @@ type runFlags struct {
 	usd                  usdLimit
 	rules                string
 	scenario             string
-	tokens               tokenCount
+	tokens               term.TokenCount
 	otel                 string
 }
 
@@ -129,7 +130,7 @@ func (d *usdLimit) Set(s string) (err error) {
 func (d *usdLimit) limit(m model.Model) (float64, error) {
 	switch known := len(m.Prices) > 0; {
 	case d.usd > 0 && !known:
-		return 0, usageError{"--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead"}
+		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead")
 	case !d.given && known:
 		return defaultUSD, nil
 	}
@@ -138,7 +139,7 @@ func (d *usdLimit) limit(m model.Model) (float64, error) {
 
 // running is a run in progress, or being set up.
 type running struct {
-	p      *program
+	p      *term.Console
 	f      *runFlags
 	o      agent.Options
 	screen *runScreen
@@ -159,10 +160,10 @@ type running struct {
 	ends   []func() error
 }
 
-func (f *runFlags) run(ctx context.Context, p *program, args []string) (err error) {
-	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.contents()}
+func (f *runFlags) run(ctx context.Context, p *term.Console, args []string) (err error) {
+	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.Contents()}
 	if f.asJSON { // standard output has the events alone
-		r.p = &program{p.stdin, p.stderr, p.stderr, p.getenv}
+		r.p = &term.Console{Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr, Getenv: p.Getenv}
 	}
 	defer func() {
 		for i := len(r.ends) - 1; i >= 0; i-- {
@@ -192,7 +193,7 @@ func (r *running) setup(ctx context.Context) error {
 	}
 	r.rules = agent.Rules{Allow: f.allow, Deny: f.deny}
 	if err := r.rules.Check(); err != nil {
-		return usageError{err.Error()}
+		return term.UsageError(err.Error())
 	}
 	if f.resume != "" { // the session's name says whether it is a rehearsal
 		if err := r.open(ctx, ""); err != nil {
@@ -237,9 +238,9 @@ func (r *running) choose(ctx context.Context) error {
 	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || isRehearsal(r.key.Session)):
 		return r.rehearse(ctx, "this is a rehearsal")
 	case r.f.model != "":
-		found, err = openProvider(ctx, r.f.model, r.p.getenv)
+		found, err = openProvider(ctx, r.f.model, r.p.Getenv)
 	default:
-		found, ok, err = findProvider(ctx, r.p.getenv)
+		found, ok, err = findProvider(ctx, r.p.Getenv)
 		if !ok && err == nil && (r.task != "" || r.f.resume != "" || r.f.asJSON || !r.lines.terminal) {
 			return errNoModel
 		}
@@ -258,7 +259,7 @@ func (r *running) choose(ctx context.Context) error {
 		return nil
 	case "":
 	default:
-		if found, err = openProvider(ctx, r.f.digest, r.p.getenv); err != nil {
+		if found, err = openProvider(ctx, r.f.digest, r.p.Getenv); err != nil {
 			return err
 		}
 	}
@@ -291,7 +292,7 @@ func (r *running) make(ctx context.Context) error {
 	}
 	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
 	r.o.Hooks = f.hooks.tools()
-	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.note("pleat: %v\n", err) })
+	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.session(ctx, key.Session)
 	r.o.Session.KeepFile = w.Keep
 	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
@@ -314,7 +315,7 @@ func (r *running) make(ctx context.Context) error {
 	}
 	r.ends = append(r.ends, func() error { return r.agent.Close() }) // the chat may have changed it
 	if !f.asJSON {
-		r.p.printf("%s, session %s, in %s\n", r.name, r.screen.s.bold(key.Session), w.Dir())
+		r.p.Printf("%s, session %s, in %s\n", r.name, r.screen.s.Bold(key.Session), w.Dir())
 	}
 	return nil
 }
@@ -370,7 +371,7 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 	}
 	if !r.f.asJSON {
 		if res.Turns == 0 && res.Stop == agent.StopDone {
-			r.p.printf("It was done already. The answer:\n%s\n", res.Text)
+			r.p.Printf("It was done already. The answer:\n%s\n", res.Text)
 		}
 		r.closing(res)
 	}
@@ -395,7 +396,7 @@ func stopped(s agent.Stop) string {
 // closing reports what the run used.
 func (r *running) closing(res agent.Result) {
 	rep := r.agent.Session().Report()
-	line := fmt.Sprintf("%s, %s, %s tokens", plural(res.Turns, "request"), plural(res.Calls, "tool call"), thousands(res.Spent.Tokens()))
+	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"), term.Thousands(res.Spent.Tokens()))
 	if res.Spent.USD > 0 {
 		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
 	}
@@ -404,17 +405,17 @@ func (r *running) closing(res agent.Result) {
 		calls, usd = calls+d.Calls, usd+d.USD
 	}
 	if calls > 0 {
-		line += fmt.Sprintf("; the session's digests took %s", plural(calls, "request"))
+		line += fmt.Sprintf("; the session's digests took %s", term.Plural(calls, "request"))
 		if usd > 0 {
 			line += fmt.Sprintf(" and $%.4f", usd)
 		}
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
-		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", thousands(rep.Whole), thousands(rep.Snapshot.Tokens))
+		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
 	}
-	r.p.printf("%s\n", r.screen.s.dim(line))
+	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
-		r.p.printf("%s", r.play.without())
+		r.p.Printf("%s", r.play.without())
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // changes shows what a call would change in a file: the lines that go, and those that come.
-func (r *running) changes(c agent.Call) []styled {
+func (r *running) changes(c agent.Call) []term.Styled {
 	if r.work == nil {
 		return nil
 	}
@@ -18,7 +19,7 @@ func (r *running) changes(c agent.Call) []styled {
 	}
 	out := lineDiff(r.screen.s, change.Before, change.After)
 	if change.All {
-		out = append(out, "  "+r.screen.s.dim("in every place"))
+		out = append(out, "  "+r.screen.s.Dim("in every place"))
 	}
 	return out
 }
@@ -27,7 +28,7 @@ func (r *running) changes(c agent.Call) []styled {
 const diffLines = 30
 
 // lineDiff shows two texts without the lines that they begin and end with alike.
-func lineDiff(s screen, before, after string) (out []styled) {
+func lineDiff(s term.Screen, before, after string) (out []term.Styled) {
 	a, b := lineList(before), lineList(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -40,10 +41,10 @@ func lineDiff(s screen, before, after string) (out []styled) {
 		lines        []string
 	}{{"- ", "31", a}, {"+ ", "32", b}} {
 		for _, l := range side.lines[:min(len(side.lines), diffLines)] {
-			out = append(out, "  "+s.style(side.colour, side.mark+l))
+			out = append(out, "  "+s.Style(side.colour, side.mark+l))
 		}
 		if n := len(side.lines) - diffLines; n > 0 {
-			out = append(out, "  "+s.dim(fmt.Sprintf("%s… %s more", side.mark, plural(n, "line"))))
+			out = append(out, "  "+s.Dim(fmt.Sprintf("%s… %s more", side.mark, term.Plural(n, "line"))))
 		}
 	}
 	return out

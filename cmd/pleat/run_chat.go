@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -21,18 +22,18 @@ import (
 // input, of the context, or /quit ends the chat.
 func (r *running) chat(ctx context.Context) error {
 	if r.task != "" {
-		r.p.printf("%s\n", r.task)
+		r.p.Printf("%s\n", r.task)
 	}
-	r.p.printf("%s\n", r.screen.s.dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
+	r.p.Printf("%s\n", r.screen.s.Dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
 		r.screen.settle()
 		text, err := r.lines.read(ctx, "› ")
 		if errors.Is(err, errInterrupted) {
-			r.p.printf("%s\n", r.screen.s.dim("/quit or Ctrl-D ends the chat"))
+			r.p.Printf("%s\n", r.screen.s.Dim("/quit or Ctrl-D ends the chat"))
 			continue
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			r.p.printf("%s\n", r.screen.s.dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
+			r.p.Printf("%s\n", r.screen.s.Dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
 			return nil
 		}
 		if err != nil {
@@ -54,7 +55,7 @@ func (r *running) turn(ctx context.Context, text string) (over bool) {
 	case strings.HasPrefix(text, "/"):
 		over, err := r.command(ctx, text)
 		if err != nil {
-			r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
+			r.p.Printf("%s\n", r.screen.s.Style("31", err.Error()))
 		}
 		return over
 	default:
@@ -68,9 +69,9 @@ func (r *running) say(ctx context.Context, run func(context.Context) (agent.Resu
 	res, err := run(ctx)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
-		r.p.printf("%s\n", r.screen.s.style("31", err.Error()))
+		r.p.Printf("%s\n", r.screen.s.Style("31", err.Error()))
 	case res.Stop != agent.StopDone:
-		r.p.printf("%s\n", r.screen.s.dim(stopped(res.Stop)+"; /resume goes on"))
+		r.p.Printf("%s\n", r.screen.s.Dim(stopped(res.Stop)+"; /resume goes on"))
 	}
 }
 
@@ -114,7 +115,7 @@ func (r *running) command(ctx context.Context, text string) (over bool, err erro
 // printf prints below the text, where the meter was.
 func (r *running) printf(format string, args ...any) {
 	r.screen.settle()
-	r.p.printf(format, args...)
+	r.p.Printf(format, args...)
 }
 
 func (r *running) compact(ctx context.Context, focus string) error {
@@ -137,10 +138,10 @@ func (r *running) context(_ context.Context, _ string) error {
 	r.printf("%s\n", meter)
 	for _, part := range partNames(s.Parts) {
 		if n := part.Tokens; n > 0 {
-			r.printf("  %-20s %9s  %s\n", part.Name, thousands(n), bar(n, s.Parts.Total(), 30))
+			r.printf("  %-20s %9s  %s\n", part.Name, term.Thousands(n), term.Bar(n, s.Parts.Total(), 30))
 		}
 	}
-	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n", thousands(s.Limits.Yellow), thousands(s.Limits.Red), thousands(s.Limits.Target), thousands(s.Limits.Max))
+	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n", term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red), term.Thousands(s.Limits.Target), term.Thousands(s.Limits.Max))
 	return nil
 }
 
@@ -209,7 +210,7 @@ func (r *running) cost(_ context.Context, _ string) error {
 	r.screen.mu.Lock()
 	tokens, usd := r.screen.tokens, r.screen.usd
 	r.screen.mu.Unlock()
-	r.printf("%s tokens in this chat", thousands(tokens))
+	r.printf("%s tokens in this chat", term.Thousands(tokens))
 	if usd > 0 {
 		r.printf(", $%.4f", usd)
 	}
@@ -225,7 +226,7 @@ func (r *running) sessions(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	return r.p.output(false, storedListJSON{Sessions: storedInfo(ctx, r.store, list)})
+	return r.p.Output(false, storedListJSON{Sessions: storedInfo(ctx, r.store, list)})
 }
 
 func (r *running) again(ctx context.Context, id string) error {
@@ -253,7 +254,7 @@ func (r *running) change(ctx context.Context, id string) error {
 	}
 	old := r.agent
 	r.agent, r.o = other, o
-	r.printf("this is session %s now, %s\n", id, plural(other.Session().Len(), "message"))
+	r.printf("this is session %s now, %s\n", id, term.Plural(other.Session().Len(), "message"))
 	return old.Close()
 }
 
@@ -276,9 +277,9 @@ func (r *running) interrupt() {
 func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	r.screen.settle()
 	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
-	r.p.printf("%s wants to %s:\n%s\n", r.screen.s.bold(c.Name), doing, indentBy("  ", cmp.Or(c.Subject, c.Input)))
+	r.p.Printf("%s wants to %s:\n%s\n", r.screen.s.Bold(c.Name), doing, term.IndentBy("  ", cmp.Or(c.Subject, c.Input)))
 	for _, l := range r.changes(c) {
-		r.p.printf("%s\n", l)
+		r.p.Printf("%s\n", l)
 	}
 	answer, err := r.lines.line(ctx, "allow? [y]es, [a]lways this, [n]o (and why): ", true)
 	if ctx.Err() != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/spf13/pflag"
 )
@@ -70,10 +71,10 @@ func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, err
 	err = cmd.Run()
 	said := strings.TrimSpace(errs.String())
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == 2 {
-		return hookAnswer{Deny: true, Reason: clip(oneLine(said), 500)}, nil
+		return hookAnswer{Deny: true, Reason: term.Clip(term.OneLine(said), 500)}, nil
 	}
 	if err != nil {
-		return hookAnswer{}, fmt.Errorf("run hook %q: %w: %s", command, err, clip(oneLine(said), 300))
+		return hookAnswer{}, fmt.Errorf("run hook %q: %w: %s", command, err, term.Clip(term.OneLine(said), 300))
 	}
 	var a hookAnswer
 	if text := bytes.TrimSpace(out.Bytes()); len(text) > 0 && text[0] == '{' {

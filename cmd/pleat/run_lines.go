@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // lineReader reads what a person types: on a terminal with an editor, line by line from
@@ -25,11 +24,8 @@ type lineReader struct {
 // errInterrupted means that Ctrl-C was pressed instead of an answer.
 var errInterrupted = errors.New("interrupted")
 
-func newLineReader(p *program) *lineReader {
-	l := &lineReader{out: p.stdout, scanner: bufio.NewScanner(p.stdin)}
-	_, screen := terminalFile(p.stdout)
-	f, ok := p.stdin.(*os.File)
-	l.terminal = ok && screen && term.IsTerminal(int(f.Fd()))
+func newLineReader(p *term.Console) *lineReader {
+	l := &lineReader{terminal: p.Interactive(), out: p.Stdout, scanner: bufio.NewScanner(p.Stdin)}
 	l.scanner.Buffer(nil, 16<<20)
 	return l
 }

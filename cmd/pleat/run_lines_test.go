@@ -11,6 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // screenLog is what a terminal was sent.
@@ -152,7 +154,7 @@ func TestScreenView(t *testing.T) {
 
 // Words wrap at words, and a name with hyphens stays whole.
 func TestWrapWords(t *testing.T) {
-	got := wrapWords("resume run-20260102-150405-abcdef with-it now", 30)
+	got := term.WrapWords("resume run-20260102-150405-abcdef with-it now", 30)
 	if want := "resume\nrun-20260102-150405-abcdef\nwith-it now"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -178,7 +180,7 @@ func TestMarkdown(t *testing.T) {
 // Before a file is changed, the lines that go and come are shown.
 func TestChanges(t *testing.T) {
 	var got []string
-	for _, l := range lineDiff(screen{}, "a\nb\nc\n", "a\nx\ny\nc\n") {
+	for _, l := range lineDiff(term.Screen{}, "a\nb\nc\n", "a\nx\ny\nc\n") {
 		got = append(got, string(l))
 	}
 	if want := []string{"  - b", "  + x", "  + y"}; !slices.Equal(got, want) {

@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestPermission(t *testing.T) {
 	var out bytes.Buffer
 	r := &running{
-		p: &program{stdout: &out}, f: &runFlags{}, screen: &runScreen{w: &out}, always: make(map[[2]string]bool),
+		p: &term.Console{Stdout: &out}, f: &runFlags{}, screen: &runScreen{w: &out}, always: make(map[[2]string]bool),
 		lines: &lineReader{out: &out, scanner: bufio.NewScanner(strings.NewReader("always\n"))},
 	}
 	call := agent.Call{Name: "bash", Subject: "find . -name *.go\x1b[2K\rls"}
@@ -66,7 +67,7 @@ func TestAnswers(t *testing.T) {
 // newRunning is a run that reads what is typed from in.
 func newRunning(in io.Reader) *running {
 	return &running{
-		p: &program{stdout: io.Discard}, f: &runFlags{}, screen: &runScreen{w: io.Discard}, always: make(map[[2]string]bool),
+		p: &term.Console{Stdout: io.Discard}, f: &runFlags{}, screen: &runScreen{w: io.Discard}, always: make(map[[2]string]bool),
 		lines: &lineReader{out: io.Discard, scanner: bufio.NewScanner(in)},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/agent/rehearsal"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
@@ -37,9 +38,9 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	}
 	play, err := rehearsal.Find(cmp.Or(name, "shop"))
 	if err != nil {
-		return usageError{err.Error()}
+		return term.UsageError(err.Error())
 	}
-	r.p.printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n", why)
+	r.p.Printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n", why)
 	dir, err := r.stage(ctx, play)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
 		r.task = play.Task
-		r.p.printf("› %s\n", r.task)
+		r.p.Printf("› %s\n", r.task)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if err != nil && r.f.store.path == "" && r.f.dir == "." && r.f.resume == "" {
-		r.p.note("pleat: this rehearsal is not kept: %v\n", err)
+		r.p.Note("pleat: this rehearsal is not kept: %v\n", err)
 		if dir, err = r.temporary(); err == nil {
 			folder = filepath.Join(dir, play.Name)
 			err = os.Mkdir(folder, 0o700)
@@ -100,7 +101,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 }
 
 // rehearsalDir is the folder of a rehearsal's files.
-func rehearsalDir(p *program, session string) (string, error) {
+func rehearsalDir(p *term.Console, session string) (string, error) {
 	path, err := storePath(p, "")
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }
@@ -137,5 +138,5 @@ func (p *playing) without() string {
 		return ""
 	}
 	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: the provider would have refused it, and the run would have ended there.\n",
-		p.over, thousands(p.whole), thousands(p.window))
+		p.over, term.Thousands(p.whole), term.Thousands(p.window))
 }

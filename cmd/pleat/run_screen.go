@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/recall"
@@ -23,7 +24,7 @@ import (
 // whenever its colour changes.
 type runScreen struct {
 	w        io.Writer
-	s        screen
+	s        term.Screen
 	live     bool // there is a terminal to draw on
 	ui       *ui  // it, while something runs
 	frames   bool // every reading of the meter gets a line
@@ -32,24 +33,24 @@ type runScreen struct {
 	known    bool
 	usd      float64
 	tokens   int
-	last     *agent.Call         // its line was the last
-	partial  string              // the line of the model's text that has not ended
-	code     bool                // that line is in a block of code
-	folds    map[string][]styled // of the epochs that are being told, by session
+	last     *agent.Call              // its line was the last
+	partial  string                   // the line of the model's text that has not ended
+	code     bool                     // that line is in a block of code
+	folds    map[string][]term.Styled // of the epochs that are being told, by session
 	told     fold.State
 	toldOnce bool
 }
 
-func newRunScreen(p *program) *runScreen {
-	live := newLineReader(p).terminal && p.getenv("TERM") != "dumb" && p.getenv("CI") == ""
-	return &runScreen{folds: make(map[string][]styled), w: p.stdout, s: p.screen(), live: live}
+func newRunScreen(p *term.Console) *runScreen {
+	live := p.Interactive() && p.Getenv("TERM") != "dumb" && p.Getenv("CI") == ""
+	return &runScreen{folds: make(map[string][]term.Styled), w: p.Stdout, s: p.Screen(), live: live}
 }
 
 // observe is the agent's observer.
 func (r *runScreen) observe(e agent.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	indent := styled(strings.Repeat("  ", e.Depth))
+	indent := term.Styled(strings.Repeat("  ", e.Depth))
 	switch e.Kind {
 	case agent.EventSnapshot:
 		if e.Depth == 0 {
@@ -68,7 +69,7 @@ func (r *runScreen) observe(e agent.Event) {
 		}
 	case agent.EventFold, agent.EventDigest:
 		if e.Fold != nil {
-			r.folds[e.Session] = append(r.folds[e.Session], indent+r.s.dim(r.fold(e.Fold)))
+			r.folds[e.Session] = append(r.folds[e.Session], indent+r.s.Dim(r.fold(e.Fold)))
 		}
 	case agent.EventEpoch:
 		p, folds := e.Plan, r.folds[e.Session]
@@ -79,12 +80,12 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(l)
 		}
 		why := cmp.Or(triggers[p.Trigger], string(p.Trigger))
-		r.line(indent + r.s.bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", plural(len(p.Folds), "place"), why, thousands(p.Before), thousands(p.After), p.Epoch)))
+		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
 		if p.Warning != "" {
-			r.line(indent + r.s.style("31", "  ! "+p.Warning))
+			r.line(indent + r.s.Style("31", "  ! "+p.Warning))
 		}
 	case agent.EventRecall:
-		r.line(indent + r.s.style("36", "  ⤒ recalled "+clip(oneLine(e.Recall), 60)))
+		r.line(indent + r.s.Style("36", "  ⤒ recalled "+term.Clip(term.OneLine(e.Recall), 60)))
 	case agent.EventUsage:
 		r.usd += e.Usage.USD
 		r.tokens += e.Usage.Tokens()
@@ -93,7 +94,7 @@ func (r *runScreen) observe(e agent.Event) {
 		if errors.Is(e.Err, context.Canceled) {
 			return // reported elsewhere
 		}
-		r.line(indent + r.s.style("31", "  ✗ "+clip(oneLine(e.Error), 300)))
+		r.line(indent + r.s.Style("31", "  ✗ "+term.Clip(term.OneLine(e.Error), 300)))
 	case agent.EventDone:
 		if e.Depth == 0 {
 			r.endLine()
@@ -122,43 +123,43 @@ var triggers = map[fold.Trigger]string{
 	fold.TriggerIllegal: "the provider would refuse what was sent before",
 }
 
-func (r *runScreen) call(c *agent.Call) styled {
+func (r *runScreen) call(c *agent.Call) term.Styled {
 	about := c.Subject
 	if about == "" && c.Input != "{}" {
 		about = c.Input
 	}
-	room := max(r.s.width-len(c.Name)-4, 20)
-	line := r.s.style("34", "●") + " " + r.s.bold(c.Name) + " " + styled(clip(oneLine(about), room))
+	room := max(r.s.Width-len(c.Name)-4, 20)
+	line := r.s.Style("34", "●") + " " + r.s.Bold(c.Name) + " " + term.Styled(term.Clip(term.OneLine(about), room))
 	if c.Denied != "" {
-		line += "\n  " + r.s.style("31", "✗ not run: "+clip(oneLine(c.Denied), r.s.width-14))
+		line += "\n  " + r.s.Style("31", "✗ not run: "+term.Clip(term.OneLine(c.Denied), r.s.Width-14))
 	}
 	return line
 }
 
 // result says how a call ended. If its own line is not the one above, it names the call.
-func (r *runScreen) result(c *agent.Call, res *agent.CallResult) styled {
+func (r *runScreen) result(c *agent.Call, res *agent.CallResult) term.Styled {
 	text := strings.TrimRight(res.Text, "\n")
 	of := ""
 	if r.last == nil || r.last.ID != c.ID {
-		of = clip(strings.TrimSpace(c.Name+" "+oneLine(c.Subject)), r.s.width/2) + ": "
+		of = term.Clip(strings.TrimSpace(c.Name+" "+term.OneLine(c.Subject)), r.s.Width/2) + ": "
 	}
 	if res.Error {
-		return r.s.style("31", clip("  ✗ "+of+lastLine(text), r.s.width-2))
+		return r.s.Style("31", term.Clip("  ✗ "+of+lastLine(text), r.s.Width-2))
 	}
 	lines := strings.Count(text, "\n") + 1
-	note := clip("  ✓ "+of+oneLine(text), r.s.width-2)
+	note := term.Clip("  ✓ "+of+term.OneLine(text), r.s.Width-2)
 	if lines > 1 {
-		note = fmt.Sprintf("  ✓ %sa result of %s, %s", of, plural(lines, "line"), byteSize(int64(len(res.Text))))
+		note = fmt.Sprintf("  ✓ %sa result of %s, %s", of, term.Plural(lines, "line"), term.ByteSize(int64(len(res.Text))))
 	}
 	if c.Name == recall.ToolUnfold || c.Name == recall.ToolSearch {
 		note += ", exact"
 	}
-	return r.s.dim(note)
+	return r.s.Dim(note)
 }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return oneLine(lines[len(lines)-1])
+	return term.OneLine(lines[len(lines)-1])
 }
 
 // fold describes one fold: what, how much, and how to get it back.
@@ -171,12 +172,12 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	if f.Handle != "" {
 		back = ", back with " + conv.UnfoldCall(f.Handle)
 	}
-	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, thousands(f.Before), thousands(f.After), back)
+	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After), back)
 }
 
 // text takes the model's text as it comes. Whole lines go up; the rest is shown on the way.
 func (r *runScreen) text(t string) {
-	lines := strings.Split(r.partial+visible(t), "\n")
+	lines := strings.Split(r.partial+term.Visible(t), "\n")
 	last := len(lines) - 1
 	for _, l := range lines[:last] {
 		fmt.Fprintln(r.w, r.markdown(l))
@@ -195,7 +196,7 @@ func (r *runScreen) endLine() {
 }
 
 // line writes a line.
-func (r *runScreen) line(text styled) {
+func (r *runScreen) line(text term.Styled) {
 	r.endLine()
 	fmt.Fprintln(r.w, text)
 	r.last = nil
@@ -209,7 +210,7 @@ func (r *runScreen) refresh() {
 	}
 	meter := ""
 	if r.known {
-		meter = string(r.meterText(min(max(r.s.width-70, 8), 24)) + r.filling())
+		meter = string(r.meterText(min(max(r.s.Width-70, 8), 24)) + r.filling())
 	}
 	r.ui.prog.Send(statusMsg{r.partial, meter})
 }
@@ -228,40 +229,40 @@ func (r *runScreen) meter(s fold.Snapshot) {
 }
 
 // frame is one reading of the meter as the demo shows it.
-func (r *runScreen) frame(s fold.Snapshot) styled {
+func (r *runScreen) frame(s fold.Snapshot) term.Styled {
 	const cells = 40
 	full := min(int(s.Utilization*cells), cells)
-	return r.s.style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), s.Utilization*100, s.State))
+	return r.s.Style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), s.Utilization*100, s.State))
 }
 
 var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}
 
 // filling names what takes most of the window.
-func (r *runScreen) filling() styled {
+func (r *runScreen) filling() term.Styled {
 	parts := partNames(r.snap.Parts)
 	slices.SortStableFunc(parts, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	var list []string
 	for _, p := range parts[:3] {
 		if p.Tokens > 0 {
-			list = append(list, p.Name+" "+short(p.Tokens))
+			list = append(list, p.Name+" "+term.Short(p.Tokens))
 		}
 	}
-	return r.s.dim("  " + strings.Join(list, ", "))
+	return r.s.Dim("  " + strings.Join(list, ", "))
 }
 
 // meterText is the meter as one line: how full the window is, in the colour of its state.
-func (r *runScreen) meterText(cells int) styled {
+func (r *runScreen) meterText(cells int) term.Styled {
 	s := r.snap
 	colour := stateColours[s.State]
 	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
 	gauge := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
-	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, short(s.Limits.Window), s.State)
-	line := "context " + r.s.style(colour, text)
+	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, term.Short(s.Limits.Window), s.State)
+	line := "context " + r.s.Style(colour, text)
 	if s.Epoch > 0 {
-		line += sprint(", epoch %d", s.Epoch)
+		line += term.Sprint(", epoch %d", s.Epoch)
 	}
 	if r.usd > 0 {
-		line += sprint(", $%.4f", r.usd)
+		line += term.Sprint(", $%.4f", r.usd)
 	}
 	return line
 }
@@ -273,23 +274,23 @@ var (
 )
 
 // markdown is a line of the model's text as a terminal shows it. Elsewhere it stays as it is.
-func (r *runScreen) markdown(line string) styled {
+func (r *runScreen) markdown(line string) term.Styled {
 	trimmed := strings.TrimSpace(line)
 	fence := strings.HasPrefix(trimmed, "```")
 	if r.code = r.code != fence; r.ui == nil {
-		return styled(line)
+		return term.Styled(line)
 	}
 	switch {
 	case fence:
-		return r.s.dim(line)
+		return r.s.Dim(line)
 	case r.code:
-		return r.s.style("36", line)
+		return r.s.Style("36", line)
 	case strings.HasPrefix(trimmed, "#"):
-		return r.s.bold(strings.TrimLeft(trimmed, "# "))
+		return r.s.Bold(strings.TrimLeft(trimmed, "# "))
 	}
 	line = listItem.ReplaceAllString(line, "$1• ")
-	line = boldText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.bold(m[2 : len(m)-2])) })
-	return styled(codeText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.style("36", m[1:len(m)-1])) }))
+	line = boldText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.Bold(m[2 : len(m)-2])) })
+	return term.Styled(codeText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.Style("36", m[1:len(m)-1])) }))
 }
 
 // jsonObserver writes one event a line.

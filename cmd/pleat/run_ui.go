@@ -19,6 +19,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // ui is the terminal of a run. What was said scrolls up, and below it stay the text that is
@@ -38,7 +40,7 @@ type ui struct {
 func newUI(in io.Reader, out io.Writer, interrupt func(), opts ...tea.ProgramOption) *ui {
 	u := &ui{interrupt: interrupt}
 	u.out, _ = out.(*os.File)
-	u.width.Store(defaultWidth)
+	u.width.Store(term.DefaultWidth)
 	opts = append(opts, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	u.prog = tea.NewProgram(&uiModel{ui: u, input: newInput()}, opts...)
 	return u
@@ -72,6 +74,9 @@ func (u *ui) run(ctx context.Context, work func(context.Context) error) error {
 	return errors.Join(err, failed)
 }
 
+// Terminal is the terminal that is drawn on.
+func (u *ui) Terminal() *os.File { return u.out }
+
 func (u *ui) Write(b []byte) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -88,7 +93,7 @@ func (u *ui) Write(b []byte) (int, error) {
 // println adds lines above. They break at words and keep their indentation.
 func (u *ui) println(text string) {
 	// Not with the program's own Println: that waits forever once the program has ended.
-	u.prog.Send(tea.Println(wrapLines(text, int(u.width.Load())))())
+	u.prog.Send(tea.Println(term.WrapLines(text, int(u.width.Load())))())
 }
 
 // flush ends a line that was begun.
@@ -105,7 +110,7 @@ func (u *ui) flush() {
 func (u *ui) read(ctx context.Context, prompt string, fresh bool) (string, error) {
 	select {
 	case a := <-u.ask(prompt, fresh):
-		u.println(prompt + visible(a.text)) // here, so that it comes before what it leads to
+		u.println(prompt + term.Visible(a.text)) // here, so that it comes before what it leads to
 		return a.text, a.err
 	case <-ctx.Done():
 		u.prog.Send(question{})
@@ -203,9 +208,9 @@ func (m *uiModel) ask(q question) {
 		m.draft = m.input.Value()
 		m.input.Reset()
 	}
-	m.input.SetPromptFunc(columns(q.prompt), func(i textarea.PromptInfo) string {
+	m.input.SetPromptFunc(term.Columns(q.prompt), func(i textarea.PromptInfo) string {
 		if i.LineNumber > 0 {
-			return strings.Repeat(" ", max(columns(q.prompt)-2, 0)) + "… "
+			return strings.Repeat(" ", max(term.Columns(q.prompt)-2, 0)) + "… "
 		}
 		return q.prompt
 	})
@@ -269,7 +274,7 @@ func (m *uiModel) View() tea.View {
 	width := int(m.ui.width.Load())
 	var lines []string
 	if m.status.partial != "" {
-		lines = strings.Split(wrapWords(untab(m.status.partial), width), "\n")
+		lines = strings.Split(term.WrapWords(term.Untab(m.status.partial), width), "\n")
 		lines = lines[max(len(lines)-max(m.height-m.input.Height()-3, 1), 0):]
 	}
 	if m.status.meter != "" {
@@ -294,9 +299,9 @@ func (r *running) live(ctx context.Context, work func(context.Context) error) er
 	if !r.screen.live || r.f.asJSON {
 		return work(ctx)
 	}
-	u := newUI(r.p.stdin, r.p.stdout, r.interrupt, tea.WithEnvironment(childEnv()))
-	u.width.Store(int64(r.screen.s.width)) // until the terminal tells
+	u := newUI(r.p.Stdin, r.p.Stdout, r.interrupt, tea.WithEnvironment(childEnv()))
+	u.width.Store(int64(r.screen.s.Width)) // until the terminal tells
 	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
-	r.p = &program{r.p.stdin, u, u, r.p.getenv}
+	r.p = &term.Console{Stdin: r.p.Stdin, Stdout: u, Stderr: u, Getenv: r.p.Getenv}
 	return u.run(ctx, work)
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
 
-func searchCommand(p *program) *cobra.Command {
+func searchCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search QUERY [--in FILE]",
 		Short: "find lines in a session file, or in everything in the store",
@@ -49,15 +50,15 @@ pleat search "upload limit" --session file:27a33e9`,
 	req := recall.SearchRequest{Budget: -1}
 	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
 	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0 for the lines that match alone")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		query := strings.Join(args, " ")
 		switch {
 		case strings.TrimSpace(query) == "":
-			return usageError{"search needs words to look for"}
+			return term.UsageError("search needs words to look for")
 		case *file != "" && *session != "":
-			return usageError{"--in and --session cannot be used together"}
+			return term.UsageError("--in and --session cannot be used together")
 		case req.Around < 0:
-			return usageError{"--around is a number of lines"}
+			return term.UsageError("--around is a number of lines")
 		case req.Around == 0:
 			req.Around = -1 // the engine's zero means two
 		}
@@ -71,7 +72,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		if err := look(); err != nil {
 			return err
 		}
-		return p.output(*asJSON, &j)
+		return p.Output(*asJSON, &j)
 	})
 	return c
 }
@@ -90,7 +91,7 @@ type foundJSON struct {
 	Hits    []recall.SearchHit `json:"hits"`
 }
 
-func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src sourceFlags, req recall.SearchRequest) error {
+func (j *searchJSON) inFile(ctx context.Context, p *term.Console, name string, src sourceFlags, req recall.SearchRequest) error {
 	s, err := sessionIn(ctx, p, name, src)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *program, name string, src so
 }
 
 // sessionIn reads a session file to be asked about.
-func sessionIn(ctx context.Context, p *program, name string, src sourceFlags) (*pleat.Session, error) {
+func sessionIn(ctx context.Context, p *term.Console, name string, src sourceFlags) (*pleat.Session, error) {
 	f, err := readSession(ctx, p, name, src)
 	if err != nil {
 		return nil, err
@@ -111,10 +112,10 @@ func sessionIn(ctx context.Context, p *program, name string, src sourceFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	return s, f.appendTo(ctx, s, 0, p.progress())
+	return s, f.appendTo(ctx, s, 0, p.Progress())
 }
 
-func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags, name string, req recall.SearchRequest) error {
+func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *storeFlags, name string, req recall.SearchRequest) error {
 	st, err := searchedStore(ctx, p, flags)
 	if err != nil {
 		return err
@@ -124,8 +125,8 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	if err != nil {
 		return err
 	}
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	var failed []error
 	look := func(info store.SessionInfo) {
 		s, err := reopen(ctx, st, info.Key)
@@ -138,7 +139,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 	}
 	var without []store.SessionInfo // they have none of the words
 	for i, info := range list {
-		tell.share(i, len(list), "searching sessions")
+		tell.Share(i, len(list), "searching sessions")
 		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
 			without = append(without, info)
 			continue
@@ -150,10 +151,10 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 		without = nil
 	}
 	for i, info := range without { // one may have a word that is near
-		tell.share(i, len(without), "searching sessions for words that are near")
+		tell.Share(i, len(without), "searching sessions for words that are near")
 		look(info)
 	}
-	tell.done()
+	tell.Done()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *program, flags *storeFlags,
 		return errors.Join(failed...)
 	}
 	for _, err := range failed {
-		p.note("%v\n", err)
+		p.Note("%v\n", err)
 	}
 	return nil
 }
@@ -181,45 +182,45 @@ func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foun
 	return nil
 }
 
-func (j *searchJSON) Print(p *page) {
+func (j *searchJSON) Print(p *term.Page) {
 	if len(j.Sessions) == 0 {
-		p.line("nothing found in %s", plural(j.Searched, "session"))
+		p.Line("nothing found in %s", term.Plural(j.Searched, "session"))
 	}
 	for i, f := range j.Sessions {
 		if i > 0 {
-			p.line("")
+			p.Line("")
 		}
-		p.line("%s", p.bold(p.clipMiddle(cmp.Or(f.Session, fileName(f.File)), p.width)))
+		p.Line("%s", p.Bold(p.ClipMiddle(cmp.Or(f.Session, term.FileName(f.File)), p.Width)))
 		for _, h := range f.Hits {
-			p.line("")
+			p.Line("")
 			printHit(p, h)
 		}
 	}
 }
 
-func printHit(p *page, h recall.SearchHit) {
-	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, plural(h.Lines, "line"), h.Handle)
+func printHit(p *term.Page, h recall.SearchHit) {
+	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, term.Plural(h.Lines, "line"), h.Handle)
 	if h.Stale != "" {
-		about += ", " + oneLine(h.Stale)
+		about += ", " + term.OneLine(h.Stale)
 	}
-	p.line("%s", p.clipMiddle(oneLine(h.What), p.width))
-	p.line("%s", p.dim(p.clip(about, p.width)))
+	p.Line("%s", p.ClipMiddle(term.OneLine(h.What), p.Width))
+	p.Line("%s", p.Dim(p.Clip(about, p.Width)))
 	last := 0
 	for _, l := range h.Shown {
 		if last > 0 && l.Number > last+1 {
-			p.line("%s", p.dim("      …"))
+			p.Line("%s", p.Dim("      …"))
 		}
 		last = l.Number
 		number := fmt.Sprintf("%6d", l.Number)
 		text := oneLineKeepIndent(l.Text)
-		if !p.whole {
-			text = ansi.Wrap(text, p.width-9, "")
+		if !p.Whole {
+			text = ansi.Wrap(text, p.Width-9, "")
 		}
 		for part := range strings.SplitSeq(text, "\n") {
 			if l.Match {
-				p.line("%6s > %s", number, p.bold(part))
+				p.Line("%6s > %s", number, p.Bold(part))
 			} else {
-				p.line("%6s   %s", number, part)
+				p.Line("%6s   %s", number, part)
 			}
 			number = ""
 		}
@@ -230,5 +231,5 @@ func printHit(p *page, h recall.SearchHit) {
 func oneLineKeepIndent(s string) string {
 	body := strings.TrimLeft(s, " \t")
 	indent := strings.ReplaceAll(s[:len(s)-len(body)], "\t", "    ")
-	return indent + oneLine(body)
+	return indent + term.OneLine(body)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -69,7 +70,7 @@ func makeSession() {
 func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 	run := func(args ...string) []byte {
 		var out, told bytes.Buffer
-		p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &told, getenv: ts.Getenv}
+		p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told, Getenv: ts.Getenv}
 		if code := execute(context.Background(), p, args); code != 0 {
 			ts.Fatalf("pleat %v: code %d: %s", args, code, told.String())
 		}
@@ -143,7 +144,7 @@ func TestShapes(t *testing.T) {
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			var out, told bytes.Buffer
-			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &told, getenv: func(k string) string { return env[k] }}
+			p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told, Getenv: func(k string) string { return env[k] }}
 			if code := execute(t.Context(), p, append(args, "--json")); code != 0 {
 				t.Fatalf("code %d: %s", code, told.String())
 			}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
-func sessionsCommand(p *program) *cobra.Command {
+func sessionsCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Args:  noArguments,
@@ -44,12 +45,12 @@ pleat sessions --limit 0 --count`,
 	fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		j, err := findSessions(ctx, p, o)
 		if err != nil {
 			return err
 		}
-		return p.output(*asJSON, j)
+		return p.Output(*asJSON, j)
 	})
 	return c
 }
@@ -93,8 +94,8 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-func findSessions(ctx context.Context, p *program, o sessionsFlags) (*sessionsJSON, error) {
-	if o.home = cmp.Or(o.home, p.getenv("HOME"), p.getenv("USERPROFILE")); o.home == "" {
+func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessionsJSON, error) {
+	if o.home = cmp.Or(o.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
 	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
@@ -105,15 +106,15 @@ func findSessions(ctx context.Context, p *program, o sessionsFlags) (*sessionsJS
 	}
 	defer lib.Close()
 	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
-		return nil, usageError{fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent, didYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", "))}
+		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent, term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))
 	}
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	for _, agent := range library.Agents() {
 		if o.agent != "" && o.agent != string(agent) {
 			continue
 		}
-		tell.say("looking at the sessions of %s", agent)
+		tell.Say("looking at the sessions of %s", agent)
 		found, err := lib.List(ctx, library.Filter{Agent: string(agent), Limit: o.limit, Count: o.count, Plain: o.paths})
 		if err != nil {
 			return nil, err
@@ -155,48 +156,48 @@ func agentNames() (names []string) {
 	return names
 }
 
-func (j *sessionsJSON) Print(p *page) {
+func (j *sessionsJSON) Print(p *term.Page) {
 	if len(j.Agents) == 0 && !j.paths {
-		p.line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
+		p.Line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
 	}
 	estimated := false
 	for i, a := range j.Agents {
 		if j.paths {
 			for _, f := range a.Sessions {
-				p.line("%s", f.File)
+				p.Line("%s", f.File)
 			}
 			continue
 		}
 		if i > 0 {
-			p.line("")
+			p.Line("")
 		}
-		note := plural(a.Found, "session")
+		note := term.Plural(a.Found, "session")
 		if len(a.Sessions) < a.Found {
 			note += fmt.Sprintf(", the newest %d", len(a.Sessions))
 		}
-		p.line("%s  %s", p.bold(a.Agent), p.dim(note))
+		p.Line("%s  %s", p.Bold(a.Agent), p.Dim(note))
 		const columnsOf = "  %-16s%9s%8s%9s  "
-		p.line("%s", p.dim(fmt.Sprintf(columnsOf, "changed", "size", "tokens", "cost")))
+		p.Line("%s", p.Dim(fmt.Sprintf(columnsOf, "changed", "size", "tokens", "cost")))
 		for _, f := range a.Sessions {
-			tokens := "~" + short(f.Tokens)
+			tokens := "~" + term.Short(f.Tokens)
 			if f.Counted {
-				tokens = short(f.Tokens)
+				tokens = term.Short(f.Tokens)
 			}
 			estimated = estimated || !f.Counted
 			spent := "–"
 			if f.USD > 0 {
 				spent = cents(f.USD)
 			}
-			line := fmt.Sprintf(columnsOf, f.Modified.Format("2006-01-02 15:04"), byteSize(f.Bytes), tokens, spent)
-			title := cmp.Or(oneLine(f.Title), "(no title)")
+			line := fmt.Sprintf(columnsOf, f.Modified.Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
+			title := cmp.Or(term.OneLine(f.Title), "(no title)")
 			if f.Problem != "" {
-				title = "(" + oneLine(f.Problem) + ")"
+				title = "(" + term.OneLine(f.Problem) + ")"
 			}
-			if room := p.width - columns(line); p.whole || room >= 30 {
-				p.line("%s%s", line, p.clip(title, room))
+			if room := p.Width - term.Columns(line); p.Whole || room >= 30 {
+				p.Line("%s%s", line, p.Clip(title, room))
 			} else { // a narrow terminal
-				p.line("%s", line)
-				p.line("      %s", p.clip(title, p.width-6))
+				p.Line("%s", line)
+				p.Line("      %s", p.Clip(title, p.Width-6))
 			}
 			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 			if f.ID != "" {
@@ -204,20 +205,20 @@ func (j *sessionsJSON) Print(p *page) {
 			}
 			about := f.Project
 			if f.Compacts > 0 {
-				about = strings.TrimPrefix(about+", compacted "+plural(f.Compacts, "time"), ", ")
+				about = strings.TrimPrefix(about+", compacted "+term.Plural(f.Compacts, "time"), ", ")
 			}
 			if about != "" {
-				p.line("      %s", p.dim(p.clipMiddle(about, p.width-6)))
+				p.Line("      %s", p.Dim(p.ClipMiddle(about, p.Width-6)))
 			}
-			p.line("      %s", p.dim(p.clipMiddle(where, p.width-6)))
+			p.Line("      %s", p.Dim(p.ClipMiddle(where, p.Width-6)))
 		}
 	}
-	if p.whole || j.paths || len(j.Agents) == 0 {
+	if p.Whole || j.paths || len(j.Agents) == 0 {
 		return
 	}
-	p.line("")
+	p.Line("")
 	if estimated {
-		p.hang("", "~ is estimated from the size of the file; --count counts.")
+		p.Hang("", "~ is estimated from the size of the file; --count counts.")
 	}
-	p.hang("", "\"pleat show FILE\" says what fills a session, \"pleat plan FILE\" what would be folded.")
+	p.Hang("", "\"pleat show FILE\" says what fills a session, \"pleat plan FILE\" what would be folded.")
 }

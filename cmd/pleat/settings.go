@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Every flag of every command but config can also be set by the environment and by
@@ -54,13 +55,13 @@ type setting struct {
 }
 
 // settingsFiles are the files in force, the one that wins first.
-func settingsFiles(p *program, root *cobra.Command) (out []settingsFile, err error) {
+func settingsFiles(p *term.Console, root *cobra.Command) (out []settingsFile, err error) {
 	user := ""
-	if dir := userFolder(runtime.GOOS, p.getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
+	if dir := term.UserFolder(runtime.GOOS, p.Getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
 		user = filepath.Join(dir, "pleat", settingsName)
 	}
 	paths := []string{nearest(settingsName), user}
-	named := p.getenv("PLEAT_CONFIG")
+	named := p.Getenv("PLEAT_CONFIG")
 	if named != "" {
 		paths = []string{named}
 	}
@@ -115,14 +116,14 @@ func (f settingsFile) check(root *cobra.Command) error {
 	for key, v := range f.keys {
 		table, ok := v.(map[string]any)
 		if !ok && !slices.Contains(flags[""], key) {
-			return fmt.Errorf("%s: no command has a flag --%s%s", key, key, didYouMean("", key, flags[""]))
+			return fmt.Errorf("%s: no command has a flag --%s%s", key, key, term.DidYouMean("", key, flags[""]))
 		}
 		if ok && !slices.Contains(names, key) {
-			return fmt.Errorf("[%s]: no such command%s", key, didYouMean("", key, names))
+			return fmt.Errorf("[%s]: no such command%s", key, term.DidYouMean("", key, names))
 		}
 		for name := range table {
 			if !slices.Contains(flags[key], name) {
-				return fmt.Errorf("[%s] %s: the command has no flag --%s%s", key, name, name, didYouMean("", name, flags[key]))
+				return fmt.Errorf("[%s] %s: the command has no flag --%s%s", key, name, name, term.DidYouMean("", name, flags[key]))
 			}
 		}
 	}
@@ -161,7 +162,7 @@ func (f settingsFile) may(name string, values []string) bool {
 
 // settle sets the flags that the command line did not set, and returns where each value
 // came from.
-func settle(p *program, c *cobra.Command) (out []setting, err error) {
+func settle(p *term.Console, c *cobra.Command) (out []setting, err error) {
 	files, err := settingsFiles(p, c.Root())
 	if err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ func settle(p *program, c *cobra.Command) (out []setting, err error) {
 		s := setting{name: f.Name, from: "default"}
 		env := "PLEAT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		var values []string
-		switch v := p.getenv(env); {
+		switch v := p.Getenv(env); {
 		case f.Changed:
 			s.from = "flag"
 		case v != "":
@@ -183,7 +184,7 @@ func settle(p *program, c *cobra.Command) (out []setting, err error) {
 		}
 		for _, v := range values {
 			if e := c.Flags().Set(f.Name, v); e != nil {
-				err = usageError{fmt.Sprintf("%s: %s = %q: %v", s.from, f.Name, v, e)}
+				err = term.UsageError(fmt.Sprintf("%s: %s = %q: %v", s.from, f.Name, v, e))
 				return
 			}
 		}
@@ -204,16 +205,4 @@ func (s *setting) fromFiles(command string, files []settingsFile) []string {
 		}
 	}
 	return nil
-}
-
-// Passwords in a text: in the address of a server, whatever characters the password has,
-// and in the words of a connection string.
-var (
-	passwordInURL  = regexp.MustCompile(`(://[^\s:/@]*):\S*@`)
-	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
-)
-
-// withoutPassword is a text that can be shown: no address in it has its password.
-func withoutPassword(s string) string {
-	return passwordInWord.ReplaceAllString(passwordInURL.ReplaceAllString(s, "$1:xxxxx@"), "$1${2}xxxxx")
 }

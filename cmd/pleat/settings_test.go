@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Whatever a settings file holds, it is read or refused; one that was found in a project
@@ -26,7 +28,7 @@ func FuzzSettings(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := &program{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
+		p := &term.Console{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
 		each(root(p), func(c *cobra.Command) {
 			settings, err := settle(p, c)
 			if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func setupCommand(p *program) *cobra.Command {
+func setupCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup [AGENT]",
 		Args:  takes(0, 1, "one agent"),
@@ -49,9 +50,9 @@ type setupFlags struct {
 	show, yes, undo bool
 }
 
-func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
+func (f *setupFlags) run(ctx context.Context, p *term.Console, args []string) error {
 	if len(args) == 0 {
-		return p.output(false, agentList{p})
+		return p.Output(false, agentList{p})
 	}
 	agent, err := findClient(args[0])
 	base := strings.TrimRight(f.url, "/")
@@ -71,7 +72,7 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 		return takeBack(ctx, p, undo, f.show, f.yes, fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
 	}
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(base, ", ") {
-		return usageError{fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url)}
+		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url))
 	}
 	edit, err := agent.edit(p, base)
 	if err != nil {
@@ -79,11 +80,11 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 	}
 	diff := edit.Diff()
 	if diff == "" {
-		p.printf("%s is set up already: %s\n", agent.title, edit.Path)
+		p.Printf("%s is set up already: %s\n", agent.title, edit.Path)
 		return nil
 	}
 	if f.show {
-		p.printf("%s", diff)
+		p.Printf("%s", diff)
 		return nil
 	}
 	return applyEdit(ctx, p, edit, f.yes, "", fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo", agent.title, base, agent.name))
@@ -91,7 +92,7 @@ func (f *setupFlags) run(ctx context.Context, p *program, args []string) error {
 
 // takeBack takes a change of a client's configuration back. Without a record of one the error
 // is none.
-func takeBack(ctx context.Context, p *program, record string, show, yes bool, none string) error {
+func takeBack(ctx context.Context, p *term.Console, record string, show, yes bool, none string) error {
 	edit, err := clientconfig.Undo(record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New(none)
@@ -100,9 +101,9 @@ func takeBack(ctx context.Context, p *program, record string, show, yes bool, no
 		return err
 	}
 	diff := edit.Diff()
-	p.printf("%s", diff)
+	p.Printf("%s", diff)
 	if !show {
-		err := p.confirm(ctx, yes || diff == "", "Change "+edit.Path+"?")
+		err := p.Confirm(ctx, yes || diff == "", "Change "+edit.Path+"?")
 		if err == nil {
 			err = edit.Write()
 		}
@@ -114,24 +115,26 @@ func takeBack(ctx context.Context, p *program, record string, show, yes bool, no
 	case edit.Left != nil:
 		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
 	case diff == "":
-		p.printf("%s has nothing of it any more.\n", edit.Path)
+		p.Printf("%s has nothing of it any more.\n", edit.Path)
 	case show:
 	case edit.Exact:
-		p.printf("%s is as it was before.\n", edit.Path)
+		p.Printf("%s is as it was before.\n", edit.Path)
 	default:
-		p.printf("What pleat had set in %s is taken back.\n", edit.Path)
+		p.Printf("What pleat had set in %s is taken back.\n", edit.Path)
 	}
 	return nil
 }
 
 // agentList shows what can be done with each agent.
-type agentList struct{ p *program }
+type agentList struct{ p *term.Console }
 
-func (l agentList) Print(out *page) {
-	row := func(name, here, setup, what string) { out.hang(sprint("%-9s %-9s %-8s ", name, here, setup), what) }
+func (l agentList) Print(out *term.Page) {
+	row := func(name, here, setup, what string) {
+		out.Hang(term.Sprint("%-9s %-9s %-8s ", name, here, setup), what)
+	}
 	row("AGENT", "INSTALLED", "SET UP", "WHERE, OR WHY NOT")
 	for _, c := range clients {
-		here, setup, what := "no", "no", c.path(l.p.getenv)
+		here, setup, what := "no", "no", c.path(l.p.Getenv)
 		if _, err := exec.LookPath(c.name); err == nil {
 			here = "yes"
 		}

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func showCommand(p *program) *cobra.Command {
+func showCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show FILE",
 		Short: "say what is in a session file and where its tokens went",
@@ -29,8 +31,8 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	fs := c.Flags()
 	on := declareFile(c)
 	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
-		return on.run(ctx, p, args, func(f *sessionFile, tell *progress) (result, error) {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		return on.run(ctx, p, args, func(f *sessionFile, tell *term.Progress) (term.Result, error) {
 			return overviewOf(f, max(*most, 0), tell)
 		})
 	})
@@ -122,7 +124,7 @@ type windowJSON struct {
 	why string // for people: why Size is less than the model's window
 }
 
-func (o *overview) Print(p *page) {
+func (o *overview) Print(p *term.Page) {
 	o.printHead(p)
 	o.printKinds(p)
 	o.printTools(p)
@@ -131,9 +133,9 @@ func (o *overview) Print(p *page) {
 	o.printWindow(p)
 }
 
-func (o *overview) printHead(p *page) {
+func (o *overview) printHead(p *term.Page) {
 	src := o.Source
-	p.title(src.File)
+	p.Title(src.File)
 	about := []string{src.Format}
 	if src.Version != "" {
 		about[0] += " " + src.Version
@@ -144,24 +146,24 @@ func (o *overview) printHead(p *page) {
 	if o.Begin != nil {
 		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
 	}
-	p.hang("", strings.Join(about, " · "))
+	p.Hang("", strings.Join(about, " · "))
 	if src.Title != "" {
-		p.line("%s", p.clip("“"+oneLine(src.Title)+"”", p.width))
+		p.Line("%s", p.Clip("“"+term.OneLine(src.Title)+"”", p.Width))
 	}
-	p.line("")
+	p.Line("")
 	m := o.Messages
-	p.line("%s: %s typed by a person, %s of the model",
-		plural(m.All, "message"), thousands(m.Typed), thousands(m.Assistant))
-	calls := plural(o.Calls.All, "tool call")
+	p.Line("%s: %s typed by a person, %s of the model",
+		term.Plural(m.All, "message"), term.Thousands(m.Typed), term.Thousands(m.Assistant))
+	calls := term.Plural(o.Calls.All, "tool call")
 	if notes := counts(o.Calls.Failed, "failed", o.Calls.Unanswered, "unanswered"); notes != "" {
 		calls += " (" + notes + ")"
 	}
-	p.line("%s in %s", calls, plural(o.Rounds, "round"))
+	p.Line("%s in %s", calls, term.Plural(o.Rounds, "round"))
 	if apart := counts(m.Sidechain, "of sub-agents", m.Abandoned, "on abandoned branches"); apart != "" {
-		p.line("apart from these: %s", apart)
+		p.Line("apart from these: %s", apart)
 	}
 	if src.Damaged > 0 {
-		p.line("%s could not be read", plural(src.Damaged, "line"))
+		p.Line("%s could not be read", term.Plural(src.Damaged, "line"))
 	}
 	cost := ""
 	if o.USD > 0 {
@@ -170,7 +172,7 @@ func (o *overview) printHead(p *page) {
 			cost += fmt.Sprintf(" and %s with the output that the file does not count", cents(o.USD))
 		}
 	}
-	p.hang("", thousands(o.Tokens.All)+" tokens"+cost)
+	p.Hang("", term.Thousands(o.Tokens.All)+" tokens"+cost)
 }
 
 // counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left
@@ -178,10 +180,10 @@ func (o *overview) printHead(p *page) {
 func counts(a int, of string, b int, ofB string) string {
 	var list []string
 	if a > 0 {
-		list = append(list, thousands(a)+" "+of)
+		list = append(list, term.Thousands(a)+" "+of)
 	}
 	if b > 0 {
-		list = append(list, thousands(b)+" "+ofB)
+		list = append(list, term.Thousands(b)+" "+ofB)
 	}
 	return strings.Join(list, ", ")
 }
@@ -199,16 +201,16 @@ func span(d time.Duration) string {
 	return fmt.Sprintf(", %d days", int(d.Hours()/24))
 }
 
-func (o *overview) printKinds(p *page) {
-	p.head("Tokens by kind", "")
+func (o *overview) printKinds(p *term.Page) {
+	p.Head("Tokens by kind", "")
 	const name, number = 16, 10
-	room := p.width - 2 - name - 1 - number - 6
+	room := p.Width - 2 - name - 1 - number - 6
 	for _, k := range o.Tokens.ByKind {
-		p.line("  %s %s%s %s", pad(p.clip(k.Name, name), name), bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), padLeft(thousands(k.Tokens), number), padLeft(percent(k.Tokens, o.Tokens.All), 4))
+		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name), term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), term.PadLeft(term.Thousands(k.Tokens), number), term.PadLeft(term.Percent(k.Tokens, o.Tokens.All), 4))
 	}
 }
 
-func (o *overview) printTools(p *page) {
+func (o *overview) printTools(p *term.Page) {
 	if len(o.Tools) == 0 {
 		return
 	}
@@ -216,43 +218,43 @@ func (o *overview) printTools(p *page) {
 	if n := o.toolCount - len(o.Tools); n > 0 {
 		note = fmt.Sprintf("%d more with --top", n)
 	}
-	p.head("Tokens by tool", note)
-	name := min(max(widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
-	room := p.width - 2 - name - 1 - 7 - 8 - 11 - 6
-	p.line("%s", p.dim(fmt.Sprintf("  %s %7s%8s%s%11s", pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
+	p.Head("Tokens by tool", note)
+	name := min(max(term.Widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
+	room := p.Width - 2 - name - 1 - 7 - 8 - 11 - 6
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
 	for _, t := range o.Tools {
 		failed := ""
 		if t.Failed > 0 {
-			failed = thousands(t.Failed)
+			failed = term.Thousands(t.Failed)
 		}
-		p.line("  %s %7s%8s %s%11s %s", pad(p.clip(t.Name, name), name), thousands(t.Calls), failed, bar(t.Tokens, o.Tools[0].Tokens, room), thousands(t.Tokens), padLeft(percent(t.Tokens, o.Tokens.All), 4))
+		p.Line("  %s %7s%8s %s%11s %s", term.Pad(p.Clip(t.Name, name), name), term.Thousands(t.Calls), failed, term.Bar(t.Tokens, o.Tools[0].Tokens, room), term.Thousands(t.Tokens), term.PadLeft(term.Percent(t.Tokens, o.Tokens.All), 4))
 	}
 }
 
-func (o *overview) printLargest(p *page) {
+func (o *overview) printLargest(p *term.Page) {
 	if len(o.Largest) == 0 {
 		return
 	}
-	p.head("Largest blocks", "")
-	p.line("%s", p.dim("   tokens  message     line  what"))
+	p.Head("Largest blocks", "")
+	p.Line("%s", p.Dim("   tokens  message     line  what"))
 	for _, b := range o.Largest {
 		what := b.Kind
 		if b.What != "" {
 			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images", "image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
-		p.line("%9s%9s%9s  %s", thousands(b.Tokens), thousands(b.Message), thousands(b.Line), p.clip(what, p.width-29))
+		p.Line("%9s%9s%9s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), term.Thousands(b.Line), p.Clip(what, p.Width-29))
 	}
 }
 
-func (o *overview) printCompactions(p *page) {
+func (o *overview) printCompactions(p *term.Page) {
 	if len(o.Compactions) == 0 {
 		return
 	}
-	p.head("Compactions by the agent", "")
+	p.Head("Compactions by the agent", "")
 	for _, c := range o.Compactions {
 		about := c.Trigger
 		if c.Tokens > 0 {
-			about += " at " + plural(c.Tokens, "token")
+			about += " at " + term.Plural(c.Tokens, "token")
 		}
 		switch {
 		case c.Partial:
@@ -260,14 +262,14 @@ func (o *overview) printCompactions(p *page) {
 		case c.Opaque:
 			about += " to a summary that only its provider can read"
 		case c.Summary > 0:
-			about += " to a summary of " + thousands(c.Summary)
+			about += " to a summary of " + term.Thousands(c.Summary)
 		}
-		p.line("  %s", p.clip(fmt.Sprintf("before message %s, line %s: %s", thousands(c.Before), thousands(c.Line), strings.TrimSpace(about)), p.width-2))
+		p.Line("  %s", p.Clip(fmt.Sprintf("before message %s, line %s: %s", term.Thousands(c.Before), term.Thousands(c.Line), strings.TrimSpace(about)), p.Width-2))
 	}
 }
 
 // printWindow draws how full the window was at every request.
-func (o *overview) printWindow(p *page) {
+func (o *overview) printWindow(p *term.Page) {
 	w := o.Window
 	if len(w.Prompts) == 0 || w.Largest == 0 {
 		return
@@ -276,16 +278,16 @@ func (o *overview) printWindow(p *page) {
 	if !w.Reported {
 		how = "estimated, without what agents add unseen"
 	}
-	p.head("Window over time", how)
+	p.Head("Window over time", how)
 	const rows, label = 6, 7
-	tops := buckets(w.Prompts, p.width-label-3)
+	tops := buckets(w.Prompts, p.Width-label-3)
 	for row := rows - 1; row >= 0; row-- {
 		mark := ""
 		switch row {
 		case rows - 1:
-			mark = short(w.Largest)
+			mark = term.Short(w.Largest)
 		case rows / 2:
-			mark = short(w.Largest / 2)
+			mark = term.Short(w.Largest / 2)
 		case 0:
 			mark = "0"
 		}
@@ -294,14 +296,14 @@ func (o *overview) printWindow(p *page) {
 			eighths := min(max((top*rows*8+w.Largest/2)/w.Largest-row*8, 0), 8)
 			b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[eighths])
 		}
-		p.line("%s ┤%s", padLeft(mark, label), strings.TrimRight(b.String(), " "))
+		p.Line("%s ┤%s", term.PadLeft(mark, label), strings.TrimRight(b.String(), " "))
 	}
-	foot := fmt.Sprintf("%s, largest prompt %s tokens", plural(len(w.Prompts), "request"), thousands(w.Largest))
+	foot := fmt.Sprintf("%s, largest prompt %s tokens", term.Plural(len(w.Prompts), "request"), term.Thousands(w.Largest))
 	if w.Size > 0 {
-		foot += fmt.Sprintf(", %s of the window of %s%s", percent(w.Largest, w.Size), short(w.Size), w.why)
+		foot += fmt.Sprintf(", %s of the window of %s%s", term.Percent(w.Largest, w.Size), term.Short(w.Size), w.why)
 	}
-	p.line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
-	p.hang(styled(strings.Repeat(" ", label+2)), foot)
+	p.Line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
+	p.Hang(term.Styled(strings.Repeat(" ", label+2)), foot)
 }
 
 // buckets spreads values over at most n columns; each column shows its largest value. If

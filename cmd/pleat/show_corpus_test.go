@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -34,12 +35,12 @@ func TestCorpusShow(t *testing.T) {
 			continue
 		}
 		files++
-		p := &program{stderr: io.Discard, getenv: func(string) string { return "" }}
+		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 		f, err := readSession(t.Context(), p, path, sourceFlags{number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := overviewOf(f, 10, p.progress())
+		o, err := overviewOf(f, 10, p.Progress())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -63,9 +64,9 @@ const maxDamage = 20
 // readSession reads a session file, or standard input for "-": what it is, how many messages
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
-func readSession(ctx context.Context, p *program, name string, flags sourceFlags) (*sessionFile, error) {
+func readSession(ctx context.Context, p *term.Console, name string, flags sourceFlags) (*sessionFile, error) {
 	if flags.number < 1 {
-		return nil, usageError{"--session counts from 1"}
+		return nil, term.UsageError("--session counts from 1")
 	}
 	in, err := openInput(p, name)
 	if err != nil {
@@ -83,7 +84,7 @@ func readSession(ctx context.Context, p *program, name string, flags sourceFlags
 	return f, nil
 }
 
-func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags sourceFlags) error {
+func (f *sessionFile) read(ctx context.Context, p *term.Console, in io.Reader, flags sourceFlags) error {
 	src, err := f.hashed(in)
 	if err != nil {
 		return f.explain(err)
@@ -93,7 +94,7 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.strict && !told {
-				p.note("pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+				p.Note("pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
 			}
 		},
 	})
@@ -101,8 +102,8 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		return f.explain(err)
 	}
 	collectFor(p, f.size)
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	for rec, err := range f.log.Records() {
 		if err == nil {
 			err = ctx.Err()
@@ -113,14 +114,14 @@ func (f *sessionFile) read(ctx context.Context, p *program, in io.Reader, flags 
 		if f.count++; f.size <= keptFile {
 			f.kept = append(f.kept, rec)
 		}
-		tell.say("reading %s: %s", f.name, plural(f.count, "message"))
+		tell.Say("reading %s: %s", f.name, term.Plural(f.count, "message"))
 	}
 	holdTo(p, f.size, f.count)
 	if f.info = f.log.Info(); f.count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
 	}
 	if told = true; skipped > maxDamage && !flags.strict {
-		p.note("pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
+		p.Note("pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
 	}
 	return nil
 }
@@ -180,9 +181,9 @@ func (f *sessionFile) explain(err error) error {
 	return fmt.Errorf("read %s: %w", f.name, err)
 }
 
-func openInput(p *program, name string) (io.ReadCloser, error) {
+func openInput(p *term.Console, name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(p.stdin), nil
+		return io.NopCloser(p.Stdin), nil
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -235,7 +236,7 @@ func (f *sessionFile) key() store.SessionKey {
 }
 
 // appendTo appends the file's messages, without the first from, to a session in batches.
-func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *progress) error {
+func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *term.Progress) error {
 	const most, bytes = 32, 256 << 10
 	batch := make([]transcript.Message, 0, most)
 	size, n := 0, 0
@@ -272,7 +273,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 				return err
 			}
 		}
-		tell.share(n, f.count, "taking in messages")
+		tell.Share(n, f.count, "taking in messages")
 	}
 	return flush()
 }

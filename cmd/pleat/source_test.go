@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -54,7 +55,7 @@ func compactFile(t *testing.T, text []byte, args ...string) (out []byte, store s
 	}
 	store = filepath.Join(dir, "pleat.db")
 	var printed, told bytes.Buffer
-	p := &program{stdout: &printed, stderr: &told, getenv: func(string) string { return "" }}
+	p := &term.Console{Stdout: &printed, Stderr: &told, Getenv: func(string) string { return "" }}
 	args = append([]string{"compact", "--json", "--budget", "4k", "--store", store}, append(args, file)...)
 	if code := execute(t.Context(), p, args); code != 0 {
 		t.Fatalf("pleat %v: code %d: %s", args, code, told.String())
@@ -89,7 +90,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 		"cancelled": {cancelled, "cancel"},
 	} {
 		var told bytes.Buffer
-		p := &program{stdout: &told, stderr: &told, getenv: func(string) string { return "" }}
+		p := &term.Console{Stdout: &told, Stderr: &told, Getenv: func(string) string { return "" }}
 		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != 1 || !strings.Contains(told.String(), c.want) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}

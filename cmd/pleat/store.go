@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
@@ -43,40 +44,15 @@ func (f *storeFlags) key(session string) store.SessionKey {
 }
 
 // storePath is where the store is: what --store says, else a file in the user's data folder.
-func storePath(p *program, flag string) (string, error) {
+func storePath(p *term.Console, flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
 	}
-	dir := dataFolder(runtime.GOOS, p.getenv)
+	dir := term.DataFolder(runtime.GOOS, p.Getenv)
 	if dir == "" {
 		return "", errors.New("no place for the store: there is no home folder (name a file with --store or PLEAT_STORE)")
 	}
 	return filepath.Join(dir, "pleat", "pleat.db"), nil
-}
-
-// dataFolder is where programs keep a user's data; "" if the environment does not say.
-func dataFolder(goos string, getenv func(string) string) string {
-	return userFolder(goos, getenv, "LocalAppData", "AppData/Local", "XDG_DATA_HOME", ".local/share")
-}
-
-// userFolder is a folder that an environment variable names, or else a folder in the user's
-// home. Windows and macOS have their own.
-func userFolder(goos string, getenv func(string) string, windowsName, windows, name, folder string) string {
-	home := getenv("HOME")
-	switch goos {
-	case "windows":
-		home, name, folder = getenv("USERPROFILE"), windowsName, windows
-	case "darwin":
-		name, folder = "", "Library/Application Support"
-	}
-	// The XDG specification says that a relative path counts as not set.
-	if dir := getenv(name); dir != "" && (goos == "windows" || filepath.IsAbs(dir)) {
-		return dir
-	}
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, filepath.FromSlash(folder))
 }
 
 // anyStore is what every store that the program opens can do.
@@ -93,14 +69,14 @@ type anyStore interface {
 }
 
 // openStore opens the store for writing, and makes it if it does not exist.
-func openStore(ctx context.Context, p *program, f *storeFlags) (anyStore, error) {
+func openStore(ctx context.Context, p *term.Console, f *storeFlags) (anyStore, error) {
 	store, _, err := storeAt(ctx, p, f, makeMissing)
 	return store, err
 }
 
 // searchedStore opens a store that must exist for searching. It may be indexed then, unless
 // it cannot be written to.
-func searchedStore(ctx context.Context, p *program, f *storeFlags) (anyStore, error) {
+func searchedStore(ctx context.Context, p *term.Console, f *storeFlags) (anyStore, error) {
 	store, _, err := storeAt(ctx, p, f, mustExist)
 	if err != nil {
 		if read, _, e := storeAt(ctx, p, f, readOnly); e == nil {
@@ -111,7 +87,7 @@ func searchedStore(ctx context.Context, p *program, f *storeFlags) (anyStore, er
 }
 
 // storeAt opens the store that the flags name, and returns where it is.
-func storeAt(ctx context.Context, p *program, f *storeFlags, how access) (store anyStore, path string, err error) {
+func storeAt(ctx context.Context, p *term.Console, f *storeFlags, how access) (store anyStore, path string, err error) {
 	if path, err = storePath(p, f.path); err == nil {
 		var keys [][]byte
 		if keys, err = storeKeys(p, f.keyFile); err == nil {
@@ -123,8 +99,8 @@ func storeAt(ctx context.Context, p *program, f *storeFlags, how access) (store 
 
 // storeKeys returns the keys that encrypt the store, from a file or from the environment. A
 // key is 64 hexadecimal digits; the first one encrypts.
-func storeKeys(p *program, file string) (keys [][]byte, err error) {
-	from, text := "PLEAT_STORE_KEY", p.getenv("PLEAT_STORE_KEY")
+func storeKeys(p *term.Console, file string) (keys [][]byte, err error) {
+	from, text := "PLEAT_STORE_KEY", p.Getenv("PLEAT_STORE_KEY")
 	if file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -189,7 +165,7 @@ func storeTitle(path string) string {
 	if urlScheme(path) == "" {
 		return path
 	}
-	u, err := url.Parse(withoutPassword(path))
+	u, err := url.Parse(term.WithoutPassword(path))
 	if err != nil {
 		return "the database"
 	}
@@ -224,7 +200,7 @@ func storedSession(ctx context.Context, st anyStore, f *storeFlags, name string)
 		for _, info := range list {
 			names = append(names, info.Key.Session)
 		}
-		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, didYouMean("", name, names))
+		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
 	}
 	return info, err
 }

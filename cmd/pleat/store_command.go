@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/spf13/cobra"
 )
 
-func storeCommand(p *program) *cobra.Command {
+func storeCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
 		Short: "list, check, export, import, copy and delete stored sessions",
@@ -22,9 +23,9 @@ database that many share. Without --tenant these commands look at the sessions o
 			var names []string
 			each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 			if len(args) > 0 {
-				return usageError{fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(), didYouMean("", args[0], names))}
+				return term.UsageError(fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(), term.DidYouMean("", args[0], names)))
 			}
-			return usageError{"store needs to know what to do: " + strings.Join(names, ", ")}
+			return term.UsageError("store needs to know what to do: " + strings.Join(names, ", "))
 		},
 	}
 	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), forgetCommand(p))
@@ -126,12 +127,12 @@ type storeOptions struct {
 }
 
 // at opens the store, and says what the JSON calls it.
-func (o *storeOptions) at(ctx context.Context, p *program, format string, how access) (anyStore, storeJSON, error) {
+func (o *storeOptions) at(ctx context.Context, p *term.Console, format string, how access) (anyStore, storeJSON, error) {
 	store, path, err := storeAt(ctx, p, o.storeFlags, how)
 	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
 }
 
-func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error {
+func (o *storeOptions) check(ctx context.Context, p *term.Console, _ []string) error {
 	store, about, err := o.at(ctx, p, "pleat/store-check/1", readOnly)
 	if err != nil {
 		return err
@@ -140,23 +141,23 @@ func (o *storeOptions) check(ctx context.Context, p *program, _ []string) error 
 	out := checkedJSON{storeJSON: about}
 	out.Schema, out.Newest = store.Schema()
 	if !o.json {
-		p.printf("%s (%s) can be reached.\n", out.Store, out.Kind)
+		p.Printf("%s (%s) can be reached.\n", out.Store, out.Kind)
 		if out.Schema == out.Newest {
-			p.printf("Schema version %d, as it should be.\n", out.Schema)
+			p.Printf("Schema version %d, as it should be.\n", out.Schema)
 		} else {
-			p.printf("Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
+			p.Printf("Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
 		}
 	}
 	if out.verifiedCounts, err = verify(ctx, p, store, o.tenant); err != nil {
 		return err
 	}
-	if err := p.output(o.json, out); err != nil {
+	if err := p.Output(o.json, out); err != nil {
 		return err
 	}
 	return out.verdict()
 }
 
-func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) error {
+func (o *storeOptions) migrate(ctx context.Context, p *term.Console, _ []string) error {
 	before, err := o.schemaBefore(ctx, p)
 	if err != nil {
 		return err
@@ -167,23 +168,23 @@ func (o *storeOptions) migrate(ctx context.Context, p *program, _ []string) erro
 	}
 	defer store.Close()
 	after, _ := store.Schema()
-	return p.output(o.json, migratedJSON{about, before, after})
+	return p.Output(o.json, migratedJSON{about, before, after})
 }
 
-func (m migratedJSON) Print(p *page) {
+func (m migratedJSON) Print(p *term.Page) {
 	switch {
 	case m.Before == 0:
-		p.line("Made a store in %s, schema version %d.", m.Store, m.After)
+		p.Line("Made a store in %s, schema version %d.", m.Store, m.After)
 	case m.Before < m.After:
-		p.line("Brought %s from schema version %d to %d.", m.Store, m.Before, m.After)
+		p.Line("Brought %s from schema version %d to %d.", m.Store, m.Before, m.After)
 	default:
-		p.line("Nothing to do: %s has schema version %d.", m.Store, m.After)
+		p.Line("Nothing to do: %s has schema version %d.", m.Store, m.After)
 	}
 }
 
 // schemaBefore is the schema version of the store before it is opened for writing; 0 if
 // there is no store.
-func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error) {
+func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, error) {
 	st, _, err := o.at(ctx, p, "", readOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
@@ -196,7 +197,7 @@ func (o *storeOptions) schemaBefore(ctx context.Context, p *program) (int, error
 	return version, nil
 }
 
-func (o *storeOptions) stats(ctx context.Context, p *program, _ []string) error {
+func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) error {
 	store, about, err := o.at(ctx, p, "pleat/store-stats/1", readOnly)
 	if err != nil {
 		return err
@@ -215,17 +216,17 @@ func (o *storeOptions) stats(ctx context.Context, p *program, _ []string) error 
 	for _, t := range sizes.Tables {
 		out.Tables = append(out.Tables, tableJSON(t))
 	}
-	return p.output(o.json, out)
+	return p.Output(o.json, out)
 }
 
 // print prints the tenants, their sum, and the tables.
-func (s *statsJSON) Print(p *page) {
-	p.line("%s (%s): %s", s.Store, s.Kind, byteSize(s.Bytes))
-	p.line("")
+func (s *statsJSON) Print(p *term.Page) {
+	p.Line("%s (%s): %s", s.Store, s.Kind, term.ByteSize(s.Bytes))
+	p.Line("")
 	rows := [][]string{{"TENANT", "SESSIONS", "ENTRIES", "SAID", "BODIES", "KEPT IN"}}
 	all := tenantJSON{Tenant: "all"}
 	add := func(t tenantJSON, name string) {
-		rows = append(rows, []string{name, thousands(t.Sessions), thousands(int(t.Entries)), byteSize(t.BodyBytes), thousands(int(t.Bodies)), byteSize(t.Stored)})
+		rows = append(rows, []string{name, term.Thousands(t.Sessions), term.Thousands(int(t.Entries)), term.ByteSize(t.BodyBytes), term.Thousands(int(t.Bodies)), term.ByteSize(t.Stored)})
 	}
 	for _, t := range s.Tenants {
 		add(t, cmp.Or(t.Tenant, "(none)"))
@@ -238,28 +239,11 @@ func (s *statsJSON) Print(p *page) {
 	if len(s.Tenants) != 1 {
 		add(all, all.Tenant)
 	}
-	p.table(rows)
-	p.line("")
+	p.Table(rows)
+	p.Line("")
 	rows = [][]string{{"TABLE", "ROWS", "DATA", "INDEXES"}}
 	for _, t := range s.Tables {
-		rows = append(rows, []string{t.Name, thousands(int(t.Rows)), byteSize(t.Data), byteSize(t.Indexes)})
+		rows = append(rows, []string{t.Name, term.Thousands(int(t.Rows)), term.ByteSize(t.Data), term.ByteSize(t.Indexes)})
 	}
-	p.table(rows)
-}
-
-// table prints rows in columns, the first aligned to the left and the others to the right.
-func (p *page) table(rows [][]string) {
-	for i := range rows[0] {
-		width := widest(rows, func(row []string) string { return row[i] })
-		for _, row := range rows {
-			if i == 0 {
-				row[i] = pad(row[i], width)
-			} else {
-				row[i] = padLeft(row[i], width)
-			}
-		}
-	}
-	for _, row := range rows {
-		p.line("%s", strings.Join(row, "  "))
-	}
+	p.Table(rows)
 }

@@ -9,14 +9,15 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func (o *storeOptions) copy(ctx context.Context, p *program, args []string) error {
+func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string) error {
 	if args[0] == args[1] {
-		return usageError{"store copy: SRC and DST are the same"}
+		return term.UsageError("store copy: SRC and DST are the same")
 	}
 	keys, err := storeKeys(p, o.keyFile)
 	if err != nil {
@@ -32,42 +33,42 @@ func (o *storeOptions) copy(ctx context.Context, p *program, args []string) erro
 		return fmt.Errorf("DST: %w", err)
 	}
 	defer dst.Close()
-	c := copying{program: p, src: src, dst: dst, codecs: library.Codecs()}
+	c := copying{Console: p, src: src, dst: dst, codecs: library.Codecs()}
 	c.done = copiedJSON{Format: "pleat/store-copy/1", From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
 	if err := c.run(ctx, o.tenant, o.session); err != nil {
-		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
+		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, term.Plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
 	}
 	d := &c.done
 	if d.Mute > 0 && !o.json {
-		p.note("%s cannot be read as text: copied, but search will not find them there\n", plural(d.Mute, "message"))
+		p.Note("%s cannot be read as text: copied, but search will not find them there\n", term.Plural(d.Mute, "message"))
 	}
-	if err := p.output(o.json, d); err != nil {
+	if err := p.Output(o.json, d); err != nil {
 		return err
 	}
 	if n := len(d.Problems); n > 0 {
-		return fmt.Errorf("%s not copied (the others are complete)", verb(n, "session", "was", "were"))
+		return fmt.Errorf("%s not copied (the others are complete)", term.Verb(n, "session", "was", "were"))
 	}
 	return nil
 }
 
-func (d *copiedJSON) Print(p *page) {
+func (d *copiedJSON) Print(p *term.Page) {
 	for _, x := range d.Problems {
-		p.line("not copied: session %s: %s", storedJSON{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
+		p.Line("not copied: session %s: %s", storedJSON{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
 	}
 	ahead := ""
 	if d.Ahead > 0 {
 		ahead = fmt.Sprintf(", %d have gone on there", d.Ahead)
 	}
-	p.line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.", plural(d.Sessions, "session"),
-		d.Copied, d.Same, ahead, entryCount(d.Entries), byteSize(d.Bytes), entryCount(d.Compared))
+	p.Line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.", term.Plural(d.Sessions, "session"),
+		d.Copied, d.Same, ahead, entryCount(d.Entries), term.ByteSize(d.Bytes), entryCount(d.Compared))
 }
 
 // copying is a copy in progress.
 type copying struct {
-	*program
+	*term.Console
 	src, dst anyStore
 	codecs   map[transcript.Format]transcript.Codec
-	tells    *progress
+	tells    *term.Progress
 	done     copiedJSON
 }
 
@@ -85,11 +86,11 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 		}
 	}
 	slices.Reverse(list)
-	c.tells = c.progress()
-	defer c.tells.done()
+	c.tells = c.Progress()
+	defer c.tells.Done()
 	c.done.Sessions = len(list)
 	for i, info := range list {
-		err := c.session(ctx, info, fmt.Sprintf("session %d of %s", i+1, thousands(len(list))))
+		err := c.session(ctx, info, fmt.Sprintf("session %d of %s", i+1, term.Thousands(len(list))))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -163,7 +164,7 @@ func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing str
 			}
 		}
 		if bodies {
-			c.tells.say("%s: comparing %d of %s", doing, n, entryCount(info.Entries))
+			c.tells.Say("%s: comparing %d of %s", doing, n, entryCount(info.Entries))
 		}
 	}
 	return n, nil
@@ -196,7 +197,7 @@ func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, 
 		if err := w.add(ctx, e); err != nil {
 			return 0, fmt.Errorf("DST: %w", err)
 		}
-		c.tells.say("%s: copying %d of %s", doing, e.Seq, entryCount(info.Entries))
+		c.tells.Say("%s: copying %d of %s", doing, e.Seq, entryCount(info.Entries))
 	}
 	if err := w.flush(ctx); err != nil {
 		return 0, fmt.Errorf("DST: %w", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"
@@ -83,8 +84,8 @@ func copyWith(t *testing.T, from, to string, appends int) (uint64, error) {
 		t.Fatal(err)
 	}
 	defer dst.Close()
-	p := &program{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}
-	c := copying{program: p, src: src, dst: &failingStore{dst, appends}, codecs: library.Codecs()}
+	p := &term.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
+	c := copying{Console: p, src: src, dst: &failingStore{dst, appends}, codecs: library.Codecs()}
 	err = c.run(t.Context(), "", "")
 	return c.done.Entries, err
 }

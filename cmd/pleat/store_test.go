@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -25,7 +26,7 @@ func TestDataFolder(t *testing.T) {
 		{"windows", map[string]string{"USERPROFILE": "/C/me"}, "/C/me/AppData/Local"},
 		{"windows", nil, ""},
 	} {
-		got := filepath.ToSlash(dataFolder(c.goos, func(name string) string { return c.env[name] }))
+		got := filepath.ToSlash(term.DataFolder(c.goos, func(name string) string { return c.env[name] }))
 		if got != c.want && runtime.GOOS != "windows" {
 			t.Errorf("%s %v: %q, want %q", c.goos, c.env, got, c.want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
@@ -18,7 +19,7 @@ func storedInfo(ctx context.Context, store store.Store, list []store.SessionInfo
 	out := make([]storedJSON, 0, len(list))
 	for _, info := range list {
 		begins, _ := library.Begins(ctx, store, info.Key) // a name alone will do
-		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, oneLine(begins)})
+		out = append(out, storedJSON{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, term.OneLine(begins)})
 	}
 	return out
 }
@@ -28,7 +29,7 @@ func withoutBill(list []store.SessionInfo) []store.SessionInfo {
 	return slices.DeleteFunc(list, func(i store.SessionInfo) bool { return i.Key.Tenant == bill.Tenant })
 }
 
-func listCommand(p *program) *cobra.Command {
+func listCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Args:  noArguments,
@@ -46,7 +47,7 @@ pleat store list --names`,
 	f := declareStore(fs)
 	names := fs.Bool("names", false, "print the names alone, one a line")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *term.Console, store anyStore, _ []string) error {
 		list, err := library.Stored(ctx, store, f.tenant)
 		if err != nil {
 			return err
@@ -55,10 +56,10 @@ pleat store list --names`,
 			list = withoutBill(list)
 		}
 		if len(list) == 0 && !*names && !*asJSON {
-			p.note("The store has no sessions.\n")
+			p.Note("The store has no sessions.\n")
 			return nil
 		}
-		return p.output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})
+		return p.Output(*asJSON, storedListJSON{"pleat/stored/1", storedInfo(ctx, store, list), *names})
 	}))
 	return c
 }
@@ -87,13 +88,13 @@ func allSessions(ctx context.Context, st library.Store, tenant string) ([]store.
 	return collect(st.Sessions(ctx, tenant))
 }
 
-func (j storedListJSON) Print(p *page) {
+func (j storedListJSON) Print(p *term.Page) {
 	if !j.names {
 		printSessions(p, j.Sessions)
 		return
 	}
 	for _, s := range j.Sessions {
-		p.line("%s", s.Session)
+		p.Line("%s", s.Session)
 	}
 }
 
@@ -103,29 +104,29 @@ func (s storedJSON) title() string {
 }
 
 // printSessions prints a table of sessions and its sum.
-func printSessions(p *page, list []storedJSON) {
-	name := min(max(widest(list, storedJSON.title), len("SESSION")), 40)
-	if !p.whole {
-		name = min(name, max(p.width-32, 8)) // the numbers are seen whole
+func printSessions(p *term.Page, list []storedJSON) {
+	name := min(max(term.Widest(list, storedJSON.title), len("SESSION")), 40)
+	if !p.Whole {
+		name = min(name, max(p.Width-32, 8)) // the numbers are seen whole
 	}
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
-		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", pad(p.clipMiddle(session, name), name), entries, size, last, begins)
-		p.line("%s", strings.TrimRight(p.clip(line, p.width), " "))
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(p.ClipMiddle(session, name), name), entries, size, last, begins)
+		p.Line("%s", strings.TrimRight(p.Clip(line, p.Width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
-		row(s.title(), thousands(int(s.Entries)), byteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		row(s.title(), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}
-	p.line("%s, %s, %s", plural(len(list), "session"), entryCount(entries), byteSize(bytes))
+	p.Line("%s, %s, %s", term.Plural(len(list), "session"), entryCount(entries), term.ByteSize(bytes))
 }
 
 func entryCount(n uint64) string {
 	if n == 1 {
 		return "1 entry"
 	}
-	return thousands(int(n)) + " entries"
+	return term.Thousands(int(n)) + " entries"
 }

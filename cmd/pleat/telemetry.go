@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
@@ -34,13 +35,13 @@ type telemetry struct {
 const otelUsage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
 // startTelemetry starts the exporter. Without an endpoint nothing is sent and nothing runs.
-func startTelemetry(ctx context.Context, p *program, endpoint string) (*telemetry, error) {
-	if endpoint = cmp.Or(endpoint, p.getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
+func startTelemetry(ctx context.Context, p *term.Console, endpoint string) (*telemetry, error) {
+	if endpoint = cmp.Or(endpoint, p.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
 		return &telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
-		return nil, fmt.Errorf("send traces to %s: %w", withoutPassword(endpoint), err)
+		return nil, fmt.Errorf("send traces to %s: %w", term.WithoutPassword(endpoint), err)
 	}
 	return newTelemetry(sdktrace.NewBatchSpanProcessor(out)), nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
@@ -68,7 +69,7 @@ func TestTelemetryEndpoint(t *testing.T) {
 		flag, env string
 		posts     int32
 	}{{"", "", 0}, {collector.URL, "", 1}, {"", collector.URL, 2}} {
-		p := &program{getenv: func(name string) string {
+		p := &term.Console{Getenv: func(name string) string {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tt.env}[name]
 		}}
 		tel, err := startTelemetry(t.Context(), p, tt.flag)

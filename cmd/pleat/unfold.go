@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -26,7 +27,7 @@ type unfoldFlags struct {
 	raw, numbered, json, diff       bool
 }
 
-func unfoldCommand(p *program) *cobra.Command {
+func unfoldCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unfold HANDLE|CALL|path:FILE[@CALL]",
 		Args:  takes(1, 1, "one handle, number of a call, or path: and a file"),
@@ -71,10 +72,10 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		req, err := f.request(args[0])
 		if err != nil {
-			return usageError{"unfold: " + err.Error()}
+			return term.UsageError("unfold: " + err.Error())
 		}
 		if f.in != "" {
 			s, err := sessionIn(ctx, p, f.in, sourceFlags{number: 1})
@@ -85,7 +86,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 			if err != nil {
 				return nothingThere(err, req, "; longer stretches have handles after \"pleat compact FILE\", and \"pleat search WORDS --in FILE\" finds more")
 			}
-			return foundHandle{[]string{f.in}, u}.print(p.contents(), f)
+			return foundHandle{[]string{f.in}, u}.print(p, f)
 		}
 		store, _, err := storeAt(ctx, p, f.storeFlags, readOnly)
 		if err != nil {
@@ -96,7 +97,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 		if err != nil {
 			return err
 		}
-		return found.print(p.contents(), f)
+		return found.print(p, f)
 	})
 	return c
 }
@@ -184,7 +185,7 @@ type foundHandle struct {
 
 // findHandle looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
+func findHandle(ctx context.Context, p *term.Console, st anyStore, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
 	all, err := chosenSessions(ctx, st, f.storeFlags, f.session)
 	if err != nil {
 		return foundHandle{}, err
@@ -208,7 +209,7 @@ func findHandle(ctx context.Context, p *program, st anyStore, f *unfoldFlags, re
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
 		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks in a session file"
-		err = nothingThere(err, req, cmp.Or(didYouMean("", name, slices.Compact(handles)), hint))
+		err = nothingThere(err, req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
 }
@@ -242,14 +243,14 @@ var handleMember = regexp.MustCompile(`"handle":"([a-z0-9]+)"`)
 
 // askSessions unfolds the handle in every session of the list that has it. All must have
 // the same content under it.
-func askSessions(ctx context.Context, p *program, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest) (foundHandle, error) {
+func askSessions(ctx context.Context, p *term.Console, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest) (foundHandle, error) {
 	var found foundHandle
 	var missing, broken error
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	differ := false
 	for i, info := range list {
-		tell.share(i, len(list), "looking in sessions")
+		tell.Share(i, len(list), "looking in sessions")
 		s, err := reopen(ctx, st, info.Key)
 		var u recall.Unfolded
 		if err == nil {
@@ -285,10 +286,11 @@ func askSessions(ctx context.Context, p *program, st store.Store, list []store.S
 	case len(list) == 1:
 		return found, missing
 	}
-	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, plural(len(list), "session"), store.ErrNotFound)
+	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, term.Plural(len(list), "session"), store.ErrNotFound)
 }
 
-func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
+func (u foundHandle) print(p *term.Console, f *unfoldFlags) error {
+	w := p.Contents()
 	if f.grep != "" && u.Matches == 0 && !f.json {
 		return fmt.Errorf("no line of %s matches %q", u.Handle, f.grep)
 	}
@@ -306,7 +308,7 @@ func (u foundHandle) print(w io.Writer, f *unfoldFlags) error {
 		}
 	default:
 		content := u.Content()
-		if _, terminal := w.(*escaper); terminal && !strings.HasSuffix(content, "\n") {
+		if w != p.Stdout && !strings.HasSuffix(content, "\n") {
 			content += "\n"
 		}
 		_, err = io.WriteString(w, content)
@@ -321,5 +323,5 @@ func (u foundHandle) json(w io.Writer) error {
 	} else {
 		out.Base64 = []byte(content)
 	}
-	return writeJSON(w, out)
+	return term.WriteJSON(w, out)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
@@ -21,7 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-func usageCommand(p *program) *cobra.Command {
+func usageCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "usage",
 		Args:  noArguments,
@@ -55,19 +56,19 @@ pleat usage --saved 100k`,
 	fl.Var(&o.saved, "saved", "also replay the sessions in a window of `TOKENS` and say what that would have saved")
 	o.store = declareStore(fl)
 	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(ctx context.Context, p *program, _ []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		j, err := usageOf(ctx, p, o)
 		if err != nil {
 			return err
 		}
-		return p.output(*asJSON, j)
+		return p.Output(*asJSON, j)
 	})
 	return c
 }
 
 type usageFlags struct {
 	home, agent, by, since, until string
-	saved                         tokenCount
+	saved                         term.TokenCount
 	store                         *storeFlags
 }
 
@@ -139,10 +140,10 @@ func (s spending) list() []spendJSON {
 	return out
 }
 
-func usageOf(ctx context.Context, p *program, o usageFlags) (*usageJSON, error) {
+func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, error) {
 	tables := []string{"day", "project", "model", "agent"}
 	if o.by != "" && !slices.Contains(tables, o.by) {
-		return nil, usageError{fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by, didYouMean("", o.by, tables))}
+		return nil, term.UsageError(fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by, term.DidYouMean("", o.by, tables)))
 	}
 	var first, end time.Time
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
@@ -155,8 +156,8 @@ func usageOf(ctx context.Context, p *program, o usageFlags) (*usageJSON, error) 
 	j := &usageJSON{Format: "pleat/usage/1", by: o.by}
 	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
 	seen := make(map[library.Request]bool)
-	tell := p.progress()
-	defer tell.done()
+	tell := p.Progress()
+	defer tell.Done()
 	n := 0
 	for _, a := range found.Agents {
 		n += len(a.Sessions)
@@ -168,7 +169,7 @@ func usageOf(ctx context.Context, p *program, o usageFlags) (*usageJSON, error) 
 				return nil, err
 			}
 			at++
-			tell.share(at-1, n, "reading sessions")
+			tell.Share(at-1, n, "reading sessions")
 			counted := make(map[library.Request]bool)
 			_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
 				if !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) || !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end)) {
@@ -216,7 +217,7 @@ func eachRequest(file string, visit func(r library.Request, dir string)) (sessio
 }
 
 // readProxyBill is what the proxies of the store came to; nil if there is no store or no bill.
-func readProxyBill(ctx context.Context, p *program, flags *storeFlags) (*proxyBill, error) {
+func readProxyBill(ctx context.Context, p *term.Console, flags *storeFlags) (*proxyBill, error) {
 	st, _, err := storeAt(ctx, p, flags, readOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -232,14 +233,14 @@ func readProxyBill(ctx context.Context, p *program, flags *storeFlags) (*proxyBi
 	return &proxyBill{b.All.Requests, b.All.USD, b.All.Without}, nil
 }
 
-func (j *usageJSON) Print(p *page) {
+func (j *usageJSON) Print(p *term.Page) {
 	if j.All.Requests == 0 {
-		p.line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
+		p.Line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
 		return
 	}
-	p.line("%s in %s, %s by the price list", plural(j.All.Requests, "request"), plural(j.Sessions, "session"), p.bold(cents(j.All.USD)))
+	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"), p.Bold(cents(j.All.USD)))
 	if j.All.Unpriced > 0 {
-		p.line("without %s of models that have no price in the list", plural(j.All.Unpriced, "request"))
+		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
 	}
 	for _, t := range []struct {
 		name string
@@ -251,18 +252,18 @@ func (j *usageJSON) Print(p *page) {
 		}
 	}
 	if b := j.Proxy; b != nil && j.by == "" {
-		p.head("Through the proxy", "")
-		p.line("  %s cost %s; without pleat about %s", plural(b.Requests, "request"), cents(b.USD), cents(b.Without))
+		p.Head("Through the proxy", "")
+		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), cents(b.USD), cents(b.Without))
 	}
 	if j.Saved != nil && j.by == "" {
 		j.Saved.Print(p)
 	} else if j.by == "" {
-		p.line("")
-		p.hang("", "pleat usage --saved 100k says what pleat would have saved")
+		p.Line("")
+		p.Hang("", "pleat usage --saved 100k says what pleat would have saved")
 	}
 }
 
-func printSpending(p *page, name string, rows []spendJSON, most int, all bool) {
+func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bool) {
 	note := ""
 	if len(rows) > most && !all {
 		note = fmt.Sprintf("%d of %d; all with --by %s", most, len(rows), name)
@@ -272,24 +273,24 @@ func printSpending(p *page, name string, rows []spendJSON, most int, all bool) {
 			rows = rows[:most]
 		}
 	}
-	p.head("By "+name, note)
+	p.Head("By "+name, note)
 	top := 0.0
 	for _, r := range rows {
 		top = max(top, r.USD)
 	}
 	const numbers = 9 + 8 + 8 + 8 + 10
-	title := max(widest(rows, func(r spendJSON) string { return r.Name }), 10)
-	if !p.whole {
-		title = min(title, max(min(p.width-2-numbers-10, 34), min(p.width-2-numbers, 20)))
+	title := max(term.Widest(rows, func(r spendJSON) string { return r.Name }), 10)
+	if !p.Whole {
+		title = min(title, max(min(p.Width-2-numbers-10, 34), min(p.Width-2-numbers, 20)))
 	}
-	room := p.width - 2 - title - numbers - 2
-	p.line("%s", p.dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", pad(name, title), "requests", "input", "cached", "output", "USD")))
+	room := p.Width - 2 - title - numbers - 2
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output", "USD")))
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", pad(p.clipMiddle(r.Name, title), title), thousands(r.Requests), short(r.Input+r.CacheWrite), short(r.CacheRead), short(r.Output), cents(r.USD))
+		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests), term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), cents(r.USD))
 		if room >= 6 && top > 0 {
-			line += "  " + bar(int(r.USD*1e4), int(top*1e4), room)
+			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
 		}
-		p.line("%s", strings.TrimRight(line, " "))
+		p.Line("%s", strings.TrimRight(line, " "))
 	}
 }
 
@@ -299,5 +300,5 @@ func cents(usd float64) string {
 		return fmt.Sprintf("$%.4f", usd)
 	}
 	n := int(math.Round(usd * 100))
-	return fmt.Sprintf("$%s.%02d", thousands(n/100), n%100)
+	return fmt.Sprintf("$%s.%02d", term.Thousands(n/100), n%100)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
@@ -30,7 +31,7 @@ type replayedJSON struct {
 // sent is priced as read from the cache, which is the least that it can have cost, and what an
 // epoch changes as written to it once more. Only the requests in counted, without a model's
 // name, are added up.
-func addSaved(ctx context.Context, p *program, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
+func addSaved(ctx context.Context, p *term.Console, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
@@ -96,19 +97,19 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 	return nil
 }
 
-func (j *replayedJSON) Print(p *page) {
-	p.head("With pleat", "in a window of "+thousands(j.Window)+" tokens; about, by replay")
-	change := percent(j.Sent-j.Would, j.Sent) + " less"
+func (j *replayedJSON) Print(p *term.Page) {
+	p.Head("With pleat", "in a window of "+term.Thousands(j.Window)+" tokens; about, by replay")
+	change := term.Percent(j.Sent-j.Would, j.Sent) + " less"
 	if j.Would > j.Sent {
-		change = percent(j.Would-j.Sent, j.Sent) + " more"
+		change = term.Percent(j.Would-j.Sent, j.Sent) + " more"
 	}
-	p.hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", plural(j.Requests, "request"), plural(j.Sessions, "session"), short(j.Would), short(j.Sent), change))
+	p.Hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", term.Plural(j.Requests, "request"), term.Plural(j.Sessions, "session"), term.Short(j.Would), term.Short(j.Sent), change))
 	word, usd := "saved", j.USD
 	if usd < 0 {
 		word, usd = "lost", -usd
 	}
-	p.hang("  ", fmt.Sprintf("%s %s, if all that was not sent had been read from the cache", cents(usd), word))
+	p.Hang("  ", fmt.Sprintf("%s %s, if all that was not sent had been read from the cache", cents(usd), word))
 	if j.Failed > 0 {
-		p.line("  %s not replayed", verb(j.Failed, "session", "was", "were"))
+		p.Line("  %s not replayed", term.Verb(j.Failed, "session", "was", "were"))
 	}
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func verifyCommand(p *program) *cobra.Command {
+func verifyCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Args:  noArguments,
@@ -30,12 +31,12 @@ pleat store verify --store backup.db --json`,
 	fs := c.Flags()
 	f := declareStore(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *program, store anyStore, _ []string) error {
+	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *term.Console, store anyStore, _ []string) error {
 		v, err := verify(ctx, p, store, f.tenant)
 		if err != nil {
 			return err
 		}
-		if err := p.output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
+		if err := p.Output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
 			return err
 		}
 		return v.verdict()
@@ -64,17 +65,17 @@ type damageJSON struct {
 }
 
 // verify checks a store. Damage is part of the result, not an error.
-func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verifiedCounts, error) {
+func verify(ctx context.Context, p *term.Console, st anyStore, tenant string) (*verifiedCounts, error) {
 	v := &verifiedCounts{Damage: []damageJSON{}}
-	tell := p.progress()
-	defer tell.done()
-	tell.say("hashing every entry and body")
+	tell := p.Progress()
+	defer tell.Done()
+	tell.Say("hashing every entry and body")
 	for d, err := range st.Verify(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		v.Damage = append(v.Damage, damageJSON{d.Key.String(), d.Seq, d.What})
-		tell.say("hashing every entry and body: %d damaged", len(v.Damage))
+		tell.Say("hashing every entry and body: %d damaged", len(v.Damage))
 	}
 	list, err := library.Stored(ctx, st, tenant)
 	if errors.Is(err, store.ErrCorrupt) && len(v.Damage) > 0 {
@@ -85,7 +86,7 @@ func verify(ctx context.Context, p *program, st anyStore, tenant string) (*verif
 	}
 	hashed := len(v.Damage)
 	for i, info := range list {
-		tell.share(i, len(list), "unfolding sessions")
+		tell.Share(i, len(list), "unfolding sessions")
 		folds, problems, err := checkSession(ctx, st, info.Key, tell)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -116,7 +117,7 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 			continue
 		}
 		if _, err := store.Body(ctx, key, e.BodyHash); err != nil {
-			list = append(list, damageJSON{key.String(), e.Seq, fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, byteSize(int64(e.BodySize)), e.BodyHash)})
+			list = append(list, damageJSON{key.String(), e.Seq, fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, term.ByteSize(int64(e.BodySize)), e.BodyHash)})
 		}
 	}
 	if len(list) == 0 && opening != nil {
@@ -127,7 +128,7 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 
 // checkSession opens a session and unfolds every fold ever made in it. It returns how many
 // came back exactly, and what is wrong with the others.
-func checkSession(ctx context.Context, store store.Store, key store.SessionKey, tell *progress) (folds int, problems []string, err error) {
+func checkSession(ctx context.Context, store store.Store, key store.SessionKey, tell *term.Progress) (folds int, problems []string, err error) {
 	s, err := reopen(ctx, store, key)
 	if err != nil {
 		return 0, nil, err
@@ -137,7 +138,7 @@ func checkSession(ctx context.Context, store store.Store, key store.SessionKey, 
 		if err := ctx.Err(); err != nil {
 			return folds, problems, err
 		}
-		tell.say("unfolding %d of %s of session %s", i+1, plural(len(list), "fold"), key.Session)
+		tell.Say("unfolding %d of %s of session %s", i+1, term.Plural(len(list), "fold"), key.Session)
 		u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 		if err == nil && transcript.HashOf(u.Whole()) != f.Hash {
 			err = errors.New("it has other content now")
@@ -151,17 +152,17 @@ func checkSession(ctx context.Context, store store.Store, key store.SessionKey, 
 	return folds, problems, nil
 }
 
-func (v *verifiedCounts) Print(p *page) {
+func (v *verifiedCounts) Print(p *term.Page) {
 	for _, d := range v.Damage {
-		p.line("%s", d)
+		p.Line("%s", d)
 	}
-	p.line("%s, %s, %s hashed; %s unfolded exactly.", plural(v.Sessions, "session"), entryCount(v.Entries), byteSize(v.Bytes), plural(v.Folds, "fold"))
+	p.Line("%s, %s, %s hashed; %s unfolded exactly.", term.Plural(v.Sessions, "session"), entryCount(v.Entries), term.ByteSize(v.Bytes), term.Plural(v.Folds, "fold"))
 }
 
 // verdict is an error if anything is damaged.
 func (v *verifiedCounts) verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a session)", verb(n, "thing", "is", "are"))
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a session)", term.Verb(n, "thing", "is", "are"))
 	}
 	return nil
 }

@@ -9,16 +9,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func versionCommand(p *program) *cobra.Command {
+func versionCommand(p *term.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Args:  noArguments,
 		Short: "print the version",
 		Long:  "Prints the version of pleat, the commit it was built from and its day if they are known, and\nthe version of Go.",
-		RunE: runs(p, func(context.Context, *program, []string) error {
-			p.printf("pleat %s\n", version())
+		RunE: runs(p, func(context.Context, *term.Console, []string) error {
+			p.Printf("pleat %s\n", version())
 			return nil
 		}),
 	}

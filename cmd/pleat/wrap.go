@@ -18,9 +18,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-func wrapCommand(p *program) *cobra.Command {
+func wrapCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wrap CLIENT [-- ARGUMENTS]",
 		Short: "run an agent behind a proxy of its own",
@@ -40,17 +42,17 @@ pleat wrap -- python agent.py`,
 	fs := c.Flags()
 	f := &proxyFlags{store: declareStore(fs)}
 	f.declare(fs)
-	c.RunE = runs(p, func(ctx context.Context, p *program, args []string) error {
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		given := make(map[string]bool)
 		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 		if len(args) == 0 {
-			return usageError{"wrap needs a program to run"}
+			return term.UsageError("wrap needs a program to run")
 		}
-		c, err := wrappable(args[0], p.getenv)
+		c, err := wrappable(args[0], p.Getenv)
 		if err != nil {
 			return err
 		}
-		f.keepUpstreams(c, p.getenv, given)
+		f.keepUpstreams(c, p.Getenv, given)
 		return f.wrap(ctx, p, c, args)
 	})
 	return c
@@ -106,14 +108,14 @@ func (f *proxyFlags) keepUpstreams(c client, getenv func(string) string, given m
 	keep("upstream-gemini", &f.gemini, "GOOGLE_GEMINI_BASE_URL")
 }
 
-func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []string) (err error) {
+func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args []string) (err error) {
 	// Signals are for the client. They are caught, not ignored, because the client would
 	// inherit ignored signals.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	ctx = context.WithoutCancel(ctx)
-	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	front, l, end, err := f.start(ctx, p, log, "", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -139,17 +141,17 @@ func (f *proxyFlags) wrap(ctx context.Context, p *program, c client, args []stri
 		return err
 	}
 	if all := front.tally.sum(); came.Load() == 0 {
-		p.note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
+		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else if all.Epochs > 0 {
-		p.note("pleat: %s, %s of %s went out; what was folded is in the store (\"pleat store list\")\n",
-			plural(all.Epochs, "epoch"), byteSize(all.BytesOut), byteSize(all.BytesIn))
+		p.Note("pleat: %s, %s of %s went out; what was folded is in the store (\"pleat store list\")\n",
+			term.Plural(all.Epochs, "epoch"), term.ByteSize(all.BytesOut), term.ByteSize(all.BytesIn))
 	}
 	return err
 }
 
 // runClient runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
-func runClient(ctx context.Context, p *program, c client, base string, args []string, signals <-chan os.Signal) error {
+func runClient(ctx context.Context, p *term.Console, c client, base string, args []string, signals <-chan os.Signal) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
 	for _, v := range c.env {
@@ -159,13 +161,13 @@ func runClient(ctx context.Context, p *program, c client, base string, args []st
 	case "codex":
 		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)
 	case "opencode":
-		config, err := opencodeConfig(p.getenv("OPENCODE_CONFIG_CONTENT"), base)
+		config, err := opencodeConfig(p.Getenv("OPENCODE_CONFIG_CONTENT"), base)
 		if err != nil {
 			return err
 		}
 		extra = append(extra, "OPENCODE_CONFIG_CONTENT="+config)
 	case "copilot":
-		if p.getenv("COPILOT_PROVIDER_TYPE") != "anthropic" {
+		if p.Getenv("COPILOT_PROVIDER_TYPE") != "anthropic" {
 			base += "/v1"
 		}
 		extra = append(extra, "COPILOT_PROVIDER_BASE_URL="+base)
@@ -182,10 +184,10 @@ func runClient(ctx context.Context, p *program, c client, base string, args []st
 		args = append([]string{"--extension", file}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Env = append(childEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound, didYouMean("", name, clientNames()))
+		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound, term.DidYouMean("", name, clientNames()))
 	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
 
@@ -98,7 +99,7 @@ func TestWrapClients(t *testing.T) {
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
-		p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: os.Getenv}
+		p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: os.Getenv}
 		args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, w.name, "--"}
 		if code := execute(t.Context(), p, append(args, w.args...)); code != 0 {
 			t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
@@ -124,7 +125,7 @@ func TestSetupClients(t *testing.T) {
 		front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
 		setup := func(args ...string) {
 			var out bytes.Buffer
-			p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: os.Getenv}
+			p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: os.Getenv}
 			if code := execute(t.Context(), p, append([]string{"setup", w.name, "--yes", "--url", front}, args...)); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, out.String())
 			}

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bufio"
@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// writeTo writes to standard output, or to a file that appears only when it is complete.
-func (p *program) writeTo(name string, write func(io.Writer) error) error {
+// WriteTo writes to standard output, or to a file that appears only when it is complete.
+func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
-		return buffered(p.contents(), "output", write)
+		return buffered(p.Contents(), "output", write)
 	}
 	if err := replaceFile(name, 0o644, write); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -21,9 +21,9 @@ func (p *program) writeTo(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeNewFile writes a file that only its owner can read. It replaces an existing file only
+// WriteNewFile writes a file that only its owner can read. It replaces an existing file only
 // if told to.
-func writeNewFile(name string, replace bool, write func(io.Writer) error) error {
+func WriteNewFile(name string, replace bool, write func(io.Writer) error) error {
 	if _, err := os.Stat(name); err == nil && !replace {
 		return fmt.Errorf("%s exists already (use --force to replace it)", name)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {

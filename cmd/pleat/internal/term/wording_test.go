@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -7,16 +7,16 @@ import (
 )
 
 func TestTokenCount(t *testing.T) {
-	for in, want := range map[string]tokenCount{
+	for in, want := range map[string]TokenCount{
 		"60000": 60_000, "60_000": 60_000, "60k": 60_000, "60K": 60_000, "0.2M": 200_000, "1m": 1_000_000, "1.5k": 1_500, "1": 1,
 	} {
-		var got tokenCount
+		var got TokenCount
 		if err := got.Set(in); err != nil || got != want {
 			t.Errorf("Set(%q) = %d, %v; want %d", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "k", "0", "-5", "60kk", "many", "NaN", "Inf", "1e300M", "0.0001"} {
-		var got tokenCount
+		var got TokenCount
 		if err := got.Set(in); err == nil {
 			t.Errorf("Set(%q) = %d; want an error", in, got)
 		}
@@ -25,23 +25,23 @@ func TestTokenCount(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{thousands(0), "0"},
-		{thousands(999), "999"},
-		{thousands(1204), "1,204"},
-		{thousands(-1204567), "-1,204,567"},
-		{short(999), "999"},
-		{short(1500), "1.5k"},
-		{short(9_960), "10k"},
-		{short(61_400), "61k"},
-		{short(999_600), "1.0M"},
-		{short(12_000_000), "12M"},
-		{byteSize(812), "812 B"},
-		{byteSize(4_100), "4.1 kB"},
-		{byteSize(12_300_000), "12 MB"},
-		{plural(1, "call"), "1 call"},
-		{plural(1204, "call"), "1,204 calls"},
-		{percent(1, 3), "33%"},
-		{percent(1, 0), "0%"},
+		{Thousands(0), "0"},
+		{Thousands(999), "999"},
+		{Thousands(1204), "1,204"},
+		{Thousands(-1204567), "-1,204,567"},
+		{Short(999), "999"},
+		{Short(1500), "1.5k"},
+		{Short(9_960), "10k"},
+		{Short(61_400), "61k"},
+		{Short(999_600), "1.0M"},
+		{Short(12_000_000), "12M"},
+		{ByteSize(812), "812 B"},
+		{ByteSize(4_100), "4.1 kB"},
+		{ByteSize(12_300_000), "12 MB"},
+		{Plural(1, "call"), "1 call"},
+		{Plural(1204, "call"), "1,204 calls"},
+		{Percent(1, 3), "33%"},
+		{Percent(1, 0), "0%"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
@@ -53,8 +53,8 @@ func TestNumbers(t *testing.T) {
 func TestLinesFit(t *testing.T) {
 	fits := func(s string, width uint8) bool {
 		n := int(width)%100 + 12
-		line := oneLine(s)
-		return columns(clip(line, n)) <= n && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b })
+		line := OneLine(s)
+		return Columns(Clip(line, n)) <= n && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b })
 	}
 	for _, s := range []string{"", "plain", "a\x1b[2Jb\nc\td", "日本語のセッション記録です", "é" + strings.Repeat("e\u0301", 40), strings.Repeat("x", 5_000)} {
 		for n := range 100 {
@@ -75,7 +75,7 @@ func TestBar(t *testing.T) {
 	}{
 		{0, 10, 4, "    "}, {10, 10, 4, "████"}, {5, 10, 4, "██  "}, {1, 1_000_000, 4, "▏   "}, {20, 10, 2, "██"}, {1, 0, 2, "  "},
 	} {
-		if got := bar(tt.part, tt.whole, tt.n); got != tt.want {
+		if got := Bar(tt.part, tt.whole, tt.n); got != tt.want {
 			t.Errorf("bar(%d, %d, %d) = %q, want %q", tt.part, tt.whole, tt.n, got, tt.want)
 		}
 	}
@@ -84,15 +84,15 @@ func TestBar(t *testing.T) {
 // Broken lines keep their indentation, in colours too, and no tab is left that would jump over
 // what stands on the screen.
 func TestWrapLines(t *testing.T) {
-	s := screen{width: 20, colour: true}
+	s := Screen{Width: 20, colour: true}
 	for _, tt := range []struct{ in, want string }{
 		{"one two three four five", "one two three four\nfive"},
 		{"    one two three four", "    one two three\n    four"},
-		{string(s.dim("  one two three four")), "  \x1b[2mone two three four\x1b[0m"},
-		{string(s.dim("  one two three four five")), "  \x1b[2mone two three four\n  five\x1b[0m"},
+		{string(s.Dim("  one two three four")), "  \x1b[2mone two three four\x1b[0m"},
+		{string(s.Dim("  one two three four five")), "  \x1b[2mone two three four\n  five\x1b[0m"},
 		{"1\tone\n11\ttwo", "1       one\n11      two"},
 	} {
-		if got := wrapLines(tt.in, s.width); got != tt.want {
+		if got := WrapLines(tt.in, s.Width); got != tt.want {
 			t.Errorf("wrapLines(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}

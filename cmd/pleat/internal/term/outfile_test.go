@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"io"
@@ -19,11 +19,11 @@ func TestWriteToDevice(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no devices among the files here")
 	}
-	p := &program{}
-	if err := p.writeTo(os.DevNull, hello); err != nil {
+	p := &Console{}
+	if err := p.WriteTo(os.DevNull, hello); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeNewFile(os.DevNull, true, hello); err != nil {
+	if err := WriteNewFile(os.DevNull, true, hello); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
@@ -40,7 +40,7 @@ func TestWriteThroughLink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
-	if err := (&program{}).writeTo(link, hello); err != nil {
+	if err := (&Console{}).WriteTo(link, hello); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {

@@ -1,0 +1,187 @@
+package term
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/spf13/cobra"
+)
+
+// Thousands writes 1,204, and plural "1 call" or "1,204 calls".
+var Thousands, Plural = text.Thousands, text.Plural
+
+// Verb is plural with the verb that follows: "1 call was", "2 calls were".
+func Verb(n int, noun, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return Plural(n, noun) + " " + many
+}
+
+// Short writes a number in at most five characters: 950, 9.5k, 61k, 1.2M.
+func Short(n int) string {
+	f := float64(n)
+	switch {
+	case n < 1_000:
+		return strconv.Itoa(n)
+	case n < 9_950:
+		return fmt.Sprintf("%.1fk", f/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", f/1e3)
+	case n < 9_950_000:
+		return fmt.Sprintf("%.1fM", f/1e6)
+	}
+	return fmt.Sprintf("%.0fM", f/1e6)
+}
+
+// ByteSize writes a size for people: 812 B, 4.1 kB, 12 MB.
+func ByteSize(n int64) string {
+	f, units := float64(n), []string{"B", "kB", "MB", "GB"}
+	i := 0
+	for ; f >= 999.5 && i < len(units)-1; i++ {
+		f /= 1000
+	}
+	if i == 0 || f >= 9.95 {
+		return fmt.Sprintf("%.0f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}
+
+func Percent(part, whole int) string {
+	if whole == 0 {
+		return "0%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+// OneLine puts a text on one line of a terminal. White space becomes single spaces, and
+// characters that could move the cursor are escaped.
+func OneLine(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), 2_000)], "") // nothing shows more
+	return strings.Join(strings.Fields(Visible(s)), " ")
+}
+
+// Clip cuts a line to n columns of a terminal and ends it with an ellipsis.
+func Clip(s string, n int) string { return ansi.Truncate(s, max(n, 1), "…") }
+
+// Clip cuts a line for a terminal. What goes elsewhere stays whole.
+func (s Screen) Clip(text string, n int) string {
+	if s.Whole {
+		return text
+	}
+	return Clip(text, n)
+}
+
+// ClipMiddle cuts the middle out of a line that is longer than n columns. Both ends of a
+// path matter, but where there is little room, only its end tells it from others.
+func (s Screen) ClipMiddle(text string, n int) string {
+	w := Columns(text)
+	if head := (n - 1) / 3; w > n && n >= 8 && !s.Whole {
+		if n < 32 {
+			head = 0
+		}
+		return ansi.Truncate(text, head+1, "…") + ansi.TruncateLeft(text, w-(n-1-head), "")
+	}
+	return s.Clip(text, n)
+}
+
+// Pad fills a line up to n columns.
+func Pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(n-Columns(s), 0))
+}
+
+func PadLeft(s string, n int) string {
+	return strings.Repeat(" ", max(n-Columns(s), 0)) + s
+}
+
+// Widest is the width of the widest of the cells that a column of a table has.
+func Widest[T any](list []T, cell func(T) string) int {
+	n := 0
+	for _, x := range list {
+		n = max(n, Columns(cell(x)))
+	}
+	return n
+}
+
+// Columns is the width of a line in a terminal.
+func Columns(s string) int { return ansi.StringWidth(s) }
+
+// Bar draws part of whole as a bar of n columns, precise to an eighth of a column.
+func Bar(part, whole, n int) string {
+	if whole <= 0 || part <= 0 || n <= 0 {
+		return Pad("", n)
+	}
+	eighths := min(max((part*n*8+whole/2)/whole, 1), n*8)
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
+	}
+	return Pad(s, n)
+}
+
+// Visible is a text that came from a model, a tool, a file or a session, as it can be shown
+// on a terminal: control characters, and those that reorder or hide text, are written as
+// escapes.
+func Visible(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	plain := func(r rune) bool {
+		return r == '\n' || r == '\t' || r == '\u200d' || unicode.IsPrint(r) || unicode.In(r, unicode.Zs, unicode.Co)
+	}
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case plain(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func IndentBy(prefix, text string) string {
+	return prefix + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n"+prefix)
+}
+
+// DidYouMean names those of a list that are spelled much like a word.
+func DidYouMean(prefix, word string, names []string) string {
+	close := SpelledLike(word, names)
+	if len(close) == 0 {
+		return ""
+	}
+	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
+}
+
+// SpelledLike lists the names that differ from a word by little of its length.
+func SpelledLike(word string, names []string) []string {
+	c := &cobra.Command{SuggestionsMinimumDistance: min(len(word)/2, 2)} // cobra compares the names of commands
+	for _, name := range names {
+		if name != word {
+			c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	return c.SuggestionsFor(word)
+}
+
+// Passwords in a text: in the address of a server, whatever characters the password has,
+// and in the words of a connection string.
+var (
+	passwordInURL  = regexp.MustCompile(`(://[^\s:/@]*):\S*@`)
+	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
+)
+
+// WithoutPassword is a text that can be shown: no address in it has its password.
+func WithoutPassword(s string) string {
+	return passwordInWord.ReplaceAllString(passwordInURL.ReplaceAllString(s, "$1:xxxxx@"), "$1${2}xxxxx")
+}
