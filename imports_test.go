@@ -96,8 +96,11 @@ var imports = map[string][]string{
 	"mcp":                             {"", "internal/local", "library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
+	"cmd/pleat/internal/stores": {
+		"", "cmd/pleat/internal/term", "internal/bill", "library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
+	},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/term", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/local", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/local", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
 		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},
@@ -139,6 +142,7 @@ var others = map[string][]string{
 		"golang.org/x/term",
 	},
 	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3"},
+	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},

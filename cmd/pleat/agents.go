@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -153,6 +154,6 @@ func (c client) edit(p *term.Console, base string) (*clientconfig.Edit, error) {
 
 // undoFile is where it is kept what "pleat setup" changed for an agent.
 func undoFile(p *term.Console, agent string) (string, error) {
-	path, err := storePath(p, "")
+	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err
 }

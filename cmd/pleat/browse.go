@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
@@ -37,7 +38,7 @@ pleat browse run-20260102`,
 	var flags foldFlags
 	src.declare(fs)
 	flags.declare(fs)
-	store := declareStore(fs)
+	store := stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
 			return browseStored(ctx, p, store, args[0], err)
@@ -63,17 +64,17 @@ pleat browse run-20260102`,
 	return c
 }
 
-func browseStored(ctx context.Context, p *term.Console, flags *storeFlags, name string, noFile error) error {
-	st, _, err := storeAt(ctx, p, flags, readOnly)
+func browseStored(ctx context.Context, p *term.Console, flags *stores.Flags, name string, noFile error) error {
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
 	if err != nil {
 		return fmt.Errorf("%w; and %w", noFile, err)
 	}
 	defer st.Close()
-	info, err := storedSession(ctx, st, flags, name)
+	info, err := stores.Find(ctx, st, flags, name)
 	if err != nil {
 		return fmt.Errorf("%w; and %w", noFile, err)
 	}
-	s, err := reopen(ctx, st, info.Key)
+	s, err := stores.Reopen(ctx, st, info.Key)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func browseSession(ctx context.Context, p *term.Console, name, budget string, s 
 		return p.Output(false, b)
 	}
 	b.tree.kids[len(b.tree.kids)-1].open = true
-	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin), tea.WithOutput(p.Stdout), tea.WithEnvironment(childEnv())).Run()
+	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin), tea.WithOutput(p.Stdout), tea.WithEnvironment(stores.ChildEnv())).Run()
 	return err
 }
 

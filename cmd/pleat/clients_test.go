@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
@@ -221,7 +222,7 @@ func (d drive) inProcess(t *testing.T) string {
 	t.Cleanup(server.Close)
 	p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(string) string { return "" }}
 	f := &proxyFlags{
-		store: &storeFlags{path: t.TempDir() + "/pleat.db"}, anthropic: server.URL, openai: server.URL, gemini: server.URL,
+		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: server.URL, openai: server.URL, gemini: server.URL,
 		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	front, l, end, err := f.start(t.Context(), p, f.logger(p), "", "127.0.0.1:0")

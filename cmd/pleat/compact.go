@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
@@ -52,7 +53,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	fold.declare(fs)
 	fs.StringVar(&fold.dir, "dir", ".", "write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
 	digests := fs.String("digest-model", "", "let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
-	store := declareStore(fs)
+	store := stores.Declare(fs)
 	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
 	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	quiet := fs.Bool("quiet", false, "no report on standard error")
@@ -76,13 +77,13 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 				return err
 			}
 		}
-		db, err := openStore(ctx, p, store)
+		db, err := stores.Open(ctx, p, store)
 		if err != nil {
 			return err
 		}
 		defer db.Close()
 		tell := p.Progress()
-		fold.request, fold.page, fold.tenant = to.request, to.name == "prompt", store.tenant
+		fold.request, fold.page, fold.tenant = to.request, to.name == "prompt", store.Tenant
 		r, err := f.fold(ctx, tell, db, fold)
 		tell.Done()
 		if err != nil {

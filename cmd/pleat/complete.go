@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 )
@@ -59,15 +60,15 @@ func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 	if _, err := settle(p, c); err != nil {
 		return nil
 	}
-	f := &storeFlags{}
-	f.path, _ = c.Flags().GetString("store")
-	f.tenant, _ = c.Flags().GetString("tenant")
-	st, _, err := storeAt(c.Context(), p, f, readOnly)
+	f := &stores.Flags{}
+	f.Path, _ = c.Flags().GetString("store")
+	f.Tenant, _ = c.Flags().GetString("tenant")
+	st, _, err := stores.OpenAs(c.Context(), p, f, stores.ReadOnly)
 	if err != nil {
 		return nil
 	}
 	defer st.Close()
-	list, _ := library.Stored(c.Context(), st, f.tenant)
+	list, _ := library.Stored(c.Context(), st, f.Tenant)
 	for _, s := range list {
 		names = append(names, s.Key.Session)
 	}

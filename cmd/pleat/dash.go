@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/library"
@@ -38,7 +39,7 @@ openssl rand -hex 24 > token
 pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	}
 	fs := c.Flags()
-	f := declareStore(fs)
+	f := stores.Declare(fs)
 	listen := fs.String("listen", "127.0.0.1:4242", "listen on `ADDRESS`")
 	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
 	open := fs.Bool("open", false, "open it in the browser")
@@ -50,11 +51,11 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
 			return err
 		}
-		st, err := openStore(ctx, p, f)
+		st, err := stores.Open(ctx, p, f)
 		if err != nil {
 			return err
 		}
-		return errors.Join(serveDash(ctx, p, st, f.tenant, *listen, token, *open), st.Close())
+		return errors.Join(serveDash(ctx, p, st, f.Tenant, *listen, token, *open), st.Close())
 	})
 	return c
 }

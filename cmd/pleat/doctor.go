@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
@@ -33,7 +34,7 @@ The exit code is 1 if something is.`,
 		Example: "pleat doctor\npleat doctor --json",
 	}
 	fs := c.Flags()
-	d := &doctor{store: declareStore(fs), Format: "pleat/doctor/1", Checks: []check{}}
+	d := &doctor{store: stores.Declare(fs), Format: "pleat/doctor/1", Checks: []check{}}
 	fs.StringVar(&d.listen, "listen", "127.0.0.1:4141", "where the proxy listens, or would: `ADDRESS`")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
@@ -64,7 +65,7 @@ type doctor struct {
 	Checks []check `json:"checks"`
 
 	p      *term.Console
-	store  *storeFlags
+	store  *stores.Flags
 	listen string
 }
 
@@ -117,11 +118,11 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 
 // examineStore returns when the store was last written.
 func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
-	store, path, err := storeAt(ctx, d.p, d.store, mustExist)
+	store, path, err := stores.OpenAs(ctx, d.p, d.store, stores.MustExist)
 	switch {
 	case err == nil:
 		defer store.Close()
-		list, err := allSessions(ctx, store, d.store.tenant)
+		list, err := stores.OfTenant(ctx, store, d.store.Tenant)
 		if err != nil {
 			d.add("store", "wrong", term.WithoutPassword(err.Error()), "look at it with \"pleat store verify\"")
 			return newest
@@ -132,7 +133,7 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 			}
 		}
 		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
-	case errors.Is(err, fs.ErrNotExist) || path != "" && missing(path):
+	case errors.Is(err, fs.ErrNotExist) || path != "" && Missing(path):
 		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
 		d.add("store", "wrong", term.WithoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
@@ -140,9 +141,9 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 	return newest
 }
 
-func missing(path string) bool {
+func Missing(path string) bool {
 	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist) && urlScheme(path) == ""
+	return errors.Is(err, fs.ErrNotExist) && stores.Scheme(path) == ""
 }
 
 // examineClock compares the clock with times that must be past: cached prices, time limits
@@ -233,7 +234,7 @@ func (d *doctor) examineAgents(running bool) {
 			here = append(here, c.name)
 		}
 		undo, err := undoFile(d.p, c.name)
-		if err != nil || missing(undo) {
+		if err != nil || Missing(undo) {
 			continue
 		}
 		switch path := c.path(d.p.Getenv); {

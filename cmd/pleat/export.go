@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/store"
 )
 
 func exportCommand(p *term.Console) *cobra.Command {
@@ -28,15 +28,15 @@ pleat store export file:3f9c20b17a44e05d -o session.jsonl
 pleat store export file:3f9c | ssh host pleat store import -`,
 	}
 	fs := c.Flags()
-	f := declareStore(fs)
+	f := stores.Declare(fs)
 	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
 	force := fs.Bool("force", false, "replace FILE if it exists")
-	c.RunE = runs(p, f.onStore(readOnly, func(ctx context.Context, p *term.Console, store anyStore, args []string) error {
-		info, err := storedSession(ctx, store, f, args[0])
+	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
+		info, err := stores.Find(ctx, store, f, args[0])
 		if err != nil {
 			return err
 		}
-		write := func(w io.Writer) error { return export(ctx, p, store, info, w) }
+		write := func(w io.Writer) error { return stores.Export(ctx, p, store, info, w) }
 		if *out == "" || *out == "-" {
 			err = write(p.Contents())
 		} else {
@@ -45,41 +45,8 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 		if err != nil {
 			return fmt.Errorf("export session %s: %w", info.Key, err)
 		}
-		p.Note("Exported session %s: %s, %s.\n", info.Key.Session, entryCount(info.Entries), term.ByteSize(info.BodyBytes))
+		p.Note("Exported session %s: %s, %s.\n", info.Key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
 		return nil
 	}))
 	return c
-}
-
-// export writes the entries that the session has at this moment, one at a time.
-func export(ctx context.Context, p *term.Console, store store.Store, info store.SessionInfo, out io.Writer) error {
-	w := newExportWriter(out)
-	tell := p.Progress()
-	defer tell.Done()
-	err := w.line(exportHeader{"export", exportVersion, anyBytes(info.Key.Session), info.Entries})
-	if err != nil {
-		return err
-	}
-	for e, err := range store.Scan(ctx, info.Key, 1) {
-		if err != nil {
-			return err
-		}
-		if e.Seq > info.Entries { // written since
-			break
-		}
-		if e.BodySize > 0 {
-			e.Body, err = store.Body(ctx, info.Key, e.BodyHash)
-		}
-		if err == nil {
-			err = w.entry(e)
-		}
-		if err != nil {
-			return err
-		}
-		tell.Share(int(e.Seq), int(info.Entries), "exporting entries")
-	}
-	if err := w.line(exportEnd{true, info.Entries}); err != nil {
-		return err
-	}
-	return w.w.Flush()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -30,11 +31,11 @@ The name must be complete. On a terminal you are asked; elsewhere --yes is neede
 pleat store forget file:3f9c20b17a44e05d --yes`,
 	}
 	fs := c.Flags()
-	f := declareStore(fs)
+	f := stores.Declare(fs)
 	yes := fs.Bool("yes", false, "do not ask")
-	c.RunE = runs(p, f.onStore(mustExist, func(ctx context.Context, p *term.Console, st anyStore, args []string) error {
-		key := f.key(args[0])
-		info, err := storedSession(ctx, st, f, key.Session)
+	c.RunE = runs(p, onStore(f, stores.MustExist, func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+		key := f.Key(args[0])
+		info, err := stores.Find(ctx, st, f, key.Session)
 		if errors.Is(err, store.ErrCorrupt) {
 			info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
 		} else if err != nil {
@@ -43,7 +44,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if info.Key != key {
 			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
 		}
-		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, entryCount(info.Entries), term.ByteSize(info.BodyBytes))
+		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
 		if err := p.Confirm(ctx, *yes, question); err != nil {
 			return fmt.Errorf("forget session %s: %w", key, err)
 		}

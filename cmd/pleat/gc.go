@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
@@ -35,7 +36,7 @@ pleat store gc --before 2026-01-01 --name 'file:*' --yes
 pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/pleat`,
 	}
 	fs := c.Flags()
-	g := &gcFlags{storeFlags: declareStore(fs)}
+	g := &gcFlags{Flags: stores.Declare(fs)}
 	fs.StringVar(&g.before, "before", "", "sessions whose newest entry is older than `DATE`: 2026-01-31, or with a time as 2026-01-31T12:00:00Z")
 	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
@@ -48,20 +49,20 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		if err != nil {
 			return term.UsageError("gc: " + err.Error())
 		}
-		how := readOnly
+		how := stores.ReadOnly
 		if g.yes {
-			how = mustExist
+			how = stores.MustExist
 		}
-		st, _, err := storeAt(ctx, p, g.storeFlags, how)
+		st, _, err := stores.OpenAs(ctx, p, g.Flags, how)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		find := allSessions
+		find := stores.OfTenant
 		if g.all {
 			find = library.Stored
 		}
-		list, err := find(ctx, st, g.tenant)
+		list, err := find(ctx, st, g.Tenant)
 		if err != nil {
 			return err
 		}
@@ -72,13 +73,13 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 
 // gcJSON is what "pleat store gc --json" prints.
 type gcJSON struct {
-	Format   string       `json:"format"`
-	Deleted  bool         `json:"deleted"`
-	Sessions []storedJSON `json:"sessions"`
+	Format   string           `json:"format"`
+	Deleted  bool             `json:"deleted"`
+	Sessions []stores.Session `json:"sessions"`
 }
 
 type gcFlags struct {
-	*storeFlags
+	*stores.Flags
 	before, older, name string
 	all                 bool
 	yes, dry, json      bool
@@ -91,7 +92,7 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 		return nil, errors.New("no sessions are named: choose them with --before, --older-than or --name")
 	case g.before != "" && g.older != "":
 		return nil, errors.New("--before and --older-than cannot be used together")
-	case g.all && g.tenant != "":
+	case g.all && g.Tenant != "":
 		return nil, errors.New("--tenant and --all-tenants cannot be used together")
 	case g.yes && g.dry:
 		return nil, errors.New("--yes and --dry-run cannot be used together")
@@ -140,14 +141,14 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-func (g *gcFlags) run(ctx context.Context, p *term.Console, store anyStore, list []store.SessionInfo) error {
-	out := gcJSON{"pleat/gc/1", g.yes, storedInfo(ctx, store, list)}
+func (g *gcFlags) run(ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo) error {
+	out := gcJSON{"pleat/gc/1", g.yes, stores.Describe(ctx, store, list)}
 	if !g.json {
 		if len(list) == 0 {
 			p.Printf("The flags match no session.\n")
 			return nil
 		}
-		if err := p.Output(false, storedListJSON{Sessions: out.Sessions}); err != nil {
+		if err := p.Output(false, stores.List{Sessions: out.Sessions}); err != nil {
 			return err
 		}
 	}

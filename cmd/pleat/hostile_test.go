@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,24 +14,37 @@ import (
 
 var anyValue = regexp.MustCompile(`:(-?[0-9.]+|"[^"\\]*"|true|null)`)
 
-// hostileEntries are the entries of an export file, with something else in one of them.
-func hostileEntries(t testing.TB, export []byte, r *rand.Rand) []store.Entry {
+// goodEntries are the entries of a session.
+func goodEntries(t *testing.T) []store.Entry {
 	t.Helper()
-	x, err := newExportReader("file", bytes.NewReader(export))
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	if err := fillStore(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	var list []store.Entry
-	for {
-		e, err := x.next()
-		if errors.Is(err, io.EOF) {
-			break
+	return entriesIn(t, path)
+}
+
+// entriesIn are the entries of the session "work" in a store, with their bodies.
+func entriesIn(t *testing.T, path string) (list []store.Entry) {
+	t.Helper()
+	st, key := openTest(t, path), store.SessionKey{Session: "work"}
+	defer st.Close()
+	for e, err := range st.Scan(t.Context(), key, 1) {
+		if err == nil && e.BodySize > 0 {
+			e.Body, err = st.Body(t.Context(), key, e.BodyHash)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, e)
 	}
+	return list
+}
+
+// storeHostile stores a session with something else in one of its entries.
+func storeHostile(t *testing.T, path, name string, good []store.Entry, r *rand.Rand) {
+	t.Helper()
+	list := slices.Clone(good)
 	e := &list[r.IntN(len(list))]
 	for range 50 { // mostly what says what is folded
 		if e.Kind == store.EntryEpoch || r.IntN(20) == 0 {
@@ -45,7 +57,11 @@ func hostileEntries(t testing.TB, export []byte, r *rand.Rand) []store.Entry {
 		values := []string{"-1", "0", "1", "4611686018427387904", "-4611686018427387904", "99999", "null", `""`, `"x"`, "[]", "[null]", "{}", "true"}
 		e.Data = []byte(string(e.Data[:m[0]+1]) + values[r.IntN(len(values))] + string(e.Data[m[1]:]))
 	}
-	return list
+	st := openTest(t, path)
+	_, err := st.Append(t.Context(), store.SessionKey{Session: name}, 0, list...)
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A file that somebody made by hand, with checks that match, is imported if its session
@@ -54,7 +70,7 @@ func TestHostileExport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
-	good := exported(t)
+	good := goodEntries(t)
 	path := filepath.Join(t.TempDir(), "pleat.db")
 	cases := uint64(150)
 	if testing.Short() {
@@ -62,18 +78,12 @@ func TestHostileExport(t *testing.T) {
 	}
 	refused := 0
 	for seed := range cases {
-		var file bytes.Buffer
-		w := newExportWriter(&file)
-		list := hostileEntries(t, good, rand.New(rand.NewPCG(seed, 3)))
-		err := w.line(exportHeader{"export", exportVersion, anyBytes("work"), uint64(len(list))})
-		for _, e := range list {
-			err = errors.Join(err, w.entry(e))
+		dir := t.TempDir()
+		from, name := filepath.Join(dir, "from.db"), filepath.Join(dir, "hostile.jsonl")
+		storeHostile(t, from, "work", good, rand.New(rand.NewPCG(seed, 3)))
+		if _, stderr, code := cli(t, from, "store", "export", "work", "-o", name); code != 0 {
+			t.Fatal(stderr)
 		}
-		if err = errors.Join(err, w.line(exportEnd{true, uint64(len(list))}), w.w.Flush()); err != nil {
-			t.Fatal(err)
-		}
-		name := filepath.Join(t.TempDir(), "hostile.jsonl")
-		writeTest(t, name, file.Bytes())
 		_, stderr, code := cli(t, path, "store", "import", name)
 		out, _, _ := cli(t, path, "store", "list", "--json")
 		stored := strings.Contains(out, `"work"`)
@@ -99,7 +109,7 @@ func TestHostileStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
-	good := exported(t)
+	good := goodEntries(t)
 	cases := uint64(60)
 	if testing.Short() {
 		cases = 10
@@ -109,14 +119,7 @@ func TestHostileStore(t *testing.T) {
 		if err := fillStore(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		st, err := openStoreAt(t.Context(), path, makeMissing)
-		if err == nil {
-			_, err = st.Append(t.Context(), store.SessionKey{Session: "bad"}, 0, hostileEntries(t, good, rand.New(rand.NewPCG(seed, 4)))...)
-			err = errors.Join(err, st.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		storeHostile(t, path, "bad", good, rand.New(rand.NewPCG(seed, 4)))
 		for _, args := range []string{"store list", "store verify", "store export bad", "search limit", "search --session bad limit", "store check", "store stats", "unfold --session bad result:1"} {
 			_, stderr, _ := cli(t, path, strings.Fields(args)...)
 			if strings.Contains(stderr, "panic") {

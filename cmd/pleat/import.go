@@ -1,23 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/library"
-	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 func importCommand(p *term.Console) *cobra.Command {
@@ -38,7 +30,7 @@ file under another name.`,
 pleat store import session.jsonl --as from-laptop`,
 	}
 	fs := c.Flags()
-	f := declareStore(fs)
+	f := stores.Declare(fs)
 	as := fs.String("as", "", "store it under this `NAME`")
 	asJSON := fs.Bool("json", false, "print JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -47,37 +39,13 @@ pleat store import session.jsonl --as from-laptop`,
 			return err
 		}
 		defer file.Close()
-		i := importing{Console: p, file: file, name: name}
-		header, err := i.open()
+		done, err := stores.Import(ctx, p, f, file, name, *as)
 		if err != nil {
 			return err
-		}
-		i.key = f.key(cmp.Or(*as, string(header.header.Session)))
-		if err := i.try(ctx); err != nil {
-			return err
-		}
-		if i.store, err = openStore(ctx, p, f); err != nil {
-			return err
-		}
-		defer i.store.Close()
-		done, err := i.run(ctx, "importing")
-		if err != nil {
-			return fmt.Errorf("import session %s: %w", i.key, err)
 		}
 		return p.Output(*asJSON, done)
 	})
 	return c
-}
-
-// importedJSON is what "pleat store import --json" prints.
-type importedJSON struct {
-	Format  string `json:"format"`
-	Session string `json:"session"`
-	Entries uint64 `json:"entries"` // in the file
-	Added   uint64 `json:"added"`   // to the store
-	Stored  uint64 `json:"stored"`  // in the store now
-	Mended  int    `json:"mended"`  // bodies that were damaged in the store
-	Folds   int    `json:"folds"`   // unfolded as a check
 }
 
 // openExport opens an export file. Standard input is copied to a temporary file that has
@@ -97,208 +65,4 @@ func openExport(p *term.Console, name string) (file *os.File, shown string, err 
 		return nil, "", fmt.Errorf("read standard input: %w", err)
 	}
 	return file, "standard input", nil
-}
-
-// importing is an import in progress.
-type importing struct {
-	*term.Console
-	file  *os.File
-	name  string
-	store anyStore
-	key   store.SessionKey
-}
-
-// open reads the file from its beginning.
-func (i *importing) open() (*exportReader, error) {
-	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read %s: %w", i.name, err)
-	}
-	return newExportReader(i.name, i.file)
-}
-
-// try imports the session into a store of its own, which is thrown away: what cannot be
-// opened and unfolded must not get into the store.
-func (i *importing) try(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "pleat-import-*")
-	if err != nil {
-		return fmt.Errorf("check the file: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	trial := *i
-	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
-	_, _ = rand.Read(key)
-	if trial.store, err = openStoreAt(ctx, filepath.Join(dir, "pleat.db"), makeMissing, key); err != nil {
-		return fmt.Errorf("check the file: %w", err)
-	}
-	defer trial.store.Close()
-	if _, err = trial.run(ctx, "checking"); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w (nothing was stored)", err)
-	}
-	return err
-}
-
-func (d importedJSON) Print(p *term.Page) {
-	session, folds := d.Session, term.Plural(d.Folds, "fold")
-	switch {
-	case d.Mended > 0:
-		p.Line("Repaired %s of session %s and added %s; %s checked.", entryCount(uint64(d.Mended)), session, entryCount(d.Added), folds)
-	case d.Added > 0 && d.Added < d.Entries:
-		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", entryCount(d.Added), session, d.Stored, folds)
-	case d.Added > 0:
-		p.Line("Imported session %s: %s; %s checked.", session, entryCount(d.Added), folds)
-	case d.Stored > d.Entries:
-		p.Line("Session %s is there already and has gone on: %s, the file has %d.", session, entryCount(d.Stored), d.Entries)
-	default:
-		p.Line("Session %s is there already: %s, all the same; %s checked.", session, entryCount(d.Stored), folds)
-	}
-}
-
-// read reads the file from its beginning and calls each with every entry. Messages come with
-// their search text.
-func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) (exportHeader, error) {
-	r, err := i.open()
-	if err != nil {
-		return exportHeader{}, err
-	}
-	tell := i.Progress()
-	defer tell.Done()
-	codecs := library.Codecs()
-	for {
-		e, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return r.header, nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return r.header, err
-		}
-		if e.Kind == "" {
-			return r.header, fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
-		}
-		if e.Text, err = pleat.StoredText(e, codecs); err != nil {
-			return r.header, fmt.Errorf("read %s: line %d: %w", i.name, r.number, err)
-		}
-		if err := each(e); err != nil {
-			return r.header, err
-		}
-		tell.Say("%s %d of %s", doing, e.Seq, entryCount(r.header.Entries))
-	}
-}
-
-// run compares the entries that the store has with those of the file, adds the others,
-// and checks the session's folds.
-func (i *importing) run(ctx context.Context, doing string) (importedJSON, error) {
-	done := importedJSON{Format: "pleat/import/1", Session: i.key.Session}
-	there, err := collect(i.store.Scan(ctx, i.key, 1))
-	if err != nil {
-		return done, err
-	}
-	w := entryWriter{store: i.store, key: i.key, last: uint64(len(there))}
-	more := func(err error) error {
-		if err != nil {
-			err = fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
-		}
-		return err
-	}
-	header, err := i.read(ctx, doing, func(e store.Entry) error {
-		if e.Seq > w.last {
-			return more(w.add(ctx, e))
-		}
-		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
-		}
-		mended, err := i.mend(ctx, e)
-		done.Mended += mended
-		return err
-	})
-	if err == nil {
-		err = more(w.flush(ctx))
-	}
-	if err != nil {
-		return done, err
-	}
-	done.Entries, done.Added, done.Stored = header.Entries, w.added, w.last+w.added
-	tell := i.Progress()
-	defer tell.Done()
-	folds, problems, err := checkSession(ctx, i.store, i.key, tell)
-	done.Folds = folds
-	switch {
-	case err != nil:
-		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
-	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, term.Plural(len(problems), "fold"), problems[0])
-	}
-	return done, nil
-}
-
-// mend replaces the stored body of an entry if it is damaged, and returns how many it
-// replaced. A store replaces a damaged body when a new entry brings it again, so a
-// temporary session does.
-func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
-	if len(e.Body) == 0 {
-		return 0, nil
-	}
-	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
-		return 0, err
-	}
-	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by an interrupted import
-		return 0, err
-	}
-	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
-		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
-	}
-	return 1, i.store.Forget(ctx, key)
-}
-
-// collect gathers what a sequence yields until its first error.
-func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var list []T
-	for x, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, x)
-	}
-	return list, nil
-}
-
-// entryWriter appends entries to a session in batches, because each Append waits for the
-// disk.
-type entryWriter struct {
-	store store.Store
-	key   store.SessionKey
-	last  uint64 // the newest entry that was there before
-	added uint64
-	bytes int64 // of the added bodies
-
-	batch []store.Entry
-	size  int
-}
-
-const importEntries, importBytes = 256, 4 << 20 // of a batch
-
-func (w *entryWriter) add(ctx context.Context, e store.Entry) error {
-	w.batch = append(w.batch, e)
-	if w.size += len(e.Body) + len(e.Data) + len(e.Text); len(w.batch) == importEntries || w.size >= importBytes {
-		return w.flush(ctx)
-	}
-	return nil
-}
-
-func (w *entryWriter) flush(ctx context.Context) error {
-	if len(w.batch) == 0 {
-		return nil
-	}
-	if _, err := w.store.Append(ctx, w.key, w.last+w.added, w.batch...); err != nil {
-		return err
-	}
-	for _, e := range w.batch {
-		w.bytes += int64(len(e.Body))
-	}
-	w.added += uint64(len(w.batch))
-	w.batch, w.size = w.batch[:0], 0
-	return nil
 }

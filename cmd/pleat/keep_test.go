@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -47,7 +48,7 @@ func TestProxyKeepsFiles(t *testing.T) {
 // The keys of the store are not given to the programs that agents and clients run.
 func TestStoreKeyStaysHere(t *testing.T) {
 	t.Setenv("PLEAT_STORE_KEY", "secret")
-	if env := strings.Join(childEnv(), "\n"); strings.Contains(env, "secret") || env == "" {
+	if env := strings.Join(stores.ChildEnv(), "\n"); strings.Contains(env, "secret") || env == "" {
 		t.Errorf("programs get %s", env)
 	}
 }

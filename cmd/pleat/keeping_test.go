@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
@@ -91,7 +93,7 @@ func olderStore() {
 }
 
 func fillStore(ctx context.Context, path string) error {
-	st, err := openStoreAt(ctx, path, makeMissing)
+	st, err := stores.OpenAt(ctx, path, stores.MakeMissing)
 	if err != nil {
 		return err
 	}
@@ -339,6 +341,20 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 	return st
 }
 
+// exported makes a session and returns its export file.
+func exported(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	if err := fillStore(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := cli(t, path, "store", "export", "work")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	return []byte(out)
+}
+
 // A damaged file leaves nothing behind in the store, and an import that was interrupted
 // goes on where it stopped.
 func TestImportAllOrResume(t *testing.T) {
@@ -358,17 +374,16 @@ func TestImportAllOrResume(t *testing.T) {
 	// What an interrupted import leaves: the first entries of the session.
 	writeTest(t, file, data)
 	st := openTest(t, db)
-	r, err := newExportReader("x", bytes.NewReader(data))
-	for i := 0; i < 7 && err == nil; i++ {
-		var e store.Entry
-		if e, err = r.next(); err == nil {
-			_, err = st.Append(t.Context(), store.SessionKey{Session: "work"}, uint64(i), e)
-		}
+	whole := filepath.Join(dir, "whole.db")
+	if _, stderr, code := cli(t, whole, "store", "import", file); code != 0 {
+		t.Fatal(stderr)
 	}
+	all := entriesIn(t, whole)
+	_, err := st.Append(t.Context(), store.SessionKey{Session: "work"}, 0, all[:7]...)
 	if err = errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("Imported the remaining %d entries", r.header.Entries-7)
+	want := fmt.Sprintf("Imported the remaining %d entries", len(all)-7)
 	if out, stderr, code := cli(t, db, "store", "import", file); code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("resumed: exit %d: %s%s, want %q", code, out, stderr, want)
 	}
@@ -409,5 +424,21 @@ func TestKeepingShapes(t *testing.T) {
 			name = strings.Replace(args[1], "list", "stored", 1)
 		}
 		checkShape(t, name, []byte(out))
+	}
+}
+
+// The shapes of what "pleat store" prints for programs are a contract; see [TestShapes].
+func TestStoreShapes(t *testing.T) {
+	dir := t.TempDir()
+	db := filepath.Join(dir, "pleat.db")
+	if err := fillStore(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check"}, {"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
+		out, stderr, code := cli(t, db, slices.Concat([]string{"store"}, args, []string{"--json"})...)
+		if code != 0 {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+		checkShape(t, "store-"+args[0], []byte(out))
 	}
 }

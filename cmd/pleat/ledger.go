@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -47,7 +48,7 @@ pleat ledger --session run-20260102 --files`,
 	session := fs.Lookup("session")
 	session.Value = sessionChoice{&on.number, &name}
 	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
-	store := declareStore(fs)
+	store := stores.Declare(fs)
 	choose.declare(fs)
 	files := fs.Bool("files", false, "list the changed files instead of the calls")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -101,20 +102,20 @@ func (s sessionChoice) Set(text string) error {
 }
 
 // storedLedger reads the calls of a stored session.
-func storedLedger(ctx context.Context, p *term.Console, flags *storeFlags, name string) (sourceJSON, *ledger.Ledger, error) {
+func storedLedger(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (sourceJSON, *ledger.Ledger, error) {
 	if name == "" {
 		return sourceJSON{}, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)")
 	}
-	st, _, err := storeAt(ctx, p, flags, readOnly)
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
 	if err != nil {
 		return sourceJSON{}, nil, err
 	}
 	defer st.Close()
-	info, err := storedSession(ctx, st, flags, name)
+	info, err := stores.Find(ctx, st, flags, name)
 	if err != nil {
 		return sourceJSON{}, nil, err
 	}
-	s, err := reopen(ctx, st, info.Key)
+	s, err := stores.Reopen(ctx, st, info.Key)
 	if err != nil {
 		return sourceJSON{}, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/mcp"
 )
@@ -38,7 +39,7 @@ pleat mcp install claude
 pleat mcp --http 127.0.0.1:4142`,
 	}
 	fs := c.Flags()
-	f := &mcpFlags{store: declareStore(fs)}
+	f := &mcpFlags{store: stores.Declare(fs)}
 	fs.StringVar(&f.home, "home", "", "look in this `FOLDER` instead of your home folder")
 	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
@@ -49,7 +50,7 @@ pleat mcp --http 127.0.0.1:4142`,
 }
 
 type mcpFlags struct {
-	store                 *storeFlags
+	store                 *stores.Flags
 	home, http, tokenFile string
 	lazy                  bool
 }
@@ -66,12 +67,12 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	st, err := openStore(ctx, p, f.store)
+	st, err := stores.Open(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib, err := libraryIn(p, f.home, st, f.store.tenant, log)
+	lib, err := libraryIn(p, f.home, st, f.store.Tenant, log)
 	if err != nil {
 		return err
 	}

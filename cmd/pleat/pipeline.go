@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -48,9 +49,9 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 }
 
 // onStore makes the function that runs a command on a store, which must exist.
-func (f *storeFlags) onStore(how access, do func(ctx context.Context, p *term.Console, store anyStore, args []string) error) runFunc {
+func onStore(f *stores.Flags, how stores.Access, do func(ctx context.Context, p *term.Console, store stores.Store, args []string) error) runFunc {
 	return func(ctx context.Context, p *term.Console, args []string) error {
-		store, _, err := storeAt(ctx, p, f, how)
+		store, _, err := stores.OpenAs(ctx, p, f, how)
 		if err != nil {
 			return err
 		}

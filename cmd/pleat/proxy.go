@@ -25,6 +25,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/fold"
@@ -65,7 +66,7 @@ pleat proxy --observe
 pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	}
 	fs := c.Flags()
-	f := &proxyFlags{store: declareStore(fs)}
+	f := &proxyFlags{store: stores.Declare(fs)}
 	f.declare(fs)
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
@@ -92,7 +93,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.
 type proxyFlags struct {
-	store             *storeFlags
+	store             *stores.Flags
 	anthropic, openai string
 	gemini            string
 	window            term.TokenCount
@@ -132,7 +133,7 @@ func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Log
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
 		Decoders: map[string]proxy.Decoder{"zstd": unzstd},
 	}
-	if tenant := f.store.tenant; tenant != "" {
+	if tenant := f.store.Tenant; tenant != "" {
 		o.Principal = func(*http.Request, []byte) string { return tenant }
 	}
 	if err := f.complete(ctx, p, o); err != nil {
@@ -158,7 +159,7 @@ func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := openStore(ctx, p, f.store)
+	store, err := stores.Open(ctx, p, f.store)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeDir())
 	}
@@ -334,7 +335,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	front.drain = drain
 	p.Note("pleat: listening on http://%s\n", l.Addr())
 	if f.dash {
-		h, closeDash, err := dashboard(ctx, p, front.store, f.store.tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
+		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}

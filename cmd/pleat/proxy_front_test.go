@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/internal/upstream"
@@ -107,7 +108,7 @@ func TestFrontWithDashboard(t *testing.T) {
 func TestProxyReadsZstd(t *testing.T) {
 	up := httptest.NewServer(newUpstream(upstream.Options{}))
 	defer up.Close()
-	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
+	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
@@ -20,7 +21,7 @@ func TestStatusAfterRestart(t *testing.T) {
 	script := newUpstream(upstream.Options{})
 	up := httptest.NewServer(script)
 	defer up.Close()
-	f := &proxyFlags{store: &storeFlags{path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "tools", openai: up.URL}
+	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "tools", openai: up.URL}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	var seen []proxyStatus
 	for i := range 2 {

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
@@ -54,7 +55,7 @@ pleat run --allow 'bash(go test *)' 'Find out why the build is red and fix it.'
 pleat run --resume last`,
 	}
 	fs := c.Flags()
-	f := &runFlags{store: declareStore(fs)}
+	f := &runFlags{store: stores.Declare(fs)}
 	f.declare(fs)
 	c.RunE = runs(p, f.run)
 	return c
@@ -62,7 +63,7 @@ pleat run --resume last`,
 
 // runFlags are the flags of "pleat run".
 type runFlags struct {
-	store  *storeFlags
+	store  *stores.Flags
 	hooks  hookFlags
 	model  string
 	digest string
@@ -154,7 +155,7 @@ type running struct {
 	name   string // of the model, for people
 	task   string // what the rehearsal proposes
 	play   *playing
-	store  anyStore
+	store  stores.Store
 	key    store.SessionKey
 	agent  *agent.Agent
 	ends   []func() error
@@ -222,7 +223,7 @@ func (r *running) open(ctx context.Context, prefix string) (err error) {
 	if r.store != nil {
 		return nil
 	}
-	if r.store, err = openStore(ctx, r.p, r.f.store); err != nil {
+	if r.store, err = stores.Open(ctx, r.p, r.f.store); err != nil {
 		return err
 	}
 	r.ends = append(r.ends, r.store.Close)
@@ -284,7 +285,7 @@ func (r *running) make(ctx context.Context) error {
 		}
 	}
 	r.o.Request.SessionKey = key.Session
-	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: childEnv(), Spill: r.outputs(key)}})
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)}})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
 	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {
@@ -323,11 +324,11 @@ func (r *running) make(ctx context.Context) error {
 // outputs is the folder for command output that is too long to record. It is beside the
 // store, so that a resumed session still has it; "" means a temporary folder.
 func (r *running) outputs(key store.SessionKey) string {
-	path := r.f.store.path
-	if urlScheme(path) != "" {
+	path := r.f.store.Path
+	if stores.Scheme(path) != "" {
 		path = "" // then beside the default store
 	}
-	path, err := storePath(r.p, path)
+	path, err := stores.Path(r.p, path)
 	if err != nil || r.f.model == "rehearsal" {
 		return ""
 	}
@@ -339,7 +340,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 	f := r.f
 	switch {
 	case f.resume == "last":
-		list, err := allSessions(ctx, r.store, f.store.tenant)
+		list, err := stores.OfTenant(ctx, r.store, f.store.Tenant)
 		if err != nil {
 			return store.SessionKey{}, err
 		}
@@ -351,13 +352,13 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
 	case f.resume != "":
-		return f.store.key(f.resume), nil
+		return f.store.Key(f.resume), nil
 	case f.session != "":
-		return f.store.key(f.session), nil
+		return f.store.Key(f.session), nil
 	}
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return f.store.key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
+	return f.store.Key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
 }
 
 // once runs until the model is done, and reports how it ended.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
@@ -222,11 +223,11 @@ func (r *running) cost(_ context.Context, _ string) error {
 }
 
 func (r *running) sessions(ctx context.Context, _ string) error {
-	list, err := allSessions(ctx, r.store, r.f.store.tenant)
+	list, err := stores.OfTenant(ctx, r.store, r.f.store.Tenant)
 	if err != nil {
 		return err
 	}
-	return r.p.Output(false, storedListJSON{Sessions: storedInfo(ctx, r.store, list)})
+	return r.p.Output(false, stores.List{Sessions: stores.Describe(ctx, r.store, list)})
 }
 
 func (r *running) again(ctx context.Context, id string) error {
@@ -239,7 +240,7 @@ func (r *running) again(ctx context.Context, id string) error {
 
 // change continues another session.
 func (r *running) change(ctx context.Context, id string) error {
-	list, err := allSessions(ctx, r.store, r.f.store.tenant)
+	list, err := stores.OfTenant(ctx, r.store, r.f.store.Tenant)
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,7 @@ func (r *running) change(ctx context.Context, id string) error {
 		return fmt.Errorf("there is no session %s; /sessions lists them", id)
 	}
 	o := r.o
-	o.Key, o.Request.SessionKey = r.f.store.key(id), id
+	o.Key, o.Request.SessionKey = r.f.store.Key(id), id
 	other, err := agent.New(ctx, o)
 	if err != nil {
 		return err

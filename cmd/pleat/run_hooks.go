@@ -13,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/spf13/pflag"
@@ -64,7 +65,7 @@ func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, err
 		shell, flag = "cmd", "/C"
 	}
 	cmd := exec.CommandContext(ctx, shell, flag, command)
-	cmd.Env = childEnv()
+	cmd.Env = stores.ChildEnv()
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &out, &errs

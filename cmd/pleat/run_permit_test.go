@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -142,7 +143,7 @@ func TestTerminate(t *testing.T) {
 
 // interruptedStore is a store during whose work somebody presses Ctrl-C.
 type interruptedStore struct {
-	anyStore
+	stores.Store
 	r       *running
 	stopped bool
 }
@@ -156,7 +157,7 @@ func (s *interruptedStore) Sessions(ctx context.Context, _ string) iter.Seq2[sto
 // Ctrl-C stops a command of the chat too.
 func TestCommandStops(t *testing.T) {
 	r := newRunning(strings.NewReader("/sessions\n"))
-	r.f.store = &storeFlags{}
+	r.f.store = &stores.Flags{}
 	s := &interruptedStore{r: r}
 	r.store = s
 	if err := r.chat(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/agent/rehearsal"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -84,7 +85,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
-	if err != nil && r.f.store.path == "" && r.f.dir == "." && r.f.resume == "" {
+	if err != nil && r.f.store.Path == "" && r.f.dir == "." && r.f.resume == "" {
 		r.p.Note("pleat: this rehearsal is not kept: %v\n", err)
 		if dir, err = r.temporary(); err == nil {
 			folder = filepath.Join(dir, play.Name)
@@ -102,7 +103,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 
 // rehearsalDir is the folder of a rehearsal's files.
 func rehearsalDir(p *term.Console, session string) (string, error) {
-	path, err := storePath(p, "")
+	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }
 
@@ -117,7 +118,7 @@ func (r *running) temporary() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.store, r.key = store, r.f.store.key("unkept")
+	r.store, r.key = store, r.f.store.Key("unkept")
 	r.ends = append(r.ends, store.Close)
 	return dir, nil
 }

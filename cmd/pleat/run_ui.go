@@ -20,6 +20,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -299,7 +300,7 @@ func (r *running) live(ctx context.Context, work func(context.Context) error) er
 	if !r.screen.live || r.f.asJSON {
 		return work(ctx)
 	}
-	u := newUI(r.p.Stdin, r.p.Stdout, r.interrupt, tea.WithEnvironment(childEnv()))
+	u := newUI(r.p.Stdin, r.p.Stdout, r.interrupt, tea.WithEnvironment(stores.ChildEnv()))
 	u.width.Store(int64(r.screen.s.Width)) // until the terminal tells
 	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
 	r.p = &term.Console{Stdin: r.p.Stdin, Stdout: u, Stderr: u, Getenv: r.p.Getenv}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/policy"
@@ -45,7 +46,7 @@ pleat search "upload limit" --session file:27a33e9`,
 	fs.BoolVar(&src.strict, "strict", false, "with --in: a damaged line is an error")
 	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
-	store := declareStore(fs)
+	store := stores.Declare(fs)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	req := recall.SearchRequest{Budget: -1}
 	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
@@ -115,13 +116,13 @@ func sessionIn(ctx context.Context, p *term.Console, name string, src sourceFlag
 	return s, f.appendTo(ctx, s, 0, p.Progress())
 }
 
-func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *storeFlags, name string, req recall.SearchRequest) error {
-	st, err := searchedStore(ctx, p, flags)
+func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string, req recall.SearchRequest) error {
+	st, err := stores.OpenToSearch(ctx, p, flags)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	list, err := chosenSessions(ctx, st, flags, name)
+	list, err := stores.Choose(ctx, st, flags, name)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *storeF
 	defer tell.Done()
 	var failed []error
 	look := func(info store.SessionInfo) {
-		s, err := reopen(ctx, st, info.Key)
+		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
 			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session}, req)
 		}

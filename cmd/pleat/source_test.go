@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
@@ -29,7 +30,7 @@ func TestOtherModelLast(t *testing.T) {
 	if other, _ := compactFile(t, text, "--model", name); bytes.Equal(other, want) {
 		t.Error("both models count alike: the test shows nothing")
 	}
-	db, err := openStoreAt(t.Context(), st, readOnly)
+	db, err := stores.OpenAt(t.Context(), st, stores.ReadOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}
 	}
-	db, err := openStoreAt(t.Context(), store, makeMissing)
+	db, err := stores.OpenAt(t.Context(), store, stores.MakeMissing)
 	if err != nil {
 		t.Fatal(err)
 	}

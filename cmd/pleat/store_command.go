@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 		}},
 	} {
 		o, x := &storeOptions{}, &sub.command
-		o.storeFlags = declareStore(x.Flags())
+		o.Flags = stores.Declare(x.Flags())
 		if x.Name() == "copy" {
 			x.Flags().StringVar(&o.session, "session", "", "copy only the sessions with this `SESSION` name")
 		}
@@ -86,7 +87,7 @@ type checkedJSON struct {
 	storeJSON
 	Schema int `json:"schema"`
 	Newest int `json:"newest_schema"`
-	*verifiedCounts
+	*stores.Verified
 }
 
 // migratedJSON is what "pleat store migrate --json" prints.
@@ -121,19 +122,19 @@ type tableJSON struct {
 }
 
 type storeOptions struct {
-	*storeFlags
+	*stores.Flags
 	session string
 	json    bool
 }
 
 // at opens the store, and says what the JSON calls it.
-func (o *storeOptions) at(ctx context.Context, p *term.Console, format string, how access) (anyStore, storeJSON, error) {
-	store, path, err := storeAt(ctx, p, o.storeFlags, how)
-	return store, storeJSON{format, storeTitle(path), storeKind(path)}, err
+func (o *storeOptions) at(ctx context.Context, p *term.Console, format string, how stores.Access) (stores.Store, storeJSON, error) {
+	store, path, err := stores.OpenAs(ctx, p, o.Flags, how)
+	return store, storeJSON{format, stores.Title(path), stores.Kind(path)}, err
 }
 
 func (o *storeOptions) check(ctx context.Context, p *term.Console, _ []string) error {
-	store, about, err := o.at(ctx, p, "pleat/store-check/1", readOnly)
+	store, about, err := o.at(ctx, p, "pleat/store-check/1", stores.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -148,13 +149,47 @@ func (o *storeOptions) check(ctx context.Context, p *term.Console, _ []string) e
 			p.Printf("Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
 		}
 	}
-	if out.verifiedCounts, err = verify(ctx, p, store, o.tenant); err != nil {
+	if out.Verified, err = stores.Verify(ctx, p, store, o.Tenant); err != nil {
 		return err
 	}
 	if err := p.Output(o.json, out); err != nil {
 		return err
 	}
-	return out.verdict()
+	return out.Verdict()
+}
+
+func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string) error {
+	if args[0] == args[1] {
+		return term.UsageError("store copy: SRC and DST are the same")
+	}
+	keys, err := stores.Keys(p, o.KeyFile)
+	if err != nil {
+		return err
+	}
+	src, err := stores.OpenAt(ctx, args[0], stores.ReadOnly, keys...)
+	if err != nil {
+		return fmt.Errorf("SRC: %w", err)
+	}
+	defer src.Close()
+	dst, err := stores.OpenAt(ctx, args[1], stores.MakeMissing, keys...)
+	if err != nil {
+		return fmt.Errorf("DST: %w", err)
+	}
+	defer dst.Close()
+	d := &stores.Copied{Format: "pleat/store-copy/1", From: stores.Title(args[0]), To: stores.Title(args[1]), Problems: []stores.Problem{}}
+	if err := d.Copy(ctx, p, src, dst, o.Tenant, o.session); err != nil {
+		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", d.From, d.To, err, term.Plural(d.Copied+d.Same+d.Ahead, "session"))
+	}
+	if d.Mute > 0 && !o.json {
+		p.Note("%s cannot be read as text: copied, but search will not find them there\n", term.Plural(d.Mute, "message"))
+	}
+	if err := p.Output(o.json, d); err != nil {
+		return err
+	}
+	if n := len(d.Problems); n > 0 {
+		return fmt.Errorf("%s not copied (the others are complete)", term.Verb(n, "session", "was", "were"))
+	}
+	return nil
 }
 
 func (o *storeOptions) migrate(ctx context.Context, p *term.Console, _ []string) error {
@@ -162,7 +197,7 @@ func (o *storeOptions) migrate(ctx context.Context, p *term.Console, _ []string)
 	if err != nil {
 		return err
 	}
-	store, about, err := o.at(ctx, p, "pleat/store-migrate/1", makeMissing)
+	store, about, err := o.at(ctx, p, "pleat/store-migrate/1", stores.MakeMissing)
 	if err != nil {
 		return err
 	}
@@ -185,7 +220,7 @@ func (m migratedJSON) Print(p *term.Page) {
 // schemaBefore is the schema version of the store before it is opened for writing; 0 if
 // there is no store.
 func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, error) {
-	st, _, err := o.at(ctx, p, "", readOnly)
+	st, _, err := o.at(ctx, p, "", stores.ReadOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -198,7 +233,7 @@ func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, 
 }
 
 func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) error {
-	store, about, err := o.at(ctx, p, "pleat/store-stats/1", readOnly)
+	store, about, err := o.at(ctx, p, "pleat/store-stats/1", stores.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -209,7 +244,7 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 	}
 	out := &statsJSON{storeJSON: about, Bytes: sizes.Bytes, Tenants: []tenantJSON{}, Tables: []tableJSON{}}
 	for _, t := range sizes.Tenants {
-		if o.tenant == "" || o.tenant == t.Tenant {
+		if o.Tenant == "" || o.Tenant == t.Tenant {
 			out.Tenants = append(out.Tenants, tenantJSON(t))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -21,7 +22,7 @@ import (
 
 // unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
-	*storeFlags
+	*stores.Flags
 	in, session, lines, bytes, grep string
 	around                          int
 	raw, numbered, json, diff       bool
@@ -61,7 +62,7 @@ pleat unfold path:src/limit.go --session work
 pleat unfold path:src/limit.go --session work --diff`,
 	}
 	fs := c.Flags()
-	f := &unfoldFlags{storeFlags: declareStore(fs)}
+	f := &unfoldFlags{Flags: stores.Declare(fs)}
 	fs.StringVar(&f.in, "in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
@@ -88,7 +89,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 			}
 			return foundHandle{[]string{f.in}, u}.print(p, f)
 		}
-		store, _, err := storeAt(ctx, p, f.storeFlags, readOnly)
+		store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
 		if err != nil {
 			return err
 		}
@@ -185,8 +186,8 @@ type foundHandle struct {
 
 // findHandle looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func findHandle(ctx context.Context, p *term.Console, st anyStore, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
-	all, err := chosenSessions(ctx, st, f.storeFlags, f.session)
+func findHandle(ctx context.Context, p *term.Console, st stores.Store, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
+	all, err := stores.Choose(ctx, st, f.Flags, f.session)
 	if err != nil {
 		return foundHandle{}, err
 	}
@@ -251,7 +252,7 @@ func askSessions(ctx context.Context, p *term.Console, st store.Store, list []st
 	differ := false
 	for i, info := range list {
 		tell.Share(i, len(list), "looking in sessions")
-		s, err := reopen(ctx, st, info.Key)
+		s, err := stores.Reopen(ctx, st, info.Key)
 		var u recall.Unfolded
 		if err == nil {
 			u, err = s.Unfold(ctx, req)

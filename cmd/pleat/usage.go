@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
@@ -54,7 +55,7 @@ pleat usage --saved 100k`,
 	fl.StringVar(&o.since, "since", "", "requests at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
 	fl.StringVar(&o.until, "until", "", "requests before `TIME`")
 	fl.Var(&o.saved, "saved", "also replay the sessions in a window of `TOKENS` and say what that would have saved")
-	o.store = declareStore(fl)
+	o.store = stores.Declare(fl)
 	asJSON := fl.Bool("json", false, "print one JSON object")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		j, err := usageOf(ctx, p, o)
@@ -69,7 +70,7 @@ pleat usage --saved 100k`,
 type usageFlags struct {
 	home, agent, by, since, until string
 	saved                         term.TokenCount
-	store                         *storeFlags
+	store                         *stores.Flags
 }
 
 // usageJSON is what "pleat usage --json" prints.
@@ -217,8 +218,8 @@ func eachRequest(file string, visit func(r library.Request, dir string)) (sessio
 }
 
 // readProxyBill is what the proxies of the store came to; nil if there is no store or no bill.
-func readProxyBill(ctx context.Context, p *term.Console, flags *storeFlags) (*proxyBill, error) {
-	st, _, err := storeAt(ctx, p, flags, readOnly)
+func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*proxyBill, error) {
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

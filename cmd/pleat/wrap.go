@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -40,7 +41,7 @@ pleat wrap --window 100k opencode -- run 'Mend the build.'
 pleat wrap -- python agent.py`,
 	}
 	fs := c.Flags()
-	f := &proxyFlags{store: declareStore(fs)}
+	f := &proxyFlags{store: stores.Declare(fs)}
 	f.declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		given := make(map[string]bool)
@@ -185,7 +186,7 @@ func runClient(ctx context.Context, p *term.Console, c client, base string, args
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
-	cmd.Env = append(childEnv(), extra...)
+	cmd.Env = append(stores.ChildEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound, term.DidYouMean("", name, clientNames()))
 	} else if err != nil {

@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"bytes"
@@ -9,20 +9,33 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/store"
 )
 
-// exported makes a session and returns its export file.
-func exported(t *testing.T) []byte {
+// exportedHere makes a session and returns its export file.
+func exportedHere(t *testing.T) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "pleat.db")
-	if err := fillStore(t.Context(), path); err != nil {
+	st, err := OpenAt(t.Context(), filepath.Join(t.TempDir(), "pleat.db"), MakeMissing)
+	if err != nil {
 		t.Fatal(err)
 	}
-	out, stderr, code := cli(t, path, "store", "export", "work")
-	if code != 0 {
-		t.Fatal(stderr)
+	defer st.Close()
+	key := store.SessionKey{Session: "work"}
+	var list []store.Entry
+	for i := range 40 {
+		list = append(list, store.Entry{Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff}, Body: fmt.Appendf(nil, "body %d: %q", i, strings.Repeat("é\n", i))})
 	}
-	return []byte(out)
+	var out bytes.Buffer
+	if _, err = st.Append(t.Context(), key, 0, list...); err == nil {
+		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
+		err = Export(t.Context(), p, st, store.SessionInfo{Key: key, Entries: uint64(len(list))}, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // readExport reads a whole export file.
@@ -43,7 +56,7 @@ func TestDamagedExport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
-	data := exported(t)
+	data := exportedHere(t)
 	if err := readExport(data); err != nil {
 		t.Fatal(err)
 	}

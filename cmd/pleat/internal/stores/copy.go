@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"bytes"
@@ -15,61 +15,31 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string) error {
-	if args[0] == args[1] {
-		return term.UsageError("store copy: SRC and DST are the same")
-	}
-	keys, err := storeKeys(p, o.keyFile)
-	if err != nil {
-		return err
-	}
-	src, err := openStoreAt(ctx, args[0], readOnly, keys...)
-	if err != nil {
-		return fmt.Errorf("SRC: %w", err)
-	}
-	defer src.Close()
-	dst, err := openStoreAt(ctx, args[1], makeMissing, keys...)
-	if err != nil {
-		return fmt.Errorf("DST: %w", err)
-	}
-	defer dst.Close()
-	c := copying{Console: p, src: src, dst: dst, codecs: library.Codecs()}
-	c.done = copiedJSON{Format: "pleat/store-copy/1", From: storeTitle(args[0]), To: storeTitle(args[1]), Problems: []problemJSON{}}
-	if err := c.run(ctx, o.tenant, o.session); err != nil {
-		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", c.done.From, c.done.To, err, term.Plural(c.done.Copied+c.done.Same+c.done.Ahead, "session"))
-	}
-	d := &c.done
-	if d.Mute > 0 && !o.json {
-		p.Note("%s cannot be read as text: copied, but search will not find them there\n", term.Plural(d.Mute, "message"))
-	}
-	if err := p.Output(o.json, d); err != nil {
-		return err
-	}
-	if n := len(d.Problems); n > 0 {
-		return fmt.Errorf("%s not copied (the others are complete)", term.Verb(n, "session", "was", "were"))
-	}
-	return nil
-}
-
-func (d *copiedJSON) Print(p *term.Page) {
+func (d *Copied) Print(p *term.Page) {
 	for _, x := range d.Problems {
-		p.Line("not copied: session %s: %s", storedJSON{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
+		p.Line("not copied: session %s: %s", Session{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
 	}
 	ahead := ""
 	if d.Ahead > 0 {
 		ahead = fmt.Sprintf(", %d have gone on there", d.Ahead)
 	}
 	p.Line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.", term.Plural(d.Sessions, "session"),
-		d.Copied, d.Same, ahead, entryCount(d.Entries), term.ByteSize(d.Bytes), entryCount(d.Compared))
+		d.Copied, d.Same, ahead, EntryCount(d.Entries), term.ByteSize(d.Bytes), EntryCount(d.Compared))
 }
 
 // copying is a copy in progress.
 type copying struct {
 	*term.Console
-	src, dst anyStore
+	src, dst Store
 	codecs   map[transcript.Format]transcript.Codec
 	tells    *term.Progress
-	done     copiedJSON
+	done     *Copied
+}
+
+// Copy copies the sessions of a tenant, or one of them, and counts what it did.
+func (d *Copied) Copy(ctx context.Context, p *term.Console, src, dst Store, tenant, session string) error {
+	c := copying{Console: p, src: src, dst: dst, codecs: library.Codecs(), done: d}
+	return c.run(ctx, tenant, session)
 }
 
 // run copies session by session. The most recently used comes last, so that DST lists them
@@ -95,7 +65,7 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case onlyThis(err):
-			c.done.Problems = append(c.done.Problems, problemJSON{info.Key.Tenant, info.Key.Session, err.Error()})
+			c.done.Problems = append(c.done.Problems, Problem{info.Key.Tenant, info.Key.Session, err.Error()})
 		case err != nil:
 			return fmt.Errorf("session %s: %w", info.Key.String(), err)
 		}
@@ -126,7 +96,7 @@ func (c *copying) session(ctx context.Context, info store.SessionInfo, doing str
 	}
 	switch c.done.Compared += min(n, info.Entries); {
 	case n < info.Entries:
-		return fmt.Errorf("DST has %s of %d: %w", entryCount(n), info.Entries, store.ErrCorrupt)
+		return fmt.Errorf("DST has %s of %d: %w", EntryCount(n), info.Entries, store.ErrCorrupt)
 	case added > 0:
 		c.done.Copied++
 	case n > info.Entries:
@@ -164,7 +134,7 @@ func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing str
 			}
 		}
 		if bodies {
-			c.tells.Say("%s: comparing %d of %s", doing, n, entryCount(info.Entries))
+			c.tells.Say("%s: comparing %d of %s", doing, n, EntryCount(info.Entries))
 		}
 	}
 	return n, nil
@@ -197,7 +167,7 @@ func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, 
 		if err := w.add(ctx, e); err != nil {
 			return 0, fmt.Errorf("DST: %w", err)
 		}
-		c.tells.Say("%s: copying %d of %s", doing, e.Seq, entryCount(info.Entries))
+		c.tells.Say("%s: copying %d of %s", doing, e.Seq, EntryCount(info.Entries))
 	}
 	if err := w.flush(ctx); err != nil {
 		return 0, fmt.Errorf("DST: %w", err)
@@ -205,23 +175,23 @@ func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, 
 	return 0, nil
 }
 
-// copiedJSON is what "pleat store copy --json" prints.
-type copiedJSON struct {
-	Format   string        `json:"format"`
-	From     string        `json:"from"`
-	To       string        `json:"to"`
-	Sessions int           `json:"sessions"` // of SRC that were chosen
-	Copied   int           `json:"copied"`   // of which entries were copied
-	Same     int           `json:"same"`     // that DST had already
-	Ahead    int           `json:"ahead"`    // that have more entries in DST
-	Entries  uint64        `json:"entries"`  // that were copied
-	Bytes    int64         `json:"bytes"`    // of their bodies
-	Compared uint64        `json:"compared"` // entries read again from DST
-	Mute     int           `json:"mute"`     // messages that search will not find: their text cannot be read
-	Problems []problemJSON `json:"problems"` // sessions that are different in DST
+// Copied is what "pleat store copy --json" prints.
+type Copied struct {
+	Format   string    `json:"format"`
+	From     string    `json:"from"`
+	To       string    `json:"to"`
+	Sessions int       `json:"sessions"` // of SRC that were chosen
+	Copied   int       `json:"copied"`   // of which entries were copied
+	Same     int       `json:"same"`     // that DST had already
+	Ahead    int       `json:"ahead"`    // that have more entries in DST
+	Entries  uint64    `json:"entries"`  // that were copied
+	Bytes    int64     `json:"bytes"`    // of their bodies
+	Compared uint64    `json:"compared"` // entries read again from DST
+	Mute     int       `json:"mute"`     // messages that search will not find: their text cannot be read
+	Problems []Problem `json:"problems"` // sessions that are different in DST
 }
 
-type problemJSON struct {
+type Problem struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Session string `json:"session"`
 	What    string `json:"what"`

@@ -1,8 +1,9 @@
-package main
+package stores
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -226,4 +228,37 @@ func (x *exportReader) bytes() ([]byte, error) {
 
 func (x *exportReader) damaged(what string) error {
 	return fmt.Errorf("read %s: line %d is damaged: %s", x.name, x.number, what)
+}
+
+// Export writes the entries that the session has at this moment, one at a time.
+func Export(ctx context.Context, p *term.Console, store store.Store, info store.SessionInfo, out io.Writer) error {
+	w := newExportWriter(out)
+	tell := p.Progress()
+	defer tell.Done()
+	err := w.line(exportHeader{"export", exportVersion, anyBytes(info.Key.Session), info.Entries})
+	if err != nil {
+		return err
+	}
+	for e, err := range store.Scan(ctx, info.Key, 1) {
+		if err != nil {
+			return err
+		}
+		if e.Seq > info.Entries { // written since
+			break
+		}
+		if e.BodySize > 0 {
+			e.Body, err = store.Body(ctx, info.Key, e.BodyHash)
+		}
+		if err == nil {
+			err = w.entry(e)
+		}
+		if err != nil {
+			return err
+		}
+		tell.Share(int(e.Seq), int(info.Entries), "exporting entries")
+	}
+	if err := w.line(exportEnd{true, info.Entries}); err != nil {
+		return err
+	}
+	return w.w.Flush()
 }

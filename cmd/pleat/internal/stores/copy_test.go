@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"bytes"
@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )
 
 // failingStore is a store whose disk is full after some Appends.
 type failingStore struct {
-	anyStore
+	Store
 	left int
 }
 
@@ -26,7 +24,7 @@ func (s *failingStore) Append(ctx context.Context, key store.SessionKey, last ui
 	if s.left--; s.left < 0 {
 		return 0, store.ErrFull
 	}
-	return s.anyStore.Append(ctx, key, last, entries...)
+	return s.Store.Append(ctx, key, last, entries...)
 }
 
 // A copy that is interrupted again and again is complete in the end, entry by entry, and
@@ -37,7 +35,7 @@ func TestCopyResumes(t *testing.T) {
 	const entries = 3*importEntries + 7
 	keys := []store.SessionKey{{Session: "a"}, {Tenant: "t", Session: "a"}, {Tenant: "t\xff", Session: "b \x00"}}
 	func() {
-		st := openTest(t, from)
+		st := openHere(t, from)
 		defer st.Close()
 		for _, key := range keys {
 			var list []store.Entry
@@ -74,26 +72,28 @@ func TestCopyResumes(t *testing.T) {
 // copyWith copies until the destination is full after some Appends.
 func copyWith(t *testing.T, from, to string, appends int) (uint64, error) {
 	t.Helper()
-	src, err := openStoreAt(t.Context(), from, readOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src, dst := openHere(t, from), openHere(t, to)
 	defer src.Close()
-	dst, err := openStoreAt(t.Context(), to, makeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer dst.Close()
 	p := &term.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
-	c := copying{Console: p, src: src, dst: &failingStore{dst, appends}, codecs: library.Codecs()}
-	err = c.run(t.Context(), "", "")
-	return c.done.Entries, err
+	var done Copied
+	err := done.Copy(t.Context(), p, src, &failingStore{dst, appends}, "", "")
+	return done.Entries, err
+}
+
+func openHere(t *testing.T, path string) Store {
+	t.Helper()
+	st, err := OpenAt(t.Context(), path, MakeMissing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
 }
 
 // everything is a session's entries and bodies as text.
 func everything(t *testing.T, path string, key store.SessionKey) string {
 	t.Helper()
-	store := openTest(t, path)
+	store := openHere(t, path)
 	defer store.Close()
 	var b strings.Builder
 	for e, err := range store.Scan(t.Context(), key, 1) {
@@ -107,20 +107,4 @@ func everything(t *testing.T, path string, key store.SessionKey) string {
 		fmt.Fprintf(&b, "%d %s %q %v %q %q\n", e.Seq, e.Kind, e.Label, e.Time, e.Data, body)
 	}
 	return b.String()
-}
-
-// The shapes of what "pleat store" prints for programs are a contract; see [TestShapes].
-func TestStoreShapes(t *testing.T) {
-	dir := t.TempDir()
-	db := filepath.Join(dir, "pleat.db")
-	if err := fillStore(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"check"}, {"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
-		out, stderr, code := cli(t, db, slices.Concat([]string{"store"}, args, []string{"--json"})...)
-		if code != 0 {
-			t.Fatalf("%v: %s", args, stderr)
-		}
-		checkShape(t, "store-"+args[0], []byte(out))
-	}
 }

@@ -1,0 +1,95 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/store"
+)
+
+func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) []Session {
+	out := make([]Session, 0, len(list))
+	for _, info := range list {
+		begins, _ := library.Begins(ctx, store, info.Key) // a name alone will do
+		out = append(out, Session{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, term.OneLine(begins)})
+	}
+	return out
+}
+
+// WithoutBill leaves out the bill of a proxy, which is in the store but nobody's conversation.
+func WithoutBill(list []store.SessionInfo) []store.SessionInfo {
+	return slices.DeleteFunc(list, func(i store.SessionInfo) bool { return i.Key.Tenant == bill.Tenant })
+}
+
+// List is what "pleat store list --json" prints.
+type List struct {
+	Format   string    `json:"format"`
+	Sessions []Session `json:"sessions"`
+
+	NamesOnly bool `json:"-"` // for people: the names alone
+}
+
+// Session is a session of the store.
+type Session struct {
+	Tenant  string    `json:"tenant,omitempty"`
+	Session string    `json:"session"`
+	Entries uint64    `json:"entries"`
+	Bytes   int64     `json:"bytes"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Begins  string    `json:"begins,omitempty"` // the first words of the user
+}
+
+// OfTenant lists a tenant's sessions, newest first.
+func OfTenant(ctx context.Context, st library.Store, tenant string) ([]store.SessionInfo, error) {
+	return collect(st.Sessions(ctx, tenant))
+}
+
+func (j List) Print(p *term.Page) {
+	if !j.NamesOnly {
+		printSessions(p, j.Sessions)
+		return
+	}
+	for _, s := range j.Sessions {
+		p.Line("%s", s.Session)
+	}
+}
+
+// title is the session's name for people.
+func (s Session) title() string {
+	return store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()
+}
+
+// printSessions prints a table of sessions and its sum.
+func printSessions(p *term.Page, list []Session) {
+	name := min(max(term.Widest(list, Session.title), len("SESSION")), 40)
+	if !p.Whole {
+		name = min(name, max(p.Width-32, 8)) // the numbers are seen whole
+	}
+	var entries uint64
+	var bytes int64
+	row := func(session, entries, size, last, begins string) {
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(p.ClipMiddle(session, name), name), entries, size, last, begins)
+		p.Line("%s", strings.TrimRight(p.Clip(line, p.Width), " "))
+	}
+	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
+	for _, s := range list {
+		row(s.title(), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		entries += s.Entries
+		bytes += s.Bytes
+	}
+	p.Line("%s, %s, %s", term.Plural(len(list), "session"), EntryCount(entries), term.ByteSize(bytes))
+}
+
+func EntryCount(n uint64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return term.Thousands(int(n)) + " entries"
+}

@@ -1,0 +1,222 @@
+// Package stores opens the stores that flags and the environment name, and does what spans
+// whole sessions of them: list, check, export, import and copy.
+package stores
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/postgres"
+	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/spf13/pflag"
+)
+
+// Flags are the flags of every command that uses the store.
+type Flags struct {
+	Path    string
+	KeyFile string
+	Tenant  string
+}
+
+// Declare declares --store, --store-key-file and --tenant.
+func Declare(fs *pflag.FlagSet) *Flags {
+	f := &Flags{}
+	fs.StringVar(&f.Path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
+	fs.StringVar(&f.KeyFile, "store-key-file", "", "encrypt the store with the first key in `FILE` and read it with all of them; else with those in $PLEAT_STORE_KEY; none: not encrypted")
+	fs.StringVar(&f.Tenant, "tenant", "", "use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
+	return f
+}
+
+func (f *Flags) Key(session string) store.SessionKey {
+	return store.SessionKey{Tenant: f.Tenant, Session: session}
+}
+
+// Path is where the store is: what --store says, else a file in the user's data folder.
+func Path(p *term.Console, flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	dir := term.DataFolder(runtime.GOOS, p.Getenv)
+	if dir == "" {
+		return "", errors.New("no place for the store: there is no home folder (name a file with --store or PLEAT_STORE)")
+	}
+	return filepath.Join(dir, "pleat", "pleat.db"), nil
+}
+
+// Store is what every store that the program opens can do.
+type Store interface {
+	store.Store
+	store.Keeper
+	store.Searcher
+	store.Claimer
+	store.Sizer
+	// Schema returns the version of the store, and the newest that the program knows.
+	Schema() (version, newest int)
+	// Tenants lists the tenants that have sessions, in order of name.
+	Tenants(ctx context.Context) ([]string, error)
+}
+
+// Open opens the store for writing, and makes it if it does not exist.
+func Open(ctx context.Context, p *term.Console, f *Flags) (Store, error) {
+	store, _, err := OpenAs(ctx, p, f, MakeMissing)
+	return store, err
+}
+
+// OpenToSearch opens a store that must exist for searching. It may be indexed then, unless
+// it cannot be written to.
+func OpenToSearch(ctx context.Context, p *term.Console, f *Flags) (Store, error) {
+	store, _, err := OpenAs(ctx, p, f, MustExist)
+	if err != nil {
+		if read, _, e := OpenAs(ctx, p, f, ReadOnly); e == nil {
+			return read, nil
+		}
+	}
+	return store, err
+}
+
+// OpenAs opens the store that the flags name, and returns where it is.
+func OpenAs(ctx context.Context, p *term.Console, f *Flags, how Access) (store Store, path string, err error) {
+	if path, err = Path(p, f.Path); err == nil {
+		var keys [][]byte
+		if keys, err = Keys(p, f.KeyFile); err == nil {
+			store, err = OpenAt(ctx, path, how, keys...)
+		}
+	}
+	return store, path, err
+}
+
+// Keys returns the keys that encrypt the store, from a file or from the environment. A
+// key is 64 hexadecimal digits; the first one encrypts.
+func Keys(p *term.Console, file string) (keys [][]byte, err error) {
+	from, text := "PLEAT_STORE_KEY", p.Getenv("PLEAT_STORE_KEY")
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the store's keys: %w", err)
+		}
+		from, text = file, string(data)
+	}
+	for i, digits := range strings.Fields(text) {
+		key, err := hex.DecodeString(digits)
+		if err != nil || len(key) != 32 { // without the digits, which are secret
+			return nil, fmt.Errorf("key %d in %s is not 64 hexadecimal digits (\"openssl rand -hex 32\" makes one)", i+1, from)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 && file != "" {
+		return nil, fmt.Errorf("there is no key in %s (\"openssl rand -hex 32\" makes one)", from)
+	}
+	return keys, nil
+}
+
+// ChildEnv is the environment of programs that are started here: without the keys of the
+// store, which are nobody else's.
+func ChildEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PLEAT_STORE_KEY=") })
+}
+
+// Access is what a command may do to a store.
+type Access int
+
+const (
+	MakeMissing Access = iota // make it if it does not exist
+	MustExist                 // do not make it
+	ReadOnly                  // nor change it, even if its schema is old
+)
+
+// OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
+// file. Texts are indexed when their session is first searched, so that commands that
+// only list or store sessions do not build search indexes.
+func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st Store, err error) {
+	switch scheme := Scheme(path); {
+	case scheme == "postgres" || scheme == "postgresql":
+		st, err = postgres.Open(ctx, path, &postgres.Options{Keys: keys, IndexOnSearch: true, MustExist: how != MakeMissing, ReadOnly: how == ReadOnly})
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
+		}
+	case scheme != "": // without the rest of the URL, which may have a password
+		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
+	default:
+		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
+			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
+		}
+		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly, IndexOnSearch: true})
+	}
+	if err != nil {
+		return nil, err // st may hold a nil pointer
+	}
+	return st, nil
+}
+
+// Title is the name of a store in messages: where it is, without its password.
+func Title(path string) string {
+	if Scheme(path) == "" {
+		return path
+	}
+	u, err := url.Parse(term.WithoutPassword(path))
+	if err != nil {
+		return "the database"
+	}
+	return u.Host + u.Path
+}
+
+// Kind is the kind of database that a store is in.
+func Kind(path string) string {
+	if Scheme(path) == "" {
+		return "SQLite"
+	}
+	return "PostgreSQL"
+}
+
+var schemePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+
+// Scheme is the scheme of a store's URL in lower case, or "" if the store is a file.
+func Scheme(path string) string {
+	if m := schemePattern.FindStringSubmatch(path); m != nil {
+		return strings.ToLower(m[1])
+	}
+	return ""
+}
+
+// Find finds a session by its name, or by the beginning of its name if only one
+// session has that beginning.
+func Find(ctx context.Context, st Store, f *Flags, name string) (store.SessionInfo, error) {
+	info, err := library.FindStored(ctx, st, f.Tenant, name)
+	if errors.Is(err, store.ErrNotFound) {
+		var names []string
+		list, _ := library.Stored(ctx, st, f.Tenant) // only for a hint
+		for _, info := range list {
+			names = append(names, info.Key.Session)
+		}
+		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
+	}
+	return info, err
+}
+
+// Choose is the session that a user named, or all if there is no name.
+func Choose(ctx context.Context, st Store, f *Flags, name string) ([]store.SessionInfo, error) {
+	if name == "" {
+		return library.Stored(ctx, st, f.Tenant)
+	}
+	info, err := Find(ctx, st, f, name)
+	return []store.SessionInfo{info}, err
+}
+
+// Reopen opens a stored session to look something up in it.
+func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
+	return pleat.OpenSession(ctx, store, key, library.Roughly())
+}
