@@ -96,13 +96,19 @@ var imports = map[string][]string{
 	"mcp":                             {"", "internal/local", "library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
+	"cmd/pleat/internal/models": {
+		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"wire/openai/localserver",
+	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
 	},
+	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "dash", "fold", "fold/lever", "internal/bill", "internal/conv", "internal/local", "internal/text", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall",
-		"sessionlog", "store", "store/postgres", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
-		"wire/openai/localserver",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/models", "cmd/pleat/internal/stores",
+		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "dash", "fold", "fold/lever", "internal/conv", "internal/local", "internal/text",
+		"ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall", "sessionlog", "store", "store/sqlite", "tokens",
+		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai", "wire/openai/localserver",
 	},
 	"bench": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
@@ -129,21 +135,19 @@ var imports = map[string][]string{
 // uses the standard library alone.
 var others = map[string][]string{
 	"cmd/pleat": {
-		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
-		"github.com/BurntSushi/toml",
-		"github.com/charmbracelet/x/ansi",
-		"github.com/klauspost/compress/zstd",
-		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
-		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag",
-		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
-		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
-		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace",
-		"go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
-		"golang.org/x/term",
+		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2",
+		"charm.land/lipgloss/v2", "github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
+		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/cobra",
+		"github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
 	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3"},
-	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
+	"cmd/pleat/internal/telemetry": {
+		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
+		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
+		"go.opentelemetry.io/otel/trace/noop",
+	},
 
 	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"mcp":                   {"github.com/modelcontextprotocol/go-sdk/mcp"},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/bench"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -189,7 +190,7 @@ func armsOf(o bench.Options) []bench.Arm {
 // be asked yet.
 func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm) (*bench.Asking, error) {
 	open := func(spec string) (bench.Asked, error) {
-		m, err := openProvider(ctx, spec, p.Getenv)
+		m, err := models.Open(ctx, spec, p.Getenv)
 		if err != nil {
 			return bench.Asked{}, err
 		}
@@ -213,7 +214,7 @@ func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []ben
 
 // summaries opens the model that summarizes and says what that costs.
 func (b *benchFlags) summaries(ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options) (*bench.Summarizer, error) {
-	m, err := openProvider(ctx, b.summarizer, p.Getenv)
+	m, err := models.Open(ctx, b.summarizer, p.Getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -73,7 +74,7 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		}
 		defer f.Close()
 		if *digests != "" && *digests != "none" {
-			if fold.writer, err = openProvider(ctx, *digests, p.Getenv); err != nil {
+			if fold.writer, err = models.Open(ctx, *digests, p.Getenv); err != nil {
 				return err
 			}
 		}

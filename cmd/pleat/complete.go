@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
@@ -41,7 +42,7 @@ func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.Comple
 		case has("POLICY"):
 			list = policyNames()
 		case has("MODEL"):
-			list = modelNames()
+			list = models.Names()
 		case has("CLIENT"):
 			for _, c := range clients {
 				if c.why == "" && !c.settings {

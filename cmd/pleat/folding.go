@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
@@ -28,8 +29,8 @@ type foldFlags struct {
 	budget term.TokenCount
 	policy string
 	focus  string
-	dir    string   // for the plain copies of policies that keep some; empty: none are kept
-	writer provider // of digests; zero: code
+	dir    string        // for the plain copies of policies that keep some; empty: none are kept
+	writer models.Client // of digests; zero: code
 	pins   term.Texts
 
 	// request says that the result is a request body, so that the system prompt and the

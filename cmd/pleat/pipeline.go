@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
@@ -37,7 +38,7 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 	}
 	defer f.Close()
 	if c.model != "" && len(f.model.Prices) == 0 { // a row for a whole family, or for any model
-		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.model, cmp.Or(f.model.ID, model.UnknownModel), term.DidYouMean("", c.model, modelNames()))
+		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.model, cmp.Or(f.model.ID, model.UnknownModel), term.DidYouMean("", c.model, models.Names()))
 	}
 	tell := p.Progress()
 	r, err := find(f, tell)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -36,9 +37,9 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		}
 		m, ok := table.Lookup(args[0])
 		if !ok {
-			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), term.DidYouMean("", args[0], modelNames()), model.UnknownModel)
+			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), term.DidYouMean("", args[0], models.Names()), model.UnknownModel)
 		}
-		if meant := meantModel(args[0]); meant != "" {
+		if meant := models.Meant(args[0]); meant != "" {
 			p.Note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
 		}
 		return p.Output(*asJSON, pricesOf(table.AsOf(), []model.Model{m}))
@@ -113,19 +114,4 @@ func usd(f float64) string {
 		s = strconv.FormatFloat(f, 'f', 2, 64)
 	}
 	return s
-}
-
-// meantModel names models that may be meant by one of which the table has only the family.
-func meantModel(id string) string {
-	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
-		return ""
-	}
-	return term.DidYouMean("", id, modelNames())
-}
-
-func modelNames() (names []string) {
-	for m := range model.DefaultModels().All() {
-		names = append(names, m.ID)
-	}
-	return names
 }

@@ -25,7 +25,9 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/dash"
 	"github.com/pleat-dev/pleat/fold"
@@ -124,7 +126,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dir, "dir", "", "write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles instead of files")
 	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: code writes them")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
-	fs.StringVar(&f.otel, "otel", "", otelUsage)
+	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
 
 // options makes the proxy's options, and a function that closes what they opened.
@@ -139,20 +141,20 @@ func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Log
 	if err := f.complete(ctx, p, o); err != nil {
 		return nil, nil, err
 	}
-	tel, err := startTelemetry(ctx, p, f.otel)
+	tel, err := telemetry.Start(ctx, p, f.otel)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Observe = func(key store.SessionKey, e pleat.Event) { tel.session(context.Background(), key.Session)(e) }
+	o.Observe = func(key store.SessionKey, e pleat.Event) { tel.Session(context.Background(), key.Session)(e) }
 	if set := o.Session; set != nil { // calls of the summarizer are traced like others
 		o.Session = func(key store.SessionKey, s *pleat.Options) {
 			set(key, s)
-			s.Digest.Generator = tel.generator(s.Digest.Generator, s.Digest.Model.Provider, key.Session)
+			s.Digest.Generator = tel.Generator(s.Digest.Generator, s.Digest.Model.Provider, key.Session)
 		}
 	}
 	o.Report = func(r proxy.Report) {
 		t.add(r)
-		tel.exchange(r)
+		tel.Exchange(r)
 		logExchange(log, r)
 	}
 	closeDir, err := keepIn(f.dir, o)
@@ -164,7 +166,7 @@ func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Log
 		return nil, nil, errors.Join(err, closeDir())
 	}
 	o.Store = store
-	return o, func() error { return errors.Join(tel.close(), store.Close(), closeDir()) }, nil
+	return o, func() error { return errors.Join(tel.Close(), store.Close(), closeDir()) }, nil
 }
 
 // keepIn lets all sessions keep their plain copies in a folder. None is written over another.
@@ -211,7 +213,7 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digest == "" {
 		return err
 	}
-	writer, err := openProvider(ctx, f.digest, p.Getenv)
+	writer, err := models.Open(ctx, f.digest, p.Getenv)
 	o.Session = func(_ store.SessionKey, s *pleat.Options) {
 		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
 	}

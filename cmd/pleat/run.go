@@ -21,7 +21,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
@@ -46,7 +48,7 @@ File tools are confined to the folder. On a terminal you are asked before comman
 files change. Where nobody can be asked they are refused, unless --allow or --yes says
 otherwise. --resume continues a run that was interrupted.
 
-` + providerHelp,
+` + models.Help,
 		Example: `# see it work: no key, no server
 pleat run --model rehearsal
 # a task, tests allowed without asking
@@ -106,7 +108,7 @@ func (f *runFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
 	fs.Var(&f.usd, "max-usd", "stop after `N` dollars; 0: no limit; else 10, where the model's prices are known")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
-	fs.StringVar(&f.otel, "otel", "", otelUsage)
+	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 	f.hooks.declare(fs)
 }
 
@@ -144,7 +146,7 @@ type running struct {
 	f      *runFlags
 	o      agent.Options
 	screen *runScreen
-	tel    *telemetry
+	tel    *telemetry.Telemetry
 	lines  *lineReader
 	events io.Writer                          // for --json
 	stop   atomic.Pointer[context.CancelFunc] // cancels what is going on
@@ -207,10 +209,10 @@ func (r *running) setup(ctx context.Context) error {
 	if err := r.open(ctx, "run"); err != nil {
 		return err
 	}
-	if r.tel, err = startTelemetry(ctx, r.p, f.otel); err != nil {
+	if r.tel, err = telemetry.Start(ctx, r.p, f.otel); err != nil {
 		return err
 	}
-	r.ends = append(r.ends, r.tel.close)
+	r.ends = append(r.ends, r.tel.Close)
 	return r.make(ctx)
 }
 
@@ -233,15 +235,15 @@ func (r *running) open(ctx context.Context, prefix string) (err error) {
 
 // choose finds the model.
 func (r *running) choose(ctx context.Context) error {
-	var found provider
+	var found models.Client
 	var err error
 	switch ok := true; {
 	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || isRehearsal(r.key.Session)):
 		return r.rehearse(ctx, "this is a rehearsal")
 	case r.f.model != "":
-		found, err = openProvider(ctx, r.f.model, r.p.Getenv)
+		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
 	default:
-		found, ok, err = findProvider(ctx, r.p.Getenv)
+		found, ok, err = models.Find(ctx, r.p.Getenv)
 		if !ok && err == nil && (r.task != "" || r.f.resume != "" || r.f.asJSON || !r.lines.terminal) {
 			return errNoModel
 		}
@@ -260,7 +262,7 @@ func (r *running) choose(ctx context.Context) error {
 		return nil
 	case "":
 	default:
-		if found, err = openProvider(ctx, r.f.digest, r.p.Getenv); err != nil {
+		if found, err = models.Open(ctx, r.f.digest, r.p.Getenv); err != nil {
 			return err
 		}
 	}
@@ -294,11 +296,11 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
-	r.o.Session.Observe = r.tel.session(ctx, key.Session)
+	r.o.Session.Observe = r.tel.Session(ctx, key.Session)
 	r.o.Session.KeepFile = w.Keep
-	r.o.Generator = r.tel.generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
+	r.o.Generator = r.tel.Generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
 	if d := &r.o.Session.Digest; d.Generator != nil {
-		d.Generator, d.Rules = r.tel.generator(d.Generator, d.Model.Provider, key.Session), f.rules
+		d.Generator, d.Rules = r.tel.Generator(d.Generator, d.Model.Provider, key.Session), f.rules
 	}
 	if f.secrets {
 		r.o.Redact = agent.KeepSecrets

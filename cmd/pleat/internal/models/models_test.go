@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"context"
@@ -100,7 +100,7 @@ func TestOpenProvider(t *testing.T) {
 			if tt.local == nil {
 				tt.local = noServers
 			}
-			p, err := (&providers{env: envOf(tt.env...), local: tt.local}).open(t.Context(), tt.spec)
+			p, err := (&finder{env: envOf(tt.env...), local: tt.local}).open(t.Context(), tt.spec)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("got %v, want an error with %q", err, tt.err)
@@ -142,7 +142,7 @@ func TestFindProvider(t *testing.T) {
 			if tt.local == nil {
 				tt.local = noServers
 			}
-			p, ok, err := (&providers{env: envOf(tt.env...), local: tt.local}).find(t.Context())
+			p, ok, err := (&finder{env: envOf(tt.env...), local: tt.local}).find(t.Context())
 			if err != nil || p.Name != tt.want || ok != (tt.want != "") {
 				t.Errorf("got %q, %t, %v, want %q", p.Name, ok, err, tt.want)
 			}
@@ -167,7 +167,7 @@ func TestProviderKey(t *testing.T) {
 			tt.base = s.URL + "/v1"
 		}
 		env := envOf("OPENAI_API_KEY", "secret", "OPENAI_BASE_URL", tt.base)
-		p, err := openProvider(t.Context(), s.URL+"/v1#tiny", env)
+		p, err := Open(t.Context(), s.URL+"/v1#tiny", env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,14 +176,14 @@ func TestProviderKey(t *testing.T) {
 			t.Errorf("base %q: got %q, %v; sent %q, want %q", tt.base, reply.Messages, err, got, tt.want)
 		}
 	}
-	if _, ok, err := findProvider(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok || err == nil {
+	if _, ok, err := Find(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok || err == nil {
 		t.Errorf("find at a gateway with any number of models: %t, %v", ok, err)
 	}
-	if _, ok, err := findProvider(t.Context(), envOf("ANTHROPIC_API_KEY", "a")); !ok || err != nil {
+	if _, ok, err := Find(t.Context(), envOf("ANTHROPIC_API_KEY", "a")); !ok || err != nil {
 		t.Errorf("find with a key: %t, %v", ok, err)
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "local:NAME"} {
-		if !strings.Contains(providerHelp, name) {
+		if !strings.Contains(Help, name) {
 			t.Errorf("the help does not name %s", name)
 		}
 	}

@@ -1,4 +1,6 @@
-package main
+// Package telemetry sends OpenTelemetry what the agent and the proxy do, and never what was
+// said.
+package telemetry
 
 import (
 	"cmp"
@@ -24,20 +26,20 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// telemetry sends OpenTelemetry what the agent and the proxy do: model calls with the
+// Telemetry sends OpenTelemetry what the agent and the proxy do: model calls with the
 // attributes of the GenAI conventions, and compactions with their sizes. It never sends
 // what was said.
-type telemetry struct {
+type Telemetry struct {
 	tracer trace.Tracer
 	stop   func(context.Context) error
 }
 
-const otelUsage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
+const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
-// startTelemetry starts the exporter. Without an endpoint nothing is sent and nothing runs.
-func startTelemetry(ctx context.Context, p *term.Console, endpoint string) (*telemetry, error) {
+// Start starts the exporter. Without an endpoint nothing is sent and nothing runs.
+func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, error) {
 	if endpoint = cmp.Or(endpoint, p.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
-		return &telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
+		return &Telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
@@ -46,15 +48,15 @@ func startTelemetry(ctx context.Context, p *term.Console, endpoint string) (*tel
 	return newTelemetry(sdktrace.NewBatchSpanProcessor(out)), nil
 }
 
-func newTelemetry(to sdktrace.SpanProcessor) *telemetry {
+func newTelemetry(to sdktrace.SpanProcessor) *Telemetry {
 	about := resource.NewSchemaless(attribute.String("service.name", "pleat"))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(to), sdktrace.WithResource(about))
-	return &telemetry{provider.Tracer("github.com/pleat-dev/pleat"), provider.Shutdown}
+	return &Telemetry{provider.Tracer("github.com/pleat-dev/pleat"), provider.Shutdown}
 }
 
-// close sends what is left. It waits a few seconds at most, so that a collector that is down
+// Close sends what is left. It waits a few seconds at most, so that a collector that is down
 // does not keep the program from ending.
-func (t *telemetry) close() error {
+func (t *Telemetry) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if err := t.stop(ctx); err != nil {
@@ -64,7 +66,7 @@ func (t *telemetry) close() error {
 }
 
 // call begins the span of a model call. The function that it returns ends it.
-func (t *telemetry) call(ctx context.Context, provider, mdl, session string) (context.Context, func(model.Reply, error)) {
+func (t *Telemetry) call(ctx context.Context, provider, mdl, session string) (context.Context, func(model.Reply, error)) {
 	ctx, span := t.tracer.Start(ctx, "chat "+mdl, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", provider),
@@ -89,9 +91,9 @@ func (t *telemetry) call(ctx context.Context, provider, mdl, session string) (co
 	}
 }
 
-// session observes a session: every epoch becomes a span with its sizes, every recall and
+// Session observes a session: every epoch becomes a span with its sizes, every recall and
 // error a span of its own.
-func (t *telemetry) session(ctx context.Context, session string) func(pleat.Event) {
+func (t *Telemetry) Session(ctx context.Context, session string) func(pleat.Event) {
 	return func(e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventEpoch:
@@ -105,12 +107,12 @@ func (t *telemetry) session(ctx context.Context, session string) func(pleat.Even
 }
 
 // mark sends a span without length: there need not be one that it is an event of.
-func (t *telemetry) mark(ctx context.Context, session, name string, about ...attribute.KeyValue) {
+func (t *Telemetry) mark(ctx context.Context, session, name string, about ...attribute.KeyValue) {
 	_, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(about, attribute.String("gen_ai.conversation.id", session))...))
 	span.End()
 }
 
-func (t *telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
+func (t *Telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
 	_, span := t.tracer.Start(ctx, "pleat.epoch", trace.WithAttributes(
 		attribute.String("gen_ai.conversation.id", session),
 		attribute.Int("pleat.epoch", p.Epoch),
@@ -143,8 +145,8 @@ func errorType(err error) string {
 	return "other"
 }
 
-// generator wraps a model so that every call of it has its span.
-func (t *telemetry) generator(g model.Generator, provider, session string) model.Generator {
+// Generator wraps a model so that every call of it has its span.
+func (t *Telemetry) Generator(g model.Generator, provider, session string) model.Generator {
 	return model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 		ctx, end := t.call(ctx, provider, req.Model, session)
 		reply, err := g.Generate(ctx, req, sink)
@@ -153,8 +155,8 @@ func (t *telemetry) generator(g model.Generator, provider, session string) model
 	})
 }
 
-// exchange sends the span of a request that went through the proxy, after it is over.
-func (t *telemetry) exchange(r proxy.Report) {
+// Exchange sends the span of a request that went through the proxy, after it is over.
+func (t *Telemetry) Exchange(r proxy.Report) {
 	if r.Session.Session == "" {
 		return
 	}

@@ -1,4 +1,6 @@
-package main
+// Package models finds the model that somebody named, or one that can be asked without a
+// name, and makes a client for it.
+package models
 
 import (
 	"context"
@@ -17,8 +19,8 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
-// provider is a model with a client for it, and what a session needs to know about its wire.
-type provider struct {
+// Client is a model with a client for it, and what a session needs to know about its wire.
+type Client struct {
 	Generator model.Generator
 	Model     model.Model
 	Name      string // for people: the model and where it is
@@ -33,43 +35,43 @@ const (
 	defaultGemini    = "gemini-3.8-flash"
 )
 
-// providerHelp says how to name a model, for the help of commands that take one.
-const providerHelp = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra, gemini-3.8-flash), by its id after
+// Help says how to name a model, for the help of commands that take one.
+const Help = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra, gemini-3.8-flash), by its id after
 its wire (anthropic:ID, openai:ID, responses:ID, gemini:ID), as local:NAME for a model of a
 server on this machine (Ollama, llama.cpp, vLLM, LM Studio), or by the address of any server
 that speaks the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresses come from
 ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY and
 GOOGLE_GEMINI_BASE_URL.`
 
-// openProvider makes a client for the model of a name.
-func openProvider(ctx context.Context, spec string, env func(string) string) (provider, error) {
-	return (&providers{env: env}).open(ctx, spec)
+// Open makes a client for the model of a name.
+func Open(ctx context.Context, spec string, env func(string) string) (Client, error) {
+	return (&finder{env: env}).open(ctx, spec)
 }
 
-// findProvider makes a client when no model was named: for the default model of a provider
+// Find makes a client when no model was named: for the default model of a provider
 // whose key is in the environment, else for a model that a server on this machine has
 // loaded. It reports false if there is neither.
-func findProvider(ctx context.Context, env func(string) string) (provider, bool, error) {
-	return (&providers{env: env}).find(ctx)
+func Find(ctx context.Context, env func(string) string) (Client, bool, error) {
+	return (&finder{env: env}).find(ctx)
 }
 
-// providers looks for models. Tests set its fields.
-type providers struct {
+// finder looks for models. Tests set its fields.
+type finder struct {
 	env   func(string) string
 	http  *http.Client                                   // nil: http.DefaultClient
 	local func(ctx context.Context) []localserver.Server // nil: the usual ports of this machine
 }
 
-func (ps *providers) get(name string) string { return strings.TrimSpace(ps.env(name)) }
+func (ps *finder) get(name string) string { return strings.TrimSpace(ps.env(name)) }
 
-func (ps *providers) servers(ctx context.Context) []localserver.Server {
+func (ps *finder) servers(ctx context.Context) []localserver.Server {
 	if ps.local != nil {
 		return ps.local(ctx)
 	}
 	return localserver.Running(ctx, ps.http)
 }
 
-func (ps *providers) find(ctx context.Context) (provider, bool, error) {
+func (ps *finder) find(ctx context.Context) (Client, bool, error) {
 	spec := ""
 	switch {
 	case ps.get("ANTHROPIC_API_KEY") != "" || ps.get("ANTHROPIC_AUTH_TOKEN") != "":
@@ -81,20 +83,20 @@ func (ps *providers) find(ctx context.Context) (provider, bool, error) {
 	case isLoopback(ps.get("OPENAI_BASE_URL")):
 		spec = ps.get("OPENAI_BASE_URL")
 	case ps.get("OPENAI_BASE_URL") != "":
-		return provider{}, false, fmt.Errorf("OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
+		return Client{}, false, fmt.Errorf("OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
 	default:
 		for _, s := range ps.servers(ctx) {
 			if m, ok := s.Find(""); ok {
 				return ps.chat(s.BaseURL, "", m, s.Kind), true, nil
 			}
 		}
-		return provider{}, false, nil
+		return Client{}, false, nil
 	}
 	p, err := ps.open(ctx, spec)
 	return p, err == nil, err
 }
 
-func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
+func (ps *finder) open(ctx context.Context, spec string) (Client, error) {
 	spec = strings.TrimSpace(spec)
 	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
 		return ps.address(ctx, spec)
@@ -116,9 +118,9 @@ func (ps *providers) open(ctx context.Context, spec string) (provider, error) {
 }
 
 // bare finds the provider of a model that is named by its id alone.
-func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
+func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 	if id == "" {
-		return provider{}, fmt.Errorf("no model is named [hint: %s]", namedHint)
+		return Client{}, fmt.Errorf("no model is named [hint: %s]", namedHint)
 	}
 	m, known := model.DefaultModels().Lookup(id)
 	switch {
@@ -131,7 +133,7 @@ func (ps *providers) bare(ctx context.Context, id string) (provider, error) {
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
-		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, term.DidYouMean("", id, modelNames()), namedHint)
+		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, term.DidYouMean("", id, Names()), namedHint)
 	}
 	return p, nil
 }
@@ -144,32 +146,32 @@ func canAsk(id, access, example, variable string) error {
 	case id == "":
 		return fmt.Errorf("no model is named [hint: as in %s]", example)
 	case access == "":
-		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id, meantModel(id), variable)
+		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id, Meant(id), variable)
 	}
 	return nil
 }
 
-func (ps *providers) anthropic(id string) (provider, error) {
+func (ps *finder) anthropic(id string) (Client, error) {
 	base, key := ps.get("ANTHROPIC_BASE_URL"), ps.get("ANTHROPIC_API_KEY")
 	bearer := false
 	if token := ps.get("ANTHROPIC_AUTH_TOKEN"); key == "" && token != "" {
 		key, bearer = token, true
 	}
 	if err := canAsk(id, base+key, "anthropic:"+defaultAnthropic, "ANTHROPIC_API_KEY"); err != nil {
-		return provider{}, err
+		return Client{}, err
 	}
 	m := tableModel(id)
 	client := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Bearer: bearer, DropThinking: true}
-	return provider{
+	return Client{
 		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
 		Format: transcript.FormatAnthropic, Check: anthropic.Checker(m),
 	}, nil
 }
 
-func (ps *providers) openai(ctx context.Context, id string, format transcript.Format) (provider, error) {
+func (ps *finder) openai(ctx context.Context, id string, format transcript.Format) (Client, error) {
 	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
 	if err := canAsk(id, base+key, "openai:"+defaultOpenAI, "OPENAI_API_KEY"); err != nil {
-		return provider{}, err
+		return Client{}, err
 	}
 	m := tableModel(id)
 	if isLoopback(base) { // it knows its windows better than the table
@@ -181,7 +183,7 @@ func (ps *providers) openai(ctx context.Context, id string, format transcript.Fo
 	}
 	if format == transcript.FormatResponses {
 		o := openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-		return provider{
+		return Client{
 			Generator: &o, Model: m, Name: m.ID + place(base, openai.DefaultBaseURL),
 			Format: format, Check: openai.ResponsesChecker(m),
 		}, nil
@@ -189,20 +191,20 @@ func (ps *providers) openai(ctx context.Context, id string, format transcript.Fo
 	return ps.chat(base, key, m, ""), nil
 }
 
-func (ps *providers) gemini(id string) (provider, error) {
+func (ps *finder) gemini(id string) (Client, error) {
 	base, key := ps.get("GOOGLE_GEMINI_BASE_URL"), ps.get("GEMINI_API_KEY")
 	if err := canAsk(id, base+key, "gemini:"+defaultGemini, "GEMINI_API_KEY"); err != nil {
-		return provider{}, err
+		return Client{}, err
 	}
 	m := tableModel(id)
-	return provider{
+	return Client{
 		Generator: &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Model: m, Name: id + place(base, gemini.DefaultBaseURL),
 		Format: transcript.FormatGemini, Check: gemini.Checker(m),
 	}, nil
 }
 
 // named finds a model of a server on this machine.
-func (ps *providers) named(ctx context.Context, name string) (provider, error) {
+func (ps *finder) named(ctx context.Context, name string) (Client, error) {
 	servers := ps.servers(ctx)
 	var have []string
 	for _, s := range servers {
@@ -215,15 +217,15 @@ func (ps *providers) named(ctx context.Context, name string) (provider, error) {
 	}
 	switch {
 	case len(servers) == 0:
-		return provider{}, fmt.Errorf("no model server runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
+		return Client{}, fmt.Errorf("no model server runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
 	case len(have) > 10:
 		have = append(have[:10], "…")
 	}
-	return provider{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name, strings.Join(have, ", "))
+	return Client{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name, strings.Join(have, ", "))
 }
 
 // address finds a model of the server at an address.
-func (ps *providers) address(ctx context.Context, spec string) (provider, error) {
+func (ps *finder) address(ctx context.Context, spec string) (Client, error) {
 	base, name, _ := strings.Cut(spec, "#")
 	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // only the root
 		base = strings.TrimRight(base, "/") + "/v1"
@@ -241,12 +243,12 @@ func (ps *providers) address(ctx context.Context, spec string) (provider, error)
 	case name != "" && key != "":
 		return ps.chat(base, key, tableModel(name), ""), nil // it does not list its models without the key
 	case err != nil:
-		return provider{}, err
+		return Client{}, err
 	}
-	return provider{}, fmt.Errorf("the server at %s has no models [hint: load one, or name it: %s#NAME]", base, base)
+	return Client{}, fmt.Errorf("the server at %s has no models [hint: load one, or name it: %s#NAME]", base, base)
 }
 
-func (ps *providers) chat(base, key string, m model.Model, kind string) provider {
+func (ps *finder) chat(base, key string, m model.Model, kind string) Client {
 	if m.Window == 0 { // the server does not say
 		unknown, _ := model.DefaultModels().Lookup(m.ID)
 		m.Window = unknown.Window
@@ -256,7 +258,7 @@ func (ps *providers) chat(base, key string, m model.Model, kind string) provider
 		name += " (" + kind + ")"
 	}
 	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-	return provider{Generator: client, Model: m, Name: name, Format: transcript.FormatChat, Check: openai.ChatChecker(m)}
+	return Client{Generator: client, Model: m, Name: name, Format: transcript.FormatChat, Check: openai.ChatChecker(m)}
 }
 
 // tableModel is the table's row for a model, under the id that was asked for.
@@ -284,4 +286,19 @@ func sameHost(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
+}
+
+// Meant names models that may be meant by one of which the table has only the family.
+func Meant(id string) string {
+	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
+		return ""
+	}
+	return term.DidYouMean("", id, Names())
+}
+
+func Names() (names []string) {
+	for m := range model.DefaultModels().All() {
+		names = append(names, m.ID)
+	}
+	return names
 }

@@ -1,4 +1,4 @@
-package main
+package telemetry
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func TestTelemetrySpans(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(sdktrace.NewSimpleSpanProcessor(kept))
 	ctx, end := tel.call(t.Context(), "anthropic", "claude-opus-5-5", "work")
-	observe := tel.session(ctx, "work")
+	observe := tel.Session(ctx, "work")
 	observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 900, After: 400, Folds: make([]*fold.Fold, 3)}})
 	observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
 	end(model.Reply{Usage: model.Usage{Input: 10, CacheRead: 90, Output: 7}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"})
@@ -72,13 +72,13 @@ func TestTelemetryEndpoint(t *testing.T) {
 		p := &term.Console{Getenv: func(name string) string {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tt.env}[name]
 		}}
-		tel, err := startTelemetry(t.Context(), p, tt.flag)
+		tel, err := Start(t.Context(), p, tt.flag)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, end := tel.call(t.Context(), "openai", "m", "s")
 		end(model.Reply{}, errors.New("broken"))
-		if err := tel.close(); err != nil || posts.Load() != tt.posts {
+		if err := tel.Close(); err != nil || posts.Load() != tt.posts {
 			t.Errorf("flag %q, environment %q: %v, %d posts, want %d", tt.flag, tt.env, err, posts.Load(), tt.posts)
 		}
 	}
