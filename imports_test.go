@@ -100,15 +100,20 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 		"wire/openai/localserver",
 	},
+	"cmd/pleat/internal/sessionfile": {
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/text", "ledger", "ledger/toolcall",
+		"library", "model", "policy", "sessionlog", "store", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
+		"wire/openai",
+	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/models", "cmd/pleat/internal/stores",
-		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "dash", "fold", "fold/lever", "internal/conv", "internal/local", "internal/text",
-		"ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall", "sessionlog", "store", "store/sqlite", "tokens",
-		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai", "wire/openai/localserver",
+		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
+		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "dash", "fold", "internal/conv", "internal/local",
+		"ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall", "sessionlog", "store", "store/sqlite", "transcript",
+		"userwords", "wire/gemini", "wire/openai/localserver",
 	},
 	"bench": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
@@ -142,6 +147,7 @@ var others = map[string][]string{
 	},
 	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3"},
 	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/pleat/internal/sessionfile":  {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/telemetry": {
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",

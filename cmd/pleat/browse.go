@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -34,32 +35,32 @@ the tree is printed.`,
 pleat browse run-20260102`,
 	}
 	fs := c.Flags()
-	var src sourceFlags
-	var flags foldFlags
-	src.declare(fs)
-	flags.declare(fs)
+	var src sessionfile.Flags
+	var flags sessionfile.FoldFlags
+	src.Declare(fs)
+	flags.Declare(fs)
 	store := stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
 			return browseStored(ctx, p, store, args[0], err)
 		}
-		f, err := readSession(ctx, p, args[0], src)
+		f, err := sessionfile.Read(ctx, p, args[0], src)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		scratch, drop, err := f.scratch()
+		scratch, drop, err := f.Scratch()
 		if err != nil {
 			return err
 		}
 		defer drop()
 		tell := p.Progress()
-		r, err := f.fold(ctx, tell, scratch, flags)
+		r, err := f.Fold(ctx, tell, scratch, flags)
 		tell.Done()
 		if err != nil {
 			return err
 		}
-		return browseSession(ctx, p, term.FileName(args[0]), ", budget "+term.Short(r.tokens().Budget), r.session)
+		return browseSession(ctx, p, term.FileName(args[0]), ", budget "+term.Short(r.Tokens().Budget), r.Session)
 	})
 	return c
 }
@@ -84,7 +85,7 @@ func browseStored(ctx context.Context, p *term.Console, flags *stores.Flags, nam
 // browseSession shows a session on the terminal, or prints its tree.
 func browseSession(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
-	report := reportOf(s)
+	report := sessionfile.ReportOf(s)
 	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens), term.Short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
@@ -123,7 +124,7 @@ type branch struct {
 
 // grow makes the tree. Everything before a person speaks belongs to the turn before.
 func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
-	calls := whats(s)
+	calls := sessionfile.Whats(s)
 	var turn *branch
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
@@ -137,10 +138,10 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		turn.tokens += s.Tokens(i, i+1)
 		size := 0
 		for _, blk := range m.Blocks().All() {
-			size += len(describeBlock(blk).Text) + 1
+			size += len(sessionfile.DescribeBlock(blk).Text) + 1
 		}
 		for j, blk := range m.Blocks().All() {
-			d := describeBlock(blk)
+			d := sessionfile.DescribeBlock(blk)
 			kind := strings.ReplaceAll(d.Kind, "_", " ")
 			if blk.Kind() == transcript.KindText {
 				kind = string(m.Role()) // who said it

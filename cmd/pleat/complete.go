@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
@@ -40,7 +41,7 @@ func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.Comple
 		case has("SESSION"):
 			list = sessionNames(p, c)
 		case has("POLICY"):
-			list = policyNames()
+			list = sessionfile.PolicyNames()
 		case has("MODEL"):
 			list = models.Names()
 		case has("CLIENT"):

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/library"
@@ -38,15 +39,15 @@ pleat diff session.jsonl --budget 100k --folds`,
 	on := declareFile(c)
 	budget := term.TokenCount(60_000)
 	fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
-	name := fs.String("policy", "default", policyUsage)
+	name := fs.String("policy", "default", sessionfile.PolicyUsage)
 	folds := fs.Bool("folds", false, "list the folds of every epoch")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		policy, err := loadPolicy(*name)
+		policy, err := sessionfile.LoadPolicy(*name)
 		if err != nil {
 			return err
 		}
-		return on.run(ctx, p, args, func(f *sessionFile, tell *term.Progress) (term.Result, error) {
-			return f.replay(ctx, tell, policy, int(budget), *folds)
+		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+			return replay(ctx, f, tell, policy, int(budget), *folds)
 		})
 	})
 	return c
@@ -54,13 +55,13 @@ pleat diff session.jsonl --budget 100k --folds`,
 
 // diffJSON is what "pleat diff --json" prints.
 type diffJSON struct {
-	Format string      `json:"format"`
-	Source sourceJSON  `json:"source"`
-	Policy string      `json:"policy"`
-	Window int         `json:"window"`
-	Before sideJSON    `json:"before"` // everything that was said
-	After  sideJSON    `json:"after"`  // what the model would be shown at the end
-	Epochs []epochJSON `json:"epochs"`
+	Format string             `json:"format"`
+	Source sessionfile.Source `json:"source"`
+	Policy string             `json:"policy"`
+	Window int                `json:"window"`
+	Before sideJSON           `json:"before"` // everything that was said
+	After  sideJSON           `json:"after"`  // what the model would be shown at the end
+	Epochs []epochJSON        `json:"epochs"`
 
 	whats map[transcript.BlockRef]string
 	folds bool      // for people: list the folds of every epoch
@@ -75,27 +76,27 @@ type sideJSON struct {
 
 // epochJSON is what one epoch did.
 type epochJSON struct {
-	Epoch   int          `json:"epoch"`
-	Message int          `json:"message"` // opened before the answer that is this message, from 1
-	Trigger fold.Trigger `json:"trigger"`
-	Before  int          `json:"tokens_before"`
-	After   int          `json:"tokens_after"`
-	Removed fold.Parts   `json:"removed"` // tokens; negative: added
-	Levers  []leverShare `json:"levers"`
-	Folds   []foldJSON   `json:"folds"`
-	Warning string       `json:"warning,omitempty"`
+	Epoch   int                      `json:"epoch"`
+	Message int                      `json:"message"` // opened before the answer that is this message, from 1
+	Trigger fold.Trigger             `json:"trigger"`
+	Before  int                      `json:"tokens_before"`
+	After   int                      `json:"tokens_after"`
+	Removed fold.Parts               `json:"removed"` // tokens; negative: added
+	Levers  []sessionfile.LeverShare `json:"levers"`
+	Folds   []sessionfile.Fold       `json:"folds"`
+	Warning string                   `json:"warning,omitempty"`
 
 	folds []*fold.Fold
 }
 
 // replay sends a session through the engine as its agent would have.
-func (f *sessionFile) replay(ctx context.Context, tell *term.Progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
-	j := &diffJSON{Format: "pleat/diff/1", Source: f.json(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
+func replay(ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
+	j := &diffJSON{Format: "pleat/diff/1", Source: f.Source(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
 	var before fold.Snapshot
 	at := 0
-	opts := f.options()
+	opts := f.Options()
 	opts.Policy, opts.Budget = policy, fold.Budget{Window: window}
-	opts.Tokens = counterFor(policy, f.model)
+	opts.Tokens = sessionfile.CounterFor(policy, f.Model)
 	opts.Observe = func(e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventSnapshot:
@@ -104,12 +105,12 @@ func (f *sessionFile) replay(ctx context.Context, tell *term.Progress, policy fo
 			j.Epochs = append(j.Epochs, epochOf(e, before, at))
 		}
 	}
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), &opts)
 	if err != nil {
 		return nil, err
 	}
 	answering := false
-	for rec, err := range f.records() {
+	for rec, err := range f.Records() {
 		if err != nil {
 			return nil, err
 		}
@@ -117,40 +118,40 @@ func (f *sessionFile) replay(ctx context.Context, tell *term.Progress, policy fo
 		answer := rec.Message.Role() == transcript.RoleAssistant
 		if answer && !answering && at > 1 { // a request went before the answer
 			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
-				return nil, fmt.Errorf("replay %s: before message %d: %w", f.name, at, err)
+				return nil, fmt.Errorf("replay %s: before message %d: %w", f.Name, at, err)
 			}
 		}
 		answering = answer
 		if err := s.Append(ctx, rec.Message); err != nil {
 			return nil, err
 		}
-		tell.Share(at, f.count, "replaying messages")
+		tell.Share(at, f.Count, "replaying messages")
 	}
-	at = f.count + 1
+	at = f.Count + 1
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
-		return nil, fmt.Errorf("replay %s: %w", f.name, err)
+		return nil, fmt.Errorf("replay %s: %w", f.Name, err)
 	}
 	whole, err := wholeParts(ctx, f, opts, tell)
 	if err != nil {
 		return nil, err
 	}
 	snap := s.Snapshot()
-	j.Before = sideJSON{f.count, whole.Total(), whole}
-	j.whats = whats(s)
+	j.Before = sideJSON{f.Count, whole.Total(), whole}
+	j.whats = sessionfile.Whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
 	j.lost, err = beside(ctx, s, v)
 	return j, err
 }
 
 // wholeParts counts the parts of the session with nothing folded.
-func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *term.Progress) (fold.Parts, error) {
+func wholeParts(ctx context.Context, f *sessionfile.File, opts pleat.Options, tell *term.Progress) (fold.Parts, error) {
 	opts.Policy, opts.Budget, opts.Observe = policy.None(), library.Fit(1<<40), nil
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), &opts)
 	if err != nil {
 		return fold.Parts{}, err
 	}
-	if err := f.appendTo(ctx, s, 0, tell); err != nil {
+	if err := f.AppendTo(ctx, s, 0, tell); err != nil {
 		return fold.Parts{}, err
 	}
 	return s.Snapshot().Parts, nil
@@ -159,30 +160,12 @@ func wholeParts(ctx context.Context, f *sessionFile, opts pleat.Options, tell *t
 func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	j := epochJSON{
 		Epoch: e.Plan.Epoch, Message: at, Trigger: e.Plan.Trigger, Before: e.Plan.Before, After: e.Plan.After,
-		Levers: byLever(e.Plan.Folds), Folds: foldsJSON(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
+		Levers: sessionfile.ByLever(e.Plan.Folds), Folds: sessionfile.Folds(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
 	}
 	if e.Snapshot != nil {
 		j.Removed = before.Parts.Sub(e.Snapshot.Parts)
 	}
 	return j
-}
-
-// partNames are the parts of a view in the order in which they are shown.
-func partNames(p fold.Parts) []namedShare {
-	return []namedShare{
-		{Name: "system prompt", Tokens: p.System},
-		{Name: "tools", Tokens: p.Tools},
-		{Name: "user", Tokens: p.User},
-		{Name: "assistant", Tokens: p.Assistant},
-		{Name: "thinking", Tokens: p.Thinking},
-		{Name: "tool calls", Tokens: p.Calls},
-		{Name: "tool results", Tokens: p.Results},
-		{Name: "other", Tokens: p.Other},
-		{Name: "stubs", Tokens: p.Stubs},
-		{Name: "page: user's words", Tokens: p.Pins},
-		{Name: "page: ledger", Tokens: p.Ledger},
-		{Name: "page: the rest", Tokens: p.Digest},
-	}
 }
 
 func (j *diffJSON) Print(p *term.Page) {
@@ -219,7 +202,7 @@ func (j *diffJSON) Print(p *term.Page) {
 // whys explains the triggers of epochs.
 func whys(epochs []epochJSON) (list []string) {
 	for _, e := range epochs {
-		if why := fmt.Sprintf("%s: %s", e.Trigger, triggers[e.Trigger]); !slices.Contains(list, why) {
+		if why := fmt.Sprintf("%s: %s", e.Trigger, sessionfile.Triggers[e.Trigger]); !slices.Contains(list, why) {
 			list = append(list, why)
 		}
 	}
@@ -229,8 +212,8 @@ func whys(epochs []epochJSON) (list []string) {
 // removed says what an epoch took away, largest first.
 func removed(parts fold.Parts) string {
 	var list []string
-	names := partNames(parts)
-	slices.SortStableFunc(names, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	names := sessionfile.PartNames(parts)
+	slices.SortStableFunc(names, func(a, b sessionfile.Share) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	for _, n := range names {
 		if n.Tokens > 0 {
 			list = append(list, term.Short(n.Tokens)+" "+n.Name)
@@ -240,7 +223,7 @@ func removed(parts fold.Parts) string {
 }
 
 func (j *diffJSON) printSides(p *term.Page) {
-	before, after := partNames(j.Before.Parts), partNames(j.After.Parts)
+	before, after := sessionfile.PartNames(j.Before.Parts), sessionfile.PartNames(j.After.Parts)
 	most := 1
 	for i := range before {
 		most = max(most, before[i].Tokens, after[i].Tokens)

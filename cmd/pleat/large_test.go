@@ -162,9 +162,10 @@ func runPleat(t *testing.T, dir string, args ...string) usedBy {
 // file. The size in megabytes is PLEAT_LARGE; without it a file is made that is just large
 // enough not to be kept in memory.
 func TestLargeSession(t *testing.T) {
+	const kept = 16 // the most megabytes of a file whose messages stay in memory
 	size, err := strconv.ParseInt(os.Getenv("PLEAT_LARGE"), 10, 64)
 	if err != nil || size <= 0 {
-		size = keptFile>>20 + 4
+		size = kept + 4
 	}
 	if testing.Short() {
 		t.Skip("short: a file of some megabytes is made, shown and compacted")
@@ -174,13 +175,13 @@ func TestLargeSession(t *testing.T) {
 	file, messages, longest := largeFile(t, dir, size)
 	t.Logf("%d MB, %d messages, the longest line has %d bytes", size, messages, longest)
 	var perMB time.Duration
-	if small := size / 8; small > keptFile>>20 {
+	if small := size / 8; small > kept {
 		file, _, _ := largeFile(t, dir, small)
 		perMB = runPleat(t, dir, "compact", file, "--budget", "60k").cpu / time.Duration(small)
 	}
 	// What the work itself needs, what is known of each message, and copies of a long line.
 	limit := int64(256<<20) + int64(messages)*500
-	if longest > longMessage {
+	if longest > 4<<20 { // it is stored on its own
 		limit += 4 * longest
 	}
 	for _, args := range [][]string{{"show", file}, {"plan", file}, {"compact", file, "--budget", "60k"}, {"compact", file, "--budget", "30k"}} {

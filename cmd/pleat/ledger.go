@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
@@ -46,7 +47,7 @@ pleat ledger --session run-20260102 --files`,
 	c.Args = takes(0, 1, "one session file, - for standard input, or --session with the name of a stored one")
 	name := ""
 	session := fs.Lookup("session")
-	session.Value = sessionChoice{&on.number, &name}
+	session.Value = sessionChoice{&on.Number, &name}
 	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
 	store := stores.Declare(fs)
 	choose.declare(fs)
@@ -56,13 +57,13 @@ pleat ledger --session run-20260102 --files`,
 		if err != nil {
 			return err
 		}
-		make := func(src sourceJSON, l *ledger.Ledger, times []time.Time) *ledgerJSON {
+		make := func(src sessionfile.Source, l *ledger.Ledger, times []time.Time) *ledgerJSON {
 			if (choose.since != "" || choose.until != "") && !slices.ContainsFunc(times, func(t time.Time) bool { return !t.IsZero() }) {
 				p.Note("pleat: nothing says when the calls of %s were made, so --since and --until leave none out\n", src.File)
 			}
 			filter := choose.between(filter, times)
 			return &ledgerJSON{
-				Format: "pleat/ledger/1", Source: src, Filter: filter, Entries: entriesJSON(l.Select(filter), times),
+				Format: "pleat/ledger/1", Source: src, Filter: filter, Entries: sessionfile.Entries(l.Select(filter), times),
 				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
 				all: l.Len(), files: *files,
 			}
@@ -74,12 +75,12 @@ pleat ledger --session run-20260102 --files`,
 			}
 			return p.Output(on.json, make(src, l, nil))
 		}
-		return on.run(ctx, p, args, func(f *sessionFile, _ *term.Progress) (term.Result, error) {
-			l, times, err := f.ledger()
+		return on.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
+			l, times, err := ledgerOf(f)
 			if err != nil {
 				return nil, err
 			}
-			return make(f.json(), l, times), nil
+			return make(f.Source(), l, times), nil
 		})
 	})
 	return c
@@ -102,60 +103,53 @@ func (s sessionChoice) Set(text string) error {
 }
 
 // storedLedger reads the calls of a stored session.
-func storedLedger(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (sourceJSON, *ledger.Ledger, error) {
+func storedLedger(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (sessionfile.Source, *ledger.Ledger, error) {
 	if name == "" {
-		return sourceJSON{}, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)")
+		return sessionfile.Source{}, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)")
 	}
 	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
 	if err != nil {
-		return sourceJSON{}, nil, err
+		return sessionfile.Source{}, nil, err
 	}
 	defer st.Close()
 	info, err := stores.Find(ctx, st, flags, name)
 	if err != nil {
-		return sourceJSON{}, nil, err
+		return sessionfile.Source{}, nil, err
 	}
 	s, err := stores.Reopen(ctx, st, info.Key)
 	if err != nil {
-		return sourceJSON{}, nil, err
+		return sessionfile.Source{}, nil, err
 	}
 	l := &ledger.Ledger{}
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
 		if err != nil {
-			return sourceJSON{}, nil, err
+			return sessionfile.Source{}, nil, err
 		}
 		l.Add(i, m)
 	}
-	return sourceJSON{File: info.Key.Session, Format: "pleat"}, l, nil
+	return sessionfile.Source{File: info.Key.Session, Format: "pleat"}, l, nil
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
 type ledgerJSON struct {
-	Format   string             `json:"format"`
-	Source   sourceJSON         `json:"source"`
-	Filter   ledger.Filter      `json:"filter"`
-	Counts   ledger.Counts      `json:"counts"` // of the entries
-	Entries  []entryJSON        `json:"entries"`
-	Changed  []ledger.PathState `json:"changed"`   // files that the session changed
-	ReadOnly []ledger.PathState `json:"read_only"` // files that it only looked at
+	Format   string              `json:"format"`
+	Source   sessionfile.Source  `json:"source"`
+	Filter   ledger.Filter       `json:"filter"`
+	Counts   ledger.Counts       `json:"counts"` // of the entries
+	Entries  []sessionfile.Entry `json:"entries"`
+	Changed  []ledger.PathState  `json:"changed"`   // files that the session changed
+	ReadOnly []ledger.PathState  `json:"read_only"` // files that it only looked at
 
 	all   int  // calls of the session
 	files bool // for people: list the files, not the calls
 }
 
-// entryJSON is a ledger entry with the place of its call.
-type entryJSON struct {
-	ledger.Entry
-	Message int        `json:"message"`        // number of the message with the call, from 1
-	Time    *time.Time `json:"time,omitempty"` // of that message, if the file says
-}
-
-// ledger reads the calls of the file, and when its messages were said.
-func (f *sessionFile) ledger() (*ledger.Ledger, []time.Time, error) {
+// ledgerOf reads the calls of the file, and when its messages were said.
+func ledgerOf(f *sessionfile.File) (*ledger.Ledger, []time.Time, error) {
 	l := &ledger.Ledger{}
 	var times []time.Time
-	for rec, err := range f.records() {
+	for rec, err := range f.Records() {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -289,8 +283,8 @@ func (j *ledgerJSON) Print(p *term.Page) {
 	if !p.Whole && p.Width < 72 { // the room is for what was called
 		most, kind = 10, func(string) string { return "" }
 	}
-	tool := min(max(term.Widest(j.Entries, func(e entryJSON) string { return e.Tool }), 4), most)
-	ends := max(term.Widest(j.Entries, func(e entryJSON) string { return outcome(e.ResultFacts) }), 7)
+	tool := min(max(term.Widest(j.Entries, func(e sessionfile.Entry) string { return e.Tool }), 4), most)
+	ends := max(term.Widest(j.Entries, func(e sessionfile.Entry) string { return outcome(e.ResultFacts) }), 7)
 	p.Line("%s", p.Dim(fmt.Sprintf("%5s%8s  %s%s  %s  %5s  what", "call", "message", kind("kind"), term.Pad("tool", tool), term.Pad("outcome", ends), "newer")))
 	for _, e := range j.Entries {
 		newer := ""

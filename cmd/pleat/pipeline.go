@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
@@ -17,28 +18,28 @@ import (
 
 // fileCommand is a command that reads one session file.
 type fileCommand struct {
-	sourceFlags
+	sessionfile.Flags
 	json bool
 }
 
 // declareFile declares the flags that commands on a session file share.
 func declareFile(c *cobra.Command) *fileCommand {
 	f := &fileCommand{}
-	f.declare(c.Flags())
+	f.Declare(c.Flags())
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Args = oneFile
 	return f
 }
 
 // run reads the file, and prints the result that find returns.
-func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, find func(f *sessionFile, tell *term.Progress) (term.Result, error)) error {
-	f, err := readSession(ctx, p, args[0], c.sourceFlags)
+func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, find func(f *sessionfile.File, tell *term.Progress) (term.Result, error)) error {
+	f, err := sessionfile.Read(ctx, p, args[0], c.Flags)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if c.model != "" && len(f.model.Prices) == 0 { // a row for a whole family, or for any model
-		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.model, cmp.Or(f.model.ID, model.UnknownModel), term.DidYouMean("", c.model, models.Names()))
+	if c.Model != "" && len(f.Model.Prices) == 0 { // a row for a whole family, or for any model
+		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.Model, cmp.Or(f.Model.ID, model.UnknownModel), term.DidYouMean("", c.Model, models.Names()))
 	}
 	tell := p.Progress()
 	r, err := find(f, tell)

@@ -9,11 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -29,22 +27,22 @@ pleat plan session.jsonl --budget 30k
 pleat plan session.jsonl --budget 30k --policy book`,
 	}
 	fs := c.Flags()
-	var fold foldFlags
+	var fold sessionfile.FoldFlags
 	on := declareFile(c)
-	fold.declare(fs)
+	fold.Declare(fs)
 	all := fs.Bool("all", false, "list every fold, not only the largest")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		return on.run(ctx, p, args, func(f *sessionFile, tell *term.Progress) (term.Result, error) {
-			store, drop, err := f.scratch()
+		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+			store, drop, err := f.Scratch()
 			if err != nil {
 				return nil, err
 			}
 			defer drop()
-			r, err := f.fold(ctx, tell, store, fold)
+			r, err := f.Fold(ctx, tell, store, fold)
 			if err != nil {
 				return nil, err
 			}
-			return r.planJSON(*all), nil
+			return planOf(r, *all), nil
 		})
 	})
 	return c
@@ -52,29 +50,29 @@ pleat plan session.jsonl --budget 30k --policy book`,
 
 // planJSON is what "pleat plan --json" prints.
 type planJSON struct {
-	Format  string         `json:"format"`
-	Source  sourceJSON     `json:"source"`
-	Policy  string         `json:"policy"`
-	Tokens  budgetJSON     `json:"tokens"`
-	Levers  []leverShare   `json:"levers"`
-	Folds   []foldJSON     `json:"folds"`
-	Cache   fold.CacheCost `json:"cache"`
-	Warning string         `json:"warning,omitempty"`
+	Format  string                   `json:"format"`
+	Source  sessionfile.Source       `json:"source"`
+	Policy  string                   `json:"policy"`
+	Tokens  sessionfile.Budget       `json:"tokens"`
+	Levers  []sessionfile.LeverShare `json:"levers"`
+	Folds   []sessionfile.Fold       `json:"folds"`
+	Cache   fold.CacheCost           `json:"cache"`
+	Warning string                   `json:"warning,omitempty"`
 
 	folds []*fold.Fold
 	whats map[transcript.BlockRef]string
 	all   bool // for people: list all folds
 }
 
-func (r *folded) planJSON(all bool) *planJSON {
-	cache := r.report.Cache // of the epoch; what was spilled before it is not sent either
+func planOf(r *sessionfile.Folded, all bool) *planJSON {
+	cache := r.Report.Cache // of the epoch; what was spilled before it is not sent either
 	if cache.Removed > 0 {
-		cache.Removed = r.tokens().Before - r.tokens().After
+		cache.Removed = r.Tokens().Before - r.Tokens().After
 	}
 	return &planJSON{
-		Format: "pleat/plan/1", Source: r.file.json(), Policy: r.policy, Tokens: r.tokens(), Levers: byLever(r.report.Folds),
-		Folds: foldsJSON(r.report.Folds), Cache: cache, Warning: r.warning,
-		folds: r.report.Folds, whats: whats(r.session), all: all,
+		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(), Levers: sessionfile.ByLever(r.Report.Folds),
+		Folds: sessionfile.Folds(r.Report.Folds), Cache: cache, Warning: r.Warning,
+		folds: r.Report.Folds, whats: sessionfile.Whats(r.Session), all: all,
 	}
 }
 
@@ -111,7 +109,7 @@ func (j *planJSON) Print(p *term.Page) {
 	printFolds(p, folds, "", j.whats)
 }
 
-func printLevers(p *term.Page, shares []leverShare) {
+func printLevers(p *term.Page, shares []sessionfile.LeverShare) {
 	most := 1
 	for _, l := range shares {
 		most = max(most, l.Before)
@@ -121,17 +119,6 @@ func printLevers(p *term.Page, shares []leverShare) {
 	for _, l := range shares {
 		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After), strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
 	}
-}
-
-// whats maps every tool result to a description of its call.
-func whats(s *pleat.Session) map[transcript.BlockRef]string {
-	whats := make(map[transcript.BlockRef]string)
-	for _, e := range s.Ledger(ledger.Filter{}) {
-		if e.Outcome != toolcall.Unanswered {
-			whats[e.Result] = e.Tool + " " + e.Args
-		}
-	}
-	return whats
 }
 
 // printFolds prints a table of folds; whats describes single blocks.

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
@@ -31,7 +32,7 @@ pleat plan session.jsonl --policy ./mine.json`,
 		if len(args) == 0 {
 			return p.Output(*asJSON, policiesJSON{"pleat/policies/2", policy.All()})
 		}
-		pol, err := namedPolicy(args[0])
+		pol, err := sessionfile.NamedPolicy(args[0])
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -120,7 +121,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`, which may be any server that speaks the format")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
 	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
-	fs.StringVar(&f.policy, "policy", "default", policyUsage)
+	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
 	fs.StringVar(&f.dir, "dir", "", "write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles instead of files")
@@ -190,7 +191,7 @@ func keepIn(dir string, o *proxy.Options) (func() error, error) {
 
 // complete sets the options whose flags can be wrong.
 func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Options) (err error) {
-	if o.Policy, err = loadPolicy(f.policy); err != nil {
+	if o.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
 		return err
 	}
 	if f.policy == "default" {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -90,7 +91,7 @@ func (f *runFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
 	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
-	fs.StringVar(&f.policy, "policy", "default", policyUsage)
+	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
 	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; may be given more than once")
@@ -191,7 +192,7 @@ func (f *runFlags) run(ctx context.Context, p *term.Console, args []string) (err
 func (r *running) setup(ctx context.Context) error {
 	f := r.f
 	var err error
-	if r.o.Session.Policy, err = loadPolicy(f.policy); err != nil {
+	if r.o.Session.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
 		return err
 	}
 	r.rules = agent.Rules{Allow: f.allow, Deny: f.deny}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
@@ -137,7 +138,7 @@ func (r *running) context(_ context.Context, _ string) error {
 	meter := r.screen.meterText(30)
 	r.screen.mu.Unlock()
 	r.printf("%s\n", meter)
-	for _, part := range partNames(s.Parts) {
+	for _, part := range sessionfile.PartNames(s.Parts) {
 		if n := part.Tokens; n > 0 {
 			r.printf("  %-20s %9s  %s\n", part.Name, term.Thousands(n), term.Bar(n, s.Parts.Total(), 30))
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -79,7 +80,7 @@ func (r *runScreen) observe(e agent.Event) {
 		for _, l := range folds {
 			r.line(l)
 		}
-		why := cmp.Or(triggers[p.Trigger], string(p.Trigger))
+		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
 		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
 		if p.Warning != "" {
 			r.line(indent + r.s.Style("31", "  ! "+p.Warning))
@@ -109,18 +110,6 @@ func (r *runScreen) settle() {
 	defer r.mu.Unlock()
 	r.endLine()
 	r.refresh()
-}
-
-// triggers are the reasons of epochs for people.
-var triggers = map[fold.Trigger]string{
-	fold.TriggerRed:     "the window is nearly full",
-	fold.TriggerAsked:   "asked for",
-	fold.TriggerRefused: "the provider said it is too long",
-	fold.TriggerPays:    "it saves money",
-	fold.TriggerIdle:    "the cache is cold",
-	fold.TriggerCliff:   "a price step is near",
-	fold.TriggerTurn:    "the policy folds before every request",
-	fold.TriggerIllegal: "the provider would refuse what was sent before",
 }
 
 func (r *runScreen) call(c *agent.Call) term.Styled {
@@ -239,8 +228,8 @@ var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fo
 
 // filling names what takes most of the window.
 func (r *runScreen) filling() term.Styled {
-	parts := partNames(r.snap.Parts)
-	slices.SortStableFunc(parts, func(a, b namedShare) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	parts := sessionfile.PartNames(r.snap.Parts)
+	slices.SortStableFunc(parts, func(a, b sessionfile.Share) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	var list []string
 	for _, p := range parts[:3] {
 		if p.Tokens > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/library"
@@ -42,8 +43,8 @@ pleat search "migration failed" --hits 3
 pleat search "upload limit" --session file:27a33e9`,
 	}
 	fs := c.Flags()
-	var src sourceFlags
-	fs.BoolVar(&src.strict, "strict", false, "with --in: a damaged line is an error")
+	var src sessionfile.Flags
+	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
 	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
 	store := stores.Declare(fs)
@@ -67,7 +68,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
 		look := func() error { return j.inStore(ctx, p, store, *session, req) }
 		if *file != "" {
-			src.number = 1
+			src.Number = 1
 			look = func() error { return j.inFile(ctx, p, *file, src, req) }
 		}
 		if err := look(); err != nil {
@@ -92,7 +93,7 @@ type foundJSON struct {
 	Hits    []recall.SearchHit `json:"hits"`
 }
 
-func (j *searchJSON) inFile(ctx context.Context, p *term.Console, name string, src sourceFlags, req recall.SearchRequest) error {
+func (j *searchJSON) inFile(ctx context.Context, p *term.Console, name string, src sessionfile.Flags, req recall.SearchRequest) error {
 	s, err := sessionIn(ctx, p, name, src)
 	if err != nil {
 		return err
@@ -101,19 +102,19 @@ func (j *searchJSON) inFile(ctx context.Context, p *term.Console, name string, s
 }
 
 // sessionIn reads a session file to be asked about.
-func sessionIn(ctx context.Context, p *term.Console, name string, src sourceFlags) (*pleat.Session, error) {
-	f, err := readSession(ctx, p, name, src)
+func sessionIn(ctx context.Context, p *term.Console, name string, src sessionfile.Flags) (*pleat.Session, error) {
+	f, err := sessionfile.Read(ctx, p, name, src)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), opts)
 	if err != nil {
 		return nil, err
 	}
-	return s, f.appendTo(ctx, s, 0, p.Progress())
+	return s, f.AppendTo(ctx, s, 0, p.Progress())
 }
 
 func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string, req recall.SearchRequest) error {

@@ -77,9 +77,16 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 		return out.Bytes()
 	}
 	var c struct {
-		Tokens                budgetJSON
-		Messages              []viewJSON
-		Folds                 []foldJSON
+		Tokens   struct{ Before, After, Budget int }
+		Messages []struct {
+			Message int
+			Handle  string
+			Blocks  []struct{ Text, Handle string }
+		}
+		Folds []struct {
+			Handle, Lever string
+			Hash          transcript.Hash `json:"sha256"`
+		}
 		Ledger, Pins, Anchors []any
 	}
 	ts.Check(json.Unmarshal(run("compact", ts.MkAbs(args[0]), "--budget", args[1], "--pin", "the port is 8081", "--json"), &c))

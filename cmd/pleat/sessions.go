@@ -186,7 +186,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 			estimated = estimated || !f.Counted
 			spent := "–"
 			if f.USD > 0 {
-				spent = cents(f.USD)
+				spent = term.Cents(f.USD)
 			}
 			line := fmt.Sprintf(columnsOf, f.Modified.Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
 			title := cmp.Or(term.OneLine(f.Title), "(no title)")

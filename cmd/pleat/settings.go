@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -157,7 +158,7 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 // by its name, but not name a file.
 func (f settingsFile) may(name string, values []string) bool {
 	return f.trusted || slices.Contains(harmless, name) &&
-		(name != "policy" || !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(policyNames(), v) }))
+		(name != "policy" || !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(sessionfile.PolicyNames(), v) }))
 }
 
 // settle sets the flags that the command line did not set, and returns where each value

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/recall"
@@ -79,7 +80,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 			return term.UsageError("unfold: " + err.Error())
 		}
 		if f.in != "" {
-			s, err := sessionIn(ctx, p, f.in, sourceFlags{number: 1})
+			s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Number: 1})
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -239,7 +238,7 @@ func (j *usageJSON) Print(p *term.Page) {
 		p.Line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
 		return
 	}
-	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"), p.Bold(cents(j.All.USD)))
+	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"), p.Bold(term.Cents(j.All.USD)))
 	if j.All.Unpriced > 0 {
 		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
 	}
@@ -254,7 +253,7 @@ func (j *usageJSON) Print(p *term.Page) {
 	}
 	if b := j.Proxy; b != nil && j.by == "" {
 		p.Head("Through the proxy", "")
-		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), cents(b.USD), cents(b.Without))
+		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), term.Cents(b.USD), term.Cents(b.Without))
 	}
 	if j.Saved != nil && j.by == "" {
 		j.Saved.Print(p)
@@ -287,19 +286,10 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 	room := p.Width - 2 - title - numbers - 2
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output", "USD")))
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests), term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), cents(r.USD))
+		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests), term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
 		if room >= 6 && top > 0 {
 			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
 		}
 		p.Line("%s", strings.TrimRight(line, " "))
 	}
-}
-
-// cents writes an amount with cents, or with what is left below a cent.
-func cents(usd float64) string {
-	if usd > 0 && usd < 0.01 {
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	n := int(math.Round(usd * 100))
-	return fmt.Sprintf("$%s.%02d", term.Thousands(n/100), n%100)
 }

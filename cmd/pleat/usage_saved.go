@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/library"
@@ -35,7 +36,7 @@ func addSaved(ctx context.Context, p *term.Console, j *usageJSON, file string, w
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
-	f, err := readSession(ctx, p, file, sourceFlags{number: 1})
+	f, err := sessionfile.Read(ctx, p, file, sessionfile.Flags{Number: 1})
 	if err == nil {
 		defer f.Close()
 		err = j.Saved.add(ctx, f, counted)
@@ -47,8 +48,8 @@ func addSaved(ctx context.Context, p *term.Console, j *usageJSON, file string, w
 	return errors.Join(err, ctx.Err())
 }
 
-func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[library.Request]bool) error {
-	opts := f.options()
+func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map[library.Request]bool) error {
+	opts := f.Options()
 	opts.Policy, opts.Budget = policy.Default(), fold.Budget{Window: j.Window}
 	rewritten := 0
 	opts.Observe = func(e pleat.Event) {
@@ -56,12 +57,12 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 			rewritten += e.Plan.Cache.Rewritten
 		}
 	}
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.key(), &opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), &opts)
 	if err != nil {
 		return err
 	}
 	around, sum := -1, *j
-	for rec, err := range f.records() {
+	for rec, err := range f.Records() {
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 				around = max(u.Prompt()-snap.Whole, 0)
 			}
 			with := max(u.Prompt()-(snap.Whole-snap.Tokens), 0)
-			if slices.ContainsFunc(f.info.Compactions, func(c sessionlog.Compaction) bool { return c.At <= s.Len() }) {
+			if slices.ContainsFunc(f.Info.Compactions, func(c sessionlog.Compaction) bool { return c.At <= s.Len() }) {
 				with = around + snap.Tokens // the agent no longer sent all that was said
 			}
 			in := counted[library.Request{Time: rec.Time, Usage: *u}]
@@ -83,7 +84,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionFile, counted map[libr
 				sum.Sent += u.Prompt()
 				sum.Would += with
 			}
-			if price, ok := f.model.PriceAt(u.Prompt()); ok && in {
+			if price, ok := f.Model.PriceAt(u.Prompt()); ok && in {
 				sum.USD += (float64(u.Prompt()-with)*price.CacheRead - float64(rewritten)*(price.CacheWrite-price.CacheRead)) / 1e6
 			}
 			rewritten = 0
@@ -108,7 +109,7 @@ func (j *replayedJSON) Print(p *term.Page) {
 	if usd < 0 {
 		word, usd = "lost", -usd
 	}
-	p.Hang("  ", fmt.Sprintf("%s %s, if all that was not sent had been read from the cache", cents(usd), word))
+	p.Hang("  ", fmt.Sprintf("%s %s, if all that was not sent had been read from the cache", term.Cents(usd), word))
 	if j.Failed > 0 {
 		p.Line("  %s not replayed", term.Verb(j.Failed, "session", "was", "were"))
 	}

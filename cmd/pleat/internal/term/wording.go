@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -58,6 +59,15 @@ func Percent(part, whole int) string {
 		return "0%"
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+// Cents writes an amount with Cents, or with what is left below a cent.
+func Cents(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	n := int(math.Round(usd * 100))
+	return fmt.Sprintf("$%s.%02d", Thousands(n/100), n%100)
 }
 
 // OneLine puts a text on one line of a terminal. White space becomes single spaces, and

@@ -1,4 +1,6 @@
-package main
+// Package sessionfile reads a session from a file, says what is in it, folds it and writes what
+// is left: what is behind show, plan, compact, diff and browse.
+package sessionfile
 
 import (
 	"cmp"
@@ -23,31 +25,31 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sourceFlags are the flags of every command that reads a session file.
-type sourceFlags struct {
-	strict     bool
+// Flags are the flags of every command that reads a session file.
+type Flags struct {
+	Strict     bool
 	sidechains bool
-	number     int
-	model      string
+	Number     int
+	Model      string
 }
 
-func (f *sourceFlags) declare(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.strict, "strict", false, "a damaged line is an error; otherwise it is reported and skipped")
+func (f *Flags) Declare(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.Strict, "strict", false, "a damaged line is an error; otherwise it is reported and skipped")
 	fs.BoolVar(&f.sidechains, "sidechains", false, "read the messages of sub-agents too, where they are in the file")
-	fs.IntVar(&f.number, "session", 1, "which session of a file that holds several, `N` from 1")
-	fs.StringVar(&f.model, "model", "", "count tokens as this `MODEL` does (default: the one the file names)")
+	fs.IntVar(&f.Number, "session", 1, "which session of a file that holds several, `N` from 1")
+	fs.StringVar(&f.Model, "model", "", "count tokens as this `MODEL` does (default: the one the file names)")
 }
 
-// sessionFile is a session read from a file.
-type sessionFile struct {
-	name   string // as it was given
+// File is a session read from a file.
+type File struct {
+	Name   string // as it was given
 	number int    // which session of the file, from 1
 	size   int64
 	hash   hash.Hash // of the whole file
-	info   sessionlog.Info
-	count  int                 // of messages
+	Info   sessionlog.Info
+	Count  int                 // of messages
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
-	model  model.Model
+	Model  model.Model
 	known  bool // the model is in the table
 
 	log   *sessionlog.Log
@@ -61,40 +63,40 @@ const keptFile = 16 << 20
 // maxDamage is how many damaged lines are reported one by one.
 const maxDamage = 20
 
-// readSession reads a session file, or standard input for "-": what it is, how many messages
+// Read reads a session file, or standard input for "-": what it is, how many messages
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
-func readSession(ctx context.Context, p *term.Console, name string, flags sourceFlags) (*sessionFile, error) {
-	if flags.number < 1 {
+func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File, error) {
+	if flags.Number < 1 {
 		return nil, term.UsageError("--session counts from 1")
 	}
 	in, err := openInput(p, name)
 	if err != nil {
 		return nil, err
 	}
-	f := &sessionFile{name: name, number: flags.number, input: in, hash: sha256.New()}
+	f := &File{Name: name, number: flags.Number, input: in, hash: sha256.New()}
 	if err := f.read(ctx, p, in, flags); err != nil {
 		f.Close()
 		return nil, err
 	}
-	f.model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.model, f.info.Model))
+	f.Model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.Model, f.Info.Model))
 	if f.kept != nil {
 		f.Close() // nothing more is read
 	}
 	return f, nil
 }
 
-func (f *sessionFile) read(ctx context.Context, p *term.Console, in io.Reader, flags sourceFlags) error {
+func (f *File) read(ctx context.Context, p *term.Console, in io.Reader, flags Flags) error {
 	src, err := f.hashed(in)
 	if err != nil {
 		return f.explain(err)
 	}
 	skipped, told := 0, false
 	f.log, err = sessionlog.Open(src, &sessionlog.Options{
-		Session: flags.number - 1, Strict: flags.strict, Sidechains: flags.sidechains,
+		Session: flags.Number - 1, Strict: flags.Strict, Sidechains: flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
-			if skipped++; skipped <= maxDamage && !flags.strict && !told {
-				p.Note("pleat: %s:%d: skipped: %v\n", f.name, d.Line, d.Err)
+			if skipped++; skipped <= maxDamage && !flags.Strict && !told {
+				p.Note("pleat: %s:%d: skipped: %v\n", f.Name, d.Line, d.Err)
 			}
 		},
 	})
@@ -111,23 +113,23 @@ func (f *sessionFile) read(ctx context.Context, p *term.Console, in io.Reader, f
 		if err != nil {
 			return f.explain(err)
 		}
-		if f.count++; f.size <= keptFile {
+		if f.Count++; f.size <= keptFile {
 			f.kept = append(f.kept, rec)
 		}
-		tell.Say("reading %s: %s", f.name, term.Plural(f.count, "message"))
+		tell.Say("reading %s: %s", f.Name, term.Plural(f.Count, "message"))
 	}
-	holdTo(p, f.size, f.count)
-	if f.info = f.log.Info(); f.count == 0 {
-		return fmt.Errorf("read %s: a %s file without messages", f.name, f.info.Format)
+	holdTo(p, f.size, f.Count)
+	if f.Info = f.log.Info(); f.Count == 0 {
+		return fmt.Errorf("read %s: a %s file without messages", f.Name, f.Info.Format)
 	}
-	if told = true; skipped > maxDamage && !flags.strict {
-		p.Note("pleat: %s: %d more lines skipped\n", f.name, skipped-maxDamage)
+	if told = true; skipped > maxDamage && !flags.Strict {
+		p.Note("pleat: %s: %d more lines skipped\n", f.Name, skipped-maxDamage)
 	}
 	return nil
 }
 
 // Close closes the file. It may be called more than once.
-func (f *sessionFile) Close() error {
+func (f *File) Close() error {
 	var err error
 	if f.log != nil {
 		err = f.log.Close()
@@ -140,8 +142,8 @@ func (f *sessionFile) Close() error {
 	return err
 }
 
-// records yields the messages in order. A large file is read again.
-func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
+// Records yields the messages in order. A large file is read again.
+func (f *File) Records() iter.Seq2[sessionlog.Record, error] {
 	return func(yield func(sessionlog.Record, error) bool) {
 		for _, rec := range f.kept {
 			if !yield(rec, nil) {
@@ -153,7 +155,7 @@ func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 		}
 		n := 0
 		for rec, err := range f.log.Records() {
-			if n++; err == nil && n > f.count {
+			if n++; err == nil && n > f.Count {
 				err = errors.New("it grew while it was read")
 			}
 			if err != nil {
@@ -164,21 +166,21 @@ func (f *sessionFile) records() iter.Seq2[sessionlog.Record, error] {
 				return
 			}
 		}
-		if n < f.count {
+		if n < f.Count {
 			yield(sessionlog.Record{}, f.explain(errors.New("it changed while it was read")))
 		}
 	}
 }
 
 // explain adds the name of the file to an error, and the line if one is damaged.
-func (f *sessionFile) explain(err error) error {
+func (f *File) explain(err error) error {
 	if d, ok := errors.AsType[sessionlog.Damage](err); ok {
-		return fmt.Errorf("%s:%d: %w", f.name, d.Line, d.Err)
+		return fmt.Errorf("%s:%d: %w", f.Name, d.Line, d.Err)
 	}
 	if errors.Is(err, sessionlog.ErrFormat) {
-		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.name, err)
+		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.Name, err)
 	}
-	return fmt.Errorf("read %s: %w", f.name, err)
+	return fmt.Errorf("read %s: %w", f.Name, err)
 }
 
 func openInput(p *term.Console, name string) (io.ReadCloser, error) {
@@ -205,7 +207,7 @@ func openInput(p *term.Console, name string) (io.ReadCloser, error) {
 
 // hashed hashes the input. A file is hashed first; input that cannot be read twice is hashed
 // on its way to the reader, which reads all of it when it is opened.
-func (f *sessionFile) hashed(in io.Reader) (io.Reader, error) {
+func (f *File) hashed(in io.Reader) (io.Reader, error) {
 	if file, ok := in.(*os.File); ok {
 		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
 			if f.size, err = io.Copy(f.hash, file); err == nil {
@@ -225,9 +227,9 @@ func (n *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// key is the name of the session in a store. It depends on the content of the file, not on
+// Key is the name of the session in a store. It depends on the content of the file, not on
 // its path.
-func (f *sessionFile) key() store.SessionKey {
+func (f *File) Key() store.SessionKey {
 	name := "file:" + hex.EncodeToString(f.hash.Sum(nil))[:16]
 	if f.number > 1 {
 		name += fmt.Sprintf(":%d", f.number)
@@ -235,8 +237,8 @@ func (f *sessionFile) key() store.SessionKey {
 	return store.SessionKey{Session: name}
 }
 
-// appendTo appends the file's messages, without the first from, to a session in batches.
-func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, tell *term.Progress) error {
+// AppendTo appends the file's messages, without the first from, to a session in batches.
+func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *term.Progress) error {
 	const most, bytes = 32, 256 << 10
 	batch := make([]transcript.Message, 0, most)
 	size, n := 0, 0
@@ -246,7 +248,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 		batch, size = batch[:0], 0
 		return err
 	}
-	for rec, err := range f.records() {
+	for rec, err := range f.Records() {
 		if err != nil {
 			return err
 		}
@@ -273,7 +275,7 @@ func (f *sessionFile) appendTo(ctx context.Context, s *pleat.Session, from int, 
 				return err
 			}
 		}
-		tell.Share(n, f.count, "taking in messages")
+		tell.Share(n, f.Count, "taking in messages")
 	}
 	return flush()
 }
@@ -303,16 +305,16 @@ func messageBytes(m transcript.Message) int {
 	return n
 }
 
-// options are the options of sessions with this file's messages.
-func (f *sessionFile) options() pleat.Options {
-	return pleat.Options{Model: f.model, System: f.info.System, Tools: f.info.Tools, Codecs: library.Codecs(), Recall: recallByCommand}
+// Options are the options of sessions with this file's messages.
+func (f *File) Options() pleat.Options {
+	return pleat.Options{Model: f.Model, System: f.Info.System, Tools: f.Info.Tools, Codecs: library.Codecs(), Recall: recallByCommand}
 }
 
 // recallByCommand is how a stub says to get its content back with this program.
 func recallByCommand(handle string) string { return "pleat unfold " + handle }
 
-// sourceJSON says which session an object is about.
-type sourceJSON struct {
+// Source says which session an object is about.
+type Source struct {
 	File    string `json:"file"`
 	Format  string `json:"format"` // of the file
 	Agent   string `json:"agent,omitempty"`
@@ -324,10 +326,10 @@ type sourceJSON struct {
 	Damaged int    `json:"damaged_lines"`
 }
 
-func (f *sessionFile) json() sourceJSON {
-	i := f.info
-	return sourceJSON{
-		File: f.name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
+func (f *File) Source() Source {
+	i := f.Info
+	return Source{
+		File: f.Name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
 		Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package sessionfile
 
 import (
 	"encoding/json"
@@ -36,11 +36,11 @@ func TestCorpusShow(t *testing.T) {
 		}
 		files++
 		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-		f, err := readSession(t.Context(), p, path, sourceFlags{number: 1})
+		f, err := Read(t.Context(), p, path, Flags{Number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := overviewOf(f, 10, p.Progress())
+		o, err := Overview(f, 10, p.Progress())
 		if err != nil {
 			t.Fatal(err)
 		}

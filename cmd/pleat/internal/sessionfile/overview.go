@@ -1,4 +1,4 @@
-package main
+package sessionfile
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// overviewOf reads a session once and adds up what show prints.
-func overviewOf(f *sessionFile, most int, tell *term.Progress) (*overview, error) {
+// Overview reads a session once and adds up what show prints.
+func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	b := overviewBuilder{
-		o:      &overview{Format: "pleat/show/1", Source: f.json(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
-		count:  tokens.NewTokenizer(f.model, nil),
-		kinds:  make(map[string]*namedShare),
+		o:      &overviewJSON{Format: "pleat/show/1", Source: f.Source(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
+		count:  tokens.NewTokenizer(f.Model, nil),
+		kinds:  make(map[string]*Share),
 		tools:  make(map[string]*toolShare),
 		calls:  make(map[string]int),
 		models: make(map[string]model.Model),
@@ -30,33 +30,33 @@ func overviewOf(f *sessionFile, most int, tell *term.Progress) (*overview, error
 		most:   most,
 		ledger: &ledger.Ledger{},
 	}
-	b.o.Tokens.Model = f.model.ID
-	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.info.Sidechain, f.info.Abandoned
-	if f.info.System != "" {
-		b.kind("system prompt", b.count.CountText(f.info.System))
+	b.o.Tokens.Model = f.Model.ID
+	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.Info.Sidechain, f.Info.Abandoned
+	if f.Info.System != "" {
+		b.kind("system prompt", b.count.CountText(f.Info.System))
 	}
-	if len(f.info.Tools) > 0 {
-		b.kind("tool definitions", b.count.CountTools(f.info.Tools))
+	if len(f.Info.Tools) > 0 {
+		b.kind("tool definitions", b.count.CountTools(f.Info.Tools))
 	}
 	i := 0
-	for rec, err := range f.records() {
+	for rec, err := range f.Records() {
 		if err != nil {
 			return nil, err
 		}
 		b.message(i, rec)
 		i++
-		tell.Share(i, f.count, "counting messages")
+		tell.Share(i, f.Count, "counting messages")
 	}
 	b.finish()
 	return b.o, nil
 }
 
 type overviewBuilder struct {
-	o      *overview
-	f      *sessionFile
+	o      *overviewJSON
+	f      *File
 	most   int
 	count  *tokens.Tokenizer
-	kinds  map[string]*namedShare
+	kinds  map[string]*Share
 	tools  map[string]*toolShare
 	calls  map[string]int // number in the ledger by id
 	ledger *ledger.Ledger
@@ -144,7 +144,7 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	if usd, known := m.Cost(u); known {
 		b.o.Recorded += usd
 	}
-	if b.f.info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
+	if b.f.Info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
 		u.Output = b.answered
 	}
 	b.reported = append(b.reported, u.Prompt())
@@ -156,8 +156,8 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 
 // modelOf is the model that answered, if the log says.
 func (b *overviewBuilder) modelOf(name string) model.Model {
-	if name == "" || name == b.f.info.Model {
-		return b.f.model
+	if name == "" || name == b.f.Info.Model {
+		return b.f.Model
 	}
 	if _, ok := b.models[name]; !ok {
 		b.models[name], _ = model.DefaultModels().Lookup(name)
@@ -167,14 +167,14 @@ func (b *overviewBuilder) modelOf(name string) model.Model {
 
 // windowSize is the window that the session ran in, 0 if nobody can tell.
 func (b *overviewBuilder) windowSize() int {
-	i := b.f.info
+	i := b.f.Info
 	switch {
 	case i.Window > 0:
 		return i.Window
-	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.model.Window > sessionlog.ClaudeWindow && b.o.Window.Largest <= sessionlog.ClaudeWindow:
+	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.Model.Window > sessionlog.ClaudeWindow && b.o.Window.Largest <= sessionlog.ClaudeWindow:
 		return 0
 	}
-	return b.f.model.Window
+	return b.f.Model.Window
 }
 
 func holds(m transcript.Message, kind transcript.Kind) bool {
@@ -201,7 +201,7 @@ func (b *overviewBuilder) times(t time.Time) {
 // compactions records the agent's own compactions before message i. What went before one is
 // no longer sent.
 func (b *overviewBuilder) compactions(i int) {
-	for list := b.f.info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
+	for list := b.f.Info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
 		c := list[b.next]
 		j := compactionJSON{Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial, Opaque: c.Opaque}
 		if c.Summary != "" {
@@ -241,9 +241,9 @@ func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, b
 		}
 	case transcript.Thinking:
 		b.thought += tokens
-		what = describeBlock(blk).Text
+		what = DescribeBlock(blk).Text
 	default:
-		d := describeBlock(blk)
+		d := DescribeBlock(blk)
 		what = d.Text + d.Type
 	}
 	b.kind(kind, tokens)
@@ -260,7 +260,7 @@ func (b *overviewBuilder) keepLargest(s blockShare) {
 	if at == b.most {
 		return
 	}
-	if dir := b.f.info.Dir; dir != "" {
+	if dir := b.f.Info.Dir; dir != "" {
 		s.What = strings.ReplaceAll(s.What[:min(len(s.What), 2_000)], strings.TrimSuffix(dir, "/")+"/", "")
 	}
 	s.What = strings.Clone(term.Clip(term.OneLine(s.What), 200))
@@ -300,12 +300,12 @@ func kindOf(m transcript.Message, blk transcript.Block) string {
 }
 
 func (b *overviewBuilder) finish() {
-	b.compactions(b.f.count + 1)
+	b.compactions(b.f.Count + 1)
 	for name, k := range b.kinds {
 		k.Name = name
 		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
 	}
-	slices.SortFunc(b.o.Tokens.ByKind, func(x, y namedShare) int {
+	slices.SortFunc(b.o.Tokens.ByKind, func(x, y Share) int {
 		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(x.Name, y.Name))
 	})
 	for name, t := range b.tools {
@@ -333,9 +333,9 @@ func (b *overviewBuilder) finish() {
 	}
 	w.Largest = slices.Max(append(w.Prompts, 0))
 	w.Size = b.windowSize()
-	if m := b.f.model.Window; b.f.known && m > w.Size {
+	if m := b.f.Model.Window; b.f.known && m > w.Size {
 		from := "the file says"
-		if b.f.info.Format == sessionlog.ClaudeCode {
+		if b.f.Info.Format == sessionlog.ClaudeCode {
 			from = "it compacted by itself below that"
 		}
 		w.why = fmt.Sprintf(" (%s; the model's is %s)", from, term.Short(m))

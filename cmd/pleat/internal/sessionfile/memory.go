@@ -1,4 +1,4 @@
-package main
+package sessionfile
 
 import (
 	"fmt"
@@ -34,9 +34,9 @@ func holdTo(p *term.Console, size int64, messages int) {
 	}
 }
 
-// scratch makes a store that lasts until drop is called: in memory, or in a temporary folder
+// Scratch makes a store that lasts until drop is called: in memory, or in a temporary folder
 // if the session is large.
-func (f *sessionFile) scratch() (st store.Store, drop func(), err error) {
+func (f *File) Scratch() (st store.Store, drop func(), err error) {
 	if f.size <= keptFile {
 		return store.NewMemory(), func() {}, nil
 	}

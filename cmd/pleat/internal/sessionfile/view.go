@@ -1,4 +1,4 @@
-package main
+package sessionfile
 
 import (
 	"cmp"
@@ -7,10 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/library"
@@ -18,18 +16,18 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func writeViewJSON(w io.Writer, _ *term.Console, r *folded) error {
-	rep := r.report
+func writeViewJSON(w io.Writer, _ *term.Console, r *Folded) error {
+	rep := r.Report
 	view, err := r.viewJSON()
 	if err != nil {
 		return err
 	}
 	c := compactJSON{
-		Format: "pleat/compact/1", Source: r.file.json(), Session: r.session.Key().Session, Policy: r.policy, Tokens: r.tokens(),
-		Messages: view, Folds: foldsJSON(rep.Folds), Ledger: entriesJSON(r.session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
-		Report: reportJSON{rep.Messages, len(r.view.Messages), byLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.warning},
+		Format: "pleat/compact/1", Source: r.File.Source(), Session: r.Session.Key().Session, Policy: r.Policy, Tokens: r.Tokens(),
+		Messages: view, Folds: Folds(rep.Folds), Ledger: Entries(r.Session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
+		Report: reportJSON{rep.Messages, len(r.view.Messages), ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.Warning},
 	}
-	for _, text := range r.session.Pins() {
+	for _, text := range r.Session.Pins() {
 		c.Pins = append(c.Pins, pinJSON{text, "pin"})
 	}
 	if c.Anchors, err = r.anchors(c.Messages); err != nil {
@@ -38,36 +36,12 @@ func writeViewJSON(w io.Writer, _ *term.Console, r *folded) error {
 	return term.WriteJSON(w, c)
 }
 
-func foldsJSON(folds []*fold.Fold) []foldJSON {
-	list := []foldJSON{}
-	for _, f := range folds {
-		j := foldJSON{f.Handle, f.Lever, f.Reason, [2]int{f.Start + 1, f.End}, nil, f.Before, f.After, f.Hash, f.Bytes, f.Lines}
-		if f.Block >= 0 {
-			j.Block = &f.Block
-		}
-		list = append(list, j)
-	}
-	return list
-}
-
-func entriesJSON(entries []ledger.Entry, times []time.Time) []entryJSON {
-	list := []entryJSON{}
-	for _, e := range entries {
-		j := entryJSON{Entry: e, Message: e.Call.Message + 1}
-		if at := e.Call.Message; at < len(times) && !times[at].IsZero() {
-			j.Time = &times[at]
-		}
-		list = append(list, j)
-	}
-	return list
-}
-
 // viewJSON describes the view message by message. Stubs and pages have the handle of what
 // they stand for.
-func (r *folded) viewJSON() ([]viewJSON, error) {
+func (r *Folded) viewJSON() ([]viewJSON, error) {
 	blocks := make(map[transcript.BlockRef]string)
 	pages := make(map[string]string)
-	for _, f := range r.report.Folds {
+	for _, f := range r.Report.Folds {
 		if f.Block >= 0 {
 			blocks[transcript.BlockRef{Message: f.Start, Block: f.Block}] = f.Handle
 		} else if f.Stub != "" {
@@ -79,7 +53,7 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 		m := vm.Made
 		if vm.Source >= 0 {
 			var err error
-			if m, err = r.session.Message(context.Background(), vm.Source); err != nil {
+			if m, err = r.Session.Message(context.Background(), vm.Source); err != nil {
 				return nil, err
 			}
 		}
@@ -89,7 +63,7 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 		}
 		next := 0
 		for i, blk := range m.Blocks().All() {
-			b := describeBlock(blk)
+			b := DescribeBlock(blk)
 			if next < len(vm.Edits) && vm.Edits[next].Block == i {
 				e := vm.Edits[next]
 				if next++; e.Drop {
@@ -104,7 +78,7 @@ func (r *folded) viewJSON() ([]viewJSON, error) {
 	return list, nil
 }
 
-func describeBlock(blk transcript.Block) blockJSON {
+func DescribeBlock(blk transcript.Block) blockJSON {
 	j := blockJSON{Kind: blk.Kind().String()}
 	switch b := blk.(type) {
 	case transcript.Text:
@@ -127,22 +101,22 @@ func describeBlock(blk transcript.Block) blockJSON {
 const maxAnchors = 1_000
 
 // anchors lists the exact names in what was folded, and whether the view still has them.
-func (r *folded) anchors(view []viewJSON) ([]anchorJSON, error) {
+func (r *Folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	counts, shown := make(map[string]int), make(map[string]int)
 	count := func(into map[string]int, b blockJSON) {
 		for name := range text.Anchors(b.Text) {
 			into[name]++
 		}
 	}
-	for _, f := range r.report.Folds {
+	for _, f := range r.Report.Folds {
 		for i := f.Start; i < f.End; i++ {
-			m, err := r.session.Message(context.Background(), i)
+			m, err := r.Session.Message(context.Background(), i)
 			if err != nil {
 				return nil, err
 			}
 			for j, blk := range m.Blocks().All() {
 				if f.Block < 0 || f.Block == j {
-					count(counts, describeBlock(blk))
+					count(counts, DescribeBlock(blk))
 				}
 			}
 		}
@@ -170,14 +144,14 @@ func (m viewJSON) number() string {
 	return "by pleat"
 }
 
-func writeViewText(w io.Writer, _ *term.Console, r *folded) error {
+func writeViewText(w io.Writer, _ *term.Console, r *Folded) error {
 	return r.writeText(w, true, "\n")
 }
 
 // writeText writes the view as plain text, with or without thinking, and what comes after
 // each message.
-func (r *folded) writeText(w io.Writer, thinking bool, after string) error {
-	msgs, err := r.session.Resolve(context.Background(), r.view)
+func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
+	msgs, err := r.Session.Resolve(context.Background(), r.view)
 	if err != nil {
 		return err
 	}
@@ -188,9 +162,9 @@ func (r *folded) writeText(w io.Writer, thinking bool, after string) error {
 	return nil
 }
 
-func writeViewMarkdown(w io.Writer, _ *term.Console, r *folded) error {
-	title := cmp.Or(term.OneLine(r.file.info.Title), term.FileName(r.file.name))
-	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.report.Snapshot.Tokens), term.Thousands(r.report.Whole), term.Plural(len(r.report.Folds), "fold"))
+func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
+	title := cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name))
+	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens), term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
 	view, err := r.viewJSON()
 	if err != nil {
 		return err
@@ -249,9 +223,9 @@ next one.
 
 // writeViewPrompt writes a text that a new session can start from: what it is, the page,
 // the newest turns word for word, and what the reader should do.
-func writeViewPrompt(w io.Writer, _ *term.Console, r *folded) error {
-	fmt.Fprintf(w, promptHead, r.session.Key().Session)
-	if dir := r.file.info.Dir; dir != "" {
+func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
+	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
+	if dir := r.File.Info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
 	}
 	fmt.Fprintln(w, "\n<earlier_session>")
@@ -266,14 +240,14 @@ func writeViewPrompt(w io.Writer, _ *term.Console, r *folded) error {
 // interrupted session may not be fit to send.
 func requestBody[R interface {
 	Check(model.Model) []transcript.Violation
-}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *term.Console, *folded) error {
-	return func(w io.Writer, p *term.Console, r *folded) error {
-		msgs, err := r.session.Resolve(context.Background(), r.view)
+}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *term.Console, *Folded) error {
+	return func(w io.Writer, p *term.Console, r *Folded) error {
+		msgs, err := r.Session.Resolve(context.Background(), r.view)
 		if err != nil {
 			return fmt.Errorf("apply the folds: %w", err)
 		}
-		info := r.file.info
-		body, err := encode(&model.Request{Model: cmp.Or(info.Model, r.file.model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
+		info := r.File.Info
+		body, err := encode(&model.Request{Model: cmp.Or(info.Model, r.File.Model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
 		if err != nil {
 			return fmt.Errorf("write request: %w", err)
 		}
@@ -281,7 +255,7 @@ func requestBody[R interface {
 		if err != nil {
 			return fmt.Errorf("check request: %w", err)
 		}
-		for _, v := range req.Check(r.file.model) {
+		for _, v := range req.Check(r.File.Model) {
 			p.Note("warning: the provider will refuse this: %s\n", v)
 		}
 		_, err = w.Write(append(body, '\n'))

@@ -1,0 +1,234 @@
+package sessionfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/spf13/pflag"
+)
+
+// FoldFlags are the flags of the commands that fold a session.
+type FoldFlags struct {
+	budget term.TokenCount
+	policy string
+	focus  string
+	Dir    string        // for the plain copies of policies that keep some; empty: none are kept
+	Writer models.Client // of digests; zero: code
+	pins   term.Texts
+
+	Format Format // of the result; zero: nothing is written
+	Tenant string
+}
+
+func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
+	f.budget = 60_000
+	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+	fs.StringVar(&f.policy, "policy", "default", PolicyUsage)
+	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then always written")
+	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; may be given more than once")
+}
+
+// Folded is a session file and what folding made of it.
+type Folded struct {
+	File    *File
+	Session *pleat.Session
+	Policy  string
+	budget  int
+	tenant  string
+	view    transcript.View
+	Warning string // of the plan
+	format  Format
+	Report  pleat.Report                // see [ReportOf]
+	wait    func(context.Context) error // until the messages are stored
+}
+
+// Write writes the view in the form that was asked for.
+func (r *Folded) Write(w io.Writer, p *term.Console) error { return r.format.write(w, p, r) }
+
+func (r *Folded) Tokens() Budget {
+	return Budget{r.Report.Whole, r.Report.Snapshot.Tokens, r.budget}
+}
+
+// Fold puts the session into a store and folds it to the budget.
+func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store, flags FoldFlags) (*Folded, error) {
+	pol, err := LoadPolicy(flags.policy)
+	if err != nil {
+		return nil, err
+	}
+	pol.Budget.Window = 0
+	// What is spilled at birth must not depend on this run's budget: the session may be
+	// folded to another one tomorrow, and results that are too large now may fit then.
+	pol.AtBirth = fold.Change(pol.AtBirth, func(s *lever.Spill) { s.Window = 0 })
+	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.budget), tenant: flags.Tenant, format: flags.Format}
+	opts := f.Options()
+	if !flags.Format.request { // else the system prompt and the tools count too
+		opts.System, opts.Tools = "", nil
+	}
+	opts.Policy, opts.Budget = pol, library.Fit(r.budget)
+	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.Writer.Generator, flags.Writer.Model, true
+	if flags.Dir != "" {
+		w, err := agent.OpenWorkspace(flags.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		opts.KeepFile = w.Keep
+	}
+	opts.Tokens = CounterFor(pol, f.Model)
+	opts.Observe = func(e pleat.Event) {
+		if e.Kind == pleat.EventEpoch {
+			r.Warning = e.Plan.Warning
+		}
+	}
+	defer func() { _ = r.wait(ctx) }() // so that no writer is left running; its error is returned below
+	if err := r.open(ctx, tell, store, opts); err != nil {
+		return nil, err
+	}
+	for _, text := range flags.pins {
+		if err := r.Session.Pin(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	tell.Phase("folding %s", term.Plural(f.Count, "message"))
+	if flags.Format.name == "prompt" || flags.focus != "" {
+		if _, err := r.Session.Compact(ctx, flags.focus); err != nil {
+			return nil, err
+		}
+	}
+	if r.view, err = r.Session.View(ctx, pleat.Turn{}); err != nil {
+		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
+			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
+		}
+		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.Name, term.Thousands(r.budget), err)
+	}
+	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored
+		return nil, err
+	}
+	r.Report = ReportOf(r.Session)
+	return r, nil
+}
+
+// ReportOf is the report of a session whose folds count the session's own tokens: other levers
+// may have folded some of a stretch when it was planned.
+func ReportOf(s *pleat.Session) pleat.Report {
+	report := s.Report()
+	for i, f := range report.Folds {
+		if f.Block < 0 {
+			whole := *f
+			whole.Before = s.Tokens(f.Start, f.End)
+			report.Folds[i] = &whole
+		}
+	}
+	return report
+}
+
+// ByLever sums up folds by lever, in the order in which the levers are pulled.
+func ByLever(folds []*fold.Fold) []LeverShare {
+	list := []LeverShare{}
+	for _, f := range folds {
+		i := slices.IndexFunc(list, func(s LeverShare) bool { return s.Lever == f.Lever })
+		if i < 0 {
+			i = len(list)
+			list = append(list, LeverShare{Lever: f.Lever})
+		}
+		list[i].Folds++
+		list[i].Before += f.Before
+		list[i].After += f.After
+	}
+	order := fold.Steps(lever.All()).Names()
+	slices.SortStableFunc(list, func(a, b LeverShare) int {
+		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
+	})
+	return list
+}
+
+// CounterFor is the tokenizer that the engine would make by itself. Sessions that share it
+// count each message once.
+func CounterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
+	var o tokens.Options
+	if n := policy.CharsPerToken; n > 0 {
+		o.Counter = tokens.CharsPerToken(n)
+	}
+	return tokens.NewTokenizer(m, &o)
+}
+
+// open opens the file's session in the store and prepares it for folding: all messages are
+// there, and no epoch is in force. An earlier run may have folded it to another budget.
+func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
+	f, key := r.File, r.File.Key()
+	key.Tenant = r.tenant
+	batch := &batchStore{Store: store, key: key}
+	r.wait = batch.wait
+	var err error
+	if r.Session, err = pleat.OpenSession(ctx, batch, key, &opts); err != nil {
+		return err
+	}
+	have := r.Session.Len()
+	if have > f.Count {
+		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags (name another store with --store)", key, have, f.Name, f.Count)
+	}
+	if have < f.Count {
+		if err := f.AppendTo(ctx, r.Session, have, tell); err != nil {
+			return err
+		}
+	}
+	batch.settle(ctx)
+	if have == 0 || len(r.Session.Report().Epochs) == 0 {
+		return nil
+	}
+	if err := batch.wait(ctx); err != nil {
+		return err
+	}
+	return r.unfoldAll(ctx)
+}
+
+// unfoldAll undoes the epochs and pins of earlier runs.
+func (r *Folded) unfoldAll(ctx context.Context) error {
+	if err := r.Session.UndoAll(ctx); err != nil {
+		return err
+	}
+	for _, text := range r.Session.Pins() {
+		if err := r.Session.Unpin(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tell reports what was folded.
+func (r *Folded) Tell(p *term.Console) {
+	rep := r.Report
+	p.Note("%s: %s → %s tokens (budget %s), %s → %s\n", term.FileName(r.File.Name), term.Thousands(rep.Whole),
+		term.Thousands(rep.Snapshot.Tokens), term.Thousands(r.budget), term.Thousands(rep.Messages), term.Plural(len(r.view.Messages), "message"))
+	if len(rep.Folds) == 0 {
+		p.Note("nothing was folded: it fits\n")
+	}
+	for _, l := range ByLever(rep.Folds) {
+		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before), term.Thousands(l.After))
+	}
+	if r.Warning != "" {
+		p.Note("warning: %s\n", r.Warning)
+	}
+	if rep.Snapshot.Tokens > r.budget {
+		p.Note("warning: the result is larger than the budget: the policy folds no more than this\n")
+	}
+	if len(rep.Folds) > 0 {
+		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })
+		p.Note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n", r.Session.Key(), largest.Handle)
+	}
+}
