@@ -109,11 +109,19 @@ var imports = map[string][]string{
 		"", "cmd/pleat/internal/term", "internal/bill", "library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
+	"cmd/pleat/internal/browse": {
+		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "transcript", "userwords",
+	},
+	"cmd/pleat/internal/live": {
+		"", "agent", "agent/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
+		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "library", "model", "recall", "store",
+		"store/sqlite",
+	},
 	"cmd/pleat": {
-		"", "agent", "agent/rehearsal", "bench", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
-		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "dash", "fold", "internal/conv", "internal/local",
-		"ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy", "recall", "sessionlog", "store", "store/sqlite", "transcript",
-		"userwords", "wire/gemini", "wire/openai/localserver",
+		"", "agent", "bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
+		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
+		"cmd/pleat/internal/term", "dash", "fold", "internal/local", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy",
+		"recall", "sessionlog", "store", "transcript", "wire/gemini", "wire/openai/localserver",
 	},
 	"bench": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
@@ -140,8 +148,7 @@ var imports = map[string][]string{
 // uses the standard library alone.
 var others = map[string][]string{
 	"cmd/pleat": {
-		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2",
-		"charm.land/lipgloss/v2", "github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
+		"github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
 		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/cobra",
 		"github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
@@ -153,6 +160,11 @@ var others = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
 		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 		"go.opentelemetry.io/otel/trace/noop",
+	},
+	"cmd/pleat/internal/browse": {"charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi"},
+	"cmd/pleat/internal/live": {
+		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
+		"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
 	},
 
 	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},

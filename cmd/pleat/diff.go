@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/browse"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -64,8 +65,8 @@ type diffJSON struct {
 	Epochs []epochJSON        `json:"epochs"`
 
 	whats map[transcript.BlockRef]string
-	folds bool      // for people: list the folds of every epoch
-	lost  []sideRow // for people: what was said beside what the model would be shown
+	folds bool             // for people: list the folds of every epoch
+	lost  []browse.SideRow // for people: what was said beside what the model would be shown
 }
 
 type sideJSON struct {
@@ -140,7 +141,7 @@ func replay(ctx context.Context, f *sessionfile.File, tell *term.Progress, polic
 	j.Before = sideJSON{f.Count, whole.Total(), whole}
 	j.whats = sessionfile.Whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
-	j.lost, err = beside(ctx, s, v)
+	j.lost, err = browse.Beside(ctx, s, v)
 	return j, err
 }
 
@@ -174,8 +175,8 @@ func (j *diffJSON) Print(p *term.Page) {
 	if len(j.Epochs) > 0 {
 		p.Hang("", notStored)
 	}
-	if len(j.Epochs) > 0 && !p.Whole && p.Width >= besideWidth {
-		printBeside(p, j.lost)
+	if len(j.Epochs) > 0 && !p.Whole && p.Width >= browse.BesideWidth {
+		browse.PrintBeside(p, j.lost)
 	}
 	if len(j.Epochs) > 0 {
 		p.Head("Epochs", "")

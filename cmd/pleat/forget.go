@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
@@ -51,8 +52,8 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		if err := st.Forget(ctx, key); err != nil {
 			return err
 		}
-		if isRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
-			dir, err := rehearsalDir(p, key.Session)
+		if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+			dir, err := live.RehearsalDir(p, key.Session)
 			if err == nil {
 				err = os.RemoveAll(dir)
 			}

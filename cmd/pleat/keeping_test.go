@@ -188,9 +188,9 @@ func onWire(t *testing.T, format transcript.Format, msgs []transcript.Message) [
 	return out
 }
 
-// live plays a random session: messages, views, notes, pins, usage, an epoch on demand
+// liveThrough plays a random session: messages, views, notes, pins, usage, an epoch on demand
 // and an undo.
-func live(t *testing.T, st store.Store, key store.SessionKey, msgs []transcript.Message, seed uint64) {
+func liveThrough(t *testing.T, st store.Store, key store.SessionKey, msgs []transcript.Message, seed uint64) {
 	t.Helper()
 	ctx := t.Context()
 	s, err := pleat.OpenSession(ctx, st, key, &keepingOptions)
@@ -243,7 +243,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 			func() {
 				store := openTest(t, from)
 				defer store.Close()
-				live(t, store, key, onWire(t, format, o.Make(seed)), seed)
+				liveThrough(t, store, key, onWire(t, format, o.Make(seed)), seed)
 			}()
 			file := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", format, seed))
 			for _, step := range [][]string{{from, "store", "export", key.Session, "-o", file}, {to, "store", "import", file}, {to, "store", "import", file}} {

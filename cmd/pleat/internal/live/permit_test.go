@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ import (
 func TestPermission(t *testing.T) {
 	var out bytes.Buffer
 	r := &running{
-		p: &term.Console{Stdout: &out}, f: &runFlags{}, screen: &runScreen{w: &out}, always: make(map[[2]string]bool),
+		p: &term.Console{Stdout: &out}, f: &Flags{}, screen: &runScreen{w: &out}, always: make(map[[2]string]bool),
 		lines: &lineReader{out: &out, scanner: bufio.NewScanner(strings.NewReader("always\n"))},
 	}
 	call := agent.Call{Name: "bash", Subject: "find . -name *.go\x1b[2K\rls"}
@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 // newRunning is a run that reads what is typed from in.
 func newRunning(in io.Reader) *running {
 	return &running{
-		p: &term.Console{Stdout: io.Discard}, f: &runFlags{}, screen: &runScreen{w: io.Discard}, always: make(map[[2]string]bool),
+		p: &term.Console{Stdout: io.Discard}, f: &Flags{}, screen: &runScreen{w: io.Discard}, always: make(map[[2]string]bool),
 		lines: &lineReader{out: io.Discard, scanner: bufio.NewScanner(in)},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"cmp"
@@ -26,9 +26,9 @@ type playing struct {
 	over, whole int // the first request that the window would not hold, and its tokens
 }
 
-// isRehearsal reports whether a session's name says that it is a rehearsal. What follows is
+// IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is
 // its scenario.
-func isRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
+func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
 
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.
@@ -79,7 +79,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	dir := r.f.dir
 	err := r.open(ctx, "rehearsal-"+play.Name)
 	if err == nil && dir == "." {
-		dir, err = rehearsalDir(r.p, r.key.Session)
+		dir, err = RehearsalDir(r.p, r.key.Session)
 	}
 	folder := filepath.Join(dir, play.Name)
 	if err == nil {
@@ -101,8 +101,8 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	return dir, play.Prepare(folder)
 }
 
-// rehearsalDir is the folder of a rehearsal's files.
-func rehearsalDir(p *term.Console, session string) (string, error) {
+// RehearsalDir is the folder of a rehearsal's files.
+func RehearsalDir(p *term.Console, session string) (string, error) {
 	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }

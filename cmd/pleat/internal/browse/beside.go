@@ -1,4 +1,4 @@
-package main
+package browse
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// besideWidth is how wide a terminal must be for two columns.
-const besideWidth = 100
+// BesideWidth is how wide a terminal must be for two columns.
+const BesideWidth = 100
 
 // The most lines that are shown of a page and what it stands for, and of a block and its stub.
 const (
@@ -21,16 +21,16 @@ const (
 	mostBlock = 5
 )
 
-// sideRow is a piece of the session and what the model is shown of it.
-type sideRow struct {
+// SideRow is a piece of the session and what the model is shown of it.
+type SideRow struct {
 	left  []string
 	right string
 	most  int
 	same  bool
 }
 
-// beside walks a session and its view, and puts what belongs together into rows.
-func beside(ctx context.Context, s *pleat.Session, v transcript.View) ([]sideRow, error) {
+// Beside walks a session and its view, and puts what belongs together into rows.
+func Beside(ctx context.Context, s *pleat.Session, v transcript.View) ([]SideRow, error) {
 	b := &browser{tree: new(branch)}
 	if err := b.grow(ctx, s, nil); err != nil {
 		return nil, err
@@ -39,10 +39,10 @@ func beside(ctx context.Context, s *pleat.Session, v transcript.View) ([]sideRow
 	for _, turn := range b.tree.kids {
 		blocks = append(blocks, turn.kids...)
 	}
-	var rows []sideRow
+	var rows []SideRow
 	var made []string // pages that stand for what comes next on the left
 	hidden := func(before int) {
-		row := sideRow{right: strings.Join(made, "\n\n"), most: mostPage}
+		row := SideRow{right: strings.Join(made, "\n\n"), most: mostPage}
 		for ; len(blocks) > 0 && blocks[0].ref.Message < before; blocks = blocks[1:] {
 			row.left = append(row.left, blocks[0].what)
 		}
@@ -65,12 +65,12 @@ func beside(ctx context.Context, s *pleat.Session, v transcript.View) ([]sideRow
 	return rows, nil
 }
 
-func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
+func besideBlock(x *branch, edits []transcript.BlockEdit) SideRow {
 	for _, e := range edits {
 		if e.Block != x.ref.Block {
 			continue
 		}
-		row := sideRow{left: []string{x.what}, right: cmp.Or(e.Text, "(left out)"), most: mostBlock}
+		row := SideRow{left: []string{x.what}, right: cmp.Or(e.Text, "(left out)"), most: mostBlock}
 		for line := range strings.Lines(x.text) {
 			if strings.TrimSpace(line) != "" {
 				row.left = append(row.left, "  "+strings.TrimRight(line, "\r\n"))
@@ -78,11 +78,11 @@ func besideBlock(x *branch, edits []transcript.BlockEdit) sideRow {
 		}
 		return row
 	}
-	return sideRow{left: []string{x.what}, right: "the same", most: 1, same: true}
+	return SideRow{left: []string{x.what}, right: "the same", most: 1, same: true}
 }
 
-// printBeside prints the rows that differ, each with the one before and after it.
-func printBeside(p *term.Page, rows []sideRow) {
+// PrintBeside prints the rows that differ, each with the one before and after it.
+func PrintBeside(p *term.Page, rows []SideRow) {
 	p.Head("What the model would no longer see", "the session, and what the model is shown instead")
 	differs := func(i int) bool { return i >= 0 && i < len(rows) && !rows[i].same }
 	skipped := 0
@@ -104,7 +104,7 @@ func printSkipped(p *term.Page, n int) {
 	}
 }
 
-func printBesideRow(p *term.Page, r sideRow) {
+func printBesideRow(p *term.Page, r SideRow) {
 	width := (p.Width - len(" | ")) / 2
 	left := middle(r.left, r.most)
 	right := middle(strings.Split(term.WrapWords(spaced(strings.TrimSpace(r.right)), width), "\n"), r.most)

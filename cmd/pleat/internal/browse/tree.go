@@ -1,0 +1,135 @@
+// Package browse shows a session as a tree to look around in, and beside what the model sees
+// of it.
+package browse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// Show shows a session on the terminal, or prints its tree.
+func Show(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
+	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
+	report := sessionfile.ReportOf(s)
+	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens), term.Short(report.Whole), budget)
+	if err := b.grow(ctx, s, report.Folds); err != nil {
+		return err
+	}
+	if !p.Interactive() || p.Getenv("TERM") == "dumb" {
+		return p.Output(false, b)
+	}
+	b.tree.kids[len(b.tree.kids)-1].open = true
+	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin), tea.WithOutput(p.Stdout), tea.WithEnvironment(stores.ChildEnv())).Run()
+	return err
+}
+
+// browser is a session as a tree: turns, and the blocks of their messages.
+type browser struct {
+	term.Screen
+	name, about string
+	tree        *branch
+}
+
+// title gives the numbers the room that they need, and the name the rest.
+func (b *browser) title(width int) string {
+	return b.ClipMiddle(b.name, width-term.Columns(b.about)) + b.about
+}
+
+// branch is a line of the tree.
+type branch struct {
+	kids   []*branch
+	open   bool
+	depth  int
+	ref    transcript.BlockRef
+	what   string
+	tokens int
+	fold   *fold.Fold // that hides it from the model
+	text   string     // what was said
+}
+
+// grow makes the tree. Everything before a person speaks belongs to the turn before.
+func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
+	calls := sessionfile.Whats(s)
+	var turn *branch
+	for i := range s.Len() {
+		m, err := s.Message(ctx, i)
+		if err != nil {
+			return err
+		}
+		if typed, ok := userwords.TypedText(m); ok || turn == nil {
+			turn = &branch{what: cmp.Or(term.OneLine(typed), "(before anybody spoke)"), depth: 0}
+			b.tree.kids = append(b.tree.kids, turn)
+		}
+		turn.tokens += s.Tokens(i, i+1)
+		size := 0
+		for _, blk := range m.Blocks().All() {
+			size += len(sessionfile.DescribeBlock(blk).Text) + 1
+		}
+		for j, blk := range m.Blocks().All() {
+			d := sessionfile.DescribeBlock(blk)
+			kind := strings.ReplaceAll(d.Kind, "_", " ")
+			if blk.Kind() == transcript.KindText {
+				kind = string(m.Role()) // who said it
+			}
+			ref := transcript.BlockRef{Message: i, Block: j}
+			kid := &branch{depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
+			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
+			turn.kids = append(turn.kids, kid)
+		}
+	}
+	if turn == nil {
+		return fmt.Errorf("there is nothing to look at in %s", b.name)
+	}
+	return nil
+}
+
+// hiding finds the fold that a block is in.
+func hiding(folds []*fold.Fold, ref transcript.BlockRef) *fold.Fold {
+	for _, f := range folds {
+		if ref.Message >= f.Start && ref.Message < f.End && (f.Block < 0 || f.Block == ref.Block) {
+			return f
+		}
+	}
+	return nil
+}
+
+// line is a branch as one line of so many columns.
+func (b *browser) line(x *branch, width int) string {
+	mark := "  "
+	if len(x.kids) > 0 {
+		mark = "▸ "
+		if x.open {
+			mark = "▾ "
+		}
+	}
+	line := fmt.Sprintf("%7s  %s%s", term.Thousands(x.tokens), strings.Repeat("  ", x.depth), mark)
+	note := ""
+	if x.fold != nil {
+		note = "  ⤓ " + x.fold.Lever
+	}
+	return line + b.Clip(x.what, max(width-term.Columns(line)-term.Columns(note), 12)) + note
+}
+
+// print writes the whole tree.
+func (b *browser) Print(p *term.Page) {
+	p.Line("%s", p.Bold(b.title(p.Width)))
+	for _, turn := range b.tree.kids {
+		turn.open = true
+		p.Line("%s", b.line(turn, p.Width))
+		for _, kid := range turn.kids {
+			p.Line("%s", b.line(kid, p.Width))
+		}
+	}
+}

@@ -1,0 +1,435 @@
+// Package live is a run of the agent as a person sees it: the terminal with its meter, the chat
+// and its commands, questions before calls, hooks, and the rehearsal without a model.
+package live
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/spf13/pflag"
+)
+
+// Flags are the flags of "pleat run".
+type Flags struct {
+	store  *stores.Flags
+	hooks  hookFlags
+	model  string
+	digest string
+	policy string
+	window term.TokenCount
+
+	dir, system, skills  string
+	roots, allow, deny   term.Texts
+	yes, secrets, asJSON bool
+	noRecall             bool
+	session, resume      string
+	limits               agent.Limits
+	usd                  usdLimit
+	rules                string
+	scenario             string
+	tokens               term.TokenCount
+	otel                 string
+}
+
+// Declare declares the flags of a run.
+func Declare(fs *pflag.FlagSet) *Flags {
+	f := &Flags{store: stores.Declare(fs)}
+	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
+	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
+	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
+	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
+	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
+	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
+	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
+	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; may be given more than once")
+	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
+	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
+	fs.Var(&f.allow, "allow", "allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
+	fs.Var(&f.deny, "deny", "never allow calls that match `RULE`; may be given more than once")
+	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
+	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
+	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
+	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
+	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
+	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
+	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
+	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
+	fs.Var(&f.usd, "max-usd", "stop after `N` dollars; 0: no limit; else 10, where the model's prices are known")
+	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
+	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
+	f.hooks.declare(fs)
+	return f
+}
+
+// usdLimit is the limit in dollars. It can only be kept where the prices are known.
+type usdLimit struct {
+	usd   float64
+	given bool
+}
+
+const defaultUSD = 10
+
+func (d *usdLimit) String() string { return "" }
+
+func (d *usdLimit) Type() string { return "usd" }
+
+func (d *usdLimit) Set(s string) (err error) {
+	d.usd, err = strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
+	d.given = true
+	return err
+}
+
+func (d *usdLimit) limit(m model.Model) (float64, error) {
+	switch known := len(m.Prices) > 0; {
+	case d.usd > 0 && !known:
+		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead")
+	case !d.given && known:
+		return defaultUSD, nil
+	}
+	return d.usd, nil
+}
+
+// running is a run in progress, or being set up.
+type running struct {
+	p      *term.Console
+	f      *Flags
+	o      agent.Options
+	screen *runScreen
+	tel    *telemetry.Telemetry
+	lines  *lineReader
+	events io.Writer                          // for --json
+	stop   atomic.Pointer[context.CancelFunc] // cancels what is going on
+	asking sync.Mutex                         // guards always, which answers extend
+	rules  agent.Rules
+	always map[[2]string]bool // calls, by tool and subject, that a person allowed for good
+	work   *agent.Workspace
+	name   string // of the model, for people
+	task   string // what the rehearsal proposes
+	play   *playing
+	store  stores.Store
+	key    store.SessionKey
+	agent  *agent.Agent
+	ends   []func() error
+}
+
+func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err error) {
+	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.Contents()}
+	if f.asJSON { // standard output has the events alone
+		r.p = &term.Console{Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr, Getenv: p.Getenv}
+	}
+	defer func() {
+		for i := len(r.ends) - 1; i >= 0; i-- {
+			err = errors.Join(err, r.ends[i]())
+		}
+	}()
+	if err := r.setup(ctx); err != nil {
+		return err
+	}
+	return r.live(ctx, func(ctx context.Context) error {
+		switch {
+		case f.resume != "" && r.task == "":
+			return r.once(ctx, r.agent.Resume)
+		case r.task == "":
+			return r.chat(ctx)
+		}
+		return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
+	})
+}
+
+// setup makes the agent from the flags.
+func (r *running) setup(ctx context.Context) error {
+	f := r.f
+	var err error
+	if r.o.Session.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
+		return err
+	}
+	r.rules = agent.Rules{Allow: f.allow, Deny: f.deny}
+	if err := r.rules.Check(); err != nil {
+		return term.UsageError(err.Error())
+	}
+	if f.resume != "" { // the session's name says whether it is a rehearsal
+		if err := r.open(ctx, ""); err != nil {
+			return err
+		}
+	}
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	if err := r.open(ctx, "run"); err != nil {
+		return err
+	}
+	if r.tel, err = telemetry.Start(ctx, r.p, f.otel); err != nil {
+		return err
+	}
+	r.ends = append(r.ends, r.tel.Close)
+	return r.make(ctx)
+}
+
+var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name one with --model. ` +
+	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
+	`"pleat run --model rehearsal" shows a run without a model`)
+
+// open opens the store and names the session, with a prefix if the name is new.
+func (r *running) open(ctx context.Context, prefix string) (err error) {
+	if r.store != nil {
+		return nil
+	}
+	if r.store, err = stores.Open(ctx, r.p, r.f.store); err != nil {
+		return err
+	}
+	r.ends = append(r.ends, r.store.Close)
+	r.key, err = r.sessionKey(ctx, prefix)
+	return err
+}
+
+// choose finds the model.
+func (r *running) choose(ctx context.Context) error {
+	var found models.Client
+	var err error
+	switch ok := true; {
+	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || IsRehearsal(r.key.Session)):
+		return r.rehearse(ctx, "this is a rehearsal")
+	case r.f.model != "":
+		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
+	default:
+		found, ok, err = models.Find(ctx, r.p.Getenv)
+		if !ok && err == nil && (r.task != "" || r.f.resume != "" || r.f.asJSON || !r.lines.terminal) {
+			return errNoModel
+		}
+		if !ok && err == nil {
+			return r.rehearse(ctx, "there is no model to ask (set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY), so this is a rehearsal")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s := &r.o.Session
+	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
+	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, library.Codecs(), found.Check, int(r.f.window)
+	switch r.f.digest {
+	case "none":
+		return nil
+	case "":
+	default:
+		if found, err = models.Open(ctx, r.f.digest, r.p.Getenv); err != nil {
+			return err
+		}
+	}
+	s.Digest.Generator, s.Digest.Model = found.Generator, found.Model
+	return nil
+}
+
+func (r *running) make(ctx context.Context) error {
+	f, key := r.f, r.key
+	var err error
+	if r.work == nil {
+		if r.work, err = agent.OpenWorkspace(f.dir, f.roots...); err != nil {
+			return err
+		}
+	}
+	w := r.work
+	r.ends = append(r.ends, w.Close)
+	r.o.Store, r.o.Key = r.store, key
+	if r.o.Request.System == "" {
+		if r.o.Request.System, err = r.systemPrompt(w.Dir()); err != nil {
+			return err
+		}
+	}
+	r.o.Request.SessionKey = key.Session
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)}})
+	r.o.Limits = f.limits
+	r.o.Limits.Tokens = int(f.tokens)
+	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {
+		return err
+	}
+	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
+	r.o.Hooks = f.hooks.tools()
+	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
+	r.o.Session.Observe = r.tel.Session(ctx, key.Session)
+	r.o.Session.KeepFile = w.Keep
+	r.o.Generator = r.tel.Generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
+	if d := &r.o.Session.Digest; d.Generator != nil {
+		d.Generator, d.Rules = r.tel.Generator(d.Generator, d.Model.Provider, key.Session), f.rules
+	}
+	if f.secrets {
+		r.o.Redact = agent.KeepSecrets
+	}
+	r.o.Observe = r.screen.observe
+	if f.asJSON {
+		r.o.Observe = jsonObserver(r.events)
+	}
+	if r.play != nil {
+		r.o.Observe = r.play.watch(r.o.Observe)
+	}
+	r.agent, err = agent.New(ctx, r.o)
+	if err != nil {
+		return err
+	}
+	r.ends = append(r.ends, func() error { return r.agent.Close() }) // the chat may have changed it
+	if !f.asJSON {
+		r.p.Printf("%s, session %s, in %s\n", r.name, r.screen.s.Bold(key.Session), w.Dir())
+	}
+	return nil
+}
+
+// outputs is the folder for command output that is too long to record. It is beside the
+// store, so that a resumed session still has it; "" means a temporary folder.
+func (r *running) outputs(key store.SessionKey) string {
+	path := r.f.store.Path
+	if stores.Scheme(path) != "" {
+		path = "" // then beside the default store
+	}
+	path, err := stores.Path(r.p, path)
+	if err != nil || r.f.model == "rehearsal" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(path), "outputs", filepath.Base(filepath.Clean("/"+key.Session)))
+}
+
+// sessionKey is the session's name: the one that was asked for, or a new one.
+func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionKey, error) {
+	f := r.f
+	switch {
+	case f.resume == "last":
+		list, err := stores.OfTenant(ctx, r.store, f.store.Tenant)
+		if err != nil {
+			return store.SessionKey{}, err
+		}
+		for _, s := range list { // newest first
+			name := s.Key.Session
+			if strings.HasPrefix(name, "run-") && f.model != "rehearsal" || IsRehearsal(name) && (f.model == "" || f.model == "rehearsal") {
+				return s.Key, nil
+			}
+		}
+		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
+	case f.resume != "":
+		return f.store.Key(f.resume), nil
+	case f.session != "":
+		return f.store.Key(f.session), nil
+	}
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return f.store.Key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
+}
+
+// once runs until the model is done, and reports how it ended.
+func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	r.stop.Store(&stop)
+	res, err := run(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)
+	}
+	if !r.f.asJSON {
+		if res.Turns == 0 && res.Stop == agent.StopDone {
+			r.p.Printf("It was done already. The answer:\n%s\n", res.Text)
+		}
+		r.closing(res)
+	}
+	if res.Stop != agent.StopDone {
+		return fmt.Errorf("the run is not done: %s (go on with: pleat run --resume %s)", stopped(res.Stop), r.o.Key.Session)
+	}
+	return nil
+}
+
+func stopped(s agent.Stop) string {
+	switch s {
+	case agent.StopRefused:
+		return "the model would not answer"
+	case agent.StopCancelled:
+		return "it was stopped"
+	case agent.StopTurns, agent.StopTokens, agent.StopUSD, agent.StopTime:
+		return "the limit of " + string(s) + " is reached; --max-" + string(s) + " changes it"
+	}
+	return string(s)
+}
+
+// closing reports what the run used.
+func (r *running) closing(res agent.Result) {
+	rep := r.agent.Session().Report()
+	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"), term.Thousands(res.Spent.Tokens()))
+	if res.Spent.USD > 0 {
+		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
+	}
+	calls, usd := 0, 0.0
+	for _, d := range rep.Digests {
+		calls, usd = calls+d.Calls, usd+d.USD
+	}
+	if calls > 0 {
+		line += fmt.Sprintf("; the session's digests took %s", term.Plural(calls, "request"))
+		if usd > 0 {
+			line += fmt.Sprintf(" and $%.4f", usd)
+		}
+	}
+	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
+		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
+	}
+	r.p.Printf("%s\n", r.screen.s.Dim(line))
+	if r.play != nil {
+		r.p.Printf("%s", r.play.without())
+	}
+}
+
+// permit applies the rules, then asks the person at the terminal.
+func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, error) {
+	r.asking.Lock() // the calls of one answer are asked about one after another
+	defer r.asking.Unlock()
+	if ctx.Err() != nil { // stopped at the question before
+		return agent.Decision{Reason: "the run was stopped"}, nil
+	}
+	d, known := r.rules.Decide(c)
+	switch {
+	case known:
+		return d, nil
+	case r.f.yes, r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}]:
+		return agent.Decision{Allow: true}, nil
+	case !r.lines.terminal || r.f.asJSON:
+		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil
+	}
+	return r.askPerson(ctx, c), nil
+}
+
+func (r *running) systemPrompt(dir string) (string, error) {
+	if r.f.system == "" {
+		return defaultSystem + "\nThe working folder is " + filepath.ToSlash(dir) + ".\n", nil
+	}
+	text, err := os.ReadFile(r.f.system)
+	if err != nil {
+		return "", fmt.Errorf("read system prompt: %w", err)
+	}
+	return string(text), nil
+}
+
+const defaultSystem = `You are an agent that works on a task in a folder of somebody's machine, with tools.
+
+Find out before you act: read what is there, search, run what shows the state of things. Change as little as the task
+needs. Check your work by running it. Say plainly what you did, what you did not do, and what you could not check.
+
+Keep to what the user said, also what they said long ago. Older parts of this conversation may be folded away to keep it
+within its window: a stub or a page stands for them then. Nothing is lost. unfold brings back the exact text for a handle,
+search finds it by words, ledger lists what was done. Ask them instead of guessing, and instead of running a command with
+side effects a second time only to see its output. note and pin keep what must stay in view.
+`
