@@ -1,9 +1,10 @@
 // Pleat keeps LLM agents inside their context window. Run "pleat help" for its commands.
 //
 // A command is one file and one line. To add one, copy a short file such as policies.go,
-// rename its function, and add that to [program.root]. Help, completion, manual pages,
+// rename its function, and add that to [root]. Help, completion, manual pages,
 // environment variables and pleat.toml follow from the flags that the command declares.
-// Commands that read a session file or the store find what they share in pipeline.go.
+// Commands that read a session file or the store find what they share in pipeline.go, and
+// everything that more than one command needs in the packages under internal.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 // runFunc runs a command whose flags have been read. args are the other arguments.
 type runFunc func(ctx context.Context, p *term.Console, args []string) error
 
-// execute executes one command line and returns the exit code: 0 if it was done, 1 if that
+// execute runs one command line and returns the exit code: 0 if it was done, 1 if that
 // failed, 2 if the command line was not understood. For wrap, it is the client's own exit
 // code once the client has run.
 func execute(ctx context.Context, p *term.Console, args []string) int {

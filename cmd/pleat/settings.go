@@ -30,7 +30,7 @@ import (
 // PLEAT_CONFIG names one file that replaces 3 and 4.
 //
 // In a file a key is a flag's name: at the top for all commands that have the flag, or in the
-// table of one command, such as [Run]. A project's file comes with whatever repository
+// table of one command, such as [run]. A project's file comes with whatever repository
 // somebody cloned, so it may only set what cannot harm: see harmless.
 const settingsName = "pleat.toml"
 

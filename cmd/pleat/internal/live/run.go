@@ -134,6 +134,7 @@ type running struct {
 	ends   []func() error
 }
 
+// Run runs the agent on the task in args, or chats if there is none.
 func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err error) {
 	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.Contents()}
 	if f.asJSON { // standard output has the events alone

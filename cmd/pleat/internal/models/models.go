@@ -296,6 +296,7 @@ func Meant(id string) string {
 	return term.DidYouMean("", id, Names())
 }
 
+// Names lists the models of the table.
 func Names() (names []string) {
 	for m := range model.DefaultModels().All() {
 		names = append(names, m.ID)

@@ -33,6 +33,7 @@ type Flags struct {
 	Model      string
 }
 
+// Declare declares the flags.
 func (f *Flags) Declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.Strict, "strict", false, "a damaged line is an error; otherwise it is reported and skipped")
 	fs.BoolVar(&f.sidechains, "sidechains", false, "read the messages of sub-agents too, where they are in the file")
@@ -326,6 +327,7 @@ type Source struct {
 	Damaged int    `json:"damaged_lines"`
 }
 
+// Source says which session this is.
 func (f *File) Source() Source {
 	i := f.Info
 	return Source{

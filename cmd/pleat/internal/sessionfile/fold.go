@@ -35,6 +35,7 @@ type FoldFlags struct {
 	Tenant string
 }
 
+// Declare declares the flags.
 func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
 	f.budget = 60_000
 	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
@@ -60,6 +61,7 @@ type Folded struct {
 // Write writes the view in the form that was asked for.
 func (r *Folded) Write(w io.Writer, p *term.Console) error { return r.format.write(w, p, r) }
 
+// Tokens are the sizes of the session, of the view, and of what was allowed.
 func (r *Folded) Tokens() Budget {
 	return Budget{r.Report.Whole, r.Report.Snapshot.Tokens, r.budget}
 }

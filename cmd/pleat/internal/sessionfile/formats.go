@@ -13,14 +13,14 @@ import (
 
 // FormatNamed is the form that --format names, or the one that --json asks for.
 func FormatNamed(name string, asJSON bool) (Format, error) {
-	i := slices.IndexFunc(Formats, func(f Format) bool { return f.name == name })
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.name == name })
 	switch {
 	case i < 0:
 		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", name))
 	case asJSON:
 		return Format{write: writeViewJSON}, nil
 	}
-	return Formats[i], nil
+	return formats[i], nil
 }
 
 // Format is a form of the result.
@@ -30,7 +30,7 @@ type Format struct {
 	request bool // a request body
 }
 
-var Formats = []Format{
+var formats = []Format{
 	{"text", writeViewText, false},
 	{"markdown", writeViewMarkdown, false},
 	{"prompt", writeViewPrompt, false},

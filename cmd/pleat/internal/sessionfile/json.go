@@ -72,6 +72,7 @@ type Entry struct {
 	Time    *time.Time `json:"time,omitempty"` // of that message, if the file says
 }
 
+// Folds are folds as the JSON has them.
 func Folds(folds []*fold.Fold) []Fold {
 	list := []Fold{}
 	for _, f := range folds {
@@ -84,6 +85,7 @@ func Folds(folds []*fold.Fold) []Fold {
 	return list
 }
 
+// Entries are ledger entries as the JSON has them; times are those of the messages.
 func Entries(entries []ledger.Entry, times []time.Time) []Entry {
 	list := []Entry{}
 	for _, e := range entries {
@@ -96,12 +98,14 @@ func Entries(entries []ledger.Entry, times []time.Time) []Entry {
 	return list
 }
 
+// Budget is the size of a session, of its view, and of what was allowed, in tokens.
 type Budget struct {
 	Before int `json:"before"`
 	After  int `json:"after"`
 	Budget int `json:"budget"`
 }
 
+// Fold is a fold as the JSON has it.
 type Fold struct {
 	Handle   string          `json:"handle"`
 	Lever    string          `json:"lever"`

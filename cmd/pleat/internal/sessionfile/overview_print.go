@@ -51,6 +51,7 @@ type tokenCounts struct {
 	ByKind []Share `json:"by_kind"`
 }
 
+// Share is what blocks of one kind take.
 type Share struct {
 	Name   string `json:"name"`
 	Blocks int    `json:"blocks"`
@@ -93,6 +94,7 @@ type windowJSON struct {
 	why string // for people: why Size is less than the model's window
 }
 
+// Print implements [term.Result].
 func (o *overviewJSON) Print(p *term.Page) {
 	o.printHead(p)
 	o.printKinds(p)

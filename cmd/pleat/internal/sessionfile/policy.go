@@ -10,8 +10,10 @@ import (
 	"github.com/pleat-dev/pleat/policy"
 )
 
+// PolicyUsage is the help of --policy.
 const PolicyUsage = "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file"
 
+// PolicyNames lists the policies that come with pleat.
 func PolicyNames() (names []string) {
 	for _, p := range policy.All() {
 		names = append(names, p.Name)
@@ -19,6 +21,7 @@ func PolicyNames() (names []string) {
 	return names
 }
 
+// NamedPolicy finds a policy by name.
 func NamedPolicy(name string) (fold.Policy, error) {
 	p, err := policy.ByName(name)
 	if err != nil {

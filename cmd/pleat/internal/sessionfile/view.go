@@ -78,6 +78,7 @@ func (r *Folded) viewJSON() ([]viewJSON, error) {
 	return list, nil
 }
 
+// DescribeBlock is a block as the JSON has it.
 func DescribeBlock(blk transcript.Block) blockJSON {
 	j := blockJSON{Kind: blk.Kind().String()}
 	switch b := blk.(type) {

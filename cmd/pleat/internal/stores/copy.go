@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
+// Print implements [term.Result].
 func (d *Copied) Print(p *term.Page) {
 	for _, x := range d.Problems {
 		p.Line("not copied: session %s: %s", Session{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
@@ -191,6 +192,7 @@ type Copied struct {
 	Problems []Problem `json:"problems"` // sessions that are different in DST
 }
 
+// Problem is a session that was not copied.
 type Problem struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Session string `json:"session"`

@@ -89,6 +89,7 @@ func (i *importing) try(ctx context.Context) error {
 	return err
 }
 
+// Print implements [term.Result].
 func (d Imported) Print(p *term.Page) {
 	session, folds := d.Session, term.Plural(d.Folds, "fold")
 	switch {

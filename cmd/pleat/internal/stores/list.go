@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
+// Describe lists sessions with how each begins.
 func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) []Session {
 	out := make([]Session, 0, len(list))
 	for _, info := range list {
@@ -51,6 +52,7 @@ func OfTenant(ctx context.Context, st library.Store, tenant string) ([]store.Ses
 	return collect(st.Sessions(ctx, tenant))
 }
 
+// Print implements [term.Result].
 func (j List) Print(p *term.Page) {
 	if !j.NamesOnly {
 		printSessions(p, j.Sessions)
@@ -87,6 +89,7 @@ func printSessions(p *term.Page, list []Session) {
 	p.Line("%s, %s, %s", term.Plural(len(list), "session"), EntryCount(entries), term.ByteSize(bytes))
 }
 
+// EntryCount writes "1 entry" or "1,204 entries".
 func EntryCount(n uint64) string {
 	if n == 1 {
 		return "1 entry"

@@ -41,6 +41,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	return f
 }
 
+// Key is the key of a session with this name.
 func (f *Flags) Key(session string) store.SessionKey {
 	return store.SessionKey{Tenant: f.Tenant, Session: session}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
+// Verified is what was checked, and what is damaged.
 type Verified struct {
 	Sessions int      `json:"sessions"`
 	Entries  uint64   `json:"entries"`
@@ -20,6 +21,7 @@ type Verified struct {
 	Damage   []Damage `json:"damage"`
 }
 
+// Damage is one thing that is not as it was stored.
 type Damage struct {
 	Session string `json:"session,omitempty"`
 	Entry   uint64 `json:"entry,omitempty"`
@@ -114,6 +116,7 @@ func checkSession(ctx context.Context, store store.Store, key store.SessionKey, 
 	return folds, problems, nil
 }
 
+// Print implements [term.Result].
 func (v *Verified) Print(p *term.Page) {
 	for _, d := range v.Damage {
 		p.Line("%s", d)

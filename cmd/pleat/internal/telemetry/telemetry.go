@@ -34,6 +34,7 @@ type Telemetry struct {
 	stop   func(context.Context) error
 }
 
+// Usage is the help of --otel.
 const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
 // Start starts the exporter. Without an endpoint nothing is sent and nothing runs.

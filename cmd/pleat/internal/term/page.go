@@ -12,6 +12,7 @@ type Page struct {
 	Screen
 }
 
+// Line writes a line.
 func (p *Page) Line(format string, args ...any) {
 	p.WriteString(string(Sprint(format, args...)) + "\n")
 }
@@ -59,6 +60,7 @@ func (p *Page) Table(rows [][]string) {
 	}
 }
 
+// FileName is the name of a session file for people.
 func FileName(name string) string {
 	if name == "-" {
 		return "standard input"

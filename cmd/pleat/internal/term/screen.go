@@ -60,6 +60,7 @@ func terminalFile(w io.Writer) (*os.File, bool) {
 // other text that is shown came from outside, or may have: see [shown].
 type Styled string
 
+// Bold, Dim and Style write text with sequences for colours, where there are colours.
 func (s Screen) Bold(text string) Styled { return s.Style("1", text) }
 func (s Screen) Dim(text string) Styled  { return s.Style("2", text) }
 
@@ -91,6 +92,7 @@ func shown(args []any) []any {
 	return out
 }
 
+// Sprint is [fmt.Sprintf] with arguments that are fit for a terminal.
 func Sprint(format string, args ...any) Styled { return Styled(fmt.Sprintf(format, shown(args)...)) }
 
 func (s Screen) wrap(text Styled) Styled {

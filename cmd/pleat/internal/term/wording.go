@@ -54,6 +54,7 @@ func ByteSize(n int64) string {
 	return fmt.Sprintf("%.1f %s", f, units[i])
 }
 
+// Percent writes part of whole: 61%.
 func Percent(part, whole int) string {
 	if whole == 0 {
 		return "0%"
@@ -106,6 +107,7 @@ func Pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(n-Columns(s), 0))
 }
 
+// PadLeft fills a line up to n columns from the left.
 func PadLeft(s string, n int) string {
 	return strings.Repeat(" ", max(n-Columns(s), 0)) + s
 }
@@ -160,6 +162,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
+// IndentBy puts a prefix before every line.
 func IndentBy(prefix, text string) string {
 	return prefix + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n"+prefix)
 }
