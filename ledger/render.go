@@ -231,9 +231,10 @@ func byPath(list []PathState) []int {
 // how things stand.
 const alwaysShown = 3
 
-// byWeight orders the groups by importance: the newest, then what failed and was not mended,
-// then those that publish the work, then those whose end says how they went, then the rest,
-// last those of which the list of files says as much, each from the newest to the oldest.
+// byWeight orders the groups by importance: the newest, then command lines that failed and were
+// not mended, then those that publish the work, then other command lines, then the rest:
+// scripts, and what is not known. Last come those of which the list of files says as much.
+// Each from the newest to the oldest.
 func (w *ledgerWriter) byWeight() []int {
 	var classes [6][]int
 	for i := len(w.groups) - 1; i >= 0; i-- {
@@ -241,9 +242,9 @@ func (w *ledgerWriter) byWeight() []int {
 		switch e := &w.entries[w.groups[i].last]; {
 		case len(classes[0]) < alwaysShown:
 			class = 0
-		case e.Outcome == toolcall.Failed && e.SupersededBy == 0 && !e.Harmless && !IsFileCall(e):
+		case e.Outcome == toolcall.Failed && e.SupersededBy == 0 && e.plain():
 			class = 1
-		case Publishes(e):
+		case Publishes(e) && !strings.Contains(e.Command, "; "):
 			class = 2
 		case IsFileCall(e) && !e.Steps:
 			class = 5

@@ -162,7 +162,7 @@ func (in *Input) ledgerPart(room int) string {
 	case in.told != "": // it says how commands ended
 		share = max(room/5, 200)
 	case in.small:
-		share += 100 // what others were told
+		share = room/4 + 300 // what others were told
 	}
 	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small}
 	if in.Recall != nil && !in.small && in.Room.Total >= conv.SmallPage { // a small page has better uses for the room
