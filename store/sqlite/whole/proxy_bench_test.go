@@ -43,7 +43,7 @@ func newGrowing(tokens int) *growing {
 // round adds a call and its result.
 func (g *growing) round(size int) {
 	g.n++
-	fmt.Fprintf(&g.buf, `,{"role":"assistant","content":[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test ./pkg%d"}}]}`, g.n, g.n, g.n)
+	fmt.Fprintf(&g.buf, `,{"role":"assistant","content":[{"type":"text","text":"Step."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test"}}]}`, g.n)
 	fmt.Fprintf(&g.buf, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"`, g.n)
 	for i := 0; i*60 < size; i++ {
 		fmt.Fprintf(&g.buf, `--- PASS: Test%d_%d (0.%02ds) value %06d, as it was\n`, g.n, i, i%100, (g.n*7919+i*104729)%1000003)
@@ -57,16 +57,29 @@ func (g *growing) body() []byte {
 
 const benchReply = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":%d,\"output_tokens\":1}}}\n\n" +
 	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
-	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Yes.\"}}\n\n" +
+	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Step.\"}}\n\n" +
 	"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
-	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n" +
+	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%s\",\"name\":\"bash\",\"input\":{}}}\n\n" +
+	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\":\\\"go test\\\"}\"}}\n\n" +
+	"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\n" +
+	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":5}}\n\n" +
 	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
-// instant is a provider that answers as soon as it has read the request.
+const benchStep = "X-Step"
+
+// request is the conversation as it is.
+func (g *growing) request(url string) *http.Request {
+	r, _ := http.NewRequest(http.MethodPost, url+g.path, bytes.NewReader(g.body()))
+	r.Header.Set(benchStep, fmt.Sprint(g.n+1))
+	return r
+}
+
+// instant is a provider that answers as soon as it has read the request, with the call that
+// the client's next request has.
 func instant(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, benchReply, n/4)
+	fmt.Fprintf(w, benchReply, n/4, r.Header.Get(benchStep))
 }
 
 func at(text string) *url.URL {
@@ -172,9 +185,9 @@ var benchClient = &http.Client{Transport: transport()}
 
 // send sends the conversation as it is, reads the answer, and adds a round.
 func (s *side) send(b *testing.B) {
-	body := s.talk.body()
+	r := s.talk.request(s.url)
 	began := time.Now()
-	resp, err := benchClient.Post(s.url+s.talk.path, "application/json", bytes.NewReader(body))
+	resp, err := benchClient.Do(r)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -230,7 +243,7 @@ func requests(b *testing.B, url string) {
 			g.n = n * 1000
 			g.round(100) // each is a conversation of its own
 			for range requestsEach {
-				resp, err := benchClient.Post(url+g.path, "application/json", bytes.NewReader(g.body()))
+				resp, err := benchClient.Do(g.request(url))
 				if err != nil {
 					b.Error(err)
 					return
