@@ -47,11 +47,14 @@ func newKnown(limit int64) *known {
 // likeliest is how many requests that begin alike are kept.
 const likeliest = 8
 
-// likely returns what is known of a request that a body continues, nil if nothing is.
+// likely returns what is known of a request that a body may continue, nil if nothing is.
 func (k *known) likely(key uint64, body []byte) *decoded {
 	k.mu.Lock()
 	list := slices.Clone(k.by[key])
 	k.mu.Unlock()
+	if len(list) == 1 { // decoding compares them anyway
+		return list[0].Value.(*decoded)
+	}
 	var best *decoded
 	most := 0
 	for _, e := range list {
@@ -120,7 +123,9 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 		before = &decoded{}
 	}
 	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: int64(len(body))}
-	d.hash(on, before)
+	if !d.hash(on, before) {
+		before = nil
+	}
 	if r.hashes, r.prefixes = d.hashes, d.prefixes; len(r.messages) > 0 {
 		d.earlier = r.earlier()
 		rw.known.keep(d, before)
@@ -130,8 +135,8 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 
 // hash makes the hash chain of a conversation. Leading system messages count by their role
 // alone: their text changes with the date and the client's version. What has the same bytes
-// in an earlier request is not hashed again.
-func (d *decoded) hash(on *protocol, before *decoded) {
+// in an earlier request is not hashed again. It reports whether the conversations begin alike.
+func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 	shared := 0
 	d.hashes = make([]transcript.Hash, len(d.messages))
 	for i, m := range d.messages {
@@ -149,7 +154,8 @@ func (d *decoded) hash(on *protocol, before *decoded) {
 	}
 	if shared == 0 {
 		d.prefixes = transcript.Chain(d.hashes)
-		return
+		return false
 	}
 	d.prefixes = append(before.prefixes[:shared:shared], transcript.ChainAfter(before.prefixes[shared-1], d.hashes[shared:])...)
+	return true
 }
