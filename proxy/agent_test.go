@@ -273,6 +273,14 @@ func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 	return h, serve(t, h).String()
 }
 
+// written waits until a proxy has stored what it was sent: then another can go on with it.
+func written(t *testing.T, rw *rewriter) {
+	t.Helper()
+	if err := rw.written(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // eachWire runs a test for every wire, streaming and not.
 func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
 	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses, "gemini": generate} {

@@ -6,15 +6,17 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // behind is the store as the session of one conversation sees it. What no stub depends on is
-// written while the upstream works: messages, marks and usage. The client has the messages
-// and sends them again. Everything else is durable when Append returns, and so is all that
-// was written before it: a fold never precedes what it folds. Reads wait for writes.
+// written in the background, several entries at a time: messages, marks and usage. The
+// client has the messages and sends them again. Everything else is durable when Append
+// returns, and so is all that was written before it: a fold never precedes what it folds.
+// Reads wait for writes.
 //
 // When such a write fails, the session in memory has what the store has not. It must not be
 // used any more; see [rewriter.open].
@@ -23,10 +25,31 @@ type behind struct {
 	run    func(func()) // in the background
 	failed func(error)
 
-	mu   sync.Mutex
-	done chan struct{} // closed when the last write is over; nil: there was none
-	err  error         // of a write
+	mu    sync.Mutex
+	open  *batch    // what is added to; nil: there is none
+	last  *batch    // the newest, which is written after all others; nil: all is written
+	wrote time.Time // when a write ended
+	err   error     // of a write
 }
+
+// batch is what is written at once.
+type batch struct {
+	after   uint64 // the entry before its first
+	entries []store.Entry
+	size    int
+	hurry   chan struct{} // closed when it is to be written now
+	hurried bool
+	done    chan struct{} // closed when it is written, or could not be
+}
+
+const (
+	// pause is how long what is new waits for more, such as the answer's usage.
+	pause = 100 * time.Millisecond
+	// batchBytes is how much waits: beyond that it is written while the upstream works.
+	batchBytes = 64 << 10
+	// mostBytes is how much a store may be behind before requests wait for it.
+	mostBytes = 8 << 20
+)
 
 // whole returns the store with the other things that it can do.
 func (b *behind) whole() store.Store {
@@ -55,36 +78,113 @@ func waits(e store.Entry) bool {
 
 // Append implements [store.Store].
 func (b *behind) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	if err := b.wait(ctx); err != nil {
-		return 0, err
+	now := slices.ContainsFunc(entries, func(e store.Entry) bool { return !waits(e) })
+	if now || b.full() {
+		if err := b.wait(ctx); err != nil {
+			return 0, err
+		}
 	}
-	if slices.ContainsFunc(entries, func(e store.Entry) bool { return !waits(e) }) {
+	if now {
 		return b.Store.Append(ctx, key, last, entries...)
 	}
-	done, mine := make(chan struct{}), slices.Clone(entries) // the caller numbers its own
 	b.mu.Lock()
-	b.done = done
-	b.mu.Unlock()
-	b.run(func() {
-		defer close(done)
-		if _, err := b.Store.Append(context.WithoutCancel(ctx), key, last, mine...); err != nil {
-			b.mu.Lock()
-			b.err = fmt.Errorf("store what came before: %w", err)
-			b.mu.Unlock()
-			b.failed(err)
-		}
-	})
+	defer b.mu.Unlock()
+	switch t := b.last; {
+	case b.err != nil:
+		return 0, b.err
+	case t != nil && last != t.after+uint64(len(t.entries)):
+		return 0, fmt.Errorf("after entry %d: others are on their way: %w", last, store.ErrConflict)
+	}
+	t := b.open
+	if t == nil {
+		before := b.last
+		t = &batch{after: last, hurry: make(chan struct{}), done: make(chan struct{})}
+		b.open, b.last = t, t
+		b.run(func() { b.write(context.WithoutCancel(ctx), key, t, before) })
+	}
+	t.entries = append(t.entries, entries...) // copies: the caller numbers its own
+	for _, e := range entries {
+		t.size += len(e.Body) + len(e.Data)
+	}
+	if t.size > batchBytes {
+		t.now()
+	}
 	return last + uint64(len(entries)), nil
+}
+
+// full reports whether no more should wait.
+func (b *behind) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open != nil && b.open.size > mostBytes
+}
+
+// now lets a batch be written. The caller holds the lock.
+func (t *batch) now() {
+	if !t.hurried {
+		t.hurried = true
+		close(t.hurry)
+	}
+}
+
+// write writes a batch once it is due and the one before it is written.
+func (b *behind) write(ctx context.Context, key store.SessionKey, t, before *batch) {
+	defer close(t.done)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-t.hurry:
+	case <-timer.C:
+	}
+	if before != nil {
+		<-before.done
+	}
+	b.mu.Lock()
+	b.open = nil
+	err := b.err
+	b.mu.Unlock()
+	if err == nil {
+		if _, err = b.Store.Append(ctx, key, t.after, t.entries...); err != nil {
+			b.failed(err)
+			err = fmt.Errorf("store what came before: %w", err)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err, b.wrote = err, time.Now(); b.last == t {
+		b.last = nil
+	}
+}
+
+// soon lets what waits be written now, unless something has just been written: a session
+// whose turns take no time does not need a write for each.
+func (b *behind) soon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open != nil && time.Since(b.wrote) > pause {
+		b.open.now()
+	}
+}
+
+// ahead reports whether the session has entries that the store has not, with the error of a
+// write that failed. If somebody else writes to the session meanwhile, ours fails.
+func (b *behind) ahead() (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last != nil, b.err
 }
 
 // wait waits for writes and returns the error of one that failed.
 func (b *behind) wait(ctx context.Context) error {
 	b.mu.Lock()
-	done := b.done
+	last := b.last
+	if b.open != nil {
+		b.open.now()
+	}
 	b.mu.Unlock()
-	if done != nil {
+	if last != nil {
 		select {
-		case <-done:
+		case <-last.done:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -44,7 +46,7 @@ func TestStoreBehind(t *testing.T) {
 		up := upstream.New(upstream.Options{Calls: 6, Bytes: 1000})
 		to := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			left <- struct{}{}
-			left <- struct{}{} // for the messages, and for the usage
+			left <- struct{}{} // what came may be written before the usage
 			up.ServeHTTP(w, r)
 		})
 		st := &hooked{Store: store.NewMemory(), hook: func() error { <-left; return nil }}
@@ -52,6 +54,113 @@ func TestStoreBehind(t *testing.T) {
 		a.streams = streams
 		a.run(t)
 		wellBehaved(t, up.Log())
+	})
+}
+
+// What is new is written together, in order, and before anything that a stub depends on. A
+// write of somebody else shows as a conflict, then and from then on.
+func TestBatches(t *testing.T) {
+	key := store.SessionKey{Session: "s"}
+	writes := 0
+	st := &hooked{Store: store.NewMemory(), hook: func() error { writes++; return nil }}
+	var work sync.WaitGroup
+	var failed error
+	b := &behind{Store: st, run: work.Go, failed: func(err error) { failed = err }}
+	last := uint64(0)
+	add := func(kind store.EntryKind) (err error) {
+		next, err := b.Append(t.Context(), key, last, store.Entry{Kind: kind, Data: []byte("{}")})
+		if err == nil {
+			last = next
+		}
+		return err
+	}
+	stored := func() (kinds []store.EntryKind) {
+		for e, err := range st.Store.Scan(t.Context(), key, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, e.Kind)
+		}
+		return kinds
+	}
+	want := []store.EntryKind{store.EntryMessage, store.EntryPrefix, store.EntryUsage, store.EntryFold}
+	for _, kind := range want {
+		if err := add(kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := stored(); !slices.Equal(got, want) || writes != 1 {
+		t.Errorf("%v in %d writes behind, want %v in one", got, writes, want)
+	}
+	if err := add(store.EntryMessage); err != nil {
+		t.Fatal(err)
+	}
+	if ahead, err := b.ahead(); !ahead || err != nil {
+		t.Errorf("ahead %t, %v", ahead, err)
+	}
+	if _, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("an entry in the place of another: %v, want a conflict", err)
+	}
+	if _, err := st.Store.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryFold}); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{b.wait(t.Context()), add(store.EntryMessage), add(store.EntryFold), failed} {
+		if !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%v, want a conflict", err)
+		}
+	}
+	work.Wait()
+	if got := stored(); len(got) != len(want)+1 {
+		t.Errorf("the store has %v", got)
+	}
+}
+
+// A replica that gets the next request before the other has written the last one goes on
+// without it, and so does the other when it finds out.
+func TestReplicaIsFaster(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		shared := store.NewMemory()
+		var slow atomic.Bool
+		release := make(chan struct{})
+		st := &hooked{Store: shared, hook: func() error {
+			if slow.Load() {
+				<-release
+			}
+			return nil
+		}}
+		up := upstream.New(upstream.Options{Calls: 20, Bytes: 1000})
+		at := serve(t, up)
+		h, one := handlerAt(t, at, Options{Store: st})
+		two := startAt(t, at, Options{Store: shared})
+		a := newAgent(on, one, "Do all the steps.")
+		a.streams = streams
+		for i := 0; ; i++ {
+			turn := i % 8
+			switch a.url = one; turn {
+			case trusted + 2: // until then the end of an answer waits for the store
+				slow.Store(true)
+			case trusted + 3:
+				a.url = two
+			}
+			more, err := a.step()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if turn == trusted+3 {
+				slow.Store(false)
+				close(release)
+				written(t, h.rw)
+				release = make(chan struct{})
+			}
+			if !more {
+				break
+			}
+		}
+		log := up.Log()
+		wellBehaved(t, log)
+		if last := log[len(log)-1]; last.Step != 20 {
+			t.Errorf("the last request has step %d", last.Step)
+		}
 	})
 }
 
@@ -161,5 +270,28 @@ func TestTurnsCostWhatIsNew(t *testing.T) {
 	}
 	if first, last := work[0], work[len(work)-1]; last*10 > first*13 {
 		t.Errorf("entries and bodies read and written in each hundred turns: %v", work)
+	}
+}
+
+// What another replica writes while a conversation is being refreshed is not known by halves:
+// its mark comes with its messages.
+func TestMarksComeWithMessages(t *testing.T) {
+	st := store.NewMemory()
+	h, url := startHandler(t, upstream.New(upstream.Options{Calls: 2}), Options{Store: st})
+	newAgent(messages, url, "Do all the steps.").run(t)
+	written(t, h.rw)
+	c := h.rw.inMemory(h.Sessions()[0].Key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, known := c.sess.Last(), len(c.marks)
+	m := mark{mode: c.mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
+	if _, err := st.Append(t.Context(), c.key, last, store.Entry{Kind: store.EntryPrefix, Data: m.encode()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.load(t.Context(), last); err != nil || len(c.marks) != known {
+		t.Errorf("%d marks, want %d: %v", len(c.marks), known, err)
+	}
+	if err := c.refresh(t.Context()); err != nil || len(c.marks) != known+1 || c.alone != 0 {
+		t.Errorf("%d marks, want %d; alone for %d answers: %v", len(c.marks), known+1, c.alone, err)
 	}
 }

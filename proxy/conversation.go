@@ -22,6 +22,7 @@ type conversation struct {
 	key     store.SessionKey
 	behind  *behind
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
+	newest  int        // messages of the newest request; guarded by it, too
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
 
@@ -36,6 +37,7 @@ type conversation struct {
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
 	told    reply // the last answer without hidden rounds, and where it belongs
+	alone   int   // answers since another replica wrote to the session
 	// client is the client's message for each message of the transcript that a mark
 	// covers; negative: the client has none, because it is of a hidden round.
 	client  []int
@@ -126,10 +128,17 @@ func (c *conversation) unlock() {
 
 // refresh takes in what other replicas wrote. Our own entries, unless somebody else's
 // came between them, need not be read again to know their marks.
-func (c *conversation) refresh(ctx context.Context, store store.Store) error {
+func (c *conversation) refresh(ctx context.Context) error {
+	if ahead, err := c.behind.ahead(); ahead || err != nil {
+		return err
+	}
+	last := c.sess.Last()
 	err := c.sess.Refresh(ctx)
+	if c.sess.Last() != last {
+		c.alone = 0
+	}
 	if err == nil && c.sess.Last() != c.seen {
-		if err = c.load(ctx, store); err == nil {
+		if err = c.load(ctx, c.sess.Last()); err == nil {
 			c.seen = c.sess.Last()
 		}
 	}
@@ -151,11 +160,14 @@ func (c *conversation) wroteOne() {
 	}
 }
 
-// load reads the marks that were written since the last time.
-func (c *conversation) load(ctx context.Context, st store.Store) error {
-	for e, err := range st.Scan(ctx, c.key, c.seen+1, store.EntryPrefix) {
+// load reads the marks that were written since the last time, up to an entry.
+func (c *conversation) load(ctx context.Context, upTo uint64) error {
+	for e, err := range c.behind.Scan(ctx, c.key, c.seen+1, store.EntryPrefix) {
 		if err != nil {
 			return err
+		}
+		if e.Seq > upTo { // of messages that the session has not read
+			return nil
 		}
 		var m mark
 		if err := json.Unmarshal(e.Data, &m); err != nil {

@@ -30,7 +30,7 @@ func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *t
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	err = c.refresh(ctx, rw.o.Store)
+	err = c.refresh(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		rw.lost(c)
 		return nil, nil, answered(req), nil

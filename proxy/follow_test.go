@@ -116,7 +116,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 			st := store.NewMemory()
 			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
 			provider := serve(t, up)
-			_, url := handlerAt(t, provider, Options{Store: st, Window: window})
+			h, url := handlerAt(t, provider, Options{Store: st, Window: window})
 			a := newAgent(messages, url, "Do all the steps.")
 			step := func() (body []byte, rounds int) {
 				t.Helper()
@@ -140,6 +140,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 			if again {
 				a.history = slices.Clone(a.history[:asked])
 				step()
+				written(t, h.rw)
 				_, a.url = handlerAt(t, provider, Options{Store: st, Window: window})
 			}
 			a.history = other

@@ -147,12 +147,29 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 		c = t.conv
 	}
 	err = errors.Join(err, x.heard(ctx, c, last))
-	if err == nil && c != nil {
-		err = c.behind.wait(ctx) // the next request may go to another replica
+	if c != nil {
+		if c.stays() {
+			c.behind.soon()
+		} else if err == nil {
+			err = c.behind.wait(ctx) // the next request may go to another replica
+		}
 	}
 	if err != nil {
 		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", c.key.String(), "err", err)
 	}
+}
+
+// trusted is after how many answers in a row, with nobody else's writes between them, a
+// conversation's next request is expected here.
+const trusted = 3
+
+// stays counts an answer, and reports whether the next request is expected here: then it does
+// not have to find in the store what came before.
+func (c *conversation) stays() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.alone++
+	return c.alone > trusted
 }
 
 // keep records an answer, and what it used.

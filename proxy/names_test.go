@@ -44,7 +44,7 @@ func TestClientToolComesLater(t *testing.T) {
 	})}
 	st := store.NewMemory()
 	at := serve(t, seen)
-	url := startAt(t, at, Options{Window: window, Store: st})
+	h, url := handlerAt(t, at, Options{Window: window, Store: st})
 	a := newAgent(messages, url, "Do all the steps.")
 	a.streams = false
 	for range 12 {
@@ -93,6 +93,7 @@ func TestClientToolComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := seen.all()[len(seen.all())-1]
+	written(t, h.rw)
 	a.url = startAt(t, at, Options{Window: window, Store: st})
 	if _, err := a.send(); err != nil {
 		t.Fatal(err)

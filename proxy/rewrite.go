@@ -45,6 +45,7 @@ type rewriter struct {
 	mu       sync.Mutex
 	sessions map[store.SessionKey]*list.Element // of *conversation
 	recent   *list.List                         // most recently used first
+	leaving  map[*conversation]bool             // no longer there, but perhaps not yet in the store
 	index    map[indexKey]store.SessionKey      // newest prefixes of the conversations in memory
 	logged   map[string]bool                    // what is logged only once
 }
@@ -55,7 +56,10 @@ type indexKey struct {
 }
 
 func newRewriter(o *Options) (*rewriter, error) {
-	rw := &rewriter{sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool)}
+	rw := &rewriter{
+		sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), leaving: make(map[*conversation]bool),
+		index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool),
+	}
 	if o != nil {
 		rw.o = *o
 	}
@@ -106,33 +110,39 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err
 	}
-	forked := false
+	forked, failed := false, false
 	for try := 0; ; try++ {
 		conv, err := rw.open(ctx, key, req, from)
 		if err != nil {
 			return nil, err
 		}
 		t, p, err := rw.advance(ctx, conv, req, from)
+		if errors.Is(err, errMoved) && try < 100 {
+			next := p.holder
+			if err = nil; next == (store.SessionKey{}) {
+				next, err = rw.fork(ctx, conv, p, req, from.scope)
+			}
+			if err == nil {
+				key, forked = next, true
+				continue
+			}
+		}
 		switch {
 		case err == nil:
 			t.forked = forked
 			return t, nil
 		case try == 100:
 			return nil, err
-		case errors.Is(err, errMoved):
-			forked = true
-			if key = p.holder; key == (store.SessionKey{}) {
-				if key, err = rw.fork(ctx, conv, p, req, from.scope); err != nil {
-					return nil, err
-				}
-			}
 		case errors.Is(err, store.ErrNotFound):
 			rw.lost(conv)
 			if key, _, err = rw.locate(ctx, from, req.prefixes); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, store.ErrConflict):
-			return nil, err
+			if _, lost := conv.behind.ahead(); lost == nil || failed {
+				return nil, err
+			}
+			failed = true // the session is read anew, and gets what could not be written from this request
 		}
 	}
 }
@@ -241,7 +251,7 @@ func (t *turn) view(make func(*pleat.Session) (transcript.View, error)) (transcr
 // messages.
 func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, from caller) error {
 	for {
-		if err := c.refresh(ctx, rw.o.Store); err != nil {
+		if err := c.refresh(ctx); err != nil {
 			return err
 		}
 		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.manual == req.manual && c.setup.mode == c.mode {
@@ -275,6 +285,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 		rw.mu.Lock()
 		if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
 			rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
+			c.newest = m.Client
 		}
 		rw.mu.Unlock()
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -31,7 +32,13 @@ func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.Sessi
 // one. The store may know a longer prefix than the sessions in memory: from a session that
 // is no longer there, or from another replica.
 func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcript.Hash) (key store.SessionKey, known bool, err error) {
+	if err := rw.written(ctx, false); err != nil {
+		return key, false, err
+	}
 	inMemory, least := rw.lookup(from.scope, prefixes)
+	if rw.continues(inMemory, least) {
+		return inMemory, true, nil
+	}
 	for end, size := len(prefixes), 32; end > least; size *= 8 {
 		start := max(end-size, least)
 		labels := make([]string, 0, end-start)
@@ -59,6 +66,36 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcri
 	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
 
+// continues reports whether a conversation in memory whose newest request has that many
+// messages is ahead of the store, which therefore knows no more of it.
+func (rw *rewriter) continues(key store.SessionKey, size int) bool {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	e, ok := rw.sessions[key]
+	if !ok || e.Value.(*conversation).newest != size {
+		return false
+	}
+	ahead, err := e.Value.(*conversation).behind.ahead()
+	return ahead && err == nil
+}
+
+// written waits until what has left memory is in the store; with all, also what has not. What
+// could not be written is as if it had not been sent.
+func (rw *rewriter) written(ctx context.Context, all bool) error {
+	rw.mu.Lock()
+	list := slices.Collect(maps.Keys(rw.leaving))
+	for e := rw.recent.Front(); all && e != nil; e = e.Next() {
+		list = append(list, e.Value.(*conversation))
+	}
+	rw.mu.Unlock()
+	for _, c := range list {
+		if err := c.behind.wait(ctx); ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // inMemory returns a conversation that is in memory, or nil.
 func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
 	rw.mu.Lock()
@@ -74,7 +111,7 @@ func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
 // open returns the conversation from memory or opens it.
 func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
 	if c := rw.inMemory(key); c != nil {
-		if c.behind.wait(ctx) == nil || ctx.Err() != nil {
+		if _, err := c.behind.ahead(); err == nil {
 			return c, nil
 		}
 		rw.lost(c)
@@ -83,10 +120,13 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 	c.behind = &behind{Store: rw.o.Store, run: rw.closing.Go, failed: func(err error) {
 		rw.o.Logger.Warn("what a client sent could not be stored; it is read again with its next request", "session", key.String(), "err", err)
 	}}
-	if err := c.load(ctx, rw.o.Store); err != nil {
+	if err := c.load(ctx, math.MaxUint64); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
 	if c.mode.Recall == "" {
+		if err := rw.written(ctx, true); err != nil { // it may continue one of them
+			return nil, err
+		}
 		before, err := rw.before(ctx, from, req)
 		if err != nil {
 			return nil, err
@@ -139,7 +179,12 @@ func (rw *rewriter) lost(c *conversation) {
 // that. Requests that are under way can still use it. The caller holds the lock.
 func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
+	rw.leaving[old] = true
 	rw.closing.Go(func() {
+		_ = old.behind.wait(context.Background()) // its error is logged
+		rw.mu.Lock()
+		delete(rw.leaving, old)
+		rw.mu.Unlock()
 		old.mu.Lock()
 		sess := old.sess
 		old.mu.Unlock()
