@@ -18,6 +18,9 @@ func (Refill) Name() string { return "refill" }
 // Pull takes folds back, shows parts of results that do not fit whole, and lets the page say
 // more.
 func (Refill) Pull(d *fold.Draft) {
+	if !d.HasSpan() {
+		return // nothing made room
+	}
 	refs := d.Results()
 	slices.Reverse(refs)
 	var cut []transcript.BlockRef // of those that no other lever could leave whole
@@ -26,10 +29,7 @@ func (Refill) Pull(d *fold.Draft) {
 		if f == nil || f.Lever != (Mask{}).Name() && f.Lever != (Squeeze{}).Name() {
 			continue
 		}
-		if d.HasSpan() { // else nothing made room
-			d.ShowAgain(ref)
-		}
-		if d.Folded(ref) == f { // a smaller one may fit
+		if d.ShowAgain(ref); d.Folded(ref) == f { // a smaller one may fit
 			cut = append(cut, ref)
 		}
 	}
