@@ -2,17 +2,16 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -26,7 +25,7 @@ type hooked struct {
 }
 
 func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	if !slices.ContainsFunc(entries, func(e store.Entry) bool { return !waits(e) }) {
+	if !slices.ContainsFunc(entries, func(e store.Entry) bool { return !behind.Waits(e) }) {
 		if err := h.hook(); err != nil {
 			return 0, err
 		}
@@ -55,64 +54,6 @@ func TestStoreBehind(t *testing.T) {
 		a.run(t)
 		wellBehaved(t, up.Log())
 	})
-}
-
-// What is new is written together, in order, and before anything that a stub depends on. A
-// write of somebody else shows as a conflict, then and from then on.
-func TestBatches(t *testing.T) {
-	key := store.SessionKey{Session: "s"}
-	writes := 0
-	st := &hooked{Store: store.NewMemory(), hook: func() error { writes++; return nil }}
-	var work sync.WaitGroup
-	var failed error
-	b := &behind{Store: st, run: work.Go, failed: func(err error) { failed = err }}
-	last := uint64(0)
-	add := func(kind store.EntryKind) (err error) {
-		next, err := b.Append(t.Context(), key, last, store.Entry{Kind: kind, Data: []byte("{}")})
-		if err == nil {
-			last = next
-		}
-		return err
-	}
-	stored := func() (kinds []store.EntryKind) {
-		for e, err := range st.Store.Scan(t.Context(), key, 1) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			kinds = append(kinds, e.Kind)
-		}
-		return kinds
-	}
-	want := []store.EntryKind{store.EntryMessage, store.EntryPrefix, store.EntryUsage, store.EntryFold}
-	for _, kind := range want {
-		if err := add(kind); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := stored(); !slices.Equal(got, want) || writes != 1 {
-		t.Errorf("%v in %d writes behind, want %v in one", got, writes, want)
-	}
-	if err := add(store.EntryMessage); err != nil {
-		t.Fatal(err)
-	}
-	if ahead, err := b.ahead(); !ahead || err != nil {
-		t.Errorf("ahead %t, %v", ahead, err)
-	}
-	if _, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage}); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("an entry in the place of another: %v, want a conflict", err)
-	}
-	if _, err := st.Store.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryFold}); err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range []error{b.wait(t.Context()), add(store.EntryMessage), add(store.EntryFold), failed} {
-		if !errors.Is(err, store.ErrConflict) {
-			t.Errorf("%v, want a conflict", err)
-		}
-	}
-	work.Wait()
-	if got := stored(); len(got) != len(want)+1 {
-		t.Errorf("the store has %v", got)
-	}
 }
 
 // A replica that gets the next request before the other has written the last one goes on

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/model"
@@ -137,7 +138,7 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
 	add := func(name string) *conversation {
-		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: &behind{}}
+		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
 		rw.keep(c, scope{})
 		for n := range 3 * indexed {
 			rw.remember(c, of(name, n))
@@ -156,8 +157,8 @@ func TestIndexIsBounded(t *testing.T) {
 	if len(rw.index) != indexed {
 		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
 	}
-	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: &behind{}}, scope{}) // opened twice at once
-	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: &behind{}}, scope{})
+	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)}, scope{}) // opened twice at once
+	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)}, scope{})
 	if len(rw.index) != 0 {
 		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.index))
 	}
@@ -174,7 +175,7 @@ func openSession(t *testing.T) *pleat.Session {
 
 // Of hidden rounds only the messages that the newest view shows stay in memory.
 func TestHiddenMessagesAreBounded(t *testing.T) {
-	c := &conversation{sess: openSession(t), behind: &behind{}, hidden: make(map[int]transcript.Message)}
+	c := &conversation{sess: openSession(t), behind: new(behind.Store), hidden: make(map[int]transcript.Message)}
 	for i := range 6 {
 		if err := c.sess.Append(t.Context(), transcript.User(fmt.Sprint("message ", i))); err != nil {
 			t.Fatal(err)

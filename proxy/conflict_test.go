@@ -48,7 +48,7 @@ func TestConflictInHiddenRound(t *testing.T) {
 				}
 				at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if busy.CompareAndSwap(false, true) {
-						_ = h.rw.inMemory(h.Sessions()[0].Key).behind.wait(t.Context()) // else the request itself is lost
+						_ = h.rw.inMemory(h.Sessions()[0].Key).behind.Wait(t.Context()) // else the request itself is lost
 						meddle()
 						busy.Store(false)
 					}

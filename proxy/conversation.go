@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -20,7 +21,7 @@ import (
 // client's conversation it has seen, and where they are in the transcript.
 type conversation struct {
 	key     store.SessionKey
-	behind  *behind
+	behind  *behind.Store
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
 	newest  int        // messages of the newest request; guarded by it, too
 	// status can be read without waiting: mu is held while models answer and stores write.
@@ -129,7 +130,7 @@ func (c *conversation) unlock() {
 // refresh takes in what other replicas wrote. Our own entries, unless somebody else's
 // came between them, need not be read again to know their marks.
 func (c *conversation) refresh(ctx context.Context) error {
-	if ahead, err := c.behind.ahead(); ahead || err != nil {
+	if ahead, err := c.behind.Ahead(); ahead || err != nil {
 		return err
 	}
 	last := c.sess.Last()

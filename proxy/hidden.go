@@ -97,7 +97,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 		if try == 10 || !conflict && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.wait(ctx) == nil {
+		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.Wait(ctx) == nil {
 			continue // the session has read what they wrote
 		}
 		next, again := rw.begin(ctx, t.req, t.from)
@@ -149,9 +149,9 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 	err = errors.Join(err, x.heard(ctx, c, last))
 	if c != nil {
 		if c.stays() {
-			c.behind.soon()
+			c.behind.Soon()
 		} else if err == nil {
-			err = c.behind.wait(ctx) // the next request may go to another replica
+			err = c.behind.Wait(ctx) // the next request may go to another replica
 		}
 	}
 	if err != nil {
@@ -197,7 +197,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		if err := c.record(ctx, labels, &m, time.Time{}); err != nil {
 			return err
 		}
-		if err := c.behind.wait(ctx); err != nil {
+		if err := c.behind.Wait(ctx); err != nil {
 			return err
 		}
 		return c.used(ctx, last)

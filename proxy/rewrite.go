@@ -139,7 +139,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 				return nil, err
 			}
 		case !errors.Is(err, store.ErrConflict):
-			if _, lost := conv.behind.ahead(); lost == nil || failed {
+			if _, lost := conv.behind.Ahead(); lost == nil || failed {
 				return nil, err
 			}
 			failed = true // the session is read anew, and gets what could not be written from this request
@@ -166,7 +166,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	if rw.o.Session != nil {
 		rw.o.Session(c.key, o)
 	}
-	sess, err := pleat.OpenSession(ctx, c.behind.whole(), c.key, o)
+	sess, err := pleat.OpenSession(ctx, c.behind.Whole(), c.key, o)
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ func (rw *rewriter) fork(ctx context.Context, c *conversation, p position, req *
 	if p.seq == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}
-	if err := c.behind.wait(ctx); err != nil { // the mark may be on its way
+	if err := c.behind.Wait(ctx); err != nil { // the mark may be on its way
 		return store.SessionKey{}, err
 	}
 	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}

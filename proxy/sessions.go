@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -75,7 +76,7 @@ func (rw *rewriter) continues(key store.SessionKey, size int) bool {
 	if !ok || e.Value.(*conversation).newest != size {
 		return false
 	}
-	ahead, err := e.Value.(*conversation).behind.ahead()
+	ahead, err := e.Value.(*conversation).behind.Ahead()
 	return ahead && err == nil
 }
 
@@ -89,7 +90,7 @@ func (rw *rewriter) written(ctx context.Context, all bool) error {
 	}
 	rw.mu.Unlock()
 	for _, c := range list {
-		if err := c.behind.wait(ctx); ctx.Err() != nil {
+		if err := c.behind.Wait(ctx); ctx.Err() != nil {
 			return err
 		}
 	}
@@ -111,15 +112,15 @@ func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
 // open returns the conversation from memory or opens it.
 func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request, from caller) (*conversation, error) {
 	if c := rw.inMemory(key); c != nil {
-		if _, err := c.behind.ahead(); err == nil {
+		if _, err := c.behind.Ahead(); err == nil {
 			return c, nil
 		}
 		rw.lost(c)
 	}
 	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
-	c.behind = &behind{Store: rw.o.Store, run: rw.closing.Go, failed: func(err error) {
+	c.behind = behind.New(rw.o.Store, rw.closing.Go, func(err error) {
 		rw.o.Logger.Warn("what a client sent could not be stored; it is read again with its next request", "session", key.String(), "err", err)
-	}}
+	})
 	if err := c.load(ctx, math.MaxUint64); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
@@ -181,7 +182,7 @@ func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
 	rw.leaving[old] = true
 	rw.closing.Go(func() {
-		_ = old.behind.wait(context.Background()) // its error is logged
+		_ = old.behind.Wait(context.Background()) // its error is logged
 		rw.mu.Lock()
 		delete(rw.leaving, old)
 		rw.mu.Unlock()

@@ -1,4 +1,5 @@
-package proxy
+// Package behind writes to a store behind its callers what nothing that was sent depends on.
+package behind
 
 import (
 	"context"
@@ -12,17 +13,17 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// behind is the store as the session of one conversation sees it. What no stub depends on is
+// Store is a store as the session of one conversation sees it. What no stub depends on is
 // written in the background, several entries at a time: messages, marks and usage. The
 // client has the messages and sends them again. Everything else is durable when Append
 // returns, and so is all that was written before it: a fold never precedes what it folds.
 // Reads wait for writes.
 //
-// When such a write fails, the session in memory has what the store has not. It must not be
-// used any more; see [rewriter.open].
-type behind struct {
+// When such a write fails, the session in memory has what the store has not, and must not
+// be used any more.
+type Store struct {
 	store.Store
-	run    func(func()) // in the background
+	run    func(func())
 	failed func(error)
 
 	mu    sync.Mutex
@@ -30,6 +31,12 @@ type behind struct {
 	last  *batch    // the newest, which is written after all others; nil: all is written
 	wrote time.Time // when a write ended
 	err   error     // of a write
+}
+
+// New writes to st. Run runs a function in the background; failed is told why a write there
+// failed.
+func New(st store.Store, run func(func()), failed func(error)) *Store {
+	return &Store{Store: st, run: run, failed: failed}
 }
 
 // batch is what is written at once.
@@ -51,36 +58,36 @@ const (
 	mostBytes = 8 << 20
 )
 
-// whole returns the store with the other things that it can do.
-func (b *behind) whole() store.Store {
+// Whole returns the store with the other things that it can do.
+func (b *Store) Whole() store.Store {
 	s, searches := b.Store.(store.Searcher)
 	c, claims := b.Store.(store.Claimer)
 	switch {
 	case searches && claims:
 		return struct {
-			*behind
+			*Store
 			searchBehind
 			store.Claimer
 		}{b, searchBehind{b, s}, c}
 	case searches:
 		return struct {
-			*behind
+			*Store
 			searchBehind
 		}{b, searchBehind{b, s}}
 	}
 	return b
 }
 
-// waits reports whether an entry can be written after the request has left.
-func waits(e store.Entry) bool {
+// Waits reports whether an entry can be written after the request has left.
+func Waits(e store.Entry) bool {
 	return e.Kind == store.EntryMessage || e.Kind == store.EntryPrefix || e.Kind == store.EntryUsage
 }
 
 // Append implements [store.Store].
-func (b *behind) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	now := slices.ContainsFunc(entries, func(e store.Entry) bool { return !waits(e) })
+func (b *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	now := slices.ContainsFunc(entries, func(e store.Entry) bool { return !Waits(e) })
 	if now || b.full() {
-		if err := b.wait(ctx); err != nil {
+		if err := b.Wait(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -113,7 +120,7 @@ func (b *behind) Append(ctx context.Context, key store.SessionKey, last uint64, 
 }
 
 // full reports whether no more should wait.
-func (b *behind) full() bool {
+func (b *Store) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.open != nil && b.open.size > mostBytes
@@ -128,7 +135,7 @@ func (t *batch) now() {
 }
 
 // write writes a batch once it is due and the one before it is written.
-func (b *behind) write(ctx context.Context, key store.SessionKey, t, before *batch) {
+func (b *Store) write(ctx context.Context, key store.SessionKey, t, before *batch) {
 	defer close(t.done)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -156,9 +163,9 @@ func (b *behind) write(ctx context.Context, key store.SessionKey, t, before *bat
 	}
 }
 
-// soon lets what waits be written now, unless something has just been written: a session
+// Soon lets what waits be written now, unless something has just been written: a session
 // whose turns take no time does not need a write for each.
-func (b *behind) soon() {
+func (b *Store) Soon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open != nil && time.Since(b.wrote) > pause {
@@ -166,16 +173,16 @@ func (b *behind) soon() {
 	}
 }
 
-// ahead reports whether the session has entries that the store has not, with the error of a
+// Ahead reports whether the session has entries that the store has not, with the error of a
 // write that failed. If somebody else writes to the session meanwhile, ours fails.
-func (b *behind) ahead() (bool, error) {
+func (b *Store) Ahead() (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last != nil, b.err
 }
 
-// wait waits for writes and returns the error of one that failed.
-func (b *behind) wait(ctx context.Context) error {
+// Wait waits for writes and returns the error of one that failed.
+func (b *Store) Wait(ctx context.Context) error {
 	b.mu.Lock()
 	last := b.last
 	if b.open != nil {
@@ -195,16 +202,16 @@ func (b *behind) wait(ctx context.Context) error {
 }
 
 // Scan implements [store.Store].
-func (b *behind) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
-	if err := b.wait(ctx); err != nil {
+func (b *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+	if err := b.Wait(ctx); err != nil {
 		return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, err) }
 	}
 	return b.Store.Scan(ctx, key, from, kinds...)
 }
 
 // Body implements [store.Store].
-func (b *behind) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
-	if err := b.wait(ctx); err != nil {
+func (b *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	if err := b.Wait(ctx); err != nil {
 		return nil, err
 	}
 	return b.Store.Body(ctx, key, hash)
@@ -212,13 +219,13 @@ func (b *behind) Body(ctx context.Context, key store.SessionKey, hash transcript
 
 // searchBehind searches when all is written.
 type searchBehind struct {
-	b *behind
+	b *Store
 	s store.Searcher
 }
 
 // Search implements [store.Searcher].
 func (s searchBehind) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
-	if err := s.b.wait(ctx); err != nil {
+	if err := s.b.Wait(ctx); err != nil {
 		return nil, err
 	}
 	return s.s.Search(ctx, key, query, limit)
