@@ -24,6 +24,5 @@ func RenderStretch(s *Session, start, end int) string {
 func HoldsPlan(s *Session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := reflect.ValueOf(s.miner).Elem()
-	return !m.FieldByName("pool").IsNil() || !m.FieldByName("recorded").IsNil()
+	return reflect.ValueOf(s.miner).Elem().FieldByName("stretches").Len() > 0
 }
