@@ -236,3 +236,28 @@ func TestMarksComeWithMessages(t *testing.T) {
 		t.Errorf("%d marks, want %d; alone for %d answers: %v", len(c.marks), known+1, c.alone, err)
 	}
 }
+
+// Only what follows at once on an answer of this replica goes on without the store: after
+// anybody else's answer there may be hidden rounds and folds that are not known here.
+func TestFollowsAtOnce(t *testing.T) {
+	user, answer := transcript.User, func(s string) transcript.Message { return transcript.Assistant(transcript.Say(s)) }
+	none := func(string) bool { return false }
+	newest := exchanged{client: 1, said: saidHash([]transcript.Message{answer("ours")}, none), own: none}
+	for name, tt := range map[string]struct {
+		newest exchanged
+		sent   []transcript.Message
+		want   bool
+	}{
+		"our answer":              {newest, []transcript.Message{user("a"), answer("ours"), user("b")}, true},
+		"two messages after it":   {newest, []transcript.Message{user("a"), answer("ours"), user("b"), user("c")}, true},
+		"another's answer":        {newest, []transcript.Message{user("a"), answer("theirs"), user("b")}, false},
+		"another's answer behind": {newest, []transcript.Message{user("a"), answer("ours"), user("b"), answer("theirs"), user("c")}, false},
+		"the same request again":  {newest, []transcript.Message{user("a")}, false},
+		"fewer messages":          {newest, nil, false},
+		"an answer under way":     {exchanged{client: 1}, []transcript.Message{user("a"), answer("ours"), user("b")}, false},
+	} {
+		if got := tt.newest.leadsTo(&request{messages: tt.sent}); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -23,7 +23,7 @@ type conversation struct {
 	key     store.SessionKey
 	behind  *behind.Store
 	indexed []indexKey // in the rewriter's index, oldest first; guarded by its lock
-	newest  int        // messages of the newest request; guarded by it, too
+	newest  exchanged  // guarded by it, too
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
 
@@ -263,9 +263,29 @@ func (c *conversation) find(ctx context.Context, req *request) (position, error)
 	return p, err
 }
 
+// exchanged is a request and its answer.
+type exchanged struct {
+	client int                    // messages of the request
+	said   string                 // hash of the answer; empty: it has not ended
+	own    func(name string) bool // of the tools, those of pleat
+}
+
+// leadsTo reports whether a request follows at once on the answer: nothing else was answered
+// since.
+func (e exchanged) leadsTo(req *request) bool {
+	if e.said == "" || e.client > len(req.messages) {
+		return false
+	}
+	rest := req.messages[e.client:]
+	n := answers(rest)
+	return saidHash(rest[:n], e.own) == e.said && !slices.ContainsFunc(rest[n:], isAnswer)
+}
+
+func isAnswer(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant }
+
 // answers returns how many messages at the start of a list are answers.
 func answers(list []transcript.Message) int {
-	return countWhile(list, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
+	return countWhile(list, isAnswer)
 }
 
 func (c *conversation) follow(ctx context.Context, req *request) (p position, err error) {

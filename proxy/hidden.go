@@ -179,6 +179,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		t.conv.mu.Lock()
 		defer t.conv.unlock()
 		t.conv.told = reply{From: t.mark.At, Said: saidHash(last.Messages, t.mode.own)}
+		x.rw.ended(t, t.conv.told.Said)
 		return t.conv.used(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 {
@@ -200,8 +201,18 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		if err := c.behind.Wait(ctx); err != nil {
 			return err
 		}
+		x.rw.ended(t, m.Reply.Said)
 		return c.used(ctx, last)
 	})
+}
+
+// ended notes the answer to the conversation's newest request.
+func (rw *rewriter) ended(t *turn, said string) {
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	if newest := &t.conv.newest; newest.client == t.mark.Client {
+		newest.said, newest.own = said, t.mode.own
+	}
 }
 
 // used records what an answer used. The caller holds the lock.

@@ -106,7 +106,7 @@ var errMoved = errors.New("the session went another way")
 // begin brings a request's session up to date and makes the request that goes out. The
 // turn is nil, without an error, for a new conversation while the proxy is draining.
 func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
-	key, known, err := rw.locate(ctx, from, req.prefixes)
+	key, known, err := rw.locate(ctx, from, req)
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 			return nil, err
 		case errors.Is(err, store.ErrNotFound):
 			rw.lost(conv)
-			if key, _, err = rw.locate(ctx, from, req.prefixes); err != nil {
+			if key, _, err = rw.locate(ctx, from, req); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, store.ErrConflict):
@@ -285,7 +285,7 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 		rw.mu.Lock()
 		if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
 			rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
-			c.newest = m.Client
+			c.newest = exchanged{client: m.Client}
 		}
 		rw.mu.Unlock()
 	}

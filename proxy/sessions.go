@@ -32,13 +32,14 @@ func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.Sessi
 // locate finds the session with the longest prefix of the conversation, or names a new
 // one. The store may know a longer prefix than the sessions in memory: from a session that
 // is no longer there, or from another replica.
-func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcript.Hash) (key store.SessionKey, known bool, err error) {
+func (rw *rewriter) locate(ctx context.Context, from caller, req *request) (key store.SessionKey, known bool, err error) {
+	prefixes := req.prefixes
 	if err := rw.written(ctx, false); err != nil {
 		return key, false, err
 	}
 	inMemory, least := rw.lookup(from.scope, prefixes)
-	if rw.continues(inMemory, least) {
-		return inMemory, true, nil
+	if follows, err := rw.follows(ctx, inMemory, least, req); follows || err != nil {
+		return inMemory, follows, err
 	}
 	for end, size := len(prefixes), 32; end > least; size *= 8 {
 		start := max(end-size, least)
@@ -67,17 +68,29 @@ func (rw *rewriter) locate(ctx context.Context, from caller, prefixes []transcri
 	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
 }
 
-// continues reports whether a conversation in memory whose newest request has that many
-// messages is ahead of the store, which therefore knows no more of it.
-func (rw *rewriter) continues(key store.SessionKey, size int) bool {
+// follows reports whether a request, of which the conversation in memory knows size messages,
+// follows at once on an answer of this replica that the store does not have yet: then nobody
+// else can know more. Otherwise another replica may have answered meanwhile, and what is on
+// its way to the store has to be there before anything is looked up.
+func (rw *rewriter) follows(ctx context.Context, key store.SessionKey, size int, req *request) (bool, error) {
 	rw.mu.Lock()
-	defer rw.mu.Unlock()
 	e, ok := rw.sessions[key]
-	if !ok || e.Value.(*conversation).newest != size {
-		return false
+	if !ok {
+		rw.mu.Unlock()
+		return false, nil
 	}
-	ahead, err := e.Value.(*conversation).behind.Ahead()
-	return ahead && err == nil
+	c := e.Value.(*conversation)
+	newest := c.newest
+	rw.mu.Unlock()
+	ahead, err := c.behind.Ahead()
+	if !ahead || err != nil {
+		return false, nil
+	}
+	if newest.client == size && newest.leadsTo(req) {
+		return true, nil
+	}
+	_ = c.behind.Wait(ctx) // if that fails, the session is read anew
+	return false, ctx.Err()
 }
 
 // written waits until what has left memory is in the store; with all, also what has not. What
