@@ -50,6 +50,9 @@ func asReader(t *testing.T, dir string) func(args ...string) (string, error) {
 
 // A copy of a store is read where nothing can be written: the file, or its folder.
 func TestReadOnlyCopies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	dir := t.TempDir()
 	run := asReader(t, dir)
 	for name, modes := range map[string][2]os.FileMode{"file": {0o444, 0o777}, "folder": {0o644, 0o555}, "both": {0o444, 0o555}} {

@@ -16,6 +16,9 @@ var inBackticks = regexp.MustCompile("`([^`]+)`")
 // Every command of docs/sources.md runs and shows what the page says, in the order of the
 // page and in one folder.
 func TestSourcesPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	page, err := os.ReadFile("../../docs/sources.md")
 	if err != nil {
 		t.Fatal(err)

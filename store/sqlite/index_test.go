@@ -13,6 +13,9 @@ import (
 // A text that is indexed in many steps is found everywhere, as in a store that takes it in
 // one, also when it is indexed anew and when another one is waiting behind it.
 func TestIndexLongText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	var long strings.Builder
 	for i := range 60_000 {
 		fmt.Fprintf(&long, "line number%d of a log\n", i)

@@ -35,6 +35,9 @@ func sealed(t *testing.T, path string, keys ...[]byte) *sqlite.Store {
 }
 
 func TestSealedConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	path := ""
 	open := func(t *testing.T) store.Store {
 		st := sealed(t, path, storeKey(1))

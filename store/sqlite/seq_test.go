@@ -26,6 +26,9 @@ func (s seqStore) Append(ctx context.Context, key store.SessionKey, last uint64,
 }
 
 func TestConformanceSeq(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	storetest.Test(t, func(t *testing.T) store.Store {
 		return seqStore{open(t, filepath.Join(t.TempDir(), "store.db"))}
 	}, nil)
