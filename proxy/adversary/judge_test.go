@@ -282,21 +282,23 @@ func (c *client) inserted(e *element) bool {
 // among returns which of equal elements the first of a view's rest is, behind a page, which
 // may stand for some of them: the last one before what follows it in the view.
 func (c *client) among(rest []element, next, first int) int {
+	end := len(c.sent) - next // behind the last element of a view there is nothing
 	for i := range rest[1:] {
 		e := &rest[1+i]
-		end := slices.IndexFunc(c.sent[next:], func(s element) bool { return c.same(e, &s) })
-		if end < 0 && c.isHidden(e) {
+		at := slices.IndexFunc(c.sent[next:], func(s element) bool { return c.same(e, &s) })
+		if at < 0 && c.isHidden(e) {
 			continue
 		}
-		if end < 0 {
-			end = c.origin(e, next)
+		if at < 0 {
+			at = c.origin(e, next)
 		}
-		for at := end - 1; at > first; at-- {
-			if c.same(&rest[0], &c.sent[next+at]) {
-				return at
-			}
-		}
+		end = at
 		break
+	}
+	for at := end - 1; at > first; at-- {
+		if c.same(&rest[0], &c.sent[next+at]) {
+			return at
+		}
 	}
 	return first
 }
