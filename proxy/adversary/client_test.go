@@ -369,8 +369,8 @@ func (c *client) arrive() {
 	size, window := 0, c.w.options.Window
 	if limit := c.w.provider.limit; limit > 0 {
 		window = limit
-		if !c.w.provider.numbers { // what it is not told the proxy guesses, and rather too low
-			window = limit * 3 / 4
+		if !c.w.provider.numbers { // what it is not told the proxy takes for two thirds of what was refused, by its own count
+			window = limit * 3 / 5
 		}
 	}
 	for _, e := range newest {
