@@ -96,7 +96,9 @@ type Session struct {
 	usd   float64
 	sent  int // tokens of the last view that was given out, by our count; 0: none yet
 	legal int // length of the transcript when the view in force was last known to be legal; 0: not known
-	cap   int // the largest prompt that the provider says it takes, by its count; 0: not told
+	cap   int // the largest prompt that the provider takes, by its count; 0: not told
+	// refusedAt is a prompt that it refused without numbers, so that cap is a guess; 0: it is none.
+	refusedAt int
 
 	answered time.Time // when the newest answer of the model was stored
 
@@ -478,6 +480,23 @@ func (s *Session) levels() fold.Limits {
 	e := func(n int) int { return max(int(float64(n)*float64(s.cap)/float64(l.Max)), 1) }
 	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
 }
+
+// sure is the size in our own tokens from which a view is surely refused, while the cap is a
+// guess; otherwise 0.
+func (s *Session) sure() int {
+	if s.refusedAt == 0 {
+		return 0
+	}
+	l := s.o.Budget.Limits()
+	l.Max = min(l.Max, nearly(s.refusedAt))
+	return s.inOwnTokens(l).Max
+}
+
+// nearly is a size that is taken to be refused because n was.
+func nearly(n int) int { return n * 9 / 10 }
+
+// most is the largest view that may be sent, in our own tokens.
+func (s *Session) most() int { return max(s.limits().Max, s.sure()) }
 
 // limits are the levels in our own tokens.
 func (s *Session) limits() fold.Limits { return s.inOwnTokens(s.levels()) }

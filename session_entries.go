@@ -43,7 +43,8 @@ type usageData struct {
 	Usage     model.Usage `json:"usage"`
 	Estimated int         `json:"estimated"` // our count of the same prompt
 	USD       float64     `json:"usd,omitempty"`
-	Limit     int         `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
+	Limit     int         `json:"limit,omitempty"`   // the prompt was refused: the most that the provider takes
+	Refused   int         `json:"refused,omitempty"` // this much was refused, and Limit is a guess: the provider gave none
 }
 
 // newMessage is a message on its way into the store.
@@ -143,8 +144,11 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 		if err = json.Unmarshal(e.Data, &d); err == nil {
 			s.cal.Observe(d.Estimated, d.Usage.Prompt())
 			s.usd += d.USD
-			if d.Limit > 0 {
-				s.cap = d.Limit
+			switch {
+			case d.Limit > 0:
+				s.cap, s.refusedAt = d.Limit, d.Refused
+			case s.refusedAt > 0 && d.Refused == 0: // it was answered
+				s.cap = max(s.cap, d.Usage.Prompt())
 			}
 		}
 	}

@@ -146,6 +146,45 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A limit that was only guessed folds nothing that no model has seen; one that a refusal
+// made sure does, and an answer above the guess raises it.
+func TestGuessedLimit(t *testing.T) {
+	s := busy(t, 60, &pleat.Options{Budget: fold.Budget{Window: 100_000}})
+	view(t, s)
+	refused := s.Snapshot().Tokens
+	if _, err := s.Refused(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	guess := s.Snapshot().Limits.Max
+	newest := func(from, tokens int) (whole bool) {
+		t.Helper()
+		var calls []transcript.Block
+		var results []transcript.ToolResult
+		text := strings.Repeat("a line that the model is to see\n", 500)
+		for i := range tokens / 4_000 {
+			id := fmt.Sprintf("new_%d", from+i)
+			calls = append(calls, transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"new%d.go"}`, from+i)))
+			results = append(results, transcript.Result(id, text))
+		}
+		if err := s.Append(t.Context(), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(allText(view(t, s)), text) == len(calls)
+	}
+	if whole := newest(0, guess); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
+		t.Errorf("guessed %d, refused %d: %d are sent, and that the new results are whole is %v", guess, refused, s.Snapshot().Tokens, whole)
+	}
+	if err := s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens, Output: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Snapshot().Limits.Max; got <= guess || got >= refused {
+		t.Errorf("after an answer %d tokens are taken to fit; guessed were %d", got, guess)
+	}
+	if newest(1_000, refused+8_000) || s.Snapshot().Tokens >= refused {
+		t.Errorf("%d tokens are sent, %d were refused", s.Snapshot().Tokens, refused)
+	}
+}
+
 func TestRefusedGivesUp(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {

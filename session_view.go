@@ -71,8 +71,8 @@ func (s *Session) stillLegal() bool {
 
 // fitting is the view in force, if it may be sent.
 func (s *Session) fitting() (transcript.View, error) {
-	if s.o.Policy.Fits() && s.st.Parts.Total() > s.limits().Max {
-		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.limits().Max}
+	if s.o.Policy.Fits() && s.st.Parts.Total() > s.most() {
+		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.most()}
 	}
 	s.sent = s.st.Parts.Total()
 	s.st.Marked = s.st.Transcript.Len() // a fork of the library is never marked; its views are what it shows
@@ -116,7 +116,7 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	switch {
 	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
 		return o, false // the digest is being written: there is still room to go on meanwhile
-	case total >= o.Limits.Red && (total > o.Limits.Max || !s.st.Settled()):
+	case total >= o.Limits.Red && (total > max(o.Limits.Max, o.Sure) || !s.st.Settled()):
 		o.Trigger = fold.TriggerRed
 	case s.st.Settled():
 		return o, false
@@ -157,7 +157,7 @@ func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
 func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
 	return fold.PlanOptions{
-		Limits: s.limits(), Rates: s.rates(), Echo: s.finder().OriginCall, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
+		Limits: s.limits(), Sure: s.sure(), Rates: s.rates(), Echo: s.finder().OriginCall, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
 		Model: model,
 	}
 }
@@ -221,8 +221,8 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. What it says about sizes corrects the estimate and the
 // budget for good: later views stay below the size it takes. If it gives no numbers, that
-// size is taken to be two thirds of what it refused, but results that no model has seen stay
-// whole unless it refuses once more. The same bytes are never sent twice: if nothing can be
+// size is taken to be two thirds of what it refused, until it takes more. For that guess no
+// result is folded that no model has seen; a view that is nearly as large as a refused one is. The same bytes are never sent twice: if nothing can be
 // folded any more it returns [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	defer s.begin(ctx)()
@@ -240,16 +240,14 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, err
 	}
 	o := s.planOptions()
-	o.Trigger, o.Guess = fold.TriggerRefused, !told && !s.st.Refused()
+	o.Trigger, o.Sure = fold.TriggerRefused, 0
+	if !told && !s.st.Refused() {
+		o.Sure = nearly(total)
+	}
 	o.Limits.Max = min(o.Limits.Max, limit)
 	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
 	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
-	p, err := s.epoch(ctx, o)
-	if err == nil && o.Guess && p.After > total*9/10 { // nearly all of it is what no model has seen
-		o.Guess = false
-		_, err = s.epoch(ctx, o)
-	}
-	if err != nil {
+	if _, err := s.epoch(ctx, o); err != nil {
 		return transcript.View{}, err
 	}
 	after := s.st.Parts.Total()
@@ -261,7 +259,7 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		for s.cal.Samples() > 0 && s.cal.Estimate(learned) < after {
 			learned++ // rounding must not forbid the view that was just made
 		}
-		if err := s.writeUsage(ctx, usageData{Limit: learned}); err != nil {
+		if err := s.writeUsage(ctx, usageData{Limit: learned, Refused: s.theirs(total)}); err != nil {
 			return transcript.View{}, err
 		}
 	}
@@ -285,7 +283,11 @@ func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limi
 		return total * 2 / 3, false, nil
 	}
 	if e.Used > 0 || room > 0 {
-		err = s.writeUsage(ctx, usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)})
+		d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
+		if room <= 0 {
+			d.Refused = e.Used
+		}
+		err = s.writeUsage(ctx, d)
 	}
 	return limit, true, err
 }

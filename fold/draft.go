@@ -24,7 +24,7 @@ type Draft struct {
 	noSpans bool     // only single blocks are folded
 	seen    int      // the messages before it count as seen by a model
 	unseen  bool     // results that no model has seen may be folded too
-	guess   bool     // the limits are a guess: nothing unseen is folded for them
+	sure    int      // while the limits are a guess: unseen results are folded only above it; 0: they are none
 	echo    Echoes
 	safe    []bool // places where a cut splits no round; see Folding.Safe
 	whole   []bool // the same for the transcript without folds
@@ -56,7 +56,7 @@ func newDraft(s *Folding, p *Policy, o PlanOptions) *Draft {
 	}
 	d := &Draft{
 		Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From, Child: o.Child, Pulled: o.Steps != nil,
-		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, guess: o.Guess, seen: s.asked,
+		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, sure: o.Sure, seen: s.asked,
 		safe: s.Safe(in), whole: s.Safe(Folded{}), spans: make(map[transcript.Place]Fold), kept: make(map[transcript.BlockRef]bool),
 	}
 	if d.Pulled || o.Trigger == TriggerIdle {
@@ -110,10 +110,10 @@ func (d *Draft) AllowAnswered() bool {
 }
 
 // AllowUnseen lets levers fold results that no model has seen, until the function that it
-// returns is called. It does nothing if the limits are a guess.
+// returns is called. It does nothing if the limits are a guess and the view may fit as it is.
 func (d *Draft) AllowUnseen(allow bool) (end func()) {
 	was := d.unseen
-	d.unseen = was || allow && !d.guess
+	d.unseen = was || allow && (d.sure == 0 || d.total > d.sure)
 	return func() { d.unseen = was }
 }
 

@@ -97,6 +97,7 @@ func (p *Plan) String() string {
 type PlanOptions struct {
 	Trigger Trigger
 	Limits  Limits
+	Sure    int // with limits that are a guess: the size from which a view is surely refused, and results that no model has seen are folded; 0: no guess
 	Rates   model.Rates
 	Cold    bool // the provider's cache is cold
 	From    int  // with TriggerPays: fold results from this message on
@@ -111,7 +112,6 @@ type PlanOptions struct {
 	Barred  []string // levers that are not pulled
 	Fresh   bool     // the folds in force end, apart from those made at birth
 	NoSpans bool     // only single blocks are folded: the messages stay as they are
-	Guess   bool     // the limits are a guess: results that no model has seen stay whole
 }
 
 // Make chooses folds. The same conversation, folds and options give the same plan. Make may

@@ -357,9 +357,9 @@ func (c *client) send() {
 }
 
 // arrive notes which results come as the newest. One that takes more than a quarter of the
-// window may be folded at once, and all that take more than about half of it together. A
-// token has at least two bytes here, and three where many come together; a fifth is
-// leeway, because the proxy counts by what the provider reported.
+// window may be folded at once, and all that take more than about half of it together. By
+// the proxy's count a token of the vocabulary has at least 1.9 bytes, and three where many
+// come together.
 func (c *client) arrive() {
 	newest := c.sent
 	for i, e := range c.sent {
@@ -370,8 +370,8 @@ func (c *client) arrive() {
 	size, window := 0, c.w.options.Window
 	if limit := c.w.provider.limit; limit > 0 {
 		window = limit
-		if !c.w.provider.numbers { // what it is not told the proxy takes for two thirds of what was refused, by its own count
-			window = limit * 3 / 5
+		if !c.w.provider.numbers { // the proxy learns what was refused, and takes nine tenths of it for too much
+			window = limit * 9 / 10
 		}
 	}
 	for _, e := range newest {
@@ -383,7 +383,7 @@ func (c *client) arrive() {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				if len(p.text) > window*2/5 || size > window*6/5 {
+				if len(p.text) > window*19/40 || size > window*3/2 {
 					c.excused[p.id+p.text] = true
 				}
 			}
