@@ -86,9 +86,9 @@ var imports = map[string][]string{
 	"internal/behind": {"store", "transcript"},
 	"internal/bill":   {"store", "transcript"},
 	"internal/local":  {},
-	"internal/screen": {"internal/jsonspan", "internal/sse"},
+	"internal/relay":  {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/screen", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"dash": {
 		"", "fold", "fold/lever", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "recall", "store", "tokens",

@@ -59,7 +59,7 @@ func TestGeminiSignatureOfHiddenCall(t *testing.T) {
 	if got := generate.Join([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
 		t.Errorf("got %s", got)
 	}
-	s := generate.Screen(own)
+	s := generate.Stream(own)
 	s.Event([]byte("data: "+body+"\n\n"), []byte(body))
 	if got := s.End(); !strings.Contains(string(got), want) {
 		t.Errorf("the stream has %s", got)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/screen"
+	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -20,7 +20,7 @@ type stream struct {
 	x       *exchange
 	from    io.ReadCloser
 	split   sse.Splitter
-	screen  screen.Screen
+	relayed relay.Stream
 	rec     recorder
 	buf     []byte
 	out     []byte
@@ -41,7 +41,7 @@ type sent struct {
 // stream prepares a streamed reply.
 func (x *exchange) stream(resp *http.Response) *http.Response {
 	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10), split: sse.Splitter{Limit: x.rw.o.MaxEvent}}
-	s.screen = x.req.on.Screen(x.own())
+	s.relayed = x.req.on.Stream(x.own())
 	resp.Body, resp.ContentLength = s, -1
 	resp.Header.Del("Content-Length")
 	return resp
@@ -122,7 +122,7 @@ func (s *stream) event(raw, data []byte) {
 	if s.ended || s.next != nil {
 		return
 	}
-	out, over := s.screen.Event(raw, data)
+	out, over := s.relayed.Event(raw, data)
 	s.out = append(s.out, out...)
 	if over {
 		s.over()
@@ -134,8 +134,8 @@ func (s *stream) event(raw, data []byte) {
 func (s *stream) over() {
 	x := s.x
 	reply, err := s.count()
-	if err == nil && reply.Err != nil && !s.screen.Begun() && x.refused(reply.Err) {
-		s.screen.Next()
+	if err == nil && reply.Err != nil && !s.relayed.Begun() && x.refused(reply.Err) {
+		s.relayed.Next()
 		s.send()
 		return
 	}
@@ -152,7 +152,7 @@ func (s *stream) over() {
 		}
 		if again {
 			s.replies = append(s.replies, reply)
-			s.screen.Next()
+			s.relayed.Next()
 			s.send()
 			return
 		}
@@ -163,7 +163,7 @@ func (s *stream) over() {
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.record()
 	}
-	s.out = append(s.out, s.screen.End()...)
+	s.out = append(s.out, s.relayed.End()...)
 }
 
 // count puts what this answer cost on the account, even if it is not complete.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/screen"
+	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -12,7 +12,7 @@ import (
 
 // protocol is one of the wires that requests are rewritten on.
 type protocol struct {
-	*screen.Wire
+	*relay.Wire
 	format  transcript.Format
 	route   func(path string) (address, bool)                  // tells its requests by their path, without a slash at the end
 	array   string                                             // the member that holds the messages

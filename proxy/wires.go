@@ -3,7 +3,7 @@ package proxy
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/screen"
+	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -30,7 +30,7 @@ func decoding[R interface {
 
 // messages is the Anthropic Messages wire.
 var messages = &protocol{
-	Wire:   screen.Messages,
+	Wire:   relay.Messages,
 	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
 	decode: decoding(anthropic.DecodeAfter, func(r *anthropic.Request) request {
 		return request{model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking()}
@@ -57,7 +57,7 @@ func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]tran
 
 // chat is the OpenAI Chat Completions wire.
 var chat = &protocol{
-	Wire:   screen.Chat,
+	Wire:   relay.Chat,
 	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
 	decode: decoding(openai.DecodeChatAfter, func(r *openai.ChatRequest) request {
 		return request{model: r.Model, tools: r.Tools, messages: r.Messages}
@@ -90,7 +90,7 @@ func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][
 
 // responses is the OpenAI Responses wire.
 var responses = &protocol{
-	Wire:   screen.Responses,
+	Wire:   relay.Responses,
 	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
 	decode: decoding(openai.DecodeResponsesAfter, func(r *openai.ResponsesRequest) request {
 		return request{model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages}
@@ -106,7 +106,7 @@ var responses = &protocol{
 // are in the path. An answer that is streamed as an array, without alt=sse, is passed on
 // when it is complete.
 var generate = &protocol{
-	Wire:   screen.Gemini,
+	Wire:   relay.Gemini,
 	format: transcript.FormatGemini, route: routeGemini, array: "contents",
 	decode: decoding(gemini.DecodeAfter, func(r *gemini.Request) request {
 		return request{partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages}

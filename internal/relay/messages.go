@@ -1,4 +1,4 @@
-package screen
+package relay
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 // Messages is Anthropic Messages.
 var Messages = &Wire{
-	Screen: func(own func(string) bool) Screen { return &messagesScreen{joined: joined{own: own}} },
+	Stream: func(own func(string) bool) Stream { return &messagesStream{joined: joined{own: own}} },
 	Join:   joinMessages,
 	Refuse: refuseMessages,
 	TooLong: func(tokens, limit int) []byte {
@@ -23,12 +23,12 @@ func refuseMessages(kind, text string) []byte {
 	return encoded(object{"type": "error", "error": object{"type": kind, "message": text}})
 }
 
-type messagesScreen struct {
+type messagesStream struct {
 	joined
 	usage []byte // of the answer's start
 }
 
-func (s *messagesScreen) Event(raw, data []byte) ([]byte, bool) {
+func (s *messagesStream) Event(raw, data []byte) ([]byte, bool) {
 	at := number(get(data, "index"))
 	switch text(get(data, "type")) {
 	case "message_start":
@@ -58,7 +58,7 @@ func (s *messagesScreen) Event(raw, data []byte) ([]byte, bool) {
 }
 
 // numbered is the event with the number that the client knows the block by.
-func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
+func (s *messagesStream) numbered(raw, data []byte, n int) []byte {
 	switch {
 	case n < 0:
 		return nil
@@ -70,7 +70,7 @@ func (s *messagesScreen) numbered(raw, data []byte, n int) []byte {
 
 // end sends the usage of the last request with all output tokens: clients decide about
 // their own compaction from it.
-func (s *messagesScreen) End() []byte {
+func (s *messagesStream) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if text(get(data, "type")) != "message_delta" {
 			return data
@@ -85,7 +85,7 @@ func (s *messagesScreen) End() []byte {
 	})
 }
 
-func (s *messagesScreen) joinedUsage(data []byte) []byte {
+func (s *messagesStream) joinedUsage(data []byte) []byte {
 	if get(data, "usage") == nil {
 		data = set(data, []byte("{}"), "usage")
 	}

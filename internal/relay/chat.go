@@ -1,4 +1,4 @@
-package screen
+package relay
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 // Chat is OpenAI Chat Completions.
 var Chat = &Wire{
-	Screen:  func(own func(string) bool) Screen { return &chatScreen{joined: joined{own: own}} },
+	Stream:  func(own func(string) bool) Stream { return &chatStream{joined: joined{own: own}} },
 	Join:    joinChat,
 	Refuse:  refuseOpenAI,
 	TooLong: tooLongOpenAI("messages"),
@@ -28,14 +28,14 @@ func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 	}
 }
 
-type chatScreen struct {
+type chatStream struct {
 	joined
 	any bool // content went to the client
 }
 
-func (s *chatScreen) Begun() bool { return s.any || s.answer > 0 }
+func (s *chatStream) Begun() bool { return s.any || s.answer > 0 }
 
-func (s *chatScreen) Event(raw, data []byte) ([]byte, bool) {
+func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	done := bytes.Equal(bytes.TrimSpace(data), []byte("[DONE]"))
 	if !done && (len(data) == 0 || data[0] != '{') {
 		return raw, false
@@ -64,7 +64,7 @@ func (s *chatScreen) Event(raw, data []byte) ([]byte, bool) {
 }
 
 // continued makes a chunk of a later answer continue the first one.
-func (s *chatScreen) continued(data []byte) []byte {
+func (s *chatStream) continued(data []byte) []byte {
 	if s.answer == 0 {
 		if s.id == nil {
 			s.id = bytes.Clone(get(data, "id"))
@@ -81,7 +81,7 @@ func (s *chatScreen) continued(data []byte) []byte {
 }
 
 // screened takes our calls out of a chunk. empty reports that nothing else was in it.
-func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
+func (s *chatStream) screened(data []byte) (out []byte, empty bool) {
 	var kept [][]byte
 	changed := false
 	for _, call := range elements(get(data, "choices", 0, "delta", "tool_calls")) {
@@ -107,7 +107,7 @@ func (s *chatScreen) screened(data []byte) (out []byte, empty bool) {
 	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
 }
 
-func (s *chatScreen) End() []byte {
+func (s *chatStream) End() []byte {
 	return s.release(func(data []byte) []byte {
 		finish := text(get(data, "choices", 0, "finish_reason"))
 		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {

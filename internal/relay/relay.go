@@ -1,7 +1,7 @@
-// Package screen makes what clients get of providers' answers: without the proxy's own calls in
+// Package relay makes what clients get of providers' answers: without the proxy's own calls in
 // them, several answers joined to one, and errors in the provider's own form. Bytes that need
 // not change stay as they came.
-package screen
+package relay
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 
 // Wire is how answers look on one of the wires.
 type Wire struct {
-	// Screen makes a screen for a stream. Own tells the calls of ours, by the tool's name.
-	Screen func(own func(name string) bool) Screen
+	// Stream makes the filter for a stream. Own tells the calls of ours, by the tool's name.
+	Stream func(own func(name string) bool) Stream
 	// Join makes one complete answer of several, without our calls.
 	Join   func(bodies [][]byte, own func(name string) bool) []byte
 	Refuse func(kind, text string) []byte
@@ -38,9 +38,9 @@ func encoded(v object) []byte {
 	return body
 }
 
-// Screen passes a provider's stream on to the client without our own calls in it, and
+// Stream passes a provider's stream on to the client without our own calls in it, and
 // makes one answer of several.
-type Screen interface {
+type Stream interface {
 	// Event takes an event and returns what the client gets of it. Over is true when
 	// the answer is complete; what ends it is held back until End.
 	Event(raw, data []byte) (out []byte, over bool)
@@ -52,7 +52,7 @@ type Screen interface {
 	Begun() bool
 }
 
-// joined is what all screens keep track of while they join answers. The parts of an
+// joined is what all streams keep track of while they join answers. The parts of an
 // answer are its blocks, calls or items, depending on the wire.
 type joined struct {
 	own    func(name string) bool

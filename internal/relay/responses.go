@@ -1,4 +1,4 @@
-package screen
+package relay
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 // Responses is OpenAI Responses.
 var Responses = &Wire{
-	Screen:  func(own func(string) bool) Screen { return &responsesScreen{joined: joined{own: own}} },
+	Stream:  func(own func(string) bool) Stream { return &responsesStream{joined: joined{own: own}} },
 	Join:    joinResponses,
 	Refuse:  refuseOpenAI,
 	TooLong: tooLongOpenAI("input"),
@@ -25,7 +25,7 @@ var Responses = &Wire{
 	Ping: ": keep-alive\n\n",
 }
 
-type responsesScreen struct {
+type responsesStream struct {
 	joined
 	done   [][]byte // complete items that the client got
 	events int      // events that the client got
@@ -35,7 +35,7 @@ type responsesScreen struct {
 	thought [][]byte
 }
 
-func (s *responsesScreen) Event(raw, data []byte) ([]byte, bool) {
+func (s *responsesStream) Event(raw, data []byte) ([]byte, bool) {
 	switch typ := text(get(data, "type")); typ {
 	case "response.created", "response.in_progress", "response.queued":
 		if s.answer > 0 {
@@ -72,7 +72,7 @@ func (s *responsesScreen) Event(raw, data []byte) ([]byte, bool) {
 }
 
 // think returns the ends of reasoning items that were held back.
-func (s *responsesScreen) think() (out []byte) {
+func (s *responsesStream) think() (out []byte) {
 	for _, raw := range s.thought {
 		out = append(out, s.pass(raw, sse.Data(raw))...)
 	}
@@ -81,7 +81,7 @@ func (s *responsesScreen) think() (out []byte) {
 }
 
 // pass returns an event as the client gets it.
-func (s *responsesScreen) pass(raw, data []byte) []byte {
+func (s *responsesStream) pass(raw, data []byte) []byte {
 	if text(get(data, "type")) == "response.output_item.done" {
 		s.done = append(s.done, bytes.Clone(get(data, "item")))
 	}
@@ -98,13 +98,13 @@ func (s *responsesScreen) pass(raw, data []byte) []byte {
 }
 
 // Next also drops reasoning that only our calls followed.
-func (s *responsesScreen) Next() {
+func (s *responsesStream) Next() {
 	s.thought = nil
 	s.joined.Next()
 }
 
 // sequenced counts an event that the client gets, and numbers it.
-func (s *responsesScreen) sequenced(data []byte) []byte {
+func (s *responsesStream) sequenced(data []byte) []byte {
 	s.events++
 	if get(data, "sequence_number") == nil {
 		return data
@@ -112,7 +112,7 @@ func (s *responsesScreen) sequenced(data []byte) []byte {
 	return set(data, digits(s.events-1), "sequence_number")
 }
 
-func (s *responsesScreen) End() []byte {
+func (s *responsesStream) End() []byte {
 	var thought []byte
 	if !s.hid {
 		thought = s.think()

@@ -1,4 +1,4 @@
-package screen
+package relay
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 // Gemini is Gemini's generateContent.
 var Gemini = &Wire{
-	Screen: func(own func(string) bool) Screen { return &geminiScreen{joined: joined{own: own}} },
+	Stream: func(own func(string) bool) Stream { return &geminiStream{joined: joined{own: own}} },
 	Join:   joinGemini,
 	Refuse: refuseGemini,
 	TooLong: func(tokens, limit int) []byte {
@@ -31,17 +31,17 @@ func refuseGemini(kind, text string) []byte {
 	return encoded(object{"error": object{"code": code, "message": text, "status": status}})
 }
 
-type geminiScreen struct {
+type geminiStream struct {
 	joined
 	any    bool // parts went to the client
 	signed bool // a call of ours, after which none went to the client, had a signature
 }
 
-func (s *geminiScreen) Begun() bool { return s.any || s.answer > 0 }
+func (s *geminiStream) Begun() bool { return s.any || s.answer > 0 }
 
 // event takes a chunk. The last one has the reason for stopping; the stream's end ends the
 // answer.
-func (s *geminiScreen) Event(raw, data []byte) ([]byte, bool) {
+func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 	if len(data) == 0 || data[0] != '{' {
 		return raw, false
 	}
@@ -79,7 +79,7 @@ func (s *geminiScreen) Event(raw, data []byte) ([]byte, bool) {
 // kept are the parts but our calls. A call that had none because ours before it had the
 // signature gets the value that Gemini takes instead: the client may send it in a conversation
 // where ours is not.
-func (s *geminiScreen) kept(parts [][]byte) (kept [][]byte, changed bool) {
+func (s *geminiStream) kept(parts [][]byte) (kept [][]byte, changed bool) {
 	for _, p := range parts {
 		name, signed := get(p, "functionCall", "name"), get(p, "thoughtSignature") != nil
 		if name != nil && s.own(text(name)) {
@@ -95,7 +95,7 @@ func (s *geminiScreen) kept(parts [][]byte) (kept [][]byte, changed bool) {
 	return kept, changed
 }
 
-func (s *geminiScreen) End() []byte {
+func (s *geminiStream) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if s.answer > 0 && get(data, "usageMetadata", "candidatesTokenCount") != nil {
 			data = geminiUsage(data, s.output+s.tokens)
@@ -115,7 +115,7 @@ func geminiUsage(data []byte, tokens int) []byte {
 // joinGemini makes one complete answer of several, without our calls: the last chunk of the
 // last one, with the parts of all. An array stays one.
 func joinGemini(bodies [][]byte, own func(name string) bool) []byte {
-	s := geminiScreen{joined: joined{own: own}}
+	s := geminiStream{joined: joined{own: own}}
 	var parts [][]byte
 	var last, id []byte
 	output, isArray := 0, false

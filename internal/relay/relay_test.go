@@ -1,4 +1,4 @@
-package screen
+package relay
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func TestReasoningOfHiddenCalls(t *testing.T) {
 		{[][]string{{first, thought, ours}}, "[]"},
 		{[][]string{{first, said}, {thought}}, "[" + first + "," + said + "," + thought + "]"},
 	} {
-		s := Responses.Screen(own)
+		s := Responses.Stream(own)
 		var bodies [][]byte
 		var out []byte
 		for i, items := range tt.answers {
@@ -83,9 +83,9 @@ func TestReasoningOfHiddenCalls(t *testing.T) {
 	}
 }
 
-// Where nothing is ours a screen passes on every event as it came; what ends an answer
+// Where nothing is ours a stream passes on every event as it came; what ends an answer
 // comes last. With calls of ours in a stream it must at least not fail.
-func FuzzScreens(f *testing.F) {
+func FuzzStreams(f *testing.F) {
 	f.Add([]byte(plainReply), uint8(0))
 	f.Add([]byte("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":3,\"id\":\"x\",\"function\":{\"name\":\"unfold\",\"arguments\":\"{}\"}}]}}]}\n\ndata: [DONE]\n\n"), uint8(1))
 	f.Add([]byte("data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"name\":\"unfold\"}}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"), uint8(2))
@@ -93,7 +93,7 @@ func FuzzScreens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte, wire uint8) {
 		on := []*Wire{Messages, Chat, Responses, Gemini}[wire%4]
 		run := func(own func(string) bool) (events []string, out []byte) {
-			s, over := on.Screen(own), false
+			s, over := on.Stream(own), false
 			var split sse.Splitter
 			split.Feed(stream, func(raw, data []byte) {
 				if over {
