@@ -49,12 +49,12 @@ type Model struct {
 
 // Price is what a million tokens cost, in USD.
 type Price struct {
-	Above        int // prompts with more tokens than this pay it, for all of the request
-	Input        float64
-	CacheWrite   float64 // with the short or only lifetime; what Input costs where writing is free
-	CacheWrite1h float64
-	CacheRead    float64
-	Output       float64
+	Above        int     `json:"above"` // prompts with more tokens than this pay it, for all of the request
+	Input        float64 `json:"input"`
+	CacheWrite   float64 `json:"cache_write"` // with the short or only lifetime; what Input costs where writing is free
+	CacheWrite1h float64 `json:"cache_write_1h"`
+	CacheRead    float64 `json:"cache_read"`
+	Output       float64 `json:"output"`
 }
 
 // TokenRule says how a model's tokens are estimated: with a public encoding, times a

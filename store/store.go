@@ -206,17 +206,18 @@ type Sizes struct {
 
 // TenantSize is what one tenant has in a store.
 type TenantSize struct {
-	Tenant    string
-	Sessions  int
-	Entries   uint64
-	BodyBytes int64 // sum of the sizes of the entries' bodies, uncompressed
-	Bodies    int64 // different bodies; each is stored once
-	Stored    int64 // bytes that they take, compressed
+	Tenant    string `json:"tenant"`
+	Sessions  int    `json:"sessions"`
+	Entries   uint64 `json:"entries"`
+	BodyBytes int64  `json:"raw"`    // sum of the sizes of the entries' bodies, uncompressed
+	Bodies    int64  `json:"bodies"` // different bodies; each is stored once
+	Stored    int64  `json:"stored"` // bytes that they take, compressed
 }
 
 // TableSize is one table of a store with its indexes.
 type TableSize struct {
-	Name          string
-	Rows          int64 // may be an estimate
-	Data, Indexes int64 // bytes
+	Name    string `json:"table"`
+	Rows    int64  `json:"rows"` // may be an estimate
+	Data    int64  `json:"data"` // bytes
+	Indexes int64  `json:"indexes"`
 }

@@ -37,7 +37,7 @@ var clients = []client{
 	{name: "claude", title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", file: "settings.json", keys: []string{"env/ANTHROPIC_BASE_URL=$URL"}},
 	{name: "codex", title: "Codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml", keys: []string{"openai_base_url=$URL/v1"}},
 	{
-		name: "opencode", title: "opencode", folder: "opencode", file: "opencode.json",
+		name: "opencode", title: "opencode", folder: "~/.config/opencode", file: "opencode.json",
 		keys: []string{"provider/anthropic/options/baseURL=$URL/v1", "provider/openai/options/baseURL=$URL/v1"},
 	},
 	{
@@ -98,7 +98,11 @@ func (c client) path(getenv func(string) string) string {
 	if c.home != "" {
 		dir = getenv(c.home)
 	}
-	if rest, below := strings.CutPrefix(c.folder, "~"); dir == "" && below {
+	rest, below := strings.CutPrefix(c.folder, "~")
+	config, xdg := strings.CutPrefix(rest, "/.config/")
+	if own := getenv("XDG_CONFIG_HOME"); dir == "" && xdg && filepath.IsAbs(own) {
+		dir = filepath.Join(own, config)
+	} else if dir == "" && below {
 		home := getenv("HOME")
 		if runtime.GOOS == "windows" {
 			home = getenv("USERPROFILE")
@@ -107,9 +111,9 @@ func (c client) path(getenv func(string) string) string {
 			dir = filepath.Join(home, filepath.FromSlash(rest))
 		}
 	} else if dir == "" {
-		// These agents use ~/.config on macOS, too.
+		// Agents use ~/.config on macOS, too; editors do not.
 		goos := runtime.GOOS
-		if goos == "darwin" {
+		if goos == "darwin" && c.name != "vscode" {
 			goos = "linux"
 		}
 		if dir = term.UserFolder(goos, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,20 +253,6 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	}
 	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", term.Plural(len(files), "file"), dir, dir)
 	return nil
-}
-
-// commit is the revision that the program was built from, if it knows.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return ""
 }
 
 // options turns the flags into those of the bench.

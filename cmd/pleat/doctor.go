@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -150,12 +149,8 @@ func Missing(path string) bool {
 // and the order of sessions go by it.
 func (d *doctor) examineClock(now, newest time.Time) {
 	built := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if t, err := time.Parse(time.RFC3339, s.Value); err == nil && s.Key == "vcs.time" {
-				built = t
-			}
-		}
+	if t, err := time.Parse(time.RFC3339, buildSetting("vcs.time")); err == nil {
+		built = t
 	}
 	text := now.Format(time.RFC3339)
 	switch {

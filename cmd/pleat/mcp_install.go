@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,7 +20,7 @@ import (
 func mcpInstallCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install CLIENT",
-		Args:  takes(1, 1, "one client: "+mcpClientNames()),
+		Args:  takes(1, 1, "one client: "+strings.Join(mcpClientNames(), ", ")),
 		Short: "set a client up to use pleat's MCP server",
 		Long: `Adds pleat to the MCP servers in the configuration of a client: claude (Claude Code), codex,
 opencode, cursor or vscode. It shows what changes, then asks. The rest of the file stays as
@@ -35,18 +35,18 @@ pleat mcp install codex --undo`,
 	print := fs.Bool("print", false, "only say what to put where, or with --undo what would change")
 	yes := fs.Bool("yes", false, "do not ask")
 	undo := fs.Bool("undo", false, "take out what an earlier install added")
-	c.ValidArgs = strings.Split(mcpClientNames(), ", ")
+	c.ValidArgs = mcpClientNames()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		i := slices.IndexFunc(mcpClients, func(m mcpClient) bool { return m.name == args[0] })
-		if i < 0 {
-			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], mcpClientNames()))
-		}
 		program, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("find this program: %w", err)
 		}
-		data := term.DataFolder(runtime.GOOS, p.Getenv)
-		file := mcpClients[i].file(p.Getenv)
+		i := slices.Index(mcpClientNames(), args[0])
+		if i < 0 {
+			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], strings.Join(mcpClientNames(), ", ")))
+		}
+		data, client := term.DataFolder(runtime.GOOS, p.Getenv), mcpClients(program)[i]
+		file := client.path(p.Getenv)
 		if data == "" || file == "" {
 			return errors.New("there is no home folder")
 		}
@@ -54,11 +54,10 @@ pleat mcp install codex --undo`,
 		if *undo {
 			return takeBack(ctx, p, record, *print, *yes, "nothing to undo: pleat was not set up there by \"pleat mcp install\"")
 		}
-		keys := mcpClients[i].keys(program)
 		if *print {
-			return printByHand(p, file, keys)
+			return printByHand(p, file, client.set)
 		}
-		edit, err := clientconfig.Set(file, record, keys...)
+		edit, err := clientconfig.Set(file, record, client.set...)
 		if err != nil {
 			return err
 		}
@@ -67,74 +66,36 @@ pleat mcp install codex --undo`,
 	return c
 }
 
-// mcpClient is a client with MCP servers in a configuration file.
+// mcpClient is a client, and what makes pleat one of the MCP servers in its configuration.
 type mcpClient struct {
-	name string
-	file func(getenv func(string) string) string // "": there is no home folder
-	keys func(program string) []clientconfig.Key
+	client
+	set []clientconfig.Key
 }
 
-var mcpClients = []mcpClient{
-	{"claude", inFolder("CLAUDE_CONFIG_DIR", "", ".claude.json"), func(program string) []clientconfig.Key {
-		return []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: map[string]any{"type": "stdio", "command": program, "args": []any{"mcp"}}}}
-	}},
-	{"codex", inFolder("CODEX_HOME", ".codex", "config.toml"), func(program string) []clientconfig.Key {
-		return []clientconfig.Key{
+// mcpClients are the clients that can be set up to run a program.
+func mcpClients(program string) []mcpClient {
+	run := func(more map[string]any) map[string]any {
+		maps.Copy(more, map[string]any{"command": program, "args": []any{"mcp"}})
+		return more
+	}
+	local := map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}
+	return []mcpClient{
+		{client{name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", file: ".claude.json"}, []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}}},
+		{client{name: "codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml"}, []clientconfig.Key{
 			{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
 			{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
-		}
-	}},
-	{"opencode", openCodeConfig, func(program string) []clientconfig.Key {
-		return []clientconfig.Key{{Path: []string{"mcp", "pleat"}, Value: map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}}}
-	}},
-	{"cursor", inFolder("", ".cursor", "mcp.json"), func(program string) []clientconfig.Key {
-		return []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: map[string]any{"command": program, "args": []any{"mcp"}}}}
-	}},
-	{"vscode", vscodeConfig, func(program string) []clientconfig.Key {
-		return []clientconfig.Key{{Path: []string{"servers", "pleat"}, Value: map[string]any{"type": "stdio", "command": program, "args": []any{"mcp"}}}}
-	}},
+		}},
+		{client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"}, []clientconfig.Key{{Path: []string{"mcp", "pleat"}, Value: local}}},
+		{client{name: "cursor", folder: "~/.cursor", file: "mcp.json"}, []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{})}}},
+		{client{name: "vscode", folder: "Code/User", file: "mcp.json"}, []clientconfig.Key{{Path: []string{"servers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}}},
+	}
 }
 
-func mcpClientNames() string {
-	var names []string
-	for _, c := range mcpClients {
+func mcpClientNames() (names []string) {
+	for _, c := range mcpClients("") {
 		names = append(names, c.name)
 	}
-	return strings.Join(names, ", ")
-}
-
-// inFolder finds a file in the folder that a variable names, or else in one in the user's home.
-func inFolder(variable, folder, name string) func(func(string) string) string {
-	return func(getenv func(string) string) string {
-		if dir := getenv(variable); variable != "" && dir != "" {
-			return filepath.Join(dir, name)
-		}
-		home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-		if home == "" {
-			return ""
-		}
-		return filepath.Join(home, folder, name)
-	}
-}
-
-// openCodeConfig is opencode.json, or opencode.jsonc where there is one.
-func openCodeConfig(getenv func(string) string) string {
-	file := inFolder("", ".config/opencode", "opencode.json")(getenv)
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		file = filepath.Join(dir, "opencode", "opencode.json")
-	}
-	if _, err := os.Stat(file + "c"); err == nil {
-		return file + "c"
-	}
-	return file
-}
-
-func vscodeConfig(getenv func(string) string) string {
-	dir := term.UserFolder(runtime.GOOS, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config")
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "Code", "User", "mcp.json")
+	return names
 }
 
 // printByHand says what to put where.

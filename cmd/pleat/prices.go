@@ -55,35 +55,22 @@ type pricesJSON struct {
 }
 
 type modelJSON struct {
-	ID        string      `json:"id"`
-	Provider  string      `json:"provider,omitempty"`
-	Window    int         `json:"window"`
-	MaxInput  int         `json:"max_input,omitempty"`
-	MaxOutput int         `json:"max_output,omitempty"`
-	Encoding  string      `json:"encoding"`
-	Ratio     float64     `json:"ratio"`
-	Prices    []priceJSON `json:"prices"`
-	Retires   string      `json:"retires,omitempty"`
-}
-
-// priceJSON is in USD for a million tokens.
-type priceJSON struct {
-	Above        int     `json:"above"`
-	Input        float64 `json:"input"`
-	CacheWrite   float64 `json:"cache_write"`
-	CacheWrite1h float64 `json:"cache_write_1h"`
-	CacheRead    float64 `json:"cache_read"`
-	Output       float64 `json:"output"`
+	ID        string        `json:"id"`
+	Provider  string        `json:"provider,omitempty"`
+	Window    int           `json:"window"`
+	MaxInput  int           `json:"max_input,omitempty"`
+	MaxOutput int           `json:"max_output,omitempty"`
+	Encoding  string        `json:"encoding"`
+	Ratio     float64       `json:"ratio"`
+	Prices    []model.Price `json:"prices"`
+	Retires   string        `json:"retires,omitempty"`
 }
 
 func pricesOf(asOf string, models []model.Model) pricesJSON {
 	j := pricesJSON{"pleat/prices/1", asOf, []modelJSON{}}
 	for _, m := range models {
-		row := modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, []priceJSON{}, m.Retires}
-		for _, p := range m.Prices {
-			row.Prices = append(row.Prices, priceJSON(p))
-		}
-		j.Models = append(j.Models, row)
+		prices := append([]model.Price{}, m.Prices...)
+		j.Models = append(j.Models, modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, prices, m.Retires})
 	}
 	return j
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -100,25 +101,9 @@ type migratedJSON struct {
 // statsJSON is what "pleat store stats --json" prints.
 type statsJSON struct {
 	storeJSON
-	Bytes   int64        `json:"bytes"` // of the file or database
-	Tenants []tenantJSON `json:"tenants"`
-	Tables  []tableJSON  `json:"tables"` // largest first
-}
-
-type tenantJSON struct {
-	Tenant    string `json:"tenant"`
-	Sessions  int    `json:"sessions"`
-	Entries   uint64 `json:"entries"`
-	BodyBytes int64  `json:"raw"`    // of all that was said
-	Bodies    int64  `json:"bodies"` // different ones
-	Stored    int64  `json:"stored"` // bytes that they take
-}
-
-type tableJSON struct {
-	Name    string `json:"table"`
-	Rows    int64  `json:"rows"`
-	Data    int64  `json:"data"`
-	Indexes int64  `json:"indexes"`
+	Bytes   int64              `json:"bytes"` // of the file or database
+	Tenants []store.TenantSize `json:"tenants"`
+	Tables  []store.TableSize  `json:"tables"` // largest first
 }
 
 type storeOptions struct {
@@ -233,25 +218,17 @@ func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, 
 }
 
 func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) error {
-	store, about, err := o.at(ctx, p, "pleat/store-stats/1", stores.ReadOnly)
+	st, about, err := o.at(ctx, p, "pleat/store-stats/1", stores.ReadOnly)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	sizes, err := store.Sizes(ctx)
+	defer st.Close()
+	sizes, err := st.Sizes(ctx)
 	if err != nil {
 		return err
 	}
-	out := &statsJSON{storeJSON: about, Bytes: sizes.Bytes, Tenants: []tenantJSON{}, Tables: []tableJSON{}}
-	for _, t := range sizes.Tenants {
-		if o.Tenant == "" || o.Tenant == t.Tenant {
-			out.Tenants = append(out.Tenants, tenantJSON(t))
-		}
-	}
-	for _, t := range sizes.Tables {
-		out.Tables = append(out.Tables, tableJSON(t))
-	}
-	return p.Output(o.json, out)
+	tenants := slices.DeleteFunc(sizes.Tenants, func(t store.TenantSize) bool { return o.Tenant != "" && o.Tenant != t.Tenant })
+	return p.Output(o.json, &statsJSON{about, sizes.Bytes, append([]store.TenantSize{}, tenants...), append([]store.TableSize{}, sizes.Tables...)})
 }
 
 // print prints the tenants, their sum, and the tables.
@@ -259,8 +236,8 @@ func (s *statsJSON) Print(p *term.Page) {
 	p.Line("%s (%s): %s", s.Store, s.Kind, term.ByteSize(s.Bytes))
 	p.Line("")
 	rows := [][]string{{"TENANT", "SESSIONS", "ENTRIES", "SAID", "BODIES", "KEPT IN"}}
-	all := tenantJSON{Tenant: "all"}
-	add := func(t tenantJSON, name string) {
+	all := store.TenantSize{Tenant: "all"}
+	add := func(t store.TenantSize, name string) {
 		rows = append(rows, []string{name, term.Thousands(t.Sessions), term.Thousands(int(t.Entries)), term.ByteSize(t.BodyBytes), term.Thousands(int(t.Bodies)), term.ByteSize(t.Stored)})
 	}
 	for _, t := range s.Tenants {

@@ -98,11 +98,8 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 		return nil, errors.New("--yes and --dry-run cannot be used together")
 	}
 	var limit time.Time
-	if g.before != "" {
-		var err error
-		if limit, err = parseDate(g.before); err != nil {
-			return nil, err
-		}
+	if err := parseTime(g.before, &limit); err != nil {
+		return nil, fmt.Errorf("--before %s: want a date such as 2026-01-31 or 2026-01-31T12:00:00Z", g.before)
 	}
 	if g.older != "" {
 		age, err := parseAge(g.older)
@@ -116,17 +113,6 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 	return func(info store.SessionInfo) bool {
 		return name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
 	}, nil
-}
-
-// parseDate reads a date, which begins at midnight local time, or a time.
-func parseDate(s string) (time.Time, error) {
-	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
-		return t, nil
-	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
-	return time.Time{}, fmt.Errorf("--before %s: want a date such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
 }
 
 // parseAge reads a number of days, weeks or hours.

@@ -55,10 +55,10 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 // OwnText reports whether the entry has a text that is not its body.
 func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
 
-// Append is the Append of the stores; see [store.Store].
-func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, entries []store.Entry) (head uint64, err error) {
+// Append implements [store.Store].
+func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (head uint64, err error) {
 	indexable := false
-	err = b.doWriting(ctx, func() error {
+	err = c.b.doWriting(ctx, func() error {
 		drafts := make([]Draft, len(entries))
 		for i, e := range entries {
 			if e.Kind == "" {
@@ -67,29 +67,29 @@ func (b *Base) Append(ctx context.Context, key store.SessionKey, last uint64, en
 			if bytes.HasPrefix(e.Data, []byte(sealing)) || strings.HasPrefix(e.Label, sealing) {
 				return fmt.Errorf("entry %d looks as if it were encrypted", i)
 			}
-			drafts[i] = b.NewDraft(e)
+			drafts[i] = c.b.NewDraft(e)
 			indexable = indexable || e.Text != ""
 		}
-		head, err = b.tables.Append(ctx, key, last, drafts, nil)
+		head, err = c.b.tables.Append(ctx, key, last, drafts, nil)
 		return err
 	}, "append to session %q", key)
 	if err != nil {
 		return 0, err
 	}
 	if indexable {
-		b.Wake()
+		c.b.Wake()
 	}
 	return head, nil
 }
 
-// Fork is the Fork of the stores; see [store.Forker]. The copies refer to the bodies of the
+// Fork implements [store.Forker]. The copies refer to the bodies of the
 // originals: a tenant has each body once.
-func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
-	err := b.doWriting(ctx, func() error {
+func (c Calls) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
+	err := c.b.doWriting(ctx, func() error {
 		if from.Tenant != to.Tenant {
 			return errors.New("the new session belongs to another tenant")
 		}
-		source, err := b.tables.Session(ctx, from)
+		source, err := c.b.tables.Session(ctx, from)
 		if err == nil && source == nil && upTo > 0 {
 			err = store.ErrNotFound
 		}
@@ -97,7 +97,7 @@ func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to 
 			return err
 		}
 		var drafts []Draft
-		for r, err := range b.Records(ctx, from, 1, nil) {
+		for r, err := range c.b.Records(ctx, from, 1, nil) {
 			if err != nil {
 				return err
 			}
@@ -112,11 +112,11 @@ func (b *Base) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to 
 		if n := uint64(len(drafts)); n != upTo {
 			return fmt.Errorf("entry %d of %d: %w", upTo, n, store.ErrNotFound)
 		}
-		_, err = b.tables.Append(ctx, to, 0, drafts, source)
+		_, err = c.b.tables.Append(ctx, to, 0, drafts, source)
 		return err
 	}, "fork session %q as %q", from, to)
 	if err == nil {
-		b.Wake()
+		c.b.Wake()
 	}
 	return err
 }

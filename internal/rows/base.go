@@ -84,10 +84,15 @@ type Base struct {
 	closeErr error
 }
 
+// Calls are the methods of package store that all stores in databases have alike. A store
+// embeds them.
+type Calls struct{ b *Base }
+
 // Init makes the base ready for use.
-func (b *Base) Init(tables Tables) {
+func (b *Base) Init(tables Tables) Calls {
 	b.tables, b.wake = tables, make(chan struct{}, 1)
 	b.stopping, b.stop = context.WithCancel(context.Background())
+	return Calls{b}
 }
 
 // Enter begins a call; Leave ends it.

@@ -146,24 +146,24 @@ func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	return err
 }
 
-// Search is the Search of the stores; see [store.Searcher].
-func (b *Base) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
-	err = b.Do(ctx, func() error {
+// Search implements [store.Searcher].
+func (c Calls) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
+	err = c.b.Do(ctx, func() error {
+		if c.b.ReadOnly { // it may have to index first
+			return store.ErrReadOnly
+		}
 		words := search.QueryWords(query)
-		x, err := b.tables.Session(ctx, key)
+		x, err := c.b.tables.Session(ctx, key)
 		if x == nil || err != nil || limit <= 0 {
 			return err
 		}
-		if !b.Keys.none() {
+		if !c.b.Keys.none() {
 			return fmt.Errorf("an encrypted store has no index: %w", errors.ErrUnsupported)
 		}
-		if b.ReadOnly {
-			return store.ErrReadOnly
-		}
-		if err := b.index(ctx, x); err != nil || len(words) == 0 {
+		if err := c.b.index(ctx, x); err != nil || len(words) == 0 {
 			return err
 		}
-		hits, err = b.tables.Rank(ctx, x, words, limit)
+		hits, err = c.b.tables.Rank(ctx, x, words, limit)
 		store.SortHits(hits)
 		hits = hits[:min(limit, len(hits))]
 		return err

@@ -20,12 +20,12 @@ const (
 	PageBytes = 1 << 20 // of data, about
 )
 
-// Scan is the Scan of the stores; see [store.Store].
-func (b *Base) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[store.Entry, error] {
+// Scan implements [store.Store].
+func (c Calls) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
-		for r, err := range b.Records(ctx, key, from, kinds) {
+		for r, err := range c.b.Records(ctx, key, from, kinds) {
 			if err != nil {
-				yield(store.Entry{}, b.Fail(ctx, err, "scan session %q", key))
+				yield(store.Entry{}, c.b.Fail(ctx, err, "scan session %q", key))
 				return
 			}
 			if !yield(r.Entry, nil) {
@@ -96,11 +96,11 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 // findBatch is how many labels one statement asks for.
 const findBatch = 1000
 
-// Find is the Find of the stores; see [store.Store].
-func (b *Base) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) (found []store.Found, err error) {
-	err = b.Do(ctx, func() error {
+// Find implements [store.Store].
+func (c Calls) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) (found []store.Found, err error) {
+	err = c.b.Do(ctx, func() error {
 		for batch := range slices.Chunk(Distinct(labels), findBatch) {
-			some, err := b.tables.Find(ctx, tenant, kind, batch)
+			some, err := c.b.tables.Find(ctx, tenant, kind, batch)
 			if err != nil {
 				return err
 			}
@@ -133,13 +133,13 @@ func (b *Base) ReadFound(row Scanner, tenant string, kind store.EntryKind, asked
 	return found, nil
 }
 
-// Sessions is the Sessions of the stores; see [store.Keeper].
-func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
+// Sessions implements [store.Keeper].
+func (c Calls) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
 	return func(yield func(store.SessionInfo, error) bool) {
 		var sessions []*Session
-		err := b.Do(ctx, func() (err error) {
-			sessions, err = b.tables.Sessions(ctx, tenant)
-			return b.In(err, "a session of tenant %q", tenant)
+		err := c.b.Do(ctx, func() (err error) {
+			sessions, err = c.b.tables.Sessions(ctx, tenant)
+			return c.b.In(err, "a session of tenant %q", tenant)
 		}, "list sessions")
 		if err != nil {
 			yield(store.SessionInfo{}, err)
@@ -157,27 +157,27 @@ func (b *Base) Sessions(ctx context.Context, tenant string) iter.Seq2[store.Sess
 	}
 }
 
-// Forget is the Forget of the stores; see [store.Keeper].
-func (b *Base) Forget(ctx context.Context, key store.SessionKey) error {
-	return b.doWriting(ctx, func() error { return b.tables.Forget(ctx, key) }, "forget session %q", key)
+// Forget implements [store.Keeper].
+func (c Calls) Forget(ctx context.Context, key store.SessionKey) error {
+	return c.b.doWriting(ctx, func() error { return c.b.tables.Forget(ctx, key) }, "forget session %q", key)
 }
 
-// Claim is the Claim of the stores; see [store.Claimer].
-func (b *Base) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
+// Claim implements [store.Claimer].
+func (c Calls) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q for %v: the time must be more than zero", what, key, ttl)
 	}
 	work, token := KeyOf("claim", key.Tenant, key.Session, what), make([]byte, 16)
 	rand.Read(token) // never fails
-	err = b.doWriting(ctx, func() error {
-		ok, err = b.tables.TakeClaim(ctx, work, token, ttl)
+	err = c.b.doWriting(ctx, func() error {
+		ok, err = c.b.tables.TakeClaim(ctx, work, token, ttl)
 		return err
 	}, "claim %s of session %q", what, key)
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	return func(ctx context.Context) error {
-		return b.Do(ctx, func() error { return b.tables.DropClaim(ctx, work, token) }, "release %s of session %q", what, key)
+		return c.b.Do(ctx, func() error { return c.b.tables.DropClaim(ctx, work, token) }, "release %s of session %q", what, key)
 	}, true, nil
 }
 

@@ -26,18 +26,6 @@ type appending struct {
 	head      uint64
 }
 
-// Append implements [store.Store]. If the connection is lost during the commit and the
-// server does not come back in time, the error is [ErrUncertain]; after any other error
-// none of the entries is stored.
-func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	return s.base.Append(ctx, key, last, entries)
-}
-
-// Fork implements [store.Forker]. Its errors are those of Append.
-func (s *Store) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
-	return s.base.Fork(ctx, from, upTo, to, data)
-}
-
 func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
 	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, source: source, bodies: make(map[transcript.Hash]*rows.Draft)}
 	for i := range drafts {

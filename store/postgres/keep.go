@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,11 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
 )
-
-// Sessions implements [store.Keeper].
-func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
-	return s.base.Sessions(ctx, tenant)
-}
 
 func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, error) {
 	return collect(ctx, t.retry, t.base.ReadSession,
@@ -29,13 +23,6 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 	tenants, err := collect(ctx, s.read, rows.Text, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
 	return tenants, s.base.Fail(ctx, err, "list tenants")
-}
-
-// Forget implements [store.Keeper]. When it has returned nil, nobody can read the session
-// through PostgreSQL any more. Its bytes stay in the server's files until VACUUM has
-// cleaned the tables and the log and backups have been recycled.
-func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {
-	return s.base.Forget(ctx, key)
 }
 
 func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
@@ -144,12 +131,6 @@ const (
 		WHERE expires < clock_timestamp() - interval '1 hour' ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`
 	dropClaim = "DELETE FROM pleat.claim WHERE work = $1 AND token = $2"
 )
-
-// Claim implements [store.Claimer]. The clock is the server's. A claim is a row and holds
-// no connection, so it survives a restart of the server.
-func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
-	return s.base.Claim(ctx, key, what, ttl)
-}
 
 func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
 	err = t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {

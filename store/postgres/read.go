@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -48,11 +47,6 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (x *rows.Sess
 	return x, err
 }
 
-// Scan implements [store.Store].
-func (s *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
-	return s.base.Scan(ctx, key, from, kinds)
-}
-
 func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind) ([]*rows.Record, error) {
 	text, args := selectEntries+" ORDER BY e.seq LIMIT $3", []any{x.ID, int64(from), most}
 	if len(kinds) > 0 {
@@ -79,11 +73,6 @@ func (s *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.
 const selectFound = "SELECT " + entryColumns + `, s.tenant, s.name FROM unnest($1::bytea[]) AS k(find)
 	CROSS JOIN LATERAL (SELECT * FROM pleat.entry n WHERE n.find = k.find ORDER BY n.moment DESC, n.seq DESC LIMIT 1) e
 	JOIN pleat.session s ON s.id = e.session WHERE s.owner = $2 AND s.tenant = $3`
-
-// Find implements [store.Store].
-func (s *Store) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
-	return s.base.Find(ctx, tenant, kind, labels)
-}
 
 func (t tables) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) ([]store.Found, error) {
 	keys := make([][]byte, len(labels))

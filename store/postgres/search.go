@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -12,14 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
 )
-
-// Search implements [store.Searcher].
-func (s *Store) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
-	if s.opts.ReadOnly {
-		return nil, fmt.Errorf("search session %q: %w", key, store.ErrReadOnly)
-	}
-	return s.base.Search(ctx, key, query, limit)
-}
 
 func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) (hits []store.Hit, err error) {
 	err = inTx(ctx, t.retry, snapshot, func(tx pgx.Tx) error {

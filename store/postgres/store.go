@@ -79,13 +79,23 @@ func (o *Options) withDefaults() Options {
 }
 
 // Store is a store in a PostgreSQL database. It is safe for concurrent use.
+//
+// If the connection is lost while Append or Fork commits and the server does not come back in
+// time, the error is [ErrUncertain]; after any other error nothing is stored. When Forget has
+// returned nil, nobody can read the session through PostgreSQL any more; its bytes stay in the
+// server's files until VACUUM has cleaned the tables and the log and backups have been
+// recycled. Claims go by the server's clock, and hold no connection.
 type Store struct {
+	calls
 	name    string // host and database, for messages
 	version int    // of the schema
 	opts    Options
 	pool    *pgxpool.Pool
 	base    rows.Base
 }
+
+// calls has the methods of the interfaces below that are the same in all databases.
+type calls = rows.Calls
 
 // tables are the store as package rows sees it.
 type tables struct{ *Store }
@@ -110,7 +120,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	}
 	s.name = storeName(config.ConnConfig)
 	s.base = rows.Base{Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly}
-	s.base.Init(tables{s})
+	s.calls = s.base.Init(tables{s})
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", s.name, err)
 	}

@@ -7,64 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Append implements [store.Store].
-func (s *Store) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	return s.base.Append(ctx, key, last, entries)
-}
-
-// Fork implements [store.Forker].
-func (s *Store) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
-	return s.base.Fork(ctx, from, upTo, to, data)
-}
-
-func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
-	return t.append(ctx, key, last, source, func(yield func(*rows.Draft, error) bool) {
-		for i := 0; i < len(drafts) && yield(&drafts[i], nil); i++ {
-		}
-	})
-}
-
-// AppendSeq is [Store.Append] for entries that are still being made: each is compressed and
-// written as it comes, and all become durable together when the sequence ends. If it
-// yields an error, or the store fails, nothing is stored. Other writers wait meanwhile, so
-// the sequence must not take long.
-func (s *Store) AppendSeq(ctx context.Context, key store.SessionKey, last uint64, entries iter.Seq2[store.Entry, error]) (head uint64, err error) {
-	err = s.base.Do(ctx, func() error {
-		head, err = s.append(ctx, key, last, nil, func(yield func(*rows.Draft, error) bool) {
-			n := 0
-			for e, err := range entries {
-				if err == nil && e.Kind == "" {
-					err = fmt.Errorf("entry %d has no kind", n)
-				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				n++
-				if d := s.base.NewDraft(e); !yield(&d, nil) {
-					return
-				}
-			}
-		})
-		return err
-	}, "append to session %q", key)
-	if err != nil {
-		return 0, err
-	}
-	s.base.Wake()
-	return head, nil
-}
-
-// append writes drafts in one transaction, see [rows.Tables].
-func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, source *rows.Session, drafts iter.Seq2[*rows.Draft, error]) (head uint64, err error) {
-	err = s.update(ctx, func(ctx context.Context) error {
-		x, err := s.sessionForWriting(ctx, key)
+func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (head uint64, err error) {
+	err = t.update(ctx, func(ctx context.Context) error {
+		x, err := t.sessionForWriting(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -75,7 +25,7 @@ func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, s
 			return err
 		}
 		if source != nil {
-			now, err := s.sessionForWriting(ctx, source.Key)
+			now, err := t.sessionForWriting(ctx, source.Key)
 			if err == nil {
 				err = source.Still(now)
 			}
@@ -84,12 +34,10 @@ func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, s
 			}
 		}
 		var pending []int64 // entries to index
-		for d, err := range drafts {
-			if err != nil {
-				return err
-			}
+		for i := range drafts {
+			d := &drafts[i]
 			x.Add(d)
-			if err := s.addEntry(ctx, x, d); err != nil {
+			if err := t.addEntry(ctx, x, d); err != nil {
 				return fmt.Errorf("entry %d: %w", x.Head, err)
 			}
 			if !d.TextHash.IsZero() {
@@ -99,10 +47,10 @@ func (s *Store) append(ctx context.Context, key store.SessionKey, last uint64, s
 		if head = x.Head; head == last {
 			return nil
 		}
-		if err := s.addPending(ctx, x, pending); err != nil {
+		if err := t.addPending(ctx, x, pending); err != nil {
 			return err
 		}
-		_, err = s.write.setSession.ExecContext(ctx, x.Values()...)
+		_, err = t.write.setSession.ExecContext(ctx, x.Values()...)
 		return err
 	})
 	return head, err

@@ -3,18 +3,12 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
 )
-
-// Sessions implements [store.Keeper].
-func (s *Store) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
-	return s.base.Sessions(ctx, tenant)
-}
 
 // Sessions compares the table and the index: they must agree on how many there are.
 func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, error) {
@@ -47,13 +41,6 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 		return err
 	}, "list tenants")
 	return tenants, err
-}
-
-// Forget implements [store.Keeper]. When it has returned nil, nothing of the session is
-// left in the file or its log except bodies that other sessions of the tenant have. For
-// that it rewrites the search index, which takes time if the index is large.
-func (s *Store) Forget(ctx context.Context, key store.SessionKey) error {
-	return s.base.Forget(ctx, key)
 }
 
 func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
@@ -160,12 +147,6 @@ CREATE TABLE claim(
 	expires INTEGER NOT NULL
 ) WITHOUT ROWID;
 `
-
-// Claim implements [store.Claimer]. The clock is that of this machine, which all users of
-// the file share.
-func (s *Store) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
-	return s.base.Claim(ctx, key, what, ttl)
-}
 
 func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -34,11 +33,6 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (*rows.Sessio
 		return x, err
 	}
 	return nil, t.confirmNone(key, tx.QueryRowContext(ctx, selectSessionByHash, rows.SessionHash(key)))
-}
-
-// Scan implements [store.Store].
-func (s *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
-	return s.base.Scan(ctx, key, from, kinds)
 }
 
 func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind) (page []*rows.Record, err error) {
@@ -117,11 +111,6 @@ func (s *Store) bodyByIndex(ctx context.Context, x *rows.Session, hash transcrip
 		return rows.ReadBody(&s.base, row, x.Key, hash, &data)
 	}
 	return nil, store.ErrNotFound
-}
-
-// Find implements [store.Store].
-func (s *Store) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
-	return s.base.Find(ctx, tenant, kind, labels)
 }
 
 // Find asks both indexes in one transaction. They must agree on which entries exist and

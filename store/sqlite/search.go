@@ -13,11 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Search implements [store.Searcher].
-func (s *Store) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
-	return s.base.Search(ctx, key, query, limit)
-}
-
 func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit int) ([]store.Hit, error) {
 	tx, err := t.read.BeginTx(ctx, nil) // one snapshot for all words
 	if err != nil {

@@ -62,8 +62,12 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a store in a SQLite file. It is safe for concurrent use.
+// Store is a store in a SQLite file. It is safe for concurrent use. When Forget has returned
+// nil, nothing of the session is left in the file or its log except bodies that other sessions
+// of the tenant have. For that it rewrites the search index, which takes time if the index is
+// large. Claims go by the clock of this machine, which all users of the file share.
 type Store struct {
+	calls
 	base    rows.Base
 	path    string
 	opts    Options
@@ -81,6 +85,9 @@ type Store struct {
 	indexTurn chan struct{}  // held by whoever indexes
 	long      *rows.LongText // the text it is in the middle of, if any
 }
+
+// calls has the methods of the interfaces below that are the same in all databases.
+type calls = rows.Calls
 
 // tables are the store as package rows sees it.
 type tables struct{ *Store }
@@ -100,7 +107,7 @@ var (
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
-	s.base.Init(tables{s})
+	s.calls = s.base.Init(tables{s})
 	var err error
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)

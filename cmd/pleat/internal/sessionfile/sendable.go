@@ -14,20 +14,17 @@ import (
 // without a result; texts of white space only; and text between a call and its result.
 // Other messages stay as they are.
 func sendable(msgs []transcript.Message) []transcript.Message {
-	msgs = resultsFirst(msgs)
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
 	out := make([]transcript.Message, 0, len(msgs))
-	for i, m := range msgs {
+	for i, m := range resultsFirst(msgs) {
+		if m.Role() == transcript.RoleAssistant && i > 0 && msgs[i-1].Role() != transcript.RoleAssistant {
+			clear(s.open) // results belong to the answer before them
+		}
 		if m = s.message(m); m.Blocks().Len() > 0 {
 			out = append(out, m)
 		}
-		if answerEnds(msgs, i) {
-			if missing := s.missing(msgs[i+1:]); len(missing) > 0 {
-				out = append(out, transcript.Results(missing...))
-			}
-		}
 	}
-	return out
+	return transcript.Repair(out, func(transcript.ToolCall) string { return "There is no result: the call was broken off." })
 }
 
 // resultsFirst moves the results that follow an answer before everything else that follows it.
@@ -55,10 +52,9 @@ func answerEnds(msgs []transcript.Message, i int) bool {
 }
 
 type sender struct {
-	used  map[string]bool     // ids that were sent
-	open  map[string][]string // by the session's id: the ids that were sent for its unanswered calls
-	order []string            // the session's ids of the unanswered calls, in order
-	made  int                 // ids
+	used map[string]bool     // ids that were sent
+	open map[string][]string // by the session's id: the ids that were sent for its unanswered calls
+	made int                 // ids
 }
 
 func (s *sender) message(m transcript.Message) transcript.Message {
@@ -102,7 +98,6 @@ func (s *sender) call(id string) string {
 	}
 	s.used[sent] = true
 	s.open[id] = append(s.open[id], sent)
-	s.order = append(s.order, id)
 	return sent
 }
 
@@ -113,31 +108,6 @@ func (s *sender) result(id string) (string, bool) {
 	}
 	s.open[id] = waiting[1:]
 	return waiting[0], true
-}
-
-// missing returns results for the calls that nothing later answers.
-func (s *sender) missing(later []transcript.Message) []transcript.ToolResult {
-	answered := make(map[string]int)
-	for _, m := range later {
-		if m.Role() == transcript.RoleAssistant {
-			break
-		}
-		for _, blk := range m.Blocks().All() {
-			if r, ok := blk.(transcript.ToolResult); ok {
-				answered[r.CallID]++
-			}
-		}
-	}
-	var list []transcript.ToolResult
-	for _, id := range s.order {
-		waiting := s.open[id]
-		if n := answered[id]; len(waiting) > n {
-			list = append(list, transcript.ErrorResult(waiting[n], "There is no result: the call was broken off."))
-			s.open[id] = waiting[:n]
-		}
-	}
-	s.order = nil
-	return list
 }
 
 // goodID matches the ids that the strictest provider accepts.

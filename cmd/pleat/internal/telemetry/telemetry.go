@@ -66,29 +66,22 @@ func (t *Telemetry) Close() error {
 	return nil
 }
 
-// call begins the span of a model call. The function that it returns ends it.
-func (t *Telemetry) call(ctx context.Context, provider, mdl, session string) (context.Context, func(model.Reply, error)) {
-	ctx, span := t.tracer.Start(ctx, "chat "+mdl, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+// chat begins the span of a model call.
+func (t *Telemetry) chat(ctx context.Context, provider, mdl, session string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return t.tracer.Start(ctx, "chat "+mdl, append(o, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", provider),
 		attribute.String("gen_ai.request.model", mdl),
 		attribute.String("gen_ai.conversation.id", session),
-	))
-	return ctx, func(r model.Reply, err error) {
-		defer span.End()
-		span.SetAttributes(
-			attribute.String("gen_ai.response.id", r.ID),
-			attribute.String("gen_ai.response.model", r.Model),
-			attribute.StringSlice("gen_ai.response.finish_reasons", []string{r.Stop.String()}),
-			attribute.Int("gen_ai.usage.input_tokens", r.Usage.Prompt()),
-			attribute.Int("gen_ai.usage.output_tokens", r.Usage.Output),
-			attribute.Int("gen_ai.usage.cache_read.input_tokens", r.Usage.CacheRead),
-			attribute.Int("gen_ai.usage.cache_creation.input_tokens", r.Usage.CacheWrite+r.Usage.CacheWrite1h),
-		)
-		if err != nil {
-			span.SetStatus(codes.Error, errorType(err))
-			span.SetAttributes(attribute.String("error.type", errorType(err)))
-		}
+	))...)
+}
+
+func used(u model.Usage) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.Int("gen_ai.usage.input_tokens", u.Prompt()),
+		attribute.Int("gen_ai.usage.output_tokens", u.Output),
+		attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CacheRead),
+		attribute.Int("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite+u.CacheWrite1h),
 	}
 }
 
@@ -98,7 +91,13 @@ func (t *Telemetry) Session(ctx context.Context, session string) func(pleat.Even
 	return func(e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventEpoch:
-			t.epoch(ctx, session, e.Plan)
+			t.mark(ctx, session, "pleat.epoch",
+				attribute.Int("pleat.epoch", e.Plan.Epoch),
+				attribute.String("pleat.trigger", string(e.Plan.Trigger)),
+				attribute.Int("pleat.tokens.before", e.Plan.Before),
+				attribute.Int("pleat.tokens.after", e.Plan.After),
+				attribute.Int("pleat.folds", len(e.Plan.Folds)),
+				attribute.Int("pleat.cache.rewritten", e.Plan.Cache.Rewritten))
 		case pleat.EventRecall:
 			t.mark(ctx, session, "pleat.recall")
 		case pleat.EventError:
@@ -110,19 +109,6 @@ func (t *Telemetry) Session(ctx context.Context, session string) func(pleat.Even
 // mark sends a span without length: there need not be one that it is an event of.
 func (t *Telemetry) mark(ctx context.Context, session, name string, about ...attribute.KeyValue) {
 	_, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(about, attribute.String("gen_ai.conversation.id", session))...))
-	span.End()
-}
-
-func (t *Telemetry) epoch(ctx context.Context, session string, p *fold.Plan) {
-	_, span := t.tracer.Start(ctx, "pleat.epoch", trace.WithAttributes(
-		attribute.String("gen_ai.conversation.id", session),
-		attribute.Int("pleat.epoch", p.Epoch),
-		attribute.String("pleat.trigger", string(p.Trigger)),
-		attribute.Int("pleat.tokens.before", p.Before),
-		attribute.Int("pleat.tokens.after", p.After),
-		attribute.Int("pleat.folds", len(p.Folds)),
-		attribute.Int("pleat.cache.rewritten", p.Cache.Rewritten),
-	))
 	span.End()
 }
 
@@ -149,10 +135,18 @@ func errorType(err error) string {
 // Generator wraps a model so that every call of it has its span.
 func (t *Telemetry) Generator(g model.Generator, provider, session string) model.Generator {
 	return model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-		ctx, end := t.call(ctx, provider, req.Model, session)
-		reply, err := g.Generate(ctx, req, sink)
-		end(reply, err)
-		return reply, err
+		ctx, span := t.chat(ctx, provider, req.Model, session)
+		defer span.End()
+		r, err := g.Generate(ctx, req, sink)
+		span.SetAttributes(append(used(r.Usage),
+			attribute.String("gen_ai.response.id", r.ID),
+			attribute.String("gen_ai.response.model", r.Model),
+			attribute.StringSlice("gen_ai.response.finish_reasons", []string{r.Stop.String()}))...)
+		if err != nil {
+			span.SetStatus(codes.Error, errorType(err))
+			span.SetAttributes(attribute.String("error.type", errorType(err)))
+		}
+		return r, err
 	})
 }
 
@@ -165,21 +159,14 @@ func (t *Telemetry) Exchange(r proxy.Report) {
 	if r.Format == transcript.FormatAnthropic {
 		provider = "anthropic"
 	}
-	_, span := t.tracer.Start(context.Background(), "chat "+r.Model, trace.WithTimestamp(r.Began), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("gen_ai.operation.name", "chat"),
-		attribute.String("gen_ai.provider.name", provider),
-		attribute.String("gen_ai.request.model", r.Model),
-		attribute.String("gen_ai.conversation.id", r.Session.Session),
-		attribute.Int("gen_ai.usage.input_tokens", r.Usage.Prompt()),
-		attribute.Int("gen_ai.usage.output_tokens", r.Usage.Output),
-		attribute.Int("gen_ai.usage.cache_read.input_tokens", r.Usage.CacheRead),
+	_, span := t.chat(context.Background(), provider, r.Model, r.Session.Session, trace.WithTimestamp(r.Began))
+	span.SetAttributes(append(used(r.Usage),
 		attribute.Int("http.response.status_code", r.Status),
 		attribute.Bool("pleat.folded", r.Folded),
 		attribute.Int("pleat.tokens.before", r.Snapshot.Whole),
 		attribute.Int("pleat.tokens.after", r.Snapshot.Tokens),
 		attribute.Int("pleat.hidden_rounds", r.Hidden),
-		attribute.Float64("pleat.added_seconds", r.Added.Seconds()),
-	))
+		attribute.Float64("pleat.added_seconds", r.Added.Seconds()))...)
 	if r.Err != nil {
 		span.SetStatus(codes.Error, errorType(r.Err))
 	}

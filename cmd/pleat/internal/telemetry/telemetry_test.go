@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -21,11 +22,15 @@ import (
 func TestTelemetrySpans(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(sdktrace.NewSimpleSpanProcessor(kept))
-	ctx, end := tel.call(t.Context(), "anthropic", "claude-opus-5-5", "work")
-	observe := tel.Session(ctx, "work")
-	observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 900, After: 400, Folds: make([]*fold.Fold, 3)}})
-	observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
-	end(model.Reply{Usage: model.Usage{Input: 10, CacheRead: 90, Output: 7}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"})
+	asked := tel.Generator(model.GeneratorFunc(func(ctx context.Context, _ *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		observe := tel.Session(ctx, "work")
+		observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 900, After: 400, Folds: make([]*fold.Fold, 3)}})
+		observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
+		return model.Reply{Usage: model.Usage{Input: 10, CacheRead: 90, Output: 7}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"}
+	}), "anthropic", "work")
+	if _, err := asked.Generate(t.Context(), &model.Request{Model: "claude-opus-5-5"}, nil); err == nil {
+		t.Error("the error of the call is lost")
+	}
 
 	spans := kept.GetSpans()
 	if len(spans) != 3 || spans[0].Name != "pleat.epoch" || spans[1].Name != "pleat.recall" || spans[2].Name != "chat claude-opus-5-5" {
@@ -76,8 +81,7 @@ func TestTelemetryEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, end := tel.call(t.Context(), "openai", "m", "s")
-		end(model.Reply{}, errors.New("broken"))
+		tel.Session(t.Context(), "s")(pleat.Event{Kind: pleat.EventError, Err: errors.New("broken")})
 		if err := tel.Close(); err != nil || posts.Load() != tt.posts {
 			t.Errorf("flag %q, environment %q: %v, %d posts, want %d", tt.flag, tt.env, err, posts.Load(), tt.posts)
 		}
