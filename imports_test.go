@@ -95,7 +95,7 @@ var imports = map[string][]string{
 		"transcript",
 	},
 	"mcp":                             {"", "internal/local", "library", "recall"},
-	"cmd/pleat/internal/clientconfig": {"internal/secrets"},
+	"cmd/pleat/internal/clientconfig": {"internal/jsonspan", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
 		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // jsonSyntax is JSON, with comments and commas at the end as editors allow them.
@@ -18,10 +20,7 @@ func (jsonSyntax) decode(text []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return values, nil
 	}
-	plain, err := withoutComments(text)
-	if err != nil {
-		return nil, err
-	}
+	_, plain := blanked(text)
 	if err := json.Unmarshal(plain, &values); err != nil {
 		return nil, err
 	}
@@ -53,12 +52,10 @@ func indentOf(text []byte) string {
 	return "  "
 }
 
-// object is an object in a text: its members, where it ends, and whether a comma follows the
-// last member.
+// object is an object in a text.
 type object struct {
 	open, close int // of its braces
 	members     []member
-	comma       bool
 }
 
 type member struct {
@@ -69,22 +66,26 @@ type member struct {
 // walk goes down to the object around a key, as far as there is one. It returns the objects
 // passed, from the outermost on.
 func walk(text []byte, key []string) ([]object, error) {
+	_, plain := blanked(text)
+	if !json.Valid(plain) {
+		return nil, errors.New("it is not JSON")
+	}
 	var path []object
-	at := skip(text, 0)
+	at := jsonspan.Span{Start: skip(plain, 0), End: len(bytes.TrimRight(plain, " \t\r\n"))}
 	for i, name := range key {
-		if at >= len(text) || text[at] != '{' {
+		if plain[at.Start] != '{' {
 			return nil, fmt.Errorf("%s is not an object", strings.Join(append([]string{"the file"}, key[:i]...), "."))
 		}
-		o, err := readObject(text, at)
-		if err != nil {
-			return nil, err
+		o, inner := object{open: at.Start, close: at.End - 1}, jsonspan.Value(at.Of(plain))
+		for name, value := range inner.Members() {
+			o.members = append(o.members, member{jsonspan.Text(inner, name), o.open + name.Start, o.open + value.Start, o.open + value.End})
 		}
 		path = append(path, o)
 		m, ok := o.member(name)
 		if !ok {
 			break
 		}
-		at = m.from
+		at = jsonspan.Span{Start: m.from, End: m.to}
 	}
 	return path, nil
 }
@@ -160,10 +161,11 @@ func (s jsonSyntax) remove(text []byte, key []string, made int) []byte {
 	}
 	m := o.members[i]
 	from, to, before := m.at, m.to, -1
-	if end := skip(text, to); text[end] == ',' {
+	spaced, _ := blanked(text)
+	if end := skip(spaced, to); text[end] == ',' {
 		to = end + 1
 	} else if i > 0 {
-		before = skip(text, o.members[i-1].to) // its comma
+		before = skip(spaced, o.members[i-1].to) // its comma
 	}
 	if alone := strings.TrimSpace(string(text[o.open+1:from])+string(text[to:o.close])) == ""; alone && made > 0 {
 		return s.remove(text, key[:len(key)-1], made-1)
@@ -188,132 +190,53 @@ func (s jsonSyntax) remove(text []byte, key []string, made int) []byte {
 	return text
 }
 
-var errForm = errors.New("it is not JSON")
-
-// skip passes over spaces and comments.
+// skip passes over spaces.
 func skip(text []byte, i int) int {
-	for i < len(text) {
-		rest := text[i:]
+	return len(text) - len(bytes.TrimLeft(text[i:], " \t\r\n"))
+}
+
+// blanked returns the text with spaces in place of comments and of a byte order mark, and the
+// same without commas at the end of lists and objects, which is JSON. Both are as long as the
+// text.
+func blanked(text []byte) (spaced, plain []byte) {
+	spaced = bytes.Clone(text)
+	var commas []int // that a bracket follows
+	comma := -1      // the last one, if nothing has followed it yet
+	for i := 0; i < len(text); i++ {
+		end, rest := i, text[i:]
 		switch {
-		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
-			i++
 		case bytes.HasPrefix(rest, []byte("\ufeff")):
-			i += 3
+			end = i + 3
 		case bytes.HasPrefix(rest, []byte("//")):
-			n := bytes.IndexByte(rest, '\n')
-			if n < 0 {
-				return len(text)
-			}
-			i += n
+			line, _, _ := bytes.Cut(rest, []byte("\n"))
+			end = i + len(line)
 		case bytes.HasPrefix(rest, []byte("/*")):
-			n := bytes.Index(rest, []byte("*/"))
-			if n < 0 {
-				return len(text)
-			}
-			i += n + 2
+			comment, _, _ := bytes.Cut(rest[2:], []byte("*/"))
+			end = min(i+len(comment)+4, len(text))
+		case rest[0] == ',':
+			comma = i
+		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
 		default:
-			return i
-		}
-	}
-	return i
-}
-
-// readObject reads the object whose brace is at i.
-func readObject(text []byte, i int) (object, error) {
-	o := object{open: i}
-	for i = skip(text, i+1); ; i = skip(text, i) {
-		if i < len(text) && text[i] == '}' {
-			o.close = i
-			return o, nil
-		}
-		if len(o.members) > 0 && !o.comma {
-			return o, errForm
-		}
-		m := member{at: i}
-		end, err := valueEnd(text, i)
-		if err != nil || json.Unmarshal(text[i:end], &m.name) != nil {
-			return o, errForm
-		}
-		if i = skip(text, end); i >= len(text) || text[i] != ':' {
-			return o, errForm
-		}
-		m.from = skip(text, i+1)
-		if m.to, err = valueEnd(text, m.from); err != nil {
-			return o, err
-		}
-		o.members = append(o.members, m)
-		i = skip(text, m.to)
-		if o.comma = i < len(text) && text[i] == ','; o.comma {
-			i++
-		}
-	}
-}
-
-// valueEnd is where the value that begins at i ends.
-func valueEnd(text []byte, i int) (int, error) {
-	for depth := 0; i < len(text); i = skip(text, i) {
-		switch c := text[i]; c {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
+			if comma >= 0 && (rest[0] == '}' || rest[0] == ']') {
+				commas = append(commas, comma)
+			}
+			comma = -1
+			if rest[0] == '"' {
+				for i++; i < len(text) && text[i] != '"'; i++ {
+					if text[i] == '\\' {
+						i++
+					}
 				}
 			}
-			i++
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			depth--
-			i++
-		case ',', ':':
-			i++
-			continue
-		default:
-			start := i
-			for i < len(text) && strings.IndexByte(" \t\r\n,:{}[]\"/", text[i]) < 0 {
-				i++
-			}
-			if i == start {
-				return 0, errForm
-			}
 		}
-		if depth <= 0 {
-			if depth < 0 || i > len(text) {
-				return 0, errForm
-			}
-			return i, nil
+		if end > i {
+			copy(spaced[i:end], bytes.Repeat([]byte(" "), end-i))
+			i = end - 1
 		}
 	}
-	return 0, errForm
-}
-
-// withoutComments makes plain JSON of a text.
-func withoutComments(text []byte) ([]byte, error) {
-	var out []byte
-	for i := skip(text, 0); i < len(text); i = skip(text, i) {
-		end := i + 1
-		switch text[i] {
-		case '"':
-			var err error
-			if end, err = valueEnd(text, i); err != nil {
-				return nil, err
-			}
-		case ',':
-			if n := skip(text, end); n < len(text) && (text[n] == '}' || text[n] == ']') {
-				i = end
-				continue
-			}
-		case '{', '}', '[', ']', ':':
-		default:
-			for end < len(text) && strings.IndexByte(" \t\r\n,:{}[]\"/", text[end]) < 0 {
-				end++
-			}
-			out = append(out, ' ') // two words stay two
-		}
-		out = append(out, text[i:end]...)
-		i = end
+	plain = bytes.Clone(spaced)
+	for _, i := range commas {
+		plain[i] = ' '
 	}
-	return out, nil
+	return spaced, plain
 }
