@@ -56,13 +56,14 @@ func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compac
 //
 // Its cost depends on the query and on what is found, not on the length of the session
 // beyond what the store's index needs. It reads the whole session with a store that cannot
-// search (see [store.Searcher]).
+// search (see [store.Searcher]), and for a query that finds nothing and does not narrow: then
+// words that differ from its own by a letter are looked for.
 func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
 	defer s.begin(ctx)()
-	res, err := s.finder().Search(r, func(query, words string, n int) ([]store.Hit, error) {
+	res, err := s.finder().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
 		places, err := s.places(ctx, words, n)
 		if err == nil {
 			s.tell(Event{Kind: EventRecall, Recall: query})

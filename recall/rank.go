@@ -44,6 +44,7 @@ const (
 	visibleWeight = 0.5  // what the model can see anyway comes after what it cannot
 	askingWeight  = 0.7  // commands and thinking come after what was found out
 	staleWeight   = 0.9  // results that were superseded
+	recentWeight  = 0.1  // how much more the newest counts than the oldest
 	phraseWeight  = 0.5  // how much two words count again that are next to each other
 	unquoted      = 0.2  // places without a phrase that was quoted
 )
@@ -296,7 +297,7 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 
 // weightOf is what the place of a candidate in the conversation makes it count.
 func (x *searcher) weightOf(c *candidate) float64 {
-	weight := 1.0
+	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts))
 	if x.s.Shown != nil && x.s.Shown(c.ref) {
 		weight *= visibleWeight
 	}

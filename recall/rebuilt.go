@@ -30,8 +30,11 @@ type FileState struct {
 	Doubts []filestate.Doubt `json:"doubts,omitempty"`
 }
 
-// LineUncertain is the state of a line that was so, there, and may have changed or moved.
-const LineUncertain = "uncertain"
+// How a line of a file is known, if not for certain.
+const (
+	LineUncertain = "uncertain" // it was so, and may have changed
+	LineUnplaced  = "unplaced"  // it is, or was, in the file, perhaps as a part of a line, but not known where
+)
 
 // namesFile reports whether a request is for a file, and for which.
 func namesFile(handle string) (spec string, ok bool) {
@@ -72,7 +75,7 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 		u.exact, u.What = files.Changes(id, call)
 		u.text = u.exact
 	case len(state.Lines()) == 0 && !state.Whole() && !state.Gone():
-		return Unfolded{}, fmt.Errorf("what is in %s is not known; ledger(path=%q) lists the calls that touched it", files.Name(id), files.Name(id))
+		return Unfolded{}, fmt.Errorf("no call showed what is in %s; ledger(path=%q) lists those that touched it", files.Name(id), files.Name(id))
 	default:
 		u.known(state)
 	}
@@ -118,17 +121,25 @@ func (f *Finder) fileNamed(files *filestate.Files, name string) (int, error) {
 	return 0, fmt.Errorf("no call of this session names the file %s (%s): %w", name, hint, store.ErrNotFound)
 }
 
-// known takes over the known lines of a file with their numbers.
+// known takes over the known lines of a file with their numbers. Those without numbers come
+// last, and are counted on.
 func (u *Unfolded) known(state *filestate.File) {
 	var b strings.Builder
 	lines := state.Lines()
 	for i, l := range lines {
-		known := ""
-		if !l.Certain {
-			known = LineUncertain
+		number := l.Number
+		switch {
+		case l.Number == 0:
+			u.states = append(u.states, LineUnplaced)
+			if number = 1; i > 0 {
+				number += u.numbers[i-1]
+			}
+		case !l.Certain:
+			u.states = append(u.states, LineUncertain)
+		default:
+			u.states = append(u.states, "")
 		}
-		u.states = append(u.states, known)
-		u.numbers = append(u.numbers, l.Number)
+		u.numbers = append(u.numbers, number)
 		b.WriteString(l.Text)
 		if i < len(lines)-1 || !state.Whole() || strings.HasSuffix(state.Content(), "\n") {
 			b.WriteByte('\n')

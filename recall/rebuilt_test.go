@@ -18,11 +18,11 @@ func TestKnownFarDown(t *testing.T) {
 		r    UnfoldRequest
 		want string
 	}{
-		{"all", UnfoldRequest{}, "3?\tnear\n…\n9000000?\tfar\n9000001?\t\n"},
-		{"from", UnfoldRequest{From: 4}, "9000000?\tfar\n9000001?\t\n"},
-		{"to", UnfoldRequest{To: 8_999_999}, "3?\tnear\n"},
-		{"to the end", UnfoldRequest{From: 9_000_000, To: math.MaxInt}, "9000000?\tfar\n9000001?\t\n"},
-		{"by a pattern", UnfoldRequest{Pattern: "^$", Around: -1}, "9000001?\t\n"},
+		{"all", UnfoldRequest{}, "3\tnear\n…\n9000000\tfar\n9000001\t\n?\there\n"},
+		{"from", UnfoldRequest{From: 4}, "9000000\tfar\n9000001\t\n?\there\n"},
+		{"to", UnfoldRequest{To: 8_999_999}, "3\tnear\n"},
+		{"to the end", UnfoldRequest{From: 9_000_000, To: math.MaxInt}, "9000000\tfar\n9000001\t\n?\there\n"},
+		{"by a pattern", UnfoldRequest{Pattern: "^$", Around: -1}, "9000001\t\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var u Unfolded

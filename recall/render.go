@@ -120,8 +120,11 @@ func writeRange(from, to int) string {
 // render writes the line with its number. A part of a line says which.
 func (l Line) render() string {
 	number := strconv.Itoa(l.Number)
-	if l.State == LineUncertain {
+	switch l.State {
+	case LineUncertain:
 		number += "?"
+	case LineUnplaced:
+		number = "?"
 	}
 	if l.whole() {
 		return number + "\t" + l.Text + "\n"

@@ -26,8 +26,8 @@ func searchCommand(p *term.Console) *cobra.Command {
 		Short: "find lines in a session file, or in everything in the store",
 		Long: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
 FILE, otherwise in every session of the store, folded or not. Names are found by their parts
-("upload limit" finds uploadLimit), and words in double quotes next to each other. These narrow
-a search:
+("upload limit" finds uploadLimit), and words in double quotes next to each other. A word that
+nothing has is taken for one that differs by a letter. These narrow a search:
 
   file:PATH    calls that touched the file, directory or pattern, and their results
   tool:NAME    calls of the tool, and their results
@@ -130,12 +130,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	tell := p.Progress()
 	defer tell.Done()
 	var failed []error
-	for i, info := range list {
-		tell.Share(i, len(list), "searching sessions")
-		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
-			j.Searched++ // it has none of the words, and need not be opened
-			continue
-		}
+	look := func(info store.SessionInfo) {
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
 			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session}, req)
@@ -143,6 +138,23 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		if err != nil {
 			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
 		}
+	}
+	var without []store.SessionInfo // they have none of the words
+	for i, info := range list {
+		tell.Share(i, len(list), "searching sessions")
+		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
+			without = append(without, info)
+			continue
+		}
+		look(info)
+	}
+	if len(j.Sessions) > 0 || !recall.Guesses(req.Queries[0]) { // they need not be opened
+		j.Searched += len(without)
+		without = nil
+	}
+	for i, info := range without { // one may have a word that is near
+		tell.Share(i, len(without), "searching sessions for words that are near")
+		look(info)
 	}
 	tell.Done()
 	if err := ctx.Err(); err != nil {

@@ -67,7 +67,7 @@ type comparison struct {
 
 func (c *comparison) follow(id int) {
 	state, changed := &File{}, false
-	c.files.follow(id, func(seq int, step func(*File)) bool {
+	c.files.follow(c.files.lineage(id, 0), func(seq int, step func(*File)) bool {
 		if seq <= c.files.ledger.Len() {
 			e := c.files.ledger.Entry(seq)
 			alone := &File{}

@@ -5,13 +5,14 @@ package filestate
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
 // File is what is known of a file's content. Lines end with a line feed, whatever they end
 // with on disk. The zero value is a file of which nothing is known.
 type File struct {
-	pieces []piece // in order
+	pieces []piece // those with a number by number, then the others
 	total  int     // number of lines, if ended
 	ended  bool    // where the file ends is known
 	loose  bool    // but no longer for certain
@@ -24,14 +25,18 @@ type File struct {
 type Doubt struct {
 	Call int    `json:"call"` // number of the call
 	Why  string `json:"why"`
+	hard bool   // what is known contradicts what was seen: nothing takes that back
+	next bool   // it was after the call
 }
 
 // piece is a run of lines.
 type piece struct {
-	at    int // number of the first line
+	at    int // number of the first line; 0: not known
 	text  body
 	call  int   // newest call that showed it or wrote in it
 	doubt Doubt // what made it uncertain; the zero value: it is certain
+	// ragged: its first and last lines may be parts of lines.
+	ragged bool
 }
 
 func lineCount(text string) int { return strings.Count(text, "\n") }
@@ -96,6 +101,12 @@ func (f *File) See(call, at int, text string, ended bool) {
 	var keep []piece
 	conflict := f.ended && !f.loose && (last-1 > f.total || ended && last-1 != f.total)
 	for _, p := range f.pieces {
+		if p.at == 0 {
+			if p.text.size > len(text) || !strings.Contains(text, p.text.String()) {
+				keep = append(keep, p)
+			}
+			continue
+		}
 		before, inside, after := p.cut(at, last)
 		if p.doubt.Call == 0 && inside.text.String() != linesOf(text, inside.at-at, inside.text.lines) {
 			conflict = true
@@ -111,7 +122,8 @@ func (f *File) See(call, at int, text string, ended bool) {
 	}
 	f.pieces, f.gone, f.seen = keep, false, call
 	if conflict {
-		f.lost(call, "it showed lines that had changed unseen")
+		f.ended = false
+		f.Lose(Doubt{Call: call, Why: "it showed lines that had changed unseen", hard: true})
 	}
 	if ended {
 		f.total, f.ended, f.loose = last-1, true, false
@@ -124,21 +136,55 @@ func (f *File) See(call, at int, text string, ended bool) {
 	f.settle()
 }
 
+// Glimpse notes that a call showed the whole file, but for empty lines at its beginning and
+// end, so that no number is certain. What is certain stays if it is among the lines.
+func (f *File) Glimpse(call int, text string) {
+	text = fed(text)
+	for k := range 8 {
+		if f.fits(strings.Repeat("\n", k) + text) {
+			return
+		}
+	}
+	f.Write(call, text)
+	f.Lose(Doubt{Call: call, Why: "it may have left out empty lines at the beginning and the end", hard: true})
+}
+
+// fits reports whether there are certain lines, and a text has all of them in their places,
+// but for empty ones at its end.
+func (f *File) fits(text string) bool {
+	certain := false
+	for _, p := range f.pieces {
+		if p.at == 0 || p.doubt.Call > 0 || p.ragged {
+			continue
+		}
+		certain = true
+		if strings.TrimRight(linesOf(text, p.at-1, p.text.lines), "\n") != strings.TrimRight(p.text.String(), "\n") {
+			return false
+		}
+	}
+	return certain && (!f.ended || f.loose || lineCount(text) <= f.total)
+}
+
 // Lose ends the certainty about all lines.
 func (f *File) Lose(d Doubt) {
 	for i := range f.pieces {
-		if f.pieces[i].doubt.Call == 0 {
+		if f.pieces[i].doubt.Call == 0 || d.hard {
 			f.pieces[i].doubt = d
 		}
 	}
 	f.loose = true
 }
 
-// lost is Lose where a change cannot be followed: neither is it known any more where the file
-// ends.
-func (f *File) lost(call int, why string) {
-	f.Lose(Doubt{Call: call, Why: why})
-	f.ended = false
+// Vouch notes that the file has not changed since a call last read or wrote it. What made
+// it uncertain in between did not change it.
+func (f *File) Vouch() {
+	for i := range f.pieces {
+		if d := f.pieces[i].doubt; !d.hard && (d.Call > f.seen || d.Call == f.seen && d.next) {
+			f.pieces[i].doubt = Doubt{}
+		}
+	}
+	f.loose = slices.ContainsFunc(f.pieces, func(p piece) bool { return p.doubt.Call > 0 })
+	f.settle()
 }
 
 // cut takes a piece apart: what is before line from, what is from there up to line to, which
@@ -172,30 +218,42 @@ func linesOf(text string, first, n int) string {
 	return text[:offset(text, n)]
 }
 
-// settle orders the pieces and joins those that follow one another. Of two that have the same
-// line one is wrong: what is not certain goes, or else the second.
+// settle orders the pieces and joins those that follow one another.
 func (f *File) settle() {
-	slices.SortStableFunc(f.pieces, func(a, b piece) int { return a.at - b.at })
+	sort.SliceStable(f.pieces, func(i, j int) bool {
+		a, b := f.pieces[i].at, f.pieces[j].at
+		return a != 0 && (b == 0 || a < b)
+	})
 	out := f.pieces[:0]
 	for _, p := range f.pieces {
-		n := len(out)
-		switch {
-		case p.text.size == 0:
-			continue
-		case n == 0:
-		case p.at < out[n-1].end() && (p.doubt.Call > 0 || out[n-1].doubt.Call == 0):
-			continue
-		case p.at < out[n-1].end():
-			out = out[:n-1]
-		case p.at == out[n-1].end() && p.doubt == out[n-1].doubt:
-			l := &out[n-1]
-			l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
+		if p.text.size == 0 || p.at == 0 && p.text.size > looseSize {
 			continue
 		}
+		if n := len(out); n > 0 {
+			l := &out[n-1]
+			switch {
+			case p.at != 0 && p.at < l.end(): // they cannot both be right
+				p.doubt = Doubt{Call: max(p.call, l.call), Why: "it showed lines that had changed unseen", hard: true}
+				p.at = 0
+			case p.at != 0 && l.at != 0 && p.at == l.end() && p.doubt == l.doubt && !p.ragged && !l.ragged:
+				l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
+				continue
+			}
+		}
 		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b piece) int { return min(b.at, 1) - min(a.at, 1) })
+	if k := slices.IndexFunc(out, func(p piece) bool { return p.at == 0 }); k >= 0 && len(out)-k > maxLoose {
+		out = slices.Delete(out, k, len(out)-maxLoose)
 	}
 	f.pieces = out
 }
 
 // maxLine is the highest number that a line is shown or inserted at.
 const maxLine = 10_000_000
+
+// maxLoose is how many pieces without numbers are kept, and looseSize how large they may be.
+const (
+	maxLoose  = 32
+	looseSize = 64 << 10
+)

@@ -17,13 +17,18 @@ func show(f *File) string {
 		if !l.Certain {
 			b.WriteString("~")
 		}
-		fmt.Fprintf(&b, "%d %s\n", l.Number, l.Text)
+		if l.Number == 0 {
+			b.WriteString("?")
+		} else {
+			fmt.Fprint(&b, l.Number)
+		}
+		b.WriteString(" " + l.Text + "\n")
 	}
-	switch {
+	switch n, ended := f.Total(); {
 	case f.Gone():
 		b.WriteString("gone\n")
-	case f.ended:
-		fmt.Fprintf(&b, "of %d\n", f.total)
+	case ended:
+		fmt.Fprintf(&b, "of %d\n", n)
 	}
 	return b.String()
 }
@@ -53,11 +58,11 @@ func TestFile(t *testing.T) {
 		{"several places for one edit", func(f *File) {
 			f.Write(1, "a\na\n")
 			f.Replace(2, "a", "b", false)
-		}, "~1 a\n~2 a\n"},
+		}, "~1 a\n~2 a\nof 2\n"},
 		{"text that is not there", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Replace(2, "x", "y", false)
-		}, "~1 a\n~2 b\n"},
+		}, "~1 a\n~2 b\n~? y\n"},
 		{"two parts", func(f *File) {
 			f.See(1, 10, "j\nk\n", false)
 			f.See(2, 1, "a\nb\n", false)
@@ -71,11 +76,25 @@ func TestFile(t *testing.T) {
 			f.See(2, 10, "j\nk\n", true)
 			f.Replace(3, "b\n", "", false)
 		}, "1 a\n9 j\n10 k\nof 10\n"},
-		{"an edit in an unseen stretch", func(f *File) {
+		{"an edit in the only unseen stretch", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.See(2, 10, "j\nk\n", true)
 			f.Replace(3, "e\n", "E\nE\n", false)
-		}, "~1 a\n~2 b\n~10 j\n~11 k\n"},
+		}, "1 a\n2 b\n11 j\n12 k\n~? E\n~? E\nof 12\n"},
+		{"an edit in one of two unseen stretches", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", false)
+			f.Replace(3, "e\n", "E\nE\n", false)
+		}, "1 a\n2 b\n~? j\n~? k\n~? E\n~? E\n"},
+		{"an edit that does not move lines", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.See(2, 10, "j\nk\n", false)
+			f.Replace(3, "e", "E", false)
+		}, "1 a\n2 b\n10 j\n11 k\n~? E\n"},
+		{"an edit that may reach into known lines", func(f *File) {
+			f.See(1, 1, "a\nb\n", false)
+			f.Replace(3, "b\nc\n", "X\nc\n", false)
+		}, "1 a\n~? X\n~? c\n"},
 		{"a read of what changed unseen", func(f *File) {
 			f.See(1, 1, "a\nb\nc\n", true)
 			f.See(2, 2, "B\n", false)
@@ -85,6 +104,17 @@ func TestFile(t *testing.T) {
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 2, "b\n", false)
 		}, "~1 a\n2 b\nof 2\n"},
+		{"a doubt that was for nothing", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.Vouch()
+		}, "1 a\n2 b\nof 2\n"},
+		{"a doubt from before it was seen", func(f *File) {
+			f.Write(1, "a\nb\n")
+			f.Lose(Doubt{Call: 2, Why: "sed -i"})
+			f.See(3, 1, "a\n", false)
+			f.Vouch()
+		}, "1 a\n~2 b\nof 2\n"},
 		{"inserted", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.Insert(2, 1, "x\ny")
@@ -109,7 +139,7 @@ func TestFile(t *testing.T) {
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 1, "a\n", false)
 			f.Append(4, "b\n")
-		}, "1 a\n"},
+		}, "1 a\n~? b\n"},
 		{"patched where the end is not certain", func(f *File) {
 			f.Write(1, "a\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
@@ -124,25 +154,25 @@ func TestFile(t *testing.T) {
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.Patch(3, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
 			f.Append(4, "c\n")
-		}, "~1 b\n"},
+		}, "~1 b\n~? c\n"},
 		{"an uncertain edit between two unseen stretches", func(f *File) {
 			f.Write(1, "a\nb\nc\nd\ne\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 3, "c\n", false)
 			f.Replace(4, "b\n", "B\nB\n", false)
-		}, "~1 a\n~2 B\n~3 B\n~4 c\n~5 d\n~6 e\nof 6\n"},
+		}, "~1 a\n~2 B\n~3 B\n~5 d\n~6 e\n~? c\nof 6\n"},
 		{"patched from the last hunk on", func(f *File) {
 			f.Write(1, "a\nx\nb\nx\n")
 			f.Patch(2, []toolcall.Hunk{{Old: []string{"b"}, New: []string{"b", "B"}}, {Old: []string{"x"}, New: []string{"y"}}})
 		}, "1 a\n2 x\n3 b\n4 B\n5 y\nof 5\n"},
 		{"patched after its context", func(f *File) {
 			f.Write(1, "func a\n\tx\nfunc b\n\tx\n")
-			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"\tx"}, New: []string{"\ty"}}})
+			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"  x"}, New: []string{"\ty"}}})
 		}, "1 func a\n2 \tx\n3 func b\n4 \ty\nof 4\n"},
 		{"patched where nothing was seen", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.Patch(2, []toolcall.Hunk{{Old: []string{"q"}, New: []string{"q", "r"}}})
-		}, "~1 a\n~2 b\n"},
+		}, "1 a\n2 b\n~? q\n~? r\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func checkState(t *testing.T, state *File, truth string) {
 			t.Fatalf("line %d is said to be %q for certain; the file:\n%s\nthe state:\n%s", l.Number, l.Text, truth, show(state))
 		}
 	}
-	if n := state.total; n != len(want) && state.Certain() {
+	if n, ended := state.Total(); ended && n != len(want) && state.Certain() {
 		t.Fatalf("%d lines for certain, want %d", n, len(want))
 	}
 }

@@ -7,13 +7,13 @@ import (
 
 // Line is a line of a file as far as it is known.
 type Line struct {
-	Number  int    // counted from 1
-	Text    string // without its line feed
+	Number  int    // counted from 1; 0: it is in the file, but not known where
+	Text    string // without its line feed; if the number is not known, perhaps only a part of it
 	Call    int    // newest call that showed it or wrote near it
 	Certain bool
 }
 
-// Lines returns the known lines in their order.
+// Lines returns the known lines: those with numbers in their order, then the others.
 func (f *File) Lines() []Line {
 	n := 0
 	for i := range f.pieces {
@@ -25,8 +25,10 @@ func (f *File) Lines() []Line {
 		at := p.at
 		for c := range p.text.chunks {
 			for line := range strings.Lines(p.text.chunks[c].text) {
-				out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.doubt.Call == 0})
-				at++
+				out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.at > 0 && p.doubt.Call == 0 && !p.ragged})
+				if at > 0 {
+					at++
+				}
 			}
 		}
 	}
@@ -47,6 +49,9 @@ func (f *File) Content() string {
 	}
 	return b.String()
 }
+
+// Total is the number of lines, if it is known.
+func (f *File) Total() (n int, known bool) { return f.total, f.ended }
 
 // Gone reports whether the file was deleted.
 func (f *File) Gone() bool { return f.gone }

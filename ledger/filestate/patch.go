@@ -2,6 +2,7 @@ package filestate
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
@@ -18,13 +19,17 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 		if before == after {
 			continue
 		}
-		switch found := f.find(before, true); {
+		switch found := f.locate(before, true); {
 		case before == "" || len(found) > 1:
-			f.lost(call, "its patch fits several places")
+			f.Lose(Doubt{Call: call, Why: "its patch fits several places", hard: true})
+			f.ended = false
 		case len(found) == 1:
 			f.replaceAt(call, found[0], before, after)
 		default:
-			f.lost(call, unknownText)
+			f.unseen(call, before, after, false)
+			if n := len(f.pieces); n > 0 && f.pieces[n-1].text.String() == after {
+				f.pieces[n-1].ragged = false // whole lines
+			}
 		}
 		f.settle()
 	}
@@ -89,7 +94,8 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 	return true
 }
 
-// seek finds lines from a place on. at is -1 if they are nowhere.
+// seek finds lines from a place on: as they are, else without space at their ends, else
+// without any space around them. at is -1 if they are nowhere.
 func (b body) seek(want []string, from int, end bool) (at, size int) {
 	if end && len(want) <= b.lines {
 		before, _ := b.split(b.lines - len(want))
@@ -99,5 +105,29 @@ func (b body) seek(want []string, from int, end bool) (at, size int) {
 		return from, 0
 	}
 	exact := toolcall.JoinLines(want)
-	return b.search(exact).next(from, true), len(exact)
+	if at := b.search(exact).next(from, true); at >= 0 {
+		return at, len(exact)
+	}
+	rest := b.String()[from:]
+	lines := strings.SplitAfter(rest, "\n")
+	lines = lines[:len(lines)-1] // what is after the last line feed
+	for _, form := range []func(string) string{
+		func(s string) string { return strings.TrimRight(s, " \t\r\n") },
+		strings.TrimSpace,
+	} {
+		first := form(want[0])
+		for i := 0; i+len(want) <= len(lines); i++ {
+			if form(lines[i]) != first {
+				continue
+			}
+			k := 1
+			for k < len(want) && form(lines[i+k]) == form(want[k]) {
+				k++
+			}
+			if k == len(want) {
+				return from + offset(rest, i), offset(rest[offset(rest, i):], k)
+			}
+		}
+	}
+	return -1, 0
 }

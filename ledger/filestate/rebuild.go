@@ -78,7 +78,7 @@ func (fs *Files) Name(id int) string { return fs.names[id] }
 // At returns what a file contains after a call; 0: after the newest one.
 func (fs *Files) At(id, call int) *File {
 	f := &File{}
-	fs.follow(id, func(seq int, step func(*File)) bool {
+	fs.follow(fs.lineage(id, call), func(seq int, step func(*File)) bool {
 		if call > 0 && seq > call {
 			return false
 		}
@@ -88,13 +88,60 @@ func (fs *Files) At(id, call int) *File {
 	return f
 }
 
+// named is the file that something is from a call on.
+type named struct{ seq, file int }
+
+// lineage is what a file was before calls up to a number (0: all) moved it, oldest first.
+func (fs *Files) lineage(id, call int) []named {
+	if call == 0 {
+		call = fs.ledger.Len()
+	}
+	var out []named
+	for seq := min(call, fs.ledger.Len()); seq > 0; seq-- {
+		if from := fs.movedFrom(id, &fs.ledger.Entries[seq-1]); from >= 0 {
+			out = append(out, named{seq, id})
+			id = from
+		}
+	}
+	out = append(out, named{0, id})
+	slices.Reverse(out)
+	return out
+}
+
+// movedFrom is the file that a call gave the name of a file; -1: none.
+func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
+	from := -1
+	if e.Outcome != toolcall.Succeeded || !e.Effective() || !slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() }) {
+		return from
+	}
+	for _, ed := range fs.editsOf(id, e) {
+		if ed.Kind == toolcall.EditMove {
+			from = fs.origin(id, ed)
+		}
+	}
+	return from
+}
+
+// origin is the other file that an edit moves; -1: it is not known.
+func (fs *Files) origin(id int, ed toolcall.Edit) int {
+	if from := fs.Find(ed.From); len(from) == 1 && from[0] != id {
+		return from[0]
+	}
+	return -1
+}
+
 // follow calls visit for everything that tells something about a file, with the number of
 // its call and what it does to a state of the file, until visit returns false. What people
 // say comes with the number of the call after it.
-func (fs *Files) follow(id int, visit func(seq int, step func(*File)) bool) {
+func (fs *Files) follow(names []named, visit func(seq int, step func(*File)) bool) {
 	spoken := fs.spoken
+	id := names[0].file
 	for i := range fs.ledger.Entries {
 		e := &fs.ledger.Entries[i]
+		if len(names) > 1 && names[1].seq == e.Seq {
+			names = names[1:]
+			id = names[0].file
+		}
 		for ; len(spoken) > 0 && spoken[0] < e.Call.Message; spoken = spoken[1:] {
 			if i > 0 && !visit(e.Seq, spoke(e.Seq-1, spoken[0])) {
 				return
@@ -111,7 +158,7 @@ func (fs *Files) follow(id int, visit func(seq int, step func(*File)) bool) {
 
 // spoke is what happens to the certainty about a file when people speak after a call.
 func spoke(call, message int) func(*File) {
-	d := Doubt{Call: call, Why: fmt.Sprintf("the user spoke after it, in message %d, and may have changed it", message+1)}
+	d := Doubt{Call: call, Why: fmt.Sprintf("the user spoke after it, in message %d, and may have changed it", message+1), next: true}
 	return func(f *File) { f.Lose(d) }
 }
 
@@ -169,11 +216,15 @@ func (fs *Files) result(e *ledger.Entry) string { return transcript.BlockText(fs
 func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 	switch p := own[0]; {
 	case e.Outcome != toolcall.Succeeded:
-	case len(fs.calls[e.Seq-1]) == 1 && !p.Some && e.Kind == toolcall.CallRead && !e.Unchanged:
+	case e.Unchanged:
+		return func(f *File) { f.Vouch() }
+	case len(fs.calls[e.Seq-1]) == 1 && !p.Some && e.Kind == toolcall.CallRead:
 		if s, ok := shownBy(fs.call(e), p, fs.result(e)); ok {
 			return func(f *File) {
-				if f.See(e.Seq, s.at, s.text, s.ended); s.rough {
-					f.Lose(Doubt{Call: e.Seq, Why: "it may have left out empty lines at the beginning and the end"})
+				if s.rough {
+					f.Glimpse(e.Seq, s.text)
+				} else {
+					f.See(e.Seq, s.at, s.text, s.ended)
 				}
 			}
 		}
@@ -185,7 +236,7 @@ func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 func (fs *Files) changes(id int, e *ledger.Entry) func(*File) {
 	var steps []func(*File)
 	for _, ed := range fs.editsOf(id, e) {
-		if step := editStep(e, ed); step != nil {
+		if step := fs.edit(id, e, ed); step != nil {
 			steps = append(steps, step)
 		}
 	}
@@ -217,7 +268,7 @@ func (fs *Files) failed(id int, e *ledger.Entry) func(*File) {
 	return func(f *File) {
 		for _, ed := range edits {
 			if f.has(ed) && text.ContainsAny(strings.ToLower(e.ErrorLine), "not found", "find", "modified since", "did not appear", "no match", "0 occurrences") {
-				f.Lose(Doubt{Call: e.Seq, Why: "it did not find text that the known lines have"})
+				f.Lose(Doubt{Call: e.Seq, Why: "it did not find text that the known lines have", hard: true})
 			}
 		}
 	}
@@ -246,9 +297,7 @@ func (fs *Files) means(id int, e *ledger.Entry, path string) bool {
 	})
 }
 
-// editStep is what an edit does to the state of its file. What a moved file was under its old name
-// is not followed.
-func editStep(e *ledger.Entry, ed toolcall.Edit) func(*File) {
+func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 	switch ed.Kind {
 	case toolcall.EditReplace:
 		return func(f *File) {
@@ -269,7 +318,13 @@ func editStep(e *ledger.Entry, ed toolcall.Edit) func(*File) {
 	case toolcall.EditDelete:
 		return func(f *File) { f.Delete(e.Seq) }
 	case toolcall.EditMove:
-		return func(f *File) { *f = File{} }
+		moved := fs.origin(id, ed) >= 0
+		return func(f *File) {
+			if !moved { // else it is what was followed under its old name
+				*f = File{}
+			}
+			f.Patch(e.Seq, ed.Hunks)
+		}
 	}
 	return nil
 }
@@ -280,7 +335,7 @@ func (fs *Files) stray(e *ledger.Entry) func(*File) {
 	case e.Kind == toolcall.CallNet && e.Command == "":
 		return nil
 	case e.Command == "":
-		if len(e.Paths) > 0 {
+		if len(e.Paths) > 0 || toolcall.KeepsFiles(e.Tool) {
 			return nil
 		}
 		return loses(e, "what it changed is not known: "+text.OneLine(e.Tool+" "+e.Args, 80))

@@ -68,7 +68,7 @@ func TestRebuild(t *testing.T) {
 		{"an edit without a result", []step{whole, {"Edit", `{"file_path":"/app/x.go","old_string":"b","new_string":"r"}`, "?"}}, doubtful},
 		{"other spellings", []step{whole, run("cd /app && sed -n '2,2p' x.go", "b"), {"write_file", `{"path":"x.go","content":"n\n"}`, "ok"}}, "1 n\nof 1\n"},
 		{"shown without empty lines", []step{run("cat /app/x.go", "a\nb\nc")}, doubtful},
-		{"read, then shown without empty lines", []step{whole, run("cat /app/x.go", "a\nb\nc")}, doubtful},
+		{"read, then shown without empty lines", []step{whole, run("cat /app/x.go", "a\nb\nc")}, known},
 		{"read, then shown to be longer", []step{whole, run("cat /app/x.go", "a\nb\nc\nd")}, "~1 a\n~2 b\n~3 c\n~4 d\nof 4\n"},
 		{"read, then shown to be another", []step{whole, run("cat /app/x.go", "a\nB\nc")}, "~1 a\n~2 B\n~3 c\nof 3\n"},
 		{"sed -i", []step{whole, run("sed -i s/a/b/ /app/x.go", "")}, doubtful},
@@ -81,6 +81,7 @@ func TestRebuild(t *testing.T) {
 		{"an unknown program", []step{whole, run("./tidy.sh", "")}, doubtful},
 		{"another agent", []step{whole, {"Task", `{"prompt":"mend it"}`, "mended"}}, doubtful},
 		{"the user spoke", []step{whole, {answer: "now this"}}, doubtful},
+		{"unchanged since", []step{whole, {answer: "now this"}, {"Read", `{"file_path":"/app/x.go"}`, "File unchanged since last read. It is above."}}, known},
 		{"removed", []step{whole, run("rm /app/x.go", "")}, "gone\n"},
 		{"its directory removed", []step{whole, run("rm -rf /app", "")}, doubtful},
 		{"here-document", []step{run("cat > /app/x.go <<'EOF'\na $b\nEOF", "")}, "1 a $b\nof 1\n"},
@@ -101,7 +102,16 @@ func TestRebuild(t *testing.T) {
 				{"Read", `{"file_path":"/app/old.go"}`, "     1→a\n     2→"},
 				{"apply_patch", "*** Begin Patch\n*** Update File: /app/old.go\n*** Move to: /app/x.go\n@@\n a\n+b\n*** End Patch", "Success. Updated the following files:\nM /app/x.go"},
 			},
-			"",
+			"1 a\n2 b\nof 2\n",
+		},
+		{
+			"renamed after the user spoke",
+			[]step{
+				{"Read", `{"file_path":"/app/old.go"}`, "     1→a\n     2→"},
+				{answer: "now this"},
+				moved("old.go", "x.go", " a\n+b"),
+			},
+			"~1 a\n~2 b\nof 2\n",
 		},
 		{
 			"a list of replacements",
@@ -126,6 +136,28 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("got:\n%swant:\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+func moved(from, to, hunk string) step {
+	return step{"apply_patch", "*** Begin Patch\n*** Update File: /app/" + from + "\n*** Move to: /app/" + to + "\n@@\n" + hunk + "\n*** End Patch", "Success. Updated the following files:\nM /app/" + to}
+}
+
+// Moves to and fro take no longer than other changes.
+func TestRebuildMovedOften(t *testing.T) {
+	steps := []step{{"Read", `{"file_path":"/app/a.go"}`, "     1→x\n     2→"}}
+	for range 100 {
+		steps = append(steps, moved("a.go", "b.go", "-x\n+y"), moved("b.go", "a.go", "-y\n+x"))
+	}
+	fs := filesOf(steps...)
+	if got := show(fs.At(fs.Find("app/a.go")[0], 0)); got != "1 x\nof 1\n" {
+		t.Errorf("a.go:\n%s", got)
+	}
+	if got := show(fs.At(fs.Find("app/b.go")[0], 200)); got != "1 y\nof 1\n" {
+		t.Errorf("b.go:\n%s", got)
+	}
+	if got := show(fs.At(fs.Find("app/b.go")[0], 201)); got != "gone\n" {
+		t.Errorf("b.go after it was moved:\n%s", got)
 	}
 }
 

@@ -8,6 +8,12 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
+// KeepsFiles reports whether a tool that names no file changes none.
+func KeepsFiles(tool string) bool {
+	rule, known := toolRules[toolKey(tool)]
+	return known && (rule.harmless || text.HasAnyPrefix(toolKey(tool), "writestdin", "kill", "stop", "sql", "savememory", "memory", "storememory"))
+}
+
 // ScriptKeeps reports whether a script leaves a file as it is that it does not name: its
 // commands only look, change files that they name, or are tests, builds and the like. What
 // is not known may do anything.
