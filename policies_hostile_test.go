@@ -102,7 +102,7 @@ func TestHostilePolicies(t *testing.T) {
 	t.Parallel()
 	each, used := 300, 0
 	if testing.Short() {
-		each = 30
+		each = 3
 	}
 	for name, file := range policyFiles(t) {
 		for seed := range uint64(each) {

@@ -122,6 +122,9 @@ var nextCall = regexp.MustCompile(`more: unfold\("(\w+)", (lines|bytes)="([^"]*)
 // TestUnfoldPages follows the pages of texts to their end: every byte is shown exactly
 // once, and no page is over its budget.
 func TestUnfoldPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"", "\n", "\n\n\n", "no line feed", strings.Repeat("x", 50_000), strings.Repeat("äöü€", 9_000) + "\nshort\n"}
 	for range 20 {

@@ -150,7 +150,7 @@ func TestHostileEntries(t *testing.T) {
 	entries := exportedEntries(t)
 	opened, cases := 0, 3_000
 	if testing.Short() {
-		cases = 300
+		cases = 30
 	}
 	for seed := range uint64(cases) {
 		func() {

@@ -21,6 +21,9 @@ import (
 // A session that keeps next to nothing in memory shows the same views, byte for byte, as
 // one that keeps everything, and gives back the same content.
 func TestSmallMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for seed := range uint64(8) {
 		msgs := pleattest.Transcripts{Turns: 30, Huge: 10_000}.Make(seed)
 		budget := fold.Budget{Window: 8_000}
@@ -93,7 +96,11 @@ func texts(t *testing.T, msgs []transcript.Message) []string {
 
 // Messages that are appended together are the same session as messages appended one by one.
 func TestAppendTogether(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
 		msgs := pleattest.Transcripts{Turns: 20, Huge: 60_000}.Make(seed)
 		one, all := store.NewMemory(), store.NewMemory()
 		a := open(t, one, nil)

@@ -10,6 +10,9 @@ import (
 // A session that ends early never costs much more than without folds, wherever it ends, and
 // one that goes on costs not much more than the best schedule known in advance, and not less.
 func TestMoneyOfDefault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	arms, err := ArmsByName("default")
 	if err != nil {
 		t.Fatal(err)

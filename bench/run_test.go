@@ -24,6 +24,9 @@ func TestReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if testing.Short() {
+		arms = arms[:1]
+	}
 	run := func(workers int) string {
 		r, err := Run(t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
 		if err != nil {
@@ -42,6 +45,9 @@ func TestReproducible(t *testing.T) {
 
 // TestArmsFit holds every arm to the budget and to the rules of the wires.
 func TestArmsFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r, err := Run(t.Context(), small(t), Options{Budgets: []int{12_000, 4_000}, Chains: []int{1}, NoMoney: true})
 	if err != nil {
 		t.Fatal(err)

@@ -118,6 +118,9 @@ func TestSynthesizeSeedsDiffer(t *testing.T) {
 }
 
 func TestSynthesizeLegal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	eachSynth(t, func(t *testing.T, s Synthetic) {
 		req := &model.Request{Model: "m", MaxTokens: 1000, Messages: s.Messages}
 		body, err := anthropic.Encode(req)

@@ -77,6 +77,9 @@ func holdsSynthWord(text, word string) bool {
 // TestSynthesizeLiterals looks for every literal in every message: the places that the
 // truth names are exactly those that hold it.
 func TestSynthesizeLiterals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	eachSynth(t, func(t *testing.T, s Synthetic) {
 		texts := make([]string, len(s.Messages))
 		for i, m := range s.Messages {
