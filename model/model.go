@@ -91,6 +91,36 @@ type Delta struct {
 	Name   string          // with the first piece of a tool call
 }
 
+// DeltaOf is a whole block as a piece of an answer. It reports false for blocks of which
+// answers have no pieces.
+func DeltaOf(b transcript.Block, index int) (Delta, bool) {
+	d := Delta{Kind: b.Kind(), Index: index}
+	switch b := b.(type) {
+	case transcript.Text:
+		d.Text = b.Text.String()
+	case transcript.Thinking:
+		d.Text = b.Text.String()
+	case transcript.ToolCall:
+		d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+// Stream hands out a whole answer as pieces.
+func (r Reply) Stream(sink func(Delta)) {
+	index := 0
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks().All() {
+			if d, ok := DeltaOf(b, index); ok {
+				sink(d)
+			}
+			index++
+		}
+	}
+}
+
 // Generator is a model that can be asked: the one seam between pleat and model servers.
 // The wire packages have clients for real ones, package pleattest has one that follows a
 // script.

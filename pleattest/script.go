@@ -61,7 +61,7 @@ func (s *Script) Generate(ctx context.Context, req *model.Request, sink func(mod
 		return model.Reply{}, fmt.Errorf("scripted answer %d: %w", n, ctx.Err())
 	}
 	if sink != nil {
-		stream(step.Reply, sink)
+		step.Reply.Stream(sink)
 	}
 	return step.Reply, step.Err
 }
@@ -81,25 +81,6 @@ func (s *Script) next(req *model.Request) (int, Step, error) {
 	}
 	reply, err := s.Then(n, req)
 	return n, Step{Reply: reply, Err: err}, nil
-}
-
-func stream(r model.Reply, sink func(model.Delta)) {
-	index := 0
-	for _, m := range r.Messages {
-		for _, b := range m.Blocks().All() {
-			d := model.Delta{Kind: b.Kind(), Index: index}
-			switch b := b.(type) {
-			case transcript.Text:
-				d.Text = b.Text.String()
-			case transcript.Thinking:
-				d.Text = b.Text.String()
-			case transcript.ToolCall:
-				d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
-			}
-			sink(d)
-			index++
-		}
-	}
 }
 
 // Requests returns the requests that the model got, in order.

@@ -107,22 +107,9 @@ func (a *answer) whole(ctx, watched context.Context, sink func(model.Delta)) (mo
 		return reply, a.reported(reply.Err)
 	}
 	if sink != nil {
-		show(reply, sink)
+		reply.Stream(sink)
 	}
 	return reply, nil
-}
-
-// show hands out a whole answer as pieces.
-func show(r model.Reply, sink func(model.Delta)) {
-	index := 0
-	for _, m := range r.Messages {
-		for _, b := range m.Blocks().All() {
-			if d, ok := wire.DeltaOf(b, index); ok {
-				sink(d)
-			}
-			index++
-		}
-	}
 }
 
 // reported is an error that the server sent inside an answer.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // DefaultLimit is how many bytes of an answer are kept unless a limit is set. It is far more
@@ -105,21 +104,4 @@ func (s *Stream) Finish(r model.Reply, complete bool) (model.Reply, error) {
 		return r, fmt.Errorf("record answer: the stream broke off: %w", io.ErrUnexpectedEOF)
 	}
 	return r, nil
-}
-
-// DeltaOf is a whole block as a piece of an answer. It reports false for blocks of which
-// answers have no pieces.
-func DeltaOf(b transcript.Block, index int) (model.Delta, bool) {
-	d := model.Delta{Kind: b.Kind(), Index: index}
-	switch b := b.(type) {
-	case transcript.Text:
-		d.Text = b.Text.String()
-	case transcript.Thinking:
-		d.Text = b.Text.String()
-	case transcript.ToolCall:
-		d.Text, d.CallID, d.Name = b.Input.String(), b.ID, b.Name
-	default:
-		return d, false
-	}
-	return d, true
 }

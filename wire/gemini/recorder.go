@@ -193,7 +193,7 @@ func (r *Recorder) part(raw jsonspan.Value) {
 // show hands a part to OnDelta.
 func (r *Recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
-	if d, ok := wire.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
+	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
 		r.OnDelta(d)
 	}
 }
