@@ -11,8 +11,8 @@ import (
 )
 
 // Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
-// in this order: old results, thinking of closed turns, length within long blocks,
-// turns before the newest round, restored files, key lines, ledger detail, the same of what
+// in this order: old results, thinking before the user's newest words, length within long
+// blocks, turns before the newest round, restored files, key lines, ledger detail, the same of what
 // only another session has shown, length of results that no model has seen, the newest
 // round's place in the view, the head. It never gives up the newest words of the user.
 type Squeeze struct {
