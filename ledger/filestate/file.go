@@ -136,35 +136,6 @@ func (f *File) See(call, at int, text string, ended bool) {
 	f.settle()
 }
 
-// Glimpse notes that a call showed the whole file, but for empty lines at its beginning and
-// end, so that no number is certain. What is certain stays if it is among the lines.
-func (f *File) Glimpse(call int, text string) {
-	text = fed(text)
-	for k := range 8 {
-		if f.fits(strings.Repeat("\n", k) + text) {
-			return
-		}
-	}
-	f.Write(call, text)
-	f.Lose(Doubt{Call: call, Why: "it may have left out empty lines at the beginning and the end", hard: true})
-}
-
-// fits reports whether there are certain lines, and a text has all of them in their places,
-// but for empty ones at its end.
-func (f *File) fits(text string) bool {
-	certain := false
-	for _, p := range f.pieces {
-		if p.at == 0 || p.doubt.Call > 0 || p.ragged {
-			continue
-		}
-		certain = true
-		if strings.TrimRight(linesOf(text, p.at-1, p.text.lines), "\n") != strings.TrimRight(p.text.String(), "\n") {
-			return false
-		}
-	}
-	return certain && (!f.ended || f.loose || lineCount(text) <= f.total)
-}
-
 // Lose ends the certainty about all lines.
 func (f *File) Lose(d Doubt) {
 	for i := range f.pieces {

@@ -167,7 +167,7 @@ func TestFile(t *testing.T) {
 		}, "1 a\n2 x\n3 b\n4 B\n5 y\nof 5\n"},
 		{"patched after its context", func(f *File) {
 			f.Write(1, "func a\n\tx\nfunc b\n\tx\n")
-			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"  x"}, New: []string{"\ty"}}})
+			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"\tx"}, New: []string{"\ty"}}})
 		}, "1 func a\n2 \tx\n3 func b\n4 \ty\nof 4\n"},
 		{"patched where nothing was seen", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)

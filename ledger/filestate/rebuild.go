@@ -221,10 +221,8 @@ func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 	case len(fs.calls[e.Seq-1]) == 1 && !p.Some && e.Kind == toolcall.CallRead:
 		if s, ok := shownBy(fs.call(e), p, fs.result(e)); ok {
 			return func(f *File) {
-				if s.rough {
-					f.Glimpse(e.Seq, s.text)
-				} else {
-					f.See(e.Seq, s.at, s.text, s.ended)
+				if f.See(e.Seq, s.at, s.text, s.ended); s.rough {
+					f.Lose(Doubt{Call: e.Seq, Why: "it may have left out empty lines at the beginning and the end", hard: true})
 				}
 			}
 		}

@@ -68,7 +68,7 @@ func TestRebuild(t *testing.T) {
 		{"an edit without a result", []step{whole, {"Edit", `{"file_path":"/app/x.go","old_string":"b","new_string":"r"}`, "?"}}, doubtful},
 		{"other spellings", []step{whole, run("cd /app && sed -n '2,2p' x.go", "b"), {"write_file", `{"path":"x.go","content":"n\n"}`, "ok"}}, "1 n\nof 1\n"},
 		{"shown without empty lines", []step{run("cat /app/x.go", "a\nb\nc")}, doubtful},
-		{"read, then shown without empty lines", []step{whole, run("cat /app/x.go", "a\nb\nc")}, known},
+		{"read, then shown without empty lines", []step{whole, run("cat /app/x.go", "a\nb\nc")}, doubtful},
 		{"read, then shown to be longer", []step{whole, run("cat /app/x.go", "a\nb\nc\nd")}, "~1 a\n~2 b\n~3 c\n~4 d\nof 4\n"},
 		{"read, then shown to be another", []step{whole, run("cat /app/x.go", "a\nB\nc")}, "~1 a\n~2 B\n~3 c\nof 3\n"},
 		{"sed -i", []step{whole, run("sed -i s/a/b/ /app/x.go", "")}, doubtful},

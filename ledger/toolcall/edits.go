@@ -35,12 +35,8 @@ type Edit struct {
 	Hunks    []Hunk
 }
 
-// Hunk is a part of a patch. Context has the lines that come somewhere before Old; End says
-// that Old ends the file.
-type Hunk struct {
-	Context, Old, New []string
-	End               bool
-}
+// Hunk is a part of a patch. Context has the lines that come somewhere before Old.
+type Hunk struct{ Context, Old, New []string }
 
 // Edits reads the exact changes of files in a call. A file that the call changes in a way
 // that cannot be read from it has none.
@@ -244,14 +240,12 @@ func patchEdits(patch string) []Edit {
 			verb, path, _ := strings.Cut(header, ": ")
 			path = strings.TrimSpace(path)
 			switch kind, file := patchVerbs[verb]; {
-			case path == "" && verb != "End of File":
+			case path == "":
 			case file:
 				out = append(out, Edit{Kind: kind, Path: path})
 				cur = &out[len(out)-1]
 			case verb == "Move to" && cur != nil:
 				cur.Kind, cur.From, cur.Path = EditMove, cur.Path, path
-			case verb == "End of File" && cur != nil && len(cur.Hunks) > 0:
-				cur.Hunks[len(cur.Hunks)-1].End = true
 			}
 			continue
 		}
