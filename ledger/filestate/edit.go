@@ -26,29 +26,6 @@ func (f *File) find(text string, aligned bool) []place {
 	return out
 }
 
-// locate is find. If a text reaches from a piece into the next, they become one.
-func (f *File) locate(text string, aligned bool) []place {
-	found := f.find(text, aligned)
-	one := File{}
-	for _, p := range f.pieces {
-		if n := len(one.pieces); n > 0 && p.at > 0 && one.pieces[n-1].end() == p.at {
-			l := &one.pieces[n-1]
-			l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
-			if l.doubt.Call == 0 {
-				l.doubt = p.doubt
-			}
-			continue
-		}
-		one.pieces = append(one.pieces, p)
-	}
-	if len(one.pieces) < len(f.pieces) {
-		if all := one.find(text, aligned); len(all) != len(found) {
-			f.pieces, found = one.pieces, all
-		}
-	}
-	return found
-}
-
 // Replace notes that a call replaced a text that the file has once or, with all, every
 // occurrence of it. Where the text is among the known lines, the lines after it move;
 // where it is not, it is in a stretch that was never shown.
@@ -65,7 +42,7 @@ func (f *File) Replace(call int, before, after string, all bool) {
 		f.Lose(Doubt{Call: call, Why: "its edit cannot be followed", hard: true})
 		return
 	}
-	found := f.locate(before, false)
+	found := f.find(before, false)
 	switch {
 	case all && len(found) > 0:
 		f.replaceAll(call, before, after)

@@ -13,7 +13,7 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 		if before == after {
 			continue
 		}
-		switch found := f.locate(before, true); {
+		switch found := f.find(before, true); {
 		case before == "" || len(found) > 1:
 			f.Lose(Doubt{Call: call, Why: "its patch fits several places", hard: true})
 			f.ended = false
