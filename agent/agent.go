@@ -82,9 +82,9 @@ type Hooks struct {
 
 // Verdict is a hook's answer. The zero value changes nothing.
 type Verdict struct {
-	Deny   bool     // do not run the tool
-	Reason string   // shown to the model
-	Pins   []string // texts to keep in view from now on
+	Deny   bool     `json:"deny"`   // do not run the tool
+	Reason string   `json:"reason"` // shown to the model
+	Pins   []string `json:"pins"`   // texts to keep in view from now on
 }
 
 // Decision is the answer to a question for permission. The zero value refuses.

@@ -51,8 +51,7 @@ func must(t testing.TB, err error) {
 
 func newDash(t testing.TB, st *store.Memory, token string) *Handler {
 	t.Helper()
-	lib, err := library.New(library.Options{Store: st})
-	must(t, err)
+	lib := library.New(library.Options{Store: st})
 	t.Cleanup(func() { lib.Close() })
 	h, err := New(Options{Library: lib, Store: st, Token: token})
 	must(t, err)

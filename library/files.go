@@ -54,15 +54,6 @@ func Agents() (names []sessionlog.Format) {
 	return names
 }
 
-func agentNames() string {
-	var names []string
-	for _, a := range Agents() {
-		names = append(names, string(a))
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 // root is a folder of an agent. Links in it that lead out of it are not followed.
 type root struct {
 	*os.Root // nil: it is not there

@@ -1,8 +1,7 @@
 // Package library is the sessions that a user has, as one list: files that agents left in
 // their folders, and sessions in a store. Each can be opened as a [pleat.Session].
 //
-//	lib, err := library.New(library.Options{Home: home, Store: st})
-//	…
+//	lib := library.New(library.Options{Home: home, Store: st})
 //	defer lib.Close()
 //	page, err := lib.List(ctx, library.Filter{Limit: 20})
 //	s, err := lib.Open(ctx, page.Sessions[0].ID)
@@ -41,9 +40,8 @@ type Store interface {
 
 // Options set a library up.
 type Options struct {
-	Home   string              // the folder in which agents keep their folders; "": there are no files
-	Agents []sessionlog.Format // whose folders are looked into; nil: all that are known
-	Store  Store               // gets what is opened; nil: files can be listed, nothing can be opened
+	Home  string // the folder in which agents keep their folders; "": there are no files
+	Store Store  // gets what is opened; nil: files can be listed, nothing can be opened
 	// Tenant has the sessions that come from files, and is the only one whose sessions are
 	// listed. "": files' sessions have none, and those of all tenants are listed.
 	Tenant string
@@ -71,7 +69,7 @@ const mostOpen, openMemory = 8, 4 << 20
 
 // New returns the library of what is in the home folder and in the store. An agent's folder
 // need not be there yet, and one that cannot be opened is logged and left out.
-func New(o Options) (*Library, error) {
+func New(o Options) *Library {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -79,22 +77,15 @@ func New(o Options) (*Library, error) {
 		o: o, looked: make(map[string]looked), stored: make(map[store.SessionKey]looked),
 		files: make(map[string]file), busy: make(map[string]*sync.Mutex),
 	}
-	for _, a := range o.Agents {
-		if !slices.Contains(Agents(), a) {
-			return nil, fmt.Errorf("unknown agent %q: want %s", a, agentNames())
-		}
-	}
 	if o.Home == "" {
-		return l, nil
+		return l
 	}
 	for _, a := range agents {
-		if o.Agents == nil || slices.Contains(o.Agents, a.name) {
-			for folder, patterns := range a.folders {
-				l.roots = append(l.roots, root{folder: filepath.Join(o.Home, filepath.FromSlash(folder)), agent: a, patterns: patterns})
-			}
+		for folder, patterns := range a.folders {
+			l.roots = append(l.roots, root{folder: filepath.Join(o.Home, filepath.FromSlash(folder)), agent: a, patterns: patterns})
 		}
 	}
-	return l, nil
+	return l
 }
 
 // Close closes the agents' folders. The store is left open.
@@ -149,7 +140,7 @@ type Page struct {
 // the filter has a project, into all of them; what it saw of unchanged ones it remembers.
 func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	if f.Agent != "" && !slices.Contains(Agents(), sessionlog.Format(f.Agent)) {
-		return Page{}, fmt.Errorf("unknown agent %q: want %s", f.Agent, agentNames())
+		return Page{}, fmt.Errorf("unknown agent %q: want one of %v", f.Agent, Agents())
 	}
 	all, err := l.all(ctx, f.Agent)
 	if err != nil {

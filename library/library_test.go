@@ -46,9 +46,7 @@ func (h *home) reopen() {
 	if h.Library != nil {
 		h.must(h.Library.Close())
 	}
-	var err error
-	h.Library, err = library.New(library.Options{Home: h.dir, Store: h.st})
-	h.must(err)
+	h.Library = library.New(library.Options{Home: h.dir, Store: h.st})
 }
 
 func (h *home) must(err error) {
@@ -465,10 +463,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestNoStore(t *testing.T) {
-	l, err := library.New(library.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := library.New(library.Options{})
 	if p, err := l.List(t.Context(), library.Filter{}); err != nil || p.Total != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -495,10 +490,7 @@ func BenchmarkList(b *testing.B) {
 		}
 	}
 	open := func(b *testing.B) *library.Library {
-		l, err := library.New(library.Options{Home: home, Store: store.NewMemory()})
-		if err != nil {
-			b.Fatal(err)
-		}
+		l := library.New(library.Options{Home: home, Store: store.NewMemory()})
 		b.Cleanup(func() { l.Close() })
 		return l
 	}

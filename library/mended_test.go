@@ -67,10 +67,7 @@ func (s *shop) say(t *testing.T, tenant, name, text string) store.SessionKey {
 
 func (s *shop) library(t *testing.T, home string) *library.Library {
 	t.Helper()
-	l, err := library.New(library.Options{Home: home, Store: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := library.New(library.Options{Home: home, Store: s})
 	t.Cleanup(func() { l.Close() })
 	return l
 }

@@ -67,10 +67,7 @@ func newLibrary(t *testing.T, sessions ...string) *library.Library {
 			t.Fatal(err)
 		}
 	}
-	lib, err := library.New(library.Options{Home: home, Store: store.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := library.New(library.Options{Home: home, Store: store.NewMemory()})
 	t.Cleanup(func() { lib.Close() })
 	return lib
 }
@@ -113,7 +110,7 @@ func (c client) wants(tool string, args map[string]any, fails bool, want ...stri
 }
 
 // over runs a test over every transport, with the SDK's own client.
-func over(t *testing.T, lib mcp.Library, test func(c client)) {
+func over(t *testing.T, lib *library.Library, test func(c client)) {
 	srv := mcp.NewServer(lib, mcp.Options{Version: "1"})
 	t.Run("memory", func(t *testing.T) {
 		near, far := sdk.NewInMemoryTransports()

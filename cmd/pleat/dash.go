@@ -88,10 +88,7 @@ func dashboard(ctx context.Context, p *term.Console, st store.Store, tenant stri
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
 	}
-	lib, err := libraryIn(p, "", keeper, tenant, o.Logger)
-	if err != nil {
-		return nil, nil, err
-	}
+	lib := libraryIn(p, "", keeper, tenant, o.Logger)
 	o.Library, o.Store, o.Done = lib, st, ctx.Done()
 	h, err := dash.New(o)
 	if err != nil {
@@ -102,7 +99,7 @@ func dashboard(ctx context.Context, p *term.Console, st store.Store, tenant stri
 
 // libraryIn makes the library of a store and of the folders of agents in a home folder: the
 // user's own, unless another is named.
-func libraryIn(p *term.Console, home string, st library.Store, tenant string, log *slog.Logger) (*library.Library, error) {
+func libraryIn(p *term.Console, home string, st library.Store, tenant string, log *slog.Logger) *library.Library {
 	return library.New(library.Options{Home: cmp.Or(home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
 }
 

@@ -72,10 +72,7 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib, err := libraryIn(p, f.home, st, f.store.Tenant, log)
-	if err != nil {
-		return err
-	}
+	lib := libraryIn(p, f.home, st, f.store.Tenant, log)
 	defer lib.Close()
 	var background sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)

@@ -100,10 +100,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 	}
 	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
 	o.home = filepath.Clean(o.home)
-	lib, err := library.New(library.Options{Home: o.home})
-	if err != nil {
-		return nil, err
-	}
+	lib := library.New(library.Options{Home: o.home})
 	defer lib.Close()
 	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
 		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent, term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))

@@ -45,18 +45,12 @@ type hookInput struct {
 	Report *pleat.Report     `json:"report,omitempty"`
 }
 
-type hookAnswer struct {
-	Deny   bool     `json:"deny"`
-	Reason string   `json:"reason"`
-	Pins   []string `json:"pins"`
-}
-
 const hookTime = 30 * time.Second
 
-func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, error) {
+func runHook(ctx context.Context, command string, in hookInput) (agent.Verdict, error) {
 	data, err := json.Marshal(in)
 	if err != nil {
-		return hookAnswer{}, fmt.Errorf("encode input of hook: %w", err)
+		return agent.Verdict{}, fmt.Errorf("encode input of hook: %w", err)
 	}
 	ctx, stop := context.WithTimeout(ctx, hookTime)
 	defer stop()
@@ -72,15 +66,15 @@ func runHook(ctx context.Context, command string, in hookInput) (hookAnswer, err
 	err = cmd.Run()
 	said := strings.TrimSpace(errs.String())
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == 2 {
-		return hookAnswer{Deny: true, Reason: term.Clip(term.OneLine(said), 500)}, nil
+		return agent.Verdict{Deny: true, Reason: term.Clip(term.OneLine(said), 500)}, nil
 	}
 	if err != nil {
-		return hookAnswer{}, fmt.Errorf("run hook %q: %w: %s", command, err, term.Clip(term.OneLine(said), 300))
+		return agent.Verdict{}, fmt.Errorf("run hook %q: %w: %s", command, err, term.Clip(term.OneLine(said), 300))
 	}
-	var a hookAnswer
+	var a agent.Verdict
 	if text := bytes.TrimSpace(out.Bytes()); len(text) > 0 && text[0] == '{' {
 		if err := json.Unmarshal(text, &a); err != nil {
-			return hookAnswer{}, fmt.Errorf("read answer of hook %q: %w", command, err)
+			return agent.Verdict{}, fmt.Errorf("read answer of hook %q: %w", command, err)
 		}
 	}
 	return a, nil
@@ -91,14 +85,12 @@ func (h *hookFlags) tools() agent.Hooks {
 	var out agent.Hooks
 	if h.beforeTool != "" {
 		out.BeforeTool = func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
-			a, err := runHook(ctx, h.beforeTool, hookInput{Hook: "before-tool", Call: &c})
-			return agent.Verdict(a), err
+			return runHook(ctx, h.beforeTool, hookInput{Hook: "before-tool", Call: &c})
 		}
 	}
 	if h.afterTool != "" {
 		out.AfterTool = func(ctx context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
-			a, err := runHook(ctx, h.afterTool, hookInput{Hook: "after-tool", Call: &c, Result: &r})
-			return agent.Verdict(a), err
+			return runHook(ctx, h.afterTool, hookInput{Hook: "after-tool", Call: &c, Result: &r})
 		}
 	}
 	return out
