@@ -102,8 +102,8 @@ var imports = map[string][]string{
 		"wire/openai/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
-		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/text", "ledger", "ledger/toolcall",
-		"library", "model", "policy", "sessionlog", "store", "store/sqlite", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/text",
+		"ledger", "ledger/toolcall", "library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
@@ -116,7 +116,6 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/live": {
 		"", "agent", "agent/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
 		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "library", "model", "recall", "store",
-		"store/sqlite",
 	},
 	"cmd/pleat": {
 		"", "agent", "bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",

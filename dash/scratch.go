@@ -1,8 +1,8 @@
 package dash
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -48,7 +48,7 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 		}
 		c := scratch{key: key, last: last, policy: pol.Name}
 		var err error
-		c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last}, key, &pleat.Options{
+		c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last, added: store.NewMemory()}, key, &pleat.Options{
 			Policy: planning(pol), Budget: library.Fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
 		})
 		if err != nil {
@@ -69,33 +69,21 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 // page shows counts, and what it says to fit has to fit by these.
 type overlay struct {
 	store.Store
-	key  store.SessionKey
-	base uint64
-
-	mu    sync.Mutex
-	added []store.Entry
+	key   store.SessionKey
+	base  uint64
+	added *store.Memory
 }
 
 // Append implements [store.Store].
-func (o *overlay) Append(_ context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if key != o.key {
+func (o *overlay) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	switch {
+	case key != o.key:
 		return 0, store.ErrReadOnly
-	}
-	now := o.base + uint64(len(o.added))
-	if last != now {
+	case last < o.base:
 		return 0, store.ErrConflict
 	}
-	for _, e := range entries {
-		now++
-		e.Seq, e.Data, e.Body, e.Text = now, bytes.Clone(e.Data), bytes.Clone(e.Body), ""
-		if e.BodySize = len(e.Body); len(e.Body) > 0 {
-			e.BodyHash = transcript.HashOf(string(e.Body))
-		}
-		o.added = append(o.added, e)
-	}
-	return now, nil
+	n, err := o.added.Append(ctx, key, last-o.base, entries...)
+	return o.base + n, err
 }
 
 // Scan implements [store.Store].
@@ -112,12 +100,8 @@ func (o *overlay) Scan(ctx context.Context, key store.SessionKey, from uint64, k
 				return
 			}
 		}
-		o.mu.Lock()
-		added := slices.Clone(o.added)
-		o.mu.Unlock()
-		for _, e := range added {
-			e.Body = nil
-			if key == o.key && e.Seq >= from && (len(kinds) == 0 || slices.Contains(kinds, e.Kind)) && !yield(e, nil) {
+		for e, err := range o.added.Scan(ctx, key, 1, kinds...) {
+			if e.Seq += o.base; (err != nil || e.Seq >= from) && !yield(e, err) {
 				return
 			}
 		}
@@ -126,13 +110,9 @@ func (o *overlay) Scan(ctx context.Context, key store.SessionKey, from uint64, k
 
 // Body implements [store.Store].
 func (o *overlay) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
-	o.mu.Lock()
-	for _, e := range o.added {
-		if key == o.key && e.BodySize > 0 && e.BodyHash == hash {
-			o.mu.Unlock()
-			return bytes.Clone(e.Body), nil
-		}
+	body, err := o.added.Body(ctx, key, hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return o.Store.Body(ctx, key, hash)
 	}
-	o.mu.Unlock()
-	return o.Store.Body(ctx, key, hash)
+	return body, err
 }

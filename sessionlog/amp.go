@@ -39,16 +39,14 @@ func readAmp(l *Log, s *sink) error {
 				Input: u.get("inputTokens").num(), CacheRead: u.get("cacheReadInputTokens").num(),
 				CacheWrite: u.get("cacheCreationInputTokens").num(), Output: u.get("outputTokens").num(),
 			})
-			rec.Message = transcript.Assistant(plainBlocks(m.get("content"))...)
-			return s.add(rec)
+			return s.answer(rec, plainBlocks(m.get("content")))
 		case "user":
 			return ampUser(s, rec, m.get("content"))
 		case "info": // what Amp says to the person, or a summary in place of what was before
-			summary := m.get("content").at(0).get("summary", "summary").str()
-			if summary != "" {
-				s.compaction(Compaction{Line: num, Summary: summary})
+			if summary := m.get("content").at(0).get("summary", "summary").str(); summary != "" {
+				return s.compacted(rec, Compaction{Summary: summary})
 			}
-			return s.summary(rec, summary)
+			return nil
 		}
 		return errShape
 	})
@@ -68,8 +66,7 @@ func ampUser(s *sink, rec Record, content value) error {
 			return err
 		}
 	}
-	rec.Message = transcript.NewMessage(transcript.RoleUser, said...).WithOrigin(blocksOrigin(said))
-	return s.add(rec)
+	return s.user(rec, blocksOrigin(said), said...)
 }
 
 // ampText is the first of some values that is there, as text: tools put theirs into members of

@@ -155,8 +155,7 @@ func (r *claudeReader) step(nodes []int) error {
 		}
 		text := r.index.queued[nodes[0]]
 		r.rec.Time = v.get("timestamp").time()
-		r.rec.Message = transcript.User(text).WithOrigin(textOrigin(text))
-		return r.sink.add(r.rec)
+		return r.sink.user(r.rec, textOrigin(text), transcript.Say(text))
 	case markNode:
 		return r.mark(first)
 	}

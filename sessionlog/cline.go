@@ -42,7 +42,6 @@ func readCline(l *Log, s *sink) error {
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
-			rec.Message = transcript.Assistant(plainBlocks(content)...)
 			u := m.get("metrics").object()
 			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
 				rec.Usage = tokens.usage(model.Usage{Input: tokens.get("prompt").num(), CacheRead: tokens.get("cached").num(), Output: tokens.get("completion").num()})
@@ -52,7 +51,7 @@ func readCline(l *Log, s *sink) error {
 					Input: max(u.get("inputTokens").num()-read-write, 0), CacheRead: read, CacheWrite: write, Output: u.get("outputTokens").num(),
 				})
 			}
-			return s.add(rec)
+			return s.answer(rec, plainBlocks(content))
 		case "user":
 			return clineUser(s, rec, content)
 		}
@@ -81,12 +80,10 @@ func clineUser(s *sink, rec Record, content value) error {
 			injected = append(injected, transcript.Text{Text: transcript.Plain(text)})
 		}
 	}
-	rec.Message = transcript.NewMessage(transcript.RoleUser, typed...).WithOrigin(transcript.OriginTyped)
-	if err := s.add(rec); err != nil {
+	if err := s.user(rec, transcript.OriginTyped, typed...); err != nil {
 		return err
 	}
-	rec.Message = transcript.NewMessage(transcript.RoleUser, injected...).WithOrigin(transcript.OriginInjected)
-	return s.add(rec)
+	return s.user(rec, transcript.OriginInjected, injected...)
 }
 
 // typedWords takes a person's words out of the element that Cline puts around them.

@@ -221,8 +221,7 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 			}
 		}
 	}
-	r.sink.compaction(c)
-	return r.sink.summary(Record{Time: stamp.time(), Line: ln.num}, c.Summary)
+	return r.sink.compacted(Record{Time: stamp.time(), Line: ln.num}, c)
 }
 
 func (r *codexReader) hold(rec Record) error {

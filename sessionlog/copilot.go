@@ -59,9 +59,7 @@ func (r copilotReader) line(ln line, v value) error {
 	case "tool.execution_complete":
 		return r.result(rec, data)
 	case "session.compaction_complete":
-		summary := data.get("summaryContent").str()
-		r.sink.compaction(Compaction{Line: rec.Line, PreTokens: data.get("preCompactionTokens").num(), Summary: summary})
-		return r.sink.summary(rec, summary)
+		return r.sink.compacted(rec, Compaction{PreTokens: data.get("preCompactionTokens").num(), Summary: data.get("summaryContent").str()})
 	}
 	return nil
 }
@@ -80,8 +78,7 @@ func (r copilotReader) user(rec Record, data object) error {
 	}
 	put := func(text string, origin transcript.Origin) {
 		if text != "" {
-			rec.Message = transcript.User(text).WithOrigin(origin)
-			_ = r.sink.add(rec)
+			_ = r.sink.user(rec, origin, transcript.Say(text))
 		}
 	}
 	put(before, transcript.OriginInjected)
@@ -106,12 +103,11 @@ func (r copilotReader) assistant(rec Record, data object) error {
 			ID: call.get("toolCallId").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments")),
 		})
 	}
-	rec.Message = transcript.Assistant(blocks...)
 	rec.Model = cmp.Or(data.get("model").str(), r.log.info.Model)
 	if n := data.get("outputTokens").num(); n > 0 {
 		rec.Usage = &model.Usage{Output: n}
 	}
-	return r.sink.add(rec)
+	return r.sink.answer(rec, blocks)
 }
 
 func (r copilotReader) result(rec Record, data object) error {

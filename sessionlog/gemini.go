@@ -30,8 +30,7 @@ func readGemini(l *Log, s *sink) error {
 		switch m.get("type").str() {
 		case "user":
 			blocks := geminiParts(m.get("content"))
-			rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
-			return s.add(rec)
+			return s.user(rec, blocksOrigin(blocks), blocks...)
 		case "gemini":
 			return geminiAnswer(s, rec, m)
 		case "":
@@ -66,7 +65,7 @@ func geminiAnswer(s *sink, rec Record, m object) error {
 			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
 		}
 	}
-	return s.answer(rec, blocks, results)
+	return s.answer(rec, blocks, results...)
 }
 
 // geminiResult reads what went back to the model: parts, of which the first is the

@@ -79,17 +79,15 @@ func gooseRecord(s *sink, rec Record, m object) error {
 	}
 	switch m.get("role").str() {
 	case "assistant":
-		rec.Message = transcript.Assistant(blocks...)
+		return s.answer(rec, blocks)
 	case "user":
 		origin := blocksOrigin(blocks)
 		if visible := m.get("metadata", "userVisible"); visible.exists() && !visible.isTrue() {
 			origin = transcript.OriginInjected // the agent's own, as a summary is
 		}
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
-	default:
-		return errShape
+		return s.user(rec, origin, blocks...)
 	}
-	return s.add(rec)
+	return errShape
 }
 
 func gooseResult(b value) transcript.ToolResult {

@@ -58,8 +58,7 @@ func (r openCodeReader) user(rec Record, parts value) error {
 	origin := transcript.OriginUnknown
 	var blocks []transcript.Block
 	flush := func() {
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
-		_ = r.sink.add(rec)
+		_ = r.sink.user(rec, origin, blocks...)
 		blocks = nil
 	}
 	put := func(b transcript.Block, o transcript.Origin) {
@@ -118,7 +117,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
 	step := func() {
-		_ = r.sink.answer(rec, blocks, results)
+		_ = r.sink.answer(rec, blocks, results...)
 		blocks, results, rec.Usage = nil, nil, nil
 	}
 	for part := range parts.elems() {

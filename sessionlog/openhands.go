@@ -79,17 +79,14 @@ func (r *openHandsReader) event(elem value, num int) error {
 		r.log.info.System = e.get("args", "content").str()
 		r.log.info.Tools = tools(e.get("args", "tools"))
 	case action == "condensation":
-		summary := e.get("args", "summary").str()
-		r.sink.compaction(Compaction{Line: num, Summary: summary})
-		return r.sink.summary(rec, summary)
+		return r.sink.compacted(rec, Compaction{Summary: e.get("args", "summary").str()})
 	case e.get("tool_call_metadata").isObject():
 		return r.call(rec, e)
 	case action == "message":
 		return r.message(rec, e)
 	case e.get("source").is("agent") && (action == "run" || action == "run_ipython" || action == "finish" || action == "think"):
 		// An agent without function calling: its words are in the thought.
-		rec.Message = transcript.Assistant(textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code"))...)
-		return r.sink.add(rec)
+		return r.sink.answer(rec, textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code")))
 	}
 	return nil
 }
@@ -100,11 +97,9 @@ func (r *openHandsReader) message(rec Record, e object) error {
 		blocks = append(blocks, imageFrom(u.str(), "", ""))
 	}
 	if e.get("source").is("user") {
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...)
-	} else {
-		rec.Message = transcript.Assistant(blocks...)
+		return r.sink.user(rec, transcript.OriginUnknown, blocks...)
 	}
-	return r.sink.add(rec)
+	return r.sink.answer(rec, blocks)
 }
 
 // call reads an action that a tool call caused. OpenHands keeps the whole answer with each
@@ -129,12 +124,11 @@ func (r *openHandsReader) call(rec Record, e object) error {
 	if !known {
 		blocks = append(blocks, transcript.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
 	}
-	rec.Message = transcript.Assistant(blocks...)
 	rec.Model = response.get("model").str()
 	u := response.get("usage").object()
 	cached := u.get("prompt_tokens_details", "cached_tokens").num()
 	rec.Usage = u.usage(model.Usage{Input: max(u.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: u.get("completion_tokens").num()})
-	return r.sink.add(rec)
+	return r.sink.answer(rec, blocks)
 }
 
 func (r *openHandsReader) observation(rec Record, e object, kind string) error {
@@ -147,8 +141,7 @@ func (r *openHandsReader) observation(rec Record, e object, kind string) error {
 		if kind == "agent_state_changed" || kind == "null" {
 			return nil
 		}
-		rec.Message = transcript.NewMessage(transcript.RoleUser, textBlocks(text)...).WithOrigin(transcript.OriginInjected)
-		return r.sink.add(rec)
+		return r.sink.user(rec, transcript.OriginInjected, textBlocks(text)...)
 	}
 	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")

@@ -51,14 +51,11 @@ func piLine(l *Log, s *sink, rec Record, v value) error {
 	case "session_info":
 		l.info.Title = e.get("name").str()
 	case "compaction":
-		summary := e.get("summary").str()
-		s.compaction(Compaction{Line: rec.Line, PreTokens: e.get("tokensBefore").num(), Summary: summary})
-		return s.summary(rec, summary)
+		return s.compacted(rec, Compaction{PreTokens: e.get("tokensBefore").num(), Summary: e.get("summary").str()})
 	case "branch_summary":
 		return s.summary(rec, e.get("summary").str())
 	case "custom_message":
-		rec.Message = transcript.NewMessage(transcript.RoleUser, plainBlocks(e.get("content").keep())...).WithOrigin(transcript.OriginInjected)
-		return s.add(rec)
+		return s.user(rec, transcript.OriginInjected, plainBlocks(e.get("content").keep())...)
 	}
 	return nil
 }
@@ -67,23 +64,21 @@ func piMessage(s *sink, rec Record, m object) error {
 	blocks := plainBlocks(m.get("content"))
 	switch role := m.get("role").str(); role {
 	case "assistant":
-		rec.Message = transcript.Assistant(blocks...)
 		rec.Model = m.get("model").str()
 		u := m.get("usage").object()
 		rec.Usage = u.usage(model.Usage{
 			Input: u.get("input").num(), CacheRead: u.get("cacheRead").num(), CacheWrite: u.get("cacheWrite").num(), Output: u.get("output").num(),
 		})
+		return s.answer(rec, blocks)
 	case "toolResult":
 		return s.result(rec, transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)})
 	case "bashExecution": // the person ran a command beside the conversation
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
-		rec.Message = transcript.User(text).WithOrigin(transcript.OriginInjected)
+		return s.user(rec, transcript.OriginInjected, transcript.Say(text))
 	case "user":
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
+		return s.user(rec, blocksOrigin(blocks), blocks...)
 	case "compactionSummary", "branchSummary":
 		return s.summary(rec, m.get("summary").str())
-	default: // custom roles of extensions
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(transcript.OriginInjected)
 	}
-	return s.add(rec)
+	return s.user(rec, transcript.OriginInjected, blocks...) // custom roles of extensions
 }

@@ -51,8 +51,7 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 		if p := e.get("provenance"); p.isString() && !p.is("real_user") {
 			origin = transcript.OriginInjected
 		}
-		rec.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
-		return s.add(rec)
+		return s.user(rec, origin, blocks...)
 	case "assistant":
 		rec.Model = e.get("model").str()
 		u := e.get("usageMetadata").object()
@@ -61,8 +60,7 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 			Input: max(u.get("promptTokenCount").num()-cached, 0), CacheRead: cached,
 			Output: max(u.get("candidatesTokenCount").num(), thought), Reasoning: thought,
 		})
-		rec.Message = transcript.Assistant(qwenAnswer(parts)...)
-		return s.add(rec)
+		return s.answer(rec, qwenAnswer(parts))
 	case "tool_result":
 		status := e.get("toolCallResult", "status").str()
 		for p := range parts.elems() {

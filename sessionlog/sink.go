@@ -72,12 +72,24 @@ func (s *sink) compaction(c Compaction) {
 	s.log.info.Compactions = append(s.log.info.Compactions, c)
 }
 
+// compacted notes a compaction, and adds the text that stands for what was compacted away.
+func (s *sink) compacted(r Record, c Compaction) error {
+	c.Line = r.Line
+	s.compaction(c)
+	return s.summary(r, c.Summary)
+}
+
 // summary adds the text that stands for what was compacted away.
 func (s *sink) summary(r Record, text string) error {
 	if text == "" {
 		return s.err
 	}
-	r.Message = transcript.User(text).WithOrigin(transcript.OriginSummary)
+	return s.user(r, transcript.OriginSummary, transcript.Say(text))
+}
+
+// user adds a message of role user.
+func (s *sink) user(r Record, origin transcript.Origin, blocks ...transcript.Block) error {
+	r.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
 	return s.add(r)
 }
 
@@ -87,14 +99,17 @@ func (s *sink) change(c FileChange) {
 	}
 }
 
-// answer adds an answer of the model whose entry holds the results of its calls as well.
-func (s *sink) answer(rec Record, blocks []transcript.Block, results []transcript.ToolResult) error {
+// answer adds an answer of the model, and the results of its calls if its entry holds them.
+func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcript.ToolResult) error {
 	rec.Message = transcript.Assistant(blocks...)
-	_ = s.add(rec)
+	err := s.add(rec)
 	for _, res := range results {
 		_ = s.result(Record{Line: rec.Line, Time: rec.Time}, res)
 	}
-	return s.flush()
+	if len(results) > 0 {
+		err = s.flush()
+	}
+	return err
 }
 
 // injectedMarks begin texts that agents put into user messages themselves: reminders,

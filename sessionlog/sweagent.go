@@ -42,14 +42,14 @@ func readSWEAgent(l *Log, s *sink) error {
 				c.Raw = ""
 				blocks = append(blocks, c)
 			}
-			rec.Message = transcript.Assistant(blocks...)
+			return s.answer(rec, blocks)
 		default:
 			rec.Message = transcript.NewMessage(transcript.Role(role), plainParts(e.get("content"))...)
 			if role == "user" && (acted || e.get("is_demo").isTrue()) { // what the environment answered
 				rec.Message = rec.Message.WithOrigin(transcript.OriginInjected)
 			}
+			return s.add(rec)
 		}
-		return s.add(rec)
 	})
 }
 
@@ -72,10 +72,10 @@ func plainParts(content value) []transcript.Block {
 func sweSteps(l *Log, s *sink) error {
 	return l.each(l.doc.get("trajectory"), func(e value, num int) error {
 		if text := e.get("response").str(); text != "" {
-			_ = s.add(Record{Line: num, Message: transcript.Assistant(transcript.Say(text))})
+			_ = s.answer(Record{Line: num}, []transcript.Block{transcript.Say(text)})
 		}
 		if text := e.get("observation").str(); text != "" {
-			_ = s.add(Record{Line: num, Message: transcript.User(text).WithOrigin(transcript.OriginInjected)})
+			_ = s.user(Record{Line: num}, transcript.OriginInjected, transcript.Say(text))
 		}
 		return s.err
 	})

@@ -100,7 +100,7 @@ type Entry struct {
 	BodySize int             // set by the store
 
 	// Text is what full-text search finds the entry by, usually the decoded text of
-	// the body. Scan does not return it. It is indexed after Append has returned.
+	// the body. Scan does not return it. Append does not wait until it is indexed.
 	Text string
 }
 

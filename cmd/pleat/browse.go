@@ -43,7 +43,7 @@ pleat browse run-20260102`,
 			return err
 		}
 		defer f.Close()
-		scratch, drop, err := f.Scratch()
+		scratch, drop, err := f.Scratch(ctx)
 		if err != nil {
 			return err
 		}

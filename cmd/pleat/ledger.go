@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -185,33 +186,15 @@ func (f *ledgerFlags) declare(fs *pflag.FlagSet) {
 
 func (f *ledgerFlags) filter() (ledger.Filter, error) {
 	l := f.Filter
-	for name := range strings.SplitSeq(f.kind, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		var k toolcall.CallKind
-		if err := k.UnmarshalText([]byte(name)); err != nil {
-			return l, term.UsageError(fmt.Sprintf("unknown kind %q: want read, create, edit, delete, run, net or other", name))
-		}
-		l.Kinds = append(l.Kinds, k)
+	var err error
+	if l.Kinds, err = named(f.kind, (*toolcall.CallKind).UnmarshalText, "kind %q: want read, create, edit, delete, run, net or other"); err != nil {
+		return l, err
 	}
-	for name := range strings.SplitSeq(f.outcome, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		var o toolcall.Outcome
-		if err := o.UnmarshalText([]byte(name)); err != nil {
-			return l, term.UsageError(fmt.Sprintf("unknown outcome %q: want ok, error, running or unanswered", name))
-		}
-		l.Outcomes = append(l.Outcomes, o)
+	if l.Outcomes, err = named(f.outcome, (*toolcall.Outcome).UnmarshalText, "outcome %q: want ok, error, running or unanswered"); err != nil {
+		return l, err
 	}
-	for _, t := range []struct {
-		text string
-		at   *time.Time
-	}{{f.since, &f.first}, {f.until, &f.end}} {
-		if err := parseTime(t.text, t.at); err != nil {
-			return l, err
-		}
+	if err := cmp.Or(parseTime(f.since, &f.first), parseTime(f.until, &f.end)); err != nil {
+		return l, err
 	}
 	if f.failed {
 		l.Outcomes = append(l.Outcomes, toolcall.Failed)
@@ -220,6 +203,21 @@ func (f *ledgerFlags) filter() (ledger.Filter, error) {
 		l.Outcomes = append(l.Outcomes, toolcall.Unanswered)
 	}
 	return l, nil
+}
+
+// named reads names that are separated by commas.
+func named[T any](list string, read func(*T, []byte) error, unknown string) (out []T, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		var v T
+		if read(&v, []byte(name)) != nil {
+			return nil, term.UsageError(fmt.Sprintf("unknown "+unknown, name))
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
 
 // parseTime reads a moment, in local time unless it says otherwise. No text is no moment.

@@ -33,7 +33,7 @@ pleat plan session.jsonl --budget 30k --policy book`,
 	all := fs.Bool("all", false, "list every fold, not only the largest")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
-			store, drop, err := f.Scratch()
+			store, drop, err := f.Scratch(ctx)
 			if err != nil {
 				return nil, err
 			}

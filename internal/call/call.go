@@ -74,8 +74,6 @@ type failure struct {
 	wait  time.Duration // as the server asks; 0: it does not
 }
 
-func (f *failure) Error() string { return f.err.Error() }
-
 // Ask fits a request to its model, has it written, sends it and returns the answer. If there
 // is an error, the reply holds what arrived before it.
 func Ask(ctx context.Context, o *model.ClientOptions, req *model.Request, w Wire, sink func(model.Delta),

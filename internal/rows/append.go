@@ -57,7 +57,6 @@ func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r
 
 // Append implements [store.Store].
 func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (head uint64, err error) {
-	indexable := false
 	err = c.b.doWriting(ctx, func() error {
 		drafts := make([]Draft, len(entries))
 		for i, e := range entries {
@@ -68,7 +67,6 @@ func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, en
 				return fmt.Errorf("entry %d looks as if it were encrypted", i)
 			}
 			drafts[i] = c.b.NewDraft(e)
-			indexable = indexable || e.Text != ""
 		}
 		head, err = c.b.tables.Append(ctx, key, last, drafts, nil)
 		return err
@@ -76,16 +74,13 @@ func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, en
 	if err != nil {
 		return 0, err
 	}
-	if indexable {
-		c.b.Wake()
-	}
 	return head, nil
 }
 
 // Fork implements [store.Forker]. The copies refer to the bodies of the
 // originals: a tenant has each body once.
 func (c Calls) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
-	err := c.b.doWriting(ctx, func() error {
+	return c.b.doWriting(ctx, func() error {
 		if from.Tenant != to.Tenant {
 			return errors.New("the new session belongs to another tenant")
 		}
@@ -115,10 +110,6 @@ func (c Calls) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to 
 		_, err = c.b.tables.Append(ctx, to, 0, drafts, source)
 		return err
 	}, "fork session %q as %q", from, to)
-	if err == nil {
-		c.b.Wake()
-	}
-	return err
 }
 
 // Still returns an error if the session was forgotten since it was read. Now is the session

@@ -42,8 +42,8 @@ type Tables interface {
 	// Forget deletes a session.
 	Forget(ctx context.Context, key store.SessionKey) error
 
-	// IndexSome indexes a batch of pending texts: of x as it was read, or of any session
-	// if x is nil. It reports whether there may be more.
+	// IndexSome indexes a batch of the pending texts of a session as it was read. It reports
+	// whether there may be more.
 	IndexSome(ctx context.Context, x *Session) (more bool, err error)
 	// Rank finds the best places for words, in any order.
 	Rank(ctx context.Context, x *Session, words []string, limit int) ([]store.Hit, error)
@@ -73,13 +73,10 @@ type Base struct {
 	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
 
 	tables Tables
-	wake   chan struct{} // wakes the indexer
 
 	mu       sync.Mutex // guards closed and the growth of work
 	closed   bool
-	work     sync.WaitGroup // calls under way, and the indexer
-	stop     context.CancelFunc
-	stopping context.Context
+	work     sync.WaitGroup // calls under way
 	once     sync.Once
 	closeErr error
 }
@@ -90,8 +87,7 @@ type Calls struct{ b *Base }
 
 // Init makes the base ready for use.
 func (b *Base) Init(tables Tables) Calls {
-	b.tables, b.wake = tables, make(chan struct{}, 1)
-	b.stopping, b.stop = context.WithCancel(context.Background())
+	b.tables = tables
 	return Calls{b}
 }
 
@@ -130,14 +126,12 @@ func (b *Base) doWriting(ctx context.Context, f func() error, format string, arg
 	return b.Do(ctx, f, format, args...)
 }
 
-// Close waits for calls under way, but not for indexing, and then runs release. It does
-// so once.
+// Close waits for calls under way and then runs release. It does so once.
 func (b *Base) Close(release func() error) error {
 	b.once.Do(func() {
 		b.mu.Lock()
 		b.closed = true
 		b.mu.Unlock()
-		b.stop()
 		b.work.Wait()
 		if err := release(); err != nil {
 			b.closeErr = fmt.Errorf("close store %s: %w", b.Name, err)

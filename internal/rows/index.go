@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/store"
@@ -106,39 +105,7 @@ func (b *Base) Cut(ctx context.Context, jobs []Job, limit int, open func(job *Jo
 	return jobs, nil
 }
 
-// Wake tells the indexer that there is work.
-func (b *Base) Wake() {
-	select {
-	case b.wake <- struct{}{}:
-	default: // it knows already
-	}
-}
-
-// StartIndexer indexes pending texts until the store is closed: what earlier processes
-// left, what Wake announces and, if every is not 0, at that interval what others leave.
-func (b *Base) StartIndexer(every time.Duration) {
-	b.Wake()
-	b.work.Go(func() {
-		var tick <-chan time.Time
-		if every > 0 {
-			tick = time.Tick(every)
-		}
-		for {
-			select {
-			case <-b.stopping.Done():
-				return
-			case <-b.wake:
-			case <-tick:
-			}
-			// After an error the next Append or Search tries again.
-			if err := b.index(b.stopping, nil); err != nil && b.stopping.Err() == nil {
-				b.Log.Error("index texts", "err", b.Explain(err))
-			}
-		}
-	})
-}
-
-// index indexes the pending texts of x, or of all sessions if x is nil.
+// index indexes the pending texts of a session.
 func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	for more := true; more && err == nil; {
 		more, err = b.tables.IndexSome(ctx, x)

@@ -26,9 +26,9 @@
 //
 // # Search
 //
-// Append stores the text of an entry and a note that it is to be indexed. Each open
-// store has a goroutine that works through such notes, and any number of stores share the
-// work; Search first indexes what is still pending in its own session.
+// Append stores the text of an entry and a note that it is to be indexed. Search first indexes
+// what is pending in its own session. The search index is by far the largest part of a store,
+// and most sessions are never searched.
 //
 // docs/scale.md has the tables, the arithmetic of size, and advice for growth.
 package postgres

@@ -1,13 +1,11 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,24 +16,17 @@ import (
 const (
 	indexBytes = 256 << 10 // how much text one transaction of the indexer takes
 	indexRows  = 64
-	// indexPoll is how often the indexer looks for what processes that have ended left
-	// behind.
-	indexPoll = time.Minute
 	// mostCount is the largest position that a tsvector can hold.
 	mostCount = 16383
 )
 
-// IndexSome skips the jobs that others have locked, and locks those that it takes. A search
-// waits for those of others, since it needs their results.
+// IndexSome locks the jobs that it takes, and waits for those that others have locked: a search
+// needs their results.
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
-	text, args := "SELECT session, seq, done FROM pleat.pending ORDER BY session, seq LIMIT $1 FOR UPDATE SKIP LOCKED", []any{indexRows}
-	if x != nil {
-		text = "SELECT session, seq, done FROM pleat.pending WHERE session = $2 AND seq <= $3 ORDER BY session, seq LIMIT $1 FOR UPDATE"
-		args = append(args, x.ID, int64(x.Head))
-	}
 	err = inTx(ctx, t.retry, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		more = false
-		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, text, args...)), rows.ReadJob)
+		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, "SELECT session, seq, done FROM pleat.pending WHERE session = $1 AND seq <= $2 ORDER BY seq LIMIT $3 FOR UPDATE",
+			x.ID, int64(x.Head), indexRows)), rows.ReadJob)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
@@ -84,10 +75,8 @@ const (
 		ON CONFLICT (session) DO UPDATE SET places = indexed.places + excluded.places, words = indexed.words + excluded.words`
 )
 
-// writeJobs adds to the index. It sorts the jobs by session, so that two indexers do not
-// deadlock.
+// writeJobs adds to the index.
 func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
-	slices.SortStableFunc(jobs, func(a, b rows.Job) int { return cmp.Compare(a.Session, b.Session) })
 	batch := &pgx.Batch{}
 	for _, job := range jobs {
 		if job.Finished {

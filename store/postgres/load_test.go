@@ -45,7 +45,7 @@ func load(url, name, sessions, seconds, pause string) error {
 	pace := time.Duration(millis) * time.Millisecond
 	limit, _ := strconv.Atoi(seconds)
 	ctx := context.Background()
-	st, err := postgres.Open(ctx, url, &postgres.Options{IndexOnSearch: true, PoolTimeout: time.Minute})
+	st, err := postgres.Open(ctx, url, &postgres.Options{PoolTimeout: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -100,17 +100,14 @@ func (r *ranking) add(ctx context.Context, tx pgx.Tx, session int64, word string
 	return true, nil
 }
 
-// Reindex rebuilds the search index from the stored texts, in the background. It is for a
-// damaged index.
+// Reindex throws the search index away. Texts are indexed again when their session is searched.
+// It is for a damaged index.
 func (s *Store) Reindex(ctx context.Context) error {
 	err := inTx(ctx, s.read, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		return execAll(ctx, tx, "SET LOCAL statement_timeout = 0",
-			"LOCK TABLE pleat.pending IN EXCLUSIVE MODE", // no indexer, no Append
+			"LOCK TABLE pleat.pending IN EXCLUSIVE MODE", // no indexing, no Append
 			"DELETE FROM pleat.pending", "DELETE FROM pleat.place", "DELETE FROM pleat.indexed",
 			"INSERT INTO pleat.pending(session, seq, done) SELECT session, seq, 0 FROM pleat.entry WHERE text IS NOT NULL")
 	})
-	if err == nil {
-		s.base.Wake()
-	}
 	return s.base.Fail(ctx, err, "reindex")
 }

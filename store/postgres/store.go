@@ -35,12 +35,6 @@ type Options struct {
 	// nothing is retried.
 	RetryTimeout time.Duration
 
-	// IndexOnSearch leaves texts unindexed until somebody searches their session. The
-	// search index is by far the largest part of a store, and most sessions are never
-	// searched; the first search of one then takes as long as indexing it. It works only
-	// if all processes that share the store set it.
-	IndexOnSearch bool
-
 	// MustExist makes Open fail with [store.ErrNotFound] if the database has no store,
 	// instead of creating one.
 	MustExist bool
@@ -131,9 +125,6 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		s.pool.Close()
 		return nil, s.base.Fail(ctx, err, "open store %s", s.name)
 	}
-	if !s.opts.IndexOnSearch && !s.opts.ReadOnly {
-		s.base.StartIndexer(indexPoll)
-	}
 	return s, nil
 }
 
@@ -141,8 +132,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 // differ only if the tables are older and were opened with Options.ReadOnly.
 func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
 
-// Close implements [store.Store]. It waits for calls under way, but not for indexing:
-// another process, or a later one, does that.
+// Close implements [store.Store]. It waits for calls under way.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {
 		s.pool.Close()

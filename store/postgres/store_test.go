@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 // TestIndexOnSearch: nothing is indexed until somebody searches.
 func TestIndexOnSearch(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
-	st := open(t, url, &postgres.Options{IndexOnSearch: true})
+	st := open(t, url, nil)
 	key := store.SessionKey{Session: "s"}
 	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Text: "a needle"}); err != nil {
 		t.Fatal(err)

@@ -21,10 +21,9 @@
 //
 // # Search
 //
-// Append stores the text of an entry and a note that it is to be indexed. Unless
-// [Options].IndexOnSearch is set, one goroutine per open store does the indexing in small
-// batches, so that an Append never waits long for it. Search first indexes what is still
-// pending in its own session. The index is derived data: [Store.Reindex] rebuilds it.
+// Append stores the text of an entry and a note that it is to be indexed. Search first indexes
+// what is pending in its own session, in small batches, so that an Append never waits long for
+// it: most sessions are never searched. The index is derived data: [Store.Reindex] rebuilds it.
 //
 // The format of the file is specified in docs/format.md.
 package sqlite

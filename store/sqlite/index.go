@@ -41,11 +41,8 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 		return false, err
 	}
 	defer func() { <-t.indexTurn }()
-	text, args := "SELECT session, entry, done FROM pending LIMIT 64", []any(nil)
-	if x != nil {
-		text, args = "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64", []any{x.ID, x.Newest}
-	}
-	jobs, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, text, args...)), rows.ReadJob)
+	jobs, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64",
+		x.ID, x.Newest)), rows.ReadJob)
 	if err != nil || len(jobs) == 0 {
 		return false, err
 	}

@@ -106,19 +106,15 @@ func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, 
 	return hits, nil
 }
 
-// Reindex rebuilds the search index from the stored texts, in the background. It is for a
-// damaged index.
+// Reindex throws the search index away. Texts are indexed again when their session is searched.
+// It is for a damaged index.
 func (s *Store) Reindex(ctx context.Context) error {
 	return s.base.Do(ctx, func() error {
-		err := s.update(ctx, func(ctx context.Context) error {
+		return s.update(ctx, func(ctx context.Context) error {
 			_, err := s.conn.ExecContext(ctx, `INSERT INTO word(word) VALUES('delete-all');
 			DELETE FROM place; DELETE FROM indexed; DELETE FROM pending;
 			INSERT INTO pending(session, entry, done) SELECT session, id, 0 FROM entry WHERE text IS NOT NULL`)
 			return err
 		})
-		if err == nil {
-			s.base.Wake()
-		}
-		return err
 	}, "reindex")
 }

@@ -35,11 +35,6 @@ type Options struct {
 	// have to index first, fail with [store.ErrReadOnly].
 	ReadOnly bool
 
-	// IndexOnSearch leaves texts unindexed until somebody searches their session, which
-	// suits a command that stores much and exits. False: they are indexed in the
-	// background.
-	IndexOnSearch bool
-
 	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
 	// bytes; the first one encrypts, all of them decrypt. What was written before stays as
 	// it was. Names, kinds, times, sizes and hashes are not encrypted, and nothing is
@@ -124,9 +119,6 @@ func Open(path string, opts *Options) (*Store, error) {
 		s.closeDatabases()
 		return nil, fmt.Errorf("open store %s: %w", path, s.base.Explain(err))
 	}
-	if !s.opts.ReadOnly && !s.opts.IndexOnSearch {
-		s.base.StartIndexer(0)
-	}
 	return s, nil
 }
 
@@ -184,8 +176,7 @@ func (s *Store) timeoutPragma() string {
 	return fmt.Sprintf("busy_timeout(%d)", s.opts.BusyTimeout.Milliseconds())
 }
 
-// Close implements [store.Store]. It waits for calls under way, but not for indexing,
-// which goes on when the store is opened again.
+// Close implements [store.Store]. It waits for calls under way.
 func (s *Store) Close() error {
 	return s.base.Close(func() error {
 		s.endLong()

@@ -138,7 +138,7 @@ type side struct {
 func benchProxy(b *testing.B, tokens, window int) {
 	up := httptest.NewServer(http.HandlerFunc(instant))
 	defer up.Close()
-	st, err := sqlite.Open(filepath.Join(b.TempDir(), "store.db"), &sqlite.Options{IndexOnSearch: true}) // as the command does
+	st, err := sqlite.Open(filepath.Join(b.TempDir(), "store.db"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

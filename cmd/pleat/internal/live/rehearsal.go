@@ -13,7 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/agent/rehearsal"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // pace is the pause after each word of the rehearsal on a terminal.
@@ -87,7 +86,7 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 	}
 	if err != nil && r.f.store.Path == "" && r.f.dir == "." && r.f.resume == "" {
 		r.p.Note("pleat: this rehearsal is not kept: %v\n", err)
-		if dir, err = r.temporary(); err == nil {
+		if dir, err = r.temporary(ctx); err == nil {
 			folder = filepath.Join(dir, play.Name)
 			err = os.Mkdir(folder, 0o700)
 		}
@@ -108,18 +107,13 @@ func RehearsalDir(p *term.Console, session string) (string, error) {
 }
 
 // temporary makes a folder, with a store in it, that is deleted after the run.
-func (r *running) temporary() (string, error) {
-	dir, err := os.MkdirTemp("", "pleat-rehearsal-")
-	if err != nil {
-		return "", err
-	}
-	r.ends = append(r.ends, func() error { return os.RemoveAll(dir) })
-	store, err := sqlite.Open(filepath.Join(dir, "pleat.db"), nil)
+func (r *running) temporary(ctx context.Context) (string, error) {
+	store, dir, drop, err := stores.Temporary(ctx)
 	if err != nil {
 		return "", err
 	}
 	r.store, r.key = store, r.f.store.Key("unkept")
-	r.ends = append(r.ends, store.Close)
+	r.ends = append(r.ends, drop)
 	return dir, nil
 }
 

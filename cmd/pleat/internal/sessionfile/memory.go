@@ -1,14 +1,12 @@
 package sessionfile
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"context"
 	"runtime/debug"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // longMessage is the size above which a message is stored on its own.
@@ -36,21 +34,10 @@ func holdTo(p *term.Console, size int64, messages int) {
 
 // Scratch makes a store that lasts until drop is called: in memory, or in a temporary folder
 // if the session is large.
-func (f *File) Scratch() (st store.Store, drop func(), err error) {
+func (f *File) Scratch(ctx context.Context) (st store.Store, drop func() error, err error) {
 	if f.size <= keptFile {
-		return store.NewMemory(), func() {}, nil
+		return store.NewMemory(), func() error { return nil }, nil
 	}
-	dir, err := os.MkdirTemp("", "pleat-*") // which nobody else can read
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a temporary store: %w", err)
-	}
-	db, err := sqlite.Open(filepath.Join(dir, "pleat.db"), &sqlite.Options{IndexOnSearch: true})
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, nil, fmt.Errorf("make a temporary store: %w", err)
-	}
-	return db, func() {
-		_ = db.Close()
-		_ = os.RemoveAll(dir)
-	}, nil
+	st, _, drop, err = stores.Temporary(ctx)
+	return st, drop, err
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -71,18 +70,15 @@ func (i *importing) open() (*exportReader, error) {
 // try imports the session into a store of its own, which is thrown away: what cannot be
 // opened and unfolded must not get into the store.
 func (i *importing) try(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "pleat-import-*")
+	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
+	_, _ = rand.Read(key)
+	st, _, drop, err := Temporary(ctx, key)
 	if err != nil {
 		return fmt.Errorf("check the file: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer drop()
 	trial := *i
-	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
-	_, _ = rand.Read(key)
-	if trial.store, err = OpenAt(ctx, filepath.Join(dir, "pleat.db"), MakeMissing, key); err != nil {
-		return fmt.Errorf("check the file: %w", err)
-	}
-	defer trial.store.Close()
+	trial.store = st
 	if _, err = trial.run(ctx, "checking"); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w (nothing was stored)", err)
 	}

@@ -140,12 +140,11 @@ const (
 )
 
 // OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
-// file. Texts are indexed when their session is first searched, so that commands that
-// only list or store sessions do not build search indexes.
+// file.
 func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st Store, err error) {
 	switch scheme := Scheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
-		st, err = postgres.Open(ctx, path, &postgres.Options{Keys: keys, IndexOnSearch: true, MustExist: how != MakeMissing, ReadOnly: how == ReadOnly})
+		st, err = postgres.Open(ctx, path, &postgres.Options{Keys: keys, MustExist: how != MakeMissing, ReadOnly: how == ReadOnly})
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
 		}
@@ -155,12 +154,23 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
 		}
-		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly, IndexOnSearch: true})
+		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly})
 	}
 	if err != nil {
 		return nil, err // st may hold a nil pointer
 	}
 	return st, nil
+}
+
+// Temporary makes a store in a new folder. Drop closes it and deletes the folder.
+func Temporary(ctx context.Context, keys ...[]byte) (st Store, dir string, drop func() error, err error) {
+	if dir, err = os.MkdirTemp("", "pleat-*"); err == nil { // which nobody else can read
+		if st, err = OpenAt(ctx, filepath.Join(dir, "pleat.db"), MakeMissing, keys...); err == nil {
+			return st, dir, func() error { return errors.Join(st.Close(), os.RemoveAll(dir)) }, nil
+		}
+		_ = os.RemoveAll(dir)
+	}
+	return nil, "", nil, fmt.Errorf("make a temporary store: %w", err)
 }
 
 // Title is the name of a store in messages: where it is, without its password.
