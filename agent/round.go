@@ -13,9 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// compactEndsTurn reports whether the calls after a call of compact are not run.
-func (r *run) compactEndsTurn() bool { return r.o.Session.Policy.Asks().EndsTurn }
-
 // round runs the calls of an answer and records their results, all together and in the
 // order of the calls. The answer is stored already: if the program dies now, resuming
 // finds calls without results and knows that they may have run.
@@ -46,7 +43,7 @@ func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult
 	for i, c := range calls {
 		done[i] = make(chan struct{})
 		switch {
-		case compact >= 0 && r.compactEndsTurn():
+		case compact >= 0 && r.o.Session.Policy.Asks().EndsTurn:
 			results[i] = transcript.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
 			close(done[i])
 			continue

@@ -7,6 +7,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,20 +89,13 @@ func (s server) call(ctx context.Context, t tool, input json.RawMessage) (string
 	case a.Session == "":
 		return "", errors.New(`name a session with the argument session; the tool "sessions" lists them`)
 	case t.name == "handoff":
-		return s.lib.Handoff(ctx, a.Session, budgetOr(a.Budget))
+		return s.lib.Handoff(ctx, a.Session, cmp.Or(a.Budget, defaultBudget))
 	}
 	return s.recall(ctx, t, a.Session, input)
 }
 
 // defaultBudget is how many tokens a handoff has if nobody says.
 const defaultBudget = 8_000
-
-func budgetOr(budget int) int {
-	if budget == 0 {
-		return defaultBudget
-	}
-	return budget
-}
 
 // recall answers a recall tool in a session.
 func (s server) recall(ctx context.Context, t tool, id string, input json.RawMessage) (string, error) {

@@ -69,7 +69,13 @@ pleat search "upload limit" --session file:27a33e9`,
 		look := func() error { return j.inStore(ctx, p, store, *session, req) }
 		if *file != "" {
 			src.Number = 1
-			look = func() error { return j.inFile(ctx, p, *file, src, req) }
+			look = func() error {
+				s, err := sessionIn(ctx, p, *file, src)
+				if err != nil {
+					return err
+				}
+				return j.inSession(ctx, s, foundJSON{File: *file}, req)
+			}
 		}
 		if err := look(); err != nil {
 			return err
@@ -91,14 +97,6 @@ type foundJSON struct {
 	Session string             `json:"session,omitempty"` // in the store
 	File    string             `json:"file,omitempty"`
 	Hits    []recall.SearchHit `json:"hits"`
-}
-
-func (j *searchJSON) inFile(ctx context.Context, p *term.Console, name string, src sessionfile.Flags, req recall.SearchRequest) error {
-	s, err := sessionIn(ctx, p, name, src)
-	if err != nil {
-		return err
-	}
-	return j.inSession(ctx, s, foundJSON{File: name}, req)
 }
 
 // sessionIn reads a session file to be asked about.

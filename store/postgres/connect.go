@@ -56,20 +56,13 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 		"enable_seqscan":                "off",
 		"jit":                           "off",
 		"default_transaction_isolation": "read committed",
-		"default_transaction_read_only": onOff(opts.ReadOnly),
+		"default_transaction_read_only": strconv.FormatBool(opts.ReadOnly),
 	} {
 		if params[name] == "" {
 			params[name] = value
 		}
 	}
 	return config, nil
-}
-
-func onOff(b bool) string {
-	if b {
-		return "on"
-	}
-	return "off"
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

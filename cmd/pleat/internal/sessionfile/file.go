@@ -308,11 +308,8 @@ func messageBytes(m transcript.Message) int {
 
 // Options are the options of sessions with this file's messages.
 func (f *File) Options() pleat.Options {
-	return pleat.Options{Model: f.Model, System: f.Info.System, Tools: f.Info.Tools, Codecs: library.Codecs(), Recall: recallByCommand}
+	return pleat.Options{Model: f.Model, System: f.Info.System, Tools: f.Info.Tools, Codecs: library.Codecs(), Recall: func(handle string) string { return "pleat unfold " + handle }}
 }
-
-// recallByCommand is how a stub says to get its content back with this program.
-func recallByCommand(handle string) string { return "pleat unfold " + handle }
 
 // Source says which session an object is about.
 type Source struct {
