@@ -141,7 +141,6 @@ type tally struct {
 	first    string // what a person typed first
 	messages int
 	usd      float64
-	models   map[string]model.Model
 }
 
 func (t *tally) add(rec sessionlog.Record) {
@@ -153,14 +152,7 @@ func (t *tally) add(rec sessionlog.Record) {
 	if rec.Usage == nil || rec.Model == "" {
 		return
 	}
-	m, ok := t.models[rec.Model]
-	if !ok {
-		if t.models == nil {
-			t.models = make(map[string]model.Model)
-		}
-		m, _ = model.DefaultModels().Lookup(rec.Model)
-		t.models[rec.Model] = m
-	}
+	m, _ := model.DefaultModels().Lookup(rec.Model)
 	if usd, known := m.Cost(*rec.Usage); known {
 		t.usd += usd
 	}

@@ -265,12 +265,7 @@ func (b *bringing) records(ctx context.Context, log *sessionlog.Log, each func(t
 
 // mayGrow reports whether agents write such a message in several lines: answers and results.
 func mayGrow(m transcript.Message) bool {
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == transcript.KindToolResult {
-			return true
-		}
-	}
-	return m.Role() != transcript.RoleUser
+	return m.Role() != transcript.RoleUser || m.Blocks().Has(transcript.KindToolResult)
 }
 
 // next takes a message into the chain.

@@ -256,7 +256,7 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 		if n++; n <= from {
 			continue
 		}
-		bytesHere := messageBytes(rec.Message)
+		bytesHere := rec.Message.Weight()
 		if bytesHere > longMessage && f.kept == nil { // alone, so that nothing here holds it while it is stored
 			err := flush()
 			if err == nil {
@@ -279,31 +279,6 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 		tell.Share(n, f.Count, "taking in messages")
 	}
 	return flush()
-}
-
-// messageBytes is about how large a message is.
-func messageBytes(m transcript.Message) int {
-	if m.Raw() != "" {
-		return len(m.Raw())
-	}
-	n := 0
-	for _, blk := range m.Blocks().All() {
-		switch b := blk.(type) {
-		case transcript.Text:
-			n += b.Text.Size()
-		case transcript.Thinking:
-			n += b.Text.Size()
-		case transcript.ToolCall:
-			n += b.Input.Size()
-		case transcript.ToolResult:
-			for _, part := range b.Parts.All() {
-				if t, ok := part.(transcript.Text); ok {
-					n += t.Text.Size()
-				}
-			}
-		}
-	}
-	return n
 }
 
 // Options are the options of sessions with this file's messages.

@@ -25,7 +25,6 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 		kinds:  make(map[string]*Share),
 		tools:  make(map[string]*toolShare),
 		calls:  make(map[string]int),
-		models: make(map[string]model.Model),
 		f:      f,
 		most:   most,
 		ledger: &ledger.Ledger{},
@@ -68,7 +67,6 @@ type overviewBuilder struct {
 	reported []int // by the provider
 	thought  int   // tokens of thinking since the last report
 	answered int   // tokens of the model's answers since the last report
-	models   map[string]model.Model
 }
 
 // named returns what a map has under a name, and adds it if there is nothing.
@@ -93,7 +91,7 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	m, c := rec.Message, &b.o.Messages
 	c.All++
 	answer := m.Role() == transcript.RoleAssistant
-	if called := answer && holds(m, transcript.KindToolCall); !answer || called {
+	if called := answer && m.Blocks().Has(transcript.KindToolCall); !answer || called {
 		if called && !b.inRound {
 			b.o.Rounds++
 		}
@@ -102,7 +100,7 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	switch role := m.Role(); {
 	case answer:
 		c.Assistant++
-	case role == transcript.RoleTool, role == transcript.RoleUser && holds(m, transcript.KindToolResult):
+	case role == transcript.RoleTool, role == transcript.RoleUser && m.Blocks().Has(transcript.KindToolResult):
 		c.Tool++
 	case role == transcript.RoleUser:
 		c.User++
@@ -140,7 +138,10 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 		b.kind("thinking", hidden)
 		b.kinds["thinking"].Blocks--
 	}
-	m := b.modelOf(rec.Model)
+	m := b.f.Model
+	if rec.Model != "" && rec.Model != b.f.Info.Model { // another model answered
+		m, _ = model.DefaultModels().Lookup(rec.Model)
+	}
 	if usd, known := m.Cost(u); known {
 		b.o.Recorded += usd
 	}
@@ -154,17 +155,6 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	b.thought, b.answered = 0, 0
 }
 
-// modelOf is the model that answered, if the log says.
-func (b *overviewBuilder) modelOf(name string) model.Model {
-	if name == "" || name == b.f.Info.Model {
-		return b.f.Model
-	}
-	if _, ok := b.models[name]; !ok {
-		b.models[name], _ = model.DefaultModels().Lookup(name)
-	}
-	return b.models[name]
-}
-
 // windowSize is the window that the session ran in, 0 if nobody can tell.
 func (b *overviewBuilder) windowSize() int {
 	i := b.f.Info
@@ -175,15 +165,6 @@ func (b *overviewBuilder) windowSize() int {
 		return 0
 	}
 	return b.f.Model.Window
-}
-
-func holds(m transcript.Message, kind transcript.Kind) bool {
-	for _, blk := range m.Blocks().All() {
-		if blk.Kind() == kind {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *overviewBuilder) times(t time.Time) {

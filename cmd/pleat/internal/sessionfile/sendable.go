@@ -39,8 +39,8 @@ func resultsFirst(msgs []transcript.Message) []transcript.Message {
 			end++
 		}
 		rest := slices.Clone(msgs[i+1 : end])
-		plain := slices.DeleteFunc(slices.Clone(rest), func(m transcript.Message) bool { return holds(m, transcript.KindToolResult) })
-		results := slices.DeleteFunc(rest, func(m transcript.Message) bool { return !holds(m, transcript.KindToolResult) })
+		plain := slices.DeleteFunc(slices.Clone(rest), func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindToolResult) })
+		results := slices.DeleteFunc(rest, func(m transcript.Message) bool { return !m.Blocks().Has(transcript.KindToolResult) })
 		copy(msgs[i+1:], slices.Concat(results, plain))
 	}
 	return msgs
