@@ -134,6 +134,7 @@ var imports = map[string][]string{
 	"store/storetest":       {"internal/diff", "store", "transcript"},
 	"pleattest":             {"model", "transcript"},
 	"internal/corpus":       {"sessionlog", "transcript"},
+	"internal/viewhash":     {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
 	"internal/bpe/bpetest":  {},
 	"internal/upstream":     {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
 	"store/postgres/pgtest": {},
