@@ -358,7 +358,7 @@ func (c *client) send() {
 
 // arrive notes which results come as the newest. One that takes more than a quarter of the
 // window may be folded at once, and all that take more than about half of it together. By
-// the proxy's count a token of the vocabulary has at least 1.9 bytes, and three where many
+// the proxy's count a token of the vocabulary has at least 1.9 bytes, and 2.8 where many
 // come together.
 func (c *client) arrive() {
 	newest := c.sent
@@ -383,7 +383,7 @@ func (c *client) arrive() {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				if len(p.text) > window*19/40 || size > window*3/2 {
+				if len(p.text) > window*19/40 || size > window*7/5 {
 					c.excused[p.id+p.text] = true
 				}
 			}
