@@ -1,7 +1,6 @@
 package page
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 
@@ -156,20 +155,20 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 		c := &p.list[top.line]
 		if top.bound { // it is weighed as if nothing were picked yet
 			if p.shown(c) || p.tooLong(c) {
-				heap.Pop(&h)
+				h.pop()
 				continue
 			}
 			top.bound = false
 			top.ratio = p.gain(c, &p.told, toldBefore) / p.cost(c, false)
-			heap.Fix(&h, 0)
+			h.down(0)
 			continue
 		}
 		if now := p.ratio(c); now < top.ratio*0.999 && !p.picked[top.line] {
 			top.ratio = now
-			heap.Fix(&h, 0)
+			h.down(0)
 			continue
 		}
-		best := heap.Pop(&h).(rated)
+		best := h.pop()
 		if p.picked[best.line] {
 			continue
 		}
@@ -195,7 +194,7 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 			p.open[group] = true
 			for _, k := range p.groups[group] {
 				if o := &p.list[k]; !p.shown(o) {
-					heap.Push(&h, rated{p.ratio(o), k, false})
+					h.push(rated{p.ratio(o), k, false})
 				}
 			}
 		}
@@ -226,18 +225,49 @@ type rated struct {
 	bound bool // it adds at most that, and was not weighed yet for this page
 }
 
-// ratioHeap is a [heap.Interface] with the best line on top.
+// ratioHeap has the best line on top. It is weighed so often that the calls of container/heap
+// would take more time than all else.
 type ratioHeap []rated
 
-func (h ratioHeap) Len() int { return len(h) }
-func (h ratioHeap) Less(i, j int) bool {
+func (h ratioHeap) less(i, j int) bool {
 	return h[i].ratio > h[j].ratio || h[i].ratio == h[j].ratio && h[i].line < h[j].line
 }
-func (h ratioHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *ratioHeap) Push(r any)   { *h = append(*h, r.(rated)) }
-func (h *ratioHeap) Pop() any {
-	last := len(*h) - 1
-	r := (*h)[last]
-	*h = (*h)[:last]
-	return r
+
+func (h ratioHeap) init() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+// down moves an element that became worse to its place.
+func (h ratioHeap) down(i int) {
+	for {
+		best := i
+		for k := 2*i + 1; k <= 2*i+2 && k < len(h); k++ {
+			if h.less(k, best) {
+				best = k
+			}
+		}
+		if best == i {
+			return
+		}
+		h[i], h[best] = h[best], h[i]
+		i = best
+	}
+}
+
+func (h *ratioHeap) push(r rated) {
+	*h = append(*h, r)
+	for i := len(*h) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
+		(*h)[i], (*h)[(i-1)/2] = (*h)[(i-1)/2], (*h)[i]
+	}
+}
+
+// pop takes the best line out.
+func (h *ratioHeap) pop() rated {
+	top, n := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[n]
+	*h = (*h)[:n]
+	h.down(0)
+	return top
 }

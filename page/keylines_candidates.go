@@ -1,10 +1,7 @@
 package page
 
 import (
-	"cmp"
-	"container/heap"
 	"math"
-	"slices"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -45,7 +42,7 @@ func (in *Input) candidates() *pool {
 		c := &p.list[i]
 		p.bounds[i] = rated{p.gain(c, nil, 0) / p.cost(c, false), i, true}
 	}
-	heap.Init(&p.bounds)
+	p.bounds.init()
 	p.root = commonRoot(func(yield func(string) bool) {
 		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
 		}
@@ -145,7 +142,7 @@ func (p *pool) focused(words []uint64) float32 {
 // addLines adds the best lines of a file or an output to the candidates.
 func (p *pool) addLines(k int) {
 	s := &p.srcs[k]
-	var best []shortLine
+	best := lineShortlist{limit: 8 + min(len(s.lines)/15, 24)}
 	txt := ""
 	if p.needs.focus != nil {
 		txt = p.in.text(s)
@@ -171,17 +168,41 @@ func (p *pool) addLines(k int) {
 			base += p.focused(words)
 		}
 		if score += base; score > 0 {
-			best = append(best, shortLine{i, base, score / float32(math.Sqrt(float64(l.end-l.start+20)))})
+			best.offer(shortLine{i, base, score / float32(math.Sqrt(float64(l.end-l.start+20)))})
 		}
 	}
-	slices.SortStableFunc(best, func(a, b shortLine) int { return cmp.Compare(b.score, a.score) })
-	for _, b := range best[:min(len(best), 8+min(len(s.lines)/15, 24))] {
+	for _, b := range best.list {
 		p.add(keyLine{src: k, line: b.line, base: b.base * s.weight, scale: s.weight})
 	}
 }
 
-// shortLine is a line that may be among the best of its source.
+// shortLine is a line on the short list of its source.
 type shortLine struct {
 	line        int
 	base, score float32
+}
+
+// lineShortlist keeps the best lines of a source.
+type lineShortlist struct {
+	limit int
+	list  []shortLine
+	worst int // index of the least one, once the list is full
+}
+
+func (s *lineShortlist) offer(l shortLine) {
+	switch {
+	case len(s.list) < s.limit:
+		s.list = append(s.list, l)
+	case l.score > s.list[s.worst].score:
+		s.list[s.worst] = l
+	default:
+		return
+	}
+	if len(s.list) == s.limit {
+		for i := range s.list {
+			if s.list[i].score < s.list[s.worst].score {
+				s.worst = i
+			}
+		}
+	}
 }
