@@ -18,4 +18,8 @@ func TestShortText(t *testing.T) {
 	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 15), 60, count, mark); got != "" {
 		t.Errorf("a text that is hardly longer than the mark became %q", got)
 	}
+	dear := func(s string) int { return 1 + 10*strings.Count(s, "日") } // a longer text may cost less
+	if got := shortText(strings.Repeat("a", 60)+"日日日日"+strings.Repeat("a", 30), 35, dear, func(int) string { return "[… folded: unfold it …]" }); got != "" {
+		t.Errorf("a text became a longer one: %q", got)
+	}
 }

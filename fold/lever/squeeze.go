@@ -191,6 +191,9 @@ func shortText(txt string, limit int, count func(string) int, mark func(cut int)
 		tail := text.CutEnd(txt, keep/3)
 		out := head + "\n" + mark(len(txt)-len(head)-len(tail)) + "\n" + tail
 		if count(out) <= limit {
+			if len(out) >= len(txt) { // a few tokens less, and nothing is won
+				return ""
+			}
 			return out
 		}
 		keep = keep * 9 / 10
