@@ -3,6 +3,8 @@
 //
 //	n := bpe.O200k().Count(text)
 //
+// [Encoding.AppendTokens] gives the ids as well.
+//
 // # How a text becomes tokens
 //
 // First a splitter cuts the text into pieces: a word with the space before it, up
