@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -73,8 +74,8 @@ func TestDecodeBlocks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := mustDecode(t, `{"messages":[{"role":"user","content":[`+tt.block+`]}]}`)
 			b, place := r.Messages[0].Blocks().At(0), r.body.Elements[0].Places[0]
-			if b.Kind() != tt.kind || textOf(b) != tt.text {
-				t.Errorf("got %s %q, want %s %q", b.Kind(), textOf(b), tt.kind, tt.text)
+			if b.Kind() != tt.kind || wiretest.Text(b) != tt.text {
+				t.Errorf("got %s %q, want %s %q", b.Kind(), wiretest.Text(b), tt.kind, tt.text)
 			}
 			if got := !place.Content.IsZero(); got != tt.editable {
 				t.Errorf("editable: %v, want %v", got, tt.editable)

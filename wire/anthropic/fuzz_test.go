@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -81,27 +81,8 @@ func FuzzRecorder(f *testing.F) {
 	f.Add([]byte(full()), uint64(1))
 	f.Add([]byte(stream(startEvent, `{"type":"content_block_delta","index":0,"delta":{}}`, `{"type":"error"}`)), uint64(2))
 	f.Add([]byte("data: {\"type\":\"message_start\"}\r\n\r\ndata: {\"type\":\"message_stop\"}"), uint64(3))
-	f.Fuzz(func(t *testing.T, wire []byte, seed uint64) {
-		whole, chunked := &Recorder{OnDelta: func(model.Delta) {}}, &Recorder{}
-		whole.Write(wire)
-		rng := rand.New(rand.NewPCG(seed, 1))
-		for rest := wire; len(rest) > 0; {
-			n := 1 + rng.IntN(len(rest))
-			chunked.Write(rest[:n])
-			rest = rest[n:]
-		}
-		a, errA := whole.Reply()
-		b, errB := chunked.Reply()
-		if (errA == nil) != (errB == nil) || errA != nil && errA.Error() != errB.Error() {
-			t.Fatalf("chunks matter: %v and %v", errA, errB)
-		}
-		if len(a.Messages) != len(b.Messages) || a.Usage != b.Usage || a.StopRaw != b.StopRaw || a.ID != b.ID {
-			t.Fatalf("chunks matter: %s", diff.Values(a.Usage, b.Usage))
-		}
-		for i, m := range a.Messages {
-			if m.Raw() != b.Messages[i].Raw() {
-				t.Fatalf("chunks matter:\n%s\n%s", m.Raw(), b.Messages[i].Raw())
-			}
+	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
+		for _, m := range wiretest.Chunks(t, stream, seed, &Recorder{OnDelta: func(model.Delta) {}}, &Recorder{}) {
 			if _, err := Decode([]byte(`{"messages":[` + m.Raw() + `]}`)); err != nil {
 				t.Fatalf("answer cannot be sent back: %v\n%s", err, m.Raw())
 			}

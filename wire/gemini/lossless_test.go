@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -156,7 +157,7 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) || !bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
 			return fmt.Errorf("block %d changed outside of its content", j)
 		}
-		if text := textOf(got.Messages[at].Blocks().At(next - 1)); text != e.Text {
+		if text := wiretest.Text(got.Messages[at].Blocks().At(next - 1)); text != e.Text {
 			return fmt.Errorf("block %d says %q, want %q", j, text, e.Text)
 		}
 	}
@@ -164,18 +165,6 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		return errors.New("there are more blocks than before")
 	}
 	return nil
-}
-
-func textOf(b transcript.Block) string {
-	switch b := b.(type) {
-	case transcript.Text:
-		return b.Text.String()
-	case transcript.ToolResult:
-		return b.Text()
-	case transcript.ToolCall:
-		return b.Input.String()
-	}
-	return ""
 }
 
 // signatureOf is the literal of a part's signature, "" if it has none.
