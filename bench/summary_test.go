@@ -14,6 +14,9 @@ import (
 // TestSummarizer has a script write the summaries of every arm that makes any. A second
 // run asks nothing and gives the same bytes; a model that fails ends the run.
 func TestSummarizer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	mdl := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
 		return pleattest.Say("<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>").Reply, nil
 	}}

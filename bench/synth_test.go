@@ -237,6 +237,9 @@ func measureSynth(s Synthetic) synthMix {
 // TestSynthesizeMix holds the sessions to what real ones were measured to be: results 41
 // to 88 % of the tokens, most of them small, a long tail.
 func TestSynthesizeMix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var all synthMix
 	for _, kind := range SynthKinds() {
 		for seed := range uint64(2) {

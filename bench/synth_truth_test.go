@@ -144,6 +144,9 @@ func TestSynthesizeNeeds(t *testing.T) {
 }
 
 func TestSynthesizePeople(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	eachSynth(t, func(t *testing.T, s Synthetic) {
 		var typed []int
 		for i, m := range s.Messages {

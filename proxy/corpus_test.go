@@ -153,7 +153,10 @@ func TestCorpusReplay(t *testing.T) {
 			continue
 		}
 		files++
-		for _, on := range protocols {
+		for i, on := range protocols {
+			if testing.Short() && (files+i)%2 > 0 {
+				continue // every other session has the other wires
+			}
 			t.Run(fmt.Sprintf("%s/%s", filepath.Base(file), on.format), func(t *testing.T) {
 				r := newReplayed(on, list)
 				n, f, e := replay(t, r)
