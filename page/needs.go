@@ -133,7 +133,7 @@ func (n *needs) add(h uint64, w float32) {
 
 // weigh sets what names are worth, once all are mentioned.
 func (n *needs) weigh() {
-	for h, v := range n.names.values {
+	for h, v := range n.names.all {
 		v.worth = v.weight
 		for c := n.counts.Of(h); c > 12 && v.worth > 0; c /= 4 {
 			v.worth *= 0.8
