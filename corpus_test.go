@@ -227,3 +227,5 @@ func splitBrace(s string) []string {
 	}
 	return out
 }
+
+func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -190,17 +190,6 @@ func blockText(b transcript.Block) string {
 	return ""
 }
 
-func allText(msgs []transcript.Message) string {
-	var b strings.Builder
-	for _, m := range msgs {
-		b.WriteString(string(m.Role()) + "\n")
-		for _, blk := range m.Blocks().All() {
-			b.WriteString(blockText(blk) + "\n")
-		}
-	}
-	return b.String()
-}
-
 // TestEngine runs random conversations: mostly small ones, where the edges are, and some
 // large. PLEAT_CASES sets how many.
 func TestEngine(t *testing.T) {

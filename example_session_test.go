@@ -152,3 +152,28 @@ func ExampleSession_Undo() {
 	// smaller: true
 	// as before: true
 }
+
+func ExampleSession_Search() {
+	ctx := context.Background()
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "example"}, nil)
+	if err != nil {
+		panic(err)
+	}
+	err = s.Append(ctx,
+		transcript.User("What is the upload limit?"),
+		transcript.Assistant(transcript.Call("1", "read_file", `{"path":"server.toml"}`)),
+		transcript.Results(transcript.Result("1", "port = 8081\nuploadSizeLimit = 1048576\n")))
+	if err != nil {
+		panic(err)
+	}
+	found, err := s.Search(ctx, recall.SearchRequest{Queries: []string{"size limit"}, Hits: 1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(found.Text())
+	// Output:
+	// [pleat search "size limit": 1 hit, best first]
+	// [ka1stfrt: result of read_file server.toml, call 1; you can see it]
+	// 1	port = 8081
+	// 2	uploadSizeLimit = 1048576
+}

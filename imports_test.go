@@ -132,7 +132,7 @@ var imports = map[string][]string{
 	"internal/diff":          {"internal/text"},
 	"agent/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":        {"internal/diff", "store", "transcript"},
-	"pleattest":              {"model", "transcript"},
+	"pleattest":              {"", "model", "store", "transcript"},
 	"internal/corpus":        {"sessionlog", "transcript"},
 	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
 	"internal/viewhash":      {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},

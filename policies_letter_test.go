@@ -42,7 +42,7 @@ func TestPolicyWindowInSmallModel(t *testing.T) {
 // make the view smaller all the same. The task list comes back too.
 func TestFourLayerCompactKeepsSummary(t *testing.T) {
 	for _, files := range []int{8, 20, 60} {
-		m := always("<analysis>gone</analysis><summary>The model's own words.</summary>")
+		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
 		})
@@ -72,7 +72,7 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 // A compact call's own round stays, so that its results are not hidden.
 func TestCompactKeepsItsRound(t *testing.T) {
 	for _, p := range []fold.Policy{policy.ThreeLayer(), policy.FourLever(), policy.FourLayer()} {
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: always("All was read.")}})
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All was read.")}})
 		if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 			t.Fatal(err)
 		}
@@ -131,12 +131,12 @@ func TestSummaryPrompts(t *testing.T) {
 		"four-lever":  {"the work can go on"},
 		"four-layer":  {"TEXT ONLY", "Remember: text only", "<analysis>", "<summary>", "1. Goals", "9. Next step", "constraint and prohibition word for word", "Remaining work"},
 	} {
-		m := always("A summary.")
+		m := pleattest.Always("A summary.")
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 			Digest: digest.Options{Generator: m, Rules: "preserve every numerical value verbatim"},
 		})
-		digestible(t, s, 24)
+		pleattest.Digestible(t, s, 24)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestZeroTemperature(t *testing.T) {
 	})
 	unknown, _ := model.DefaultModels().Lookup("nobody-knows-it")
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.Threshold(), Model: unknown, Digest: digest.Options{Generator: m}})
-	digestible(t, s, 24)
+	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestBookStillRed(t *testing.T) {
 	var warnings []string
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Digest: digest.Options{Generator: always("A summary.")},
+		Digest: digest.Options{Generator: pleattest.Always("A summary.")},
 		Observe: func(e pleat.Event) {
 			if e.Kind == pleat.EventEpoch {
 				warnings = append(warnings, e.Plan.Warning)

@@ -595,3 +595,38 @@ func TestLargePasteFits(t *testing.T) {
 		t.Errorf("%d tokens in %d messages, target %d", snap.Tokens, len(msgs), snap.Limits.Target)
 	}
 }
+
+// A file that the agent reads again after every epoch is kept instead of being folded
+// once more, and the report says so.
+func TestThrashingIsNoticed(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 12_000}})
+	read := func(id string) {
+		t.Helper()
+		err := s.Append(t.Context(),
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/schema.go"}`)),
+			transcript.Results(transcript.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Append(t.Context(), transcript.User("Go on until it works.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		read(fmt.Sprintf("again_%d", i))
+		work(t, s, 10*i, 10, 3_000)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := allText(view(t, s)); !strings.Contains(got, "the schema itself") {
+		t.Errorf("the file that is read again and again is folded:\n%s", s.Report())
+	}
+	e := s.Report().Epochs
+	if k := e[len(e)-1].Kept; len(k) != 1 || k[0] != "src/schema.go" {
+		t.Errorf("the report does not say that it is kept: %+v", e)
+	}
+	if len(e[0].Kept) != 0 {
+		t.Errorf("kept at first sight: %v", e[0].Kept)
+	}
+}

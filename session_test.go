@@ -1,41 +1,34 @@
 package pleat_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func open(t testing.TB, st store.Store, o *pleat.Options) *pleat.Session {
+// What these tests do most, by short names.
+var (
+	open    = pleattest.Open
+	work    = pleattest.Read
+	view    = pleattest.View
+	allText = pleattest.Text
+)
+
+func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfolded {
 	t.Helper()
-	s, err := pleat.OpenSession(context.Background(), st, store.SessionKey{Session: "test"}, o)
+	u, err := s.Unfold(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// work appends n rounds of reading files, each of about the given size.
-func work(t testing.TB, s *pleat.Session, from, n, size int) {
-	t.Helper()
-	for i := from; i < from+n; i++ {
-		id := fmt.Sprintf("call_%d", i)
-		text := strings.Repeat(fmt.Sprintf("line of file %d with some words in it\n", i), size/38)
-		err := s.Append(context.Background(),
-			transcript.Assistant(transcript.Say(fmt.Sprintf("Next, file %d.", i)), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
-			transcript.Results(transcript.Result(id, text)))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	return u
 }
 
 func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
@@ -45,19 +38,6 @@ func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func view(t testing.TB, s *pleat.Session) []transcript.Message {
-	t.Helper()
-	v, err := s.View(context.Background(), pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	msgs, err := s.Resolve(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return msgs
 }
 
 func dump(t testing.TB, msgs []transcript.Message) string {

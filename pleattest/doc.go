@@ -1,3 +1,4 @@
 // Package pleattest helps to test what is built with pleat: [Script] is a model that
-// follows a script, [Transcripts] makes random conversations.
+// follows a script, [Transcripts] makes random conversations, and [Open], [Append], [View] and
+// the like drive a session in a test.
 package pleattest

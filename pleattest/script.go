@@ -50,6 +50,11 @@ func Use(calls ...transcript.ToolCall) Step {
 // Fail is a step that ends in an error.
 func Fail(err error) Step { return Step{Err: err} }
 
+// Always is a script that answers every request with the same text.
+func Always(text string) *Script {
+	return &Script{Then: func(int, *model.Request) (model.Reply, error) { return Say(text).Reply, nil }}
+}
+
 // Generate implements [model.Generator].
 func (s *Script) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	n, step, err := s.next(req)

@@ -1,4 +1,4 @@
-package pleat_test
+package page_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/tokens"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -61,7 +65,7 @@ func TestGoldRules(t *testing.T) {
 func tightView(t *testing.T, file string, budget int) string {
 	t.Helper()
 	all := fold.Tokens(budget)
-	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{
 		Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
 	}})
 	msgs := corpus.Read(t, file)
@@ -79,7 +83,10 @@ func tightView(t *testing.T, file string, budget int) string {
 	if msgs, err = s.Resolve(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	return allText(msgs)
+	return pleattest.Text(msgs)
 }
 
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// One tokenizer for all tests: its cache makes them fast.
+var counter = tokens.NewTokenizer(model.Model{}, nil)

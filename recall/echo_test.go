@@ -1,9 +1,11 @@
-package pleat_test
+package recall_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -17,8 +19,8 @@ import (
 // from where it came from, by the same call. What another tool of that name gave is not.
 func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	masks := fold.Policy{Name: "masks", AtRed: fold.Steps{lever.Mask{Keep: 3, All: true}}}
-	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}, Policy: masks})
-	work(t, s, 0, 2, 8_000)
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}, Policy: masks})
+	pleattest.Read(t, s, 0, 2, 8_000)
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {
 		t.Helper()
@@ -33,8 +35,8 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	}
 	echo("u", "mcp__pleat__unfold", input, text)
 	echo("v", "unfold", input, strings.Replace(text, origin, "zzzzzzz9", 1))
-	work(t, s, 2, 4, 8_000)
-	view(t, s)
+	pleattest.Read(t, s, 2, 4, 8_000)
+	pleattest.View(t, s)
 	stubs := make(map[int]fold.Fold)
 	for _, f := range s.Report().Folds {
 		if f.Block >= 0 {

@@ -1,4 +1,4 @@
-package pleat_test
+package page_test
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package pleat_test
+package digest_test
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ var toldLimit = regexp.MustCompile(`at most ([0-9,]+) tokens \(about ([0-9,]+) w
 // toldLimits reads from a request how long its digest may be.
 func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
 	t.Helper()
-	m := toldLimit.FindStringSubmatch(allText(req.Messages))
+	m := toldLimit.FindStringSubmatch(pleattest.Text(req.Messages))
 	if m == nil {
 		t.Fatal("the request tells no limit")
 	}
@@ -67,7 +67,7 @@ func TestDigestHasTheRoom(t *testing.T) {
 				return pleattest.Say("<digest>" + b.String() + "</digest>").Reply, nil
 			}}
 			all := fold.Share(1)
-			s := open(t, store.NewMemory(), &pleat.Options{
+			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Budget: fold.Budget{Window: tt.budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all},
 				Model:  model.Model{ID: "scripted", Window: 400_000}, Digest: digest.Options{Generator: m, NoBackground: true, Fork: digest.ForkNever},
 			})
@@ -89,12 +89,12 @@ func TestDigestHasTheRoom(t *testing.T) {
 				add(transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
 			}
 			add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)), transcript.Results(transcript.Result("w", "ok")))
-			talk(t, s, 0, tt.budget/90)
+			pleattest.Talk(t, s, 0, tt.budget/90)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
-			msgs := view(t, s)
-			got := allText(msgs)
+			msgs := pleattest.View(t, s)
+			got := pleattest.Text(msgs)
 			if told < tt.budget/2 || words*2 > told*6/5 {
 				t.Errorf("the model is told %d tokens and %d words", told, words)
 			}
@@ -123,17 +123,17 @@ func TestDigestReadsSupersededResults(t *testing.T) {
 	var events []pleat.Event
 	o := digestOptions(m, &events)
 	o.Digest.Fork = digest.ForkNever
-	s := open(t, store.NewMemory(), o)
+	s := pleattest.Open(t, store.NewMemory(), o)
 	if err := s.Append(t.Context(), transcript.User("Read it."),
 		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)), transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
 		transcript.Assistant(transcript.Call("e1", "write_file", `{"path":"src/one.go","content":"timeout = 18"}`)), transcript.Results(transcript.Result("e1", "ok"))); err != nil {
 		t.Fatal(err)
 	}
-	digestible(t, s, 24)
+	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := allText(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") || !strings.Contains(got, "timeout = 17 // as it was") {
+	if got := pleattest.Text(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") || !strings.Contains(got, "timeout = 17 // as it was") {
 		t.Errorf("the superseded result is left out:\n%.1500s", got)
 	}
 }

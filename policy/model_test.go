@@ -1,4 +1,4 @@
-package pleat_test
+package policy_test
 
 import (
 	"strings"
@@ -7,8 +7,9 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // With a model at hand the policies that reproduce published designs show its summary as
@@ -26,16 +27,20 @@ func TestPoliciesWithModel(t *testing.T) {
 		{"four-layer", "[Compacted]\n\nThe model's own words.", 20_000, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := always("The model's own words.")
-			s := open(t, store.NewMemory(), &pleat.Options{
-				Policy: named(t, tt.name), Model: model.Model{ID: "m", Window: 200_000},
+			p, err := policy.ByName(tt.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := pleattest.Always("The model's own words.")
+			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
+				Policy: p, Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
 			})
-			digestible(t, s, 24)
+			pleattest.Digestible(t, s, 24)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
-			if got := allText(view(t, s)); !strings.Contains(got, tt.want) || !strings.Contains(got, "The model's own words.") || strings.Contains(got, "[pleat:") {
+			if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, tt.want) || !strings.Contains(got, "The model's own words.") || strings.Contains(got, "[pleat:") {
 				t.Errorf("the view is\n%.400s", got)
 			}
 			req := m.Requests()
@@ -46,28 +51,5 @@ func TestPoliciesWithModel(t *testing.T) {
 				t.Errorf("the summarizer reads %d characters", n)
 			}
 		})
-	}
-}
-
-// Where the agent's notes name everything, no model is asked.
-func TestNotesSayEnough(t *testing.T) {
-	m := always(goodDigest)
-	var events []pleat.Event
-	s := open(t, store.NewMemory(), digestOptions(m, &events))
-	for range 60 {
-		err := s.Append(t.Context(), transcript.User("Go on."), transcript.Assistant(transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Note(t.Context(), "state", strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
-	d := s.Report().Digests
-	if len(m.Requests()) != 0 || len(d) != 1 || !strings.Contains(d[0].Why, "notes") {
-		t.Errorf("%d requests, report %v", len(m.Requests()), d)
 	}
 }

@@ -1,9 +1,7 @@
-package pleat_test
+package digest_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,45 +18,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// digestible is a conversation worth digesting: a rule, a decision with its reason, exact
-// values, much reading.
-func digestible(t testing.TB, s *pleat.Session, rounds int) {
-	t.Helper()
-	add := func(msgs ...transcript.Message) {
-		t.Helper()
-		if err := s.Append(context.Background(), msgs...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add(transcript.User("Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/."))
-	add(transcript.Assistant(transcript.Say("I will look at the gateway first.")))
-	add(transcript.User("Please also keep the timeout at 2750 ms."))
-	talk(t, s, 0, rounds)
-	add(transcript.Assistant(transcript.Say("The sessions are dropped in src/file3.go because sessionCache evicts after 300 entries. I chose an LRU over a ring buffer since eviction order matters.")))
-	talk(t, s, rounds, rounds)
-}
-
-// talk appends rounds in which the assistant says much and reads little: what only a
-// digest can make shorter.
-func talk(t testing.TB, s *pleat.Session, from, rounds int) {
-	t.Helper()
-	for i := from; i < from+rounds; i++ {
-		var b strings.Builder
-		for k := range 12 {
-			fmt.Fprintf(&b, "Handler %d of file %d takes its lock before the queue is drained, and that is why item %d waits. ", k, i, k*i)
-		}
-		id := fmt.Sprintf("call_%d", i)
-		err := s.Append(context.Background(),
-			transcript.Assistant(transcript.Say(b.String()), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))),
-			transcript.Results(transcript.Result(id, fmt.Sprintf("package p%d\n", i))),
-			transcript.Assistant(transcript.Say("So much for file "+fmt.Sprint(i)+".")), transcript.User("Go on."))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 const goodDigest = `<analysis>long thoughts</analysis>
+
 <digest>
 ### Decisions and reasons
 - An LRU was chosen over a ring buffer since eviction order matters.
@@ -83,12 +44,12 @@ func TestDigestByModel(t *testing.T) {
 	m := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say(goodDigest)}}
 	var events []pleat.Event
 	store := store.NewMemory()
-	s := open(t, store, digestOptions(m, &events))
-	digestible(t, s, 24)
+	s := pleattest.Open(t, store, digestOptions(m, &events))
+	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), "session drops"); err != nil {
 		t.Fatal(err)
 	}
-	got := allText(view(t, s))
+	got := pleattest.Text(pleattest.View(t, s))
 	for _, want := range []string{
 		"An LRU was chosen over a ring buffer since eviction order matters.", "written by a model",
 		"Never modify files under legacy/.", "keep the timeout at 2750 ms",
@@ -105,7 +66,7 @@ func TestDigestByModel(t *testing.T) {
 		t.Errorf("no event tells who wrote the digest: %+v", events)
 	}
 	req := m.Requests()[0]
-	prompt := allText(req.Messages)
+	prompt := pleattest.Text(req.Messages)
 	if !strings.Contains(prompt, "session drops") {
 		t.Error("the focus is not in the request")
 	}
@@ -114,8 +75,8 @@ func TestDigestByModel(t *testing.T) {
 		t.Error("tools are not forbidden at both ends of the prompt")
 	}
 	// Another process sees the same bytes and knows the digest.
-	again := open(t, store, digestOptions(m, &events))
-	if got != allText(view(t, again)) {
+	again := pleattest.Open(t, store, digestOptions(m, &events))
+	if got != pleattest.Text(pleattest.View(t, again)) {
 		t.Error("a restored session has another view")
 	}
 	if r := again.Report(); len(r.Digests) != 1 || r.Digests[0].By != "model" {
@@ -175,8 +136,8 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 		m.Then = func(int, *model.Request) (model.Reply, error) { return pleattest.Say(goodDigest).Reply, nil }
 	}
 	var events []pleat.Event
-	s := open(t, store.NewMemory(), digestOptions(m, &events))
-	digestible(t, s, 24)
+	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
+	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +159,7 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	if snap := s.Snapshot(); snap.State == fold.Red {
 		t.Errorf("the view is %v of %v tokens", snap.Tokens, snap.Limits)
 	}
-	text := allText(msgs)
+	text := pleattest.Text(msgs)
 	for _, want := range []string{"Never modify files under legacy/.", "keep the timeout at 2750 ms"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the view lost %q", want)
@@ -223,4 +184,13 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 			t.Errorf("lost: %v", err)
 		}
 	}
+}
+
+func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
+	t.Helper()
+	m, err := s.Message(t.Context(), i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -1,4 +1,4 @@
-package pleat_test
+package digest_test
 
 import (
 	"context"
@@ -19,11 +19,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// always answers every request with the same text.
-func always(text string) *pleattest.Script {
-	return &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) { return pleattest.Say(text).Reply, nil }}
-}
-
 // The behavioural test: a constraint in turn 2, forty turns of filler, compaction, then a
 // request that would break it. Whatever the model's digest says, the constraint is in
 // what the model gets next, word for word.
@@ -35,9 +30,9 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 			text = "<digest>\n### State\n- Billing is being refactored.\n- The user agreed that files under legacy/ may be modified.\n</digest>"
 		}
 		t.Run(name, func(t *testing.T) {
-			s := open(t, store.NewMemory(), &pleat.Options{
+			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Budget: fold.Budget{Window: 12_000}, Model: model.Model{ID: "m", Window: 64_000},
-				Digest: digest.Options{Generator: always(text), NoBackground: true},
+				Digest: digest.Options{Generator: pleattest.Always(text), NoBackground: true},
 			})
 			add := func(m ...transcript.Message) {
 				t.Helper()
@@ -46,13 +41,13 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 				}
 			}
 			add(transcript.User("Hello, we work on billing today."), transcript.Assistant(transcript.Say("Fine.")), transcript.User(rule), transcript.Assistant(transcript.Say("Noted: legacy/ is frozen.")))
-			talk(t, s, 0, 40)
-			view(t, s)
+			pleattest.Talk(t, s, 0, 40)
+			pleattest.View(t, s)
 			if s.Snapshot().Epoch == 0 {
 				t.Fatal("forty turns and no epoch")
 			}
 			add(transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
-			got := allText(view(t, s))
+			got := pleattest.Text(pleattest.View(t, s))
 			if !strings.Contains(got, rule) {
 				t.Error("the constraint is not in the request")
 			}
@@ -74,7 +69,7 @@ func TestChainedDigests(t *testing.T) {
 	m := &pleattest.Script{Then: func(n int, req *model.Request) (model.Reply, error) {
 		return pleattest.Say(fmt.Sprintf("<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n- Things take their locks early, it seems.\n</digest>", n%10)).Reply, nil
 	}}
-	s := open(t, store.NewMemory(), &pleat.Options{
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000},
 		Digest: digest.Options{Generator: m, NoBackground: true},
 	})
@@ -91,13 +86,13 @@ func TestChainedDigests(t *testing.T) {
 	add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)), transcript.Results(transcript.Result("w", "ok")))
 	add(transcript.Assistant(transcript.Call("x", "bash", `{"command":"git push origin billing-port"}`)), transcript.Results(transcript.Result("x", "branch billing-port -> billing-port")))
 	for i := range 10 {
-		talk(t, s, 30*i, 30)
+		pleattest.Talk(t, s, 30*i, 30)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		view(t, s)
+		pleattest.View(t, s)
 	}
-	got := allText(view(t, s))
+	got := pleattest.Text(pleattest.View(t, s))
 	for _, want := range []string{
 		"move the billing database to port 6543", "Never touch legacy/.", "conf/billing.toml", "git push origin billing-port",
 		"checksum 9f86d081884c7d65 of release 4.17.2", "written by a model",
@@ -111,7 +106,7 @@ func TestChainedDigests(t *testing.T) {
 		t.Errorf("%d digests", n)
 	}
 	for i, req := range m.Requests() {
-		if text := allText(req.Messages); i > 0 && (!strings.Contains(text, "The earlier digest is the base") || !strings.Contains(text, "handlers were looked at")) {
+		if text := pleattest.Text(req.Messages); i > 0 && (!strings.Contains(text, "The earlier digest is the base") || !strings.Contains(text, "handlers were looked at")) {
 			t.Errorf("request %d does not merge the earlier digest", i)
 		}
 	}
@@ -124,15 +119,15 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 		pleattest.Say("<digest>\n### State\n- More handlers take their locks early.\n</digest>"),
 	}}
 	var events []pleat.Event
-	s := open(t, store.NewMemory(), digestOptions(m, &events))
-	digestible(t, s, 24)
+	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
+	pleattest.Digestible(t, s, 24)
 	for i := range 2 {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		talk(t, s, 100*(i+1), 24)
+		pleattest.Talk(t, s, 100*(i+1), 24)
 	}
-	got := allText(view(t, s))
+	got := pleattest.Text(pleattest.View(t, s))
 	if !strings.Contains(got, "Sessions are dropped in src/file3.go because sessionCache evicts after 300 entries.") {
 		t.Error("the earlier digest's finding is lost")
 	}
@@ -144,12 +139,12 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 // What does not fit the summarizer is read in groups, none of which cuts a round, and
 // each goes on from the digest of those before it.
 func TestDigestInGroups(t *testing.T) {
-	m := always(goodDigest)
-	s := open(t, store.NewMemory(), &pleat.Options{
+	m := pleattest.Always(goodDigest)
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 32_000}, Model: model.Model{ID: "big", Window: 32_000},
 		Digest: digest.Options{Generator: m, Model: model.Model{ID: "small", Window: 12_000}, NoBackground: true},
 	})
-	digestible(t, s, 40)
+	pleattest.Digestible(t, s, 40)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +154,7 @@ func TestDigestInGroups(t *testing.T) {
 	}
 	counter := tokens.NewTokenizer(model.Model{}, nil)
 	for i, r := range reqs {
-		text := allText(r.Messages)
+		text := pleattest.Text(r.Messages)
 		if n := counter.CountText(text) + r.MaxTokens; n > 12_000 {
 			t.Errorf("request %d has %d tokens with its answer", i, n)
 		}
@@ -180,14 +175,14 @@ func TestDigestInGroups(t *testing.T) {
 
 // Forked, the request is the live one's prefix with the instruction at its end.
 func TestDigestForked(t *testing.T) {
-	m := always(goodDigest)
+	m := pleattest.Always(goodDigest)
 	tools := []model.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
-	s := open(t, store.NewMemory(), &pleat.Options{
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
 		Digest: digest.Options{Generator: m, NoBackground: true, Fork: digest.ForkAlways},
 	})
-	digestible(t, s, 24)
-	live := allText(view(t, s)) // the epoch opens here
+	pleattest.Digestible(t, s, 24)
+	live := pleattest.Text(pleattest.View(t, s)) // the epoch opens here
 	_ = live
 	req := m.Requests()[0]
 	if req.System != "You are an agent." || len(req.Tools) != 1 || !req.NoTools {
@@ -212,14 +207,14 @@ func TestDigestInBackground(t *testing.T) {
 		o := digestOptions(m, &events)
 		o.Budget.Window = 20_000
 		o.Digest.NoBackground = false
-		s := open(t, store.NewMemory(), o)
+		s := pleattest.Open(t, store.NewMemory(), o)
 		defer s.Close()
-		digestible(t, s, 20)
+		pleattest.Digestible(t, s, 20)
 		if st := s.Snapshot(); st.State != fold.Yellow {
 			t.Fatalf("the session is %v: %d of %v", st.State, st.Tokens, st.Limits)
 		}
 		start := time.Now()
-		view(t, s)
+		pleattest.View(t, s)
 		// Meanwhile turns go on, and a call gets its result late.
 		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)), transcript.User("Wait, and look at port 9191 too.")); err != nil {
 			t.Fatal(err)
@@ -239,9 +234,9 @@ func TestDigestInBackground(t *testing.T) {
 		if err := s.Append(t.Context(), transcript.Results(transcript.Result("late", "slept well"))); err != nil {
 			t.Fatal(err)
 		}
-		talk(t, s, 100, 12)
+		pleattest.Talk(t, s, 100, 12)
 		start = time.Now()
-		got := allText(view(t, s))
+		got := pleattest.Text(pleattest.View(t, s))
 		if d := time.Since(start); d > 0 {
 			t.Errorf("the caller waited %v at red", d)
 		}
@@ -263,12 +258,12 @@ func TestDigestInBackground(t *testing.T) {
 
 // An undo says that the digest is not wanted: the next epoch asks for another.
 func TestUndoDropsTheDigest(t *testing.T) {
-	m := always(goodDigest)
+	m := pleattest.Always(goodDigest)
 	var events []pleat.Event
 	o := digestOptions(m, &events)
 	o.Budget.Window = 64_000
-	s := open(t, store.NewMemory(), o)
-	digestible(t, s, 24)
+	s := pleattest.Open(t, store.NewMemory(), o)
+	pleattest.Digestible(t, s, 24)
 	for range 2 {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
@@ -290,8 +285,8 @@ func TestDigestHoldsNobodyUp(t *testing.T) {
 			return pleattest.Say(goodDigest).Reply, nil
 		}}
 		var events []pleat.Event
-		s := open(t, store.NewMemory(), digestOptions(m, &events))
-		digestible(t, s, 24)
+		s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
+		pleattest.Digestible(t, s, 24)
 		done := make(chan error, 2)
 		for range 2 {
 			go func() {
@@ -315,7 +310,7 @@ func TestDigestHoldsNobodyUp(t *testing.T) {
 		if n := len(m.Requests()); n != 1 {
 			t.Errorf("%d requests at the same time", n)
 		}
-		if got := allText(view(t, s)); !strings.Contains(got, "written by a model") || !strings.Contains(got, "port 7171") {
+		if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, "written by a model") || !strings.Contains(got, "port 7171") {
 			t.Error("the view lacks the digest or the newest words")
 		}
 	})
@@ -334,11 +329,11 @@ func TestDigestGuards(t *testing.T) {
 		}
 		var events []pleat.Event
 		o := digestOptions(m, &events)
-		s := open(t, store.NewMemory(), o)
+		s := pleattest.Open(t, store.NewMemory(), o)
 		n := 0
 		next := func() {
 			t.Helper()
-			digestible(t, s, 24)
+			pleattest.Digestible(t, s, 24)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
@@ -378,14 +373,14 @@ func TestDigestGuards(t *testing.T) {
 
 func TestDigestSpendGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := always(goodDigest)
+		m := pleattest.Always(goodDigest)
 		var events []pleat.Event
 		o := digestOptions(m, &events)
 		o.Digest.Calls = 3
-		s := open(t, store.NewMemory(), o)
+		s := pleattest.Open(t, store.NewMemory(), o)
 		ask := func(want int) {
 			t.Helper()
-			digestible(t, s, 24)
+			pleattest.Digestible(t, s, 24)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
@@ -402,37 +397,25 @@ func TestDigestSpendGuard(t *testing.T) {
 	})
 }
 
-// A file that the agent reads again after every epoch is kept instead of being folded
-// once more, and the report says so.
-func TestThrashingIsNoticed(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 12_000}})
-	read := func(id string) {
-		t.Helper()
-		err := s.Append(t.Context(),
-			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/schema.go"}`)),
-			transcript.Results(transcript.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
+// Where the agent's notes name everything, no model is asked.
+func TestNotesSayEnough(t *testing.T) {
+	m := pleattest.Always(goodDigest)
+	var events []pleat.Event
+	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
+	for range 60 {
+		err := s.Append(t.Context(), transcript.User("Go on."), transcript.Assistant(transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), transcript.User("Go on until it works.")); err != nil {
+	if err := s.Note(t.Context(), "state", strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 {
-		read(fmt.Sprintf("again_%d", i))
-		work(t, s, 10*i, 10, 3_000)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
 	}
-	if got := allText(view(t, s)); !strings.Contains(got, "the schema itself") {
-		t.Errorf("the file that is read again and again is folded:\n%s", s.Report())
-	}
-	e := s.Report().Epochs
-	if k := e[len(e)-1].Kept; len(k) != 1 || k[0] != "src/schema.go" {
-		t.Errorf("the report does not say that it is kept: %+v", e)
-	}
-	if len(e[0].Kept) != 0 {
-		t.Errorf("kept at first sight: %v", e[0].Kept)
+	d := s.Report().Digests
+	if len(m.Requests()) != 0 || len(d) != 1 || !strings.Contains(d[0].Why, "notes") {
+		t.Errorf("%d requests, report %v", len(m.Requests()), d)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -44,7 +45,7 @@ func BenchmarkReadyDigest(b *testing.B) {
 						}
 					},
 					Budget: fold.Budget{Window: window}, Model: model.Model{ID: "m", Window: window},
-					Digest: digest.Options{Generator: always(text.String())},
+					Digest: digest.Options{Generator: pleattest.Always(text.String())},
 				})
 				n := 0
 				for ; s.Snapshot().State != fold.Red; n++ {

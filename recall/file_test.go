@@ -1,4 +1,4 @@
-package pleat_test
+package recall_test
 
 import (
 	"errors"

@@ -1,10 +1,12 @@
-package pleat_test
+package recall_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/recall"
@@ -36,7 +38,7 @@ func (s jsonTexts) Append(ctx context.Context, key store.SessionKey, after uint6
 // callsSession has a file that was written, edits of it that look alike, and a patch.
 func callsSession(t *testing.T, st store.Store) *pleat.Session {
 	t.Helper()
-	s := open(t, st, &pleat.Options{Tokens: counter})
+	s := pleattest.Open(t, st, &pleat.Options{Tokens: counter})
 	var file strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&file, "line %d of \\\"walrus\\\"\\n", i+1)

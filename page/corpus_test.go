@@ -1,4 +1,4 @@
-package pleat_test
+package page_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -24,13 +26,13 @@ func TestCorpusPages(t *testing.T) {
 		for _, path := range corpus.Files(t) {
 			msgs := corpus.Read(t, path)
 			cut := len(msgs) * 7 / 10
-			if counter.CountText(allText(msgs[:cut])) < 30_000 {
+			if counter.CountText(pleattest.Text(msgs[:cut])) < 30_000 {
 				continue
 			}
 			for cut < len(msgs) && msgs[cut].Role() != transcript.RoleAssistant {
 				cut++
 			}
-			s := open(t, store.NewMemory(), &pleat.Options{
+			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Budget: fold.Budget{Window: 200_000, Target: fold.Tokens(target)}, Tokens: counter,
 			})
 			if err := s.Append(t.Context(), msgs[:cut]...); err != nil {
@@ -40,14 +42,14 @@ func TestCorpusPages(t *testing.T) {
 				t.Errorf("%s: %v", filepath.Base(path), err)
 				continue
 			}
-			seen := view(t, s)
+			seen := pleattest.View(t, s)
 			source := decodedText(msgs[:cut])
 			for _, line := range quoted(seen) {
 				if !strings.Contains(source, strings.Join(strings.Fields(line), " ")) {
 					t.Errorf("%s: %q is not in the session", filepath.Base(path), line)
 				}
 			}
-			if share, ok := usedLater(msgs, cut, allText(seen)); ok {
+			if share, ok := usedLater(msgs, cut, pleattest.Text(seen)); ok {
 				sum, n = sum+share, n+1
 			}
 		}
@@ -112,7 +114,7 @@ func decodedText(msgs []transcript.Message) string {
 					}
 				}
 			default:
-				all = append(all, strings.Fields(blockText(b))...)
+				all = append(all, strings.Fields(transcript.BlockText(b))...)
 			}
 		}
 	}
@@ -141,11 +143,11 @@ var namePattern = regexp.MustCompile(`[A-Za-z_]*(?:[a-z][A-Z]|_[A-Za-z0-9])[A-Za
 // usedLater is the share of the names which the agent uses after the cut, saw before it,
 // and is not shown in between, that occur in a view.
 func usedLater(msgs []transcript.Message, cut int, view string) (float64, bool) {
-	before, fresh := nameSet(allText(msgs[:cut])), map[string]bool{}
+	before, fresh := nameSet(pleattest.Text(msgs[:cut])), map[string]bool{}
 	shown := nameSet(view)
 	need, have := 0, 0
 	for _, m := range msgs[cut:] {
-		for name := range nameSet(allText([]transcript.Message{m})) {
+		for name := range nameSet(pleattest.Text([]transcript.Message{m})) {
 			if !fresh[name] && before[name] && m.Role() == transcript.RoleAssistant {
 				need++
 				if shown[name] {

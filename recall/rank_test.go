@@ -1,4 +1,4 @@
-package pleat_test
+package recall_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/recall"
@@ -16,7 +18,7 @@ import (
 // rankSession has words in prose, reads, changes, commands and receipts.
 func rankSession(t *testing.T) *pleat.Session {
 	t.Helper()
-	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
 	err := s.Append(t.Context(),
 		transcript.User("The retry budget of the uploader is too small. The upload limit must stay."),
 		transcript.Assistant(transcript.Say("The limit of the quota comes before the limit of the upload."), transcript.Call("1", "read_file", `{"path":"src/quota.go"}`)),
@@ -117,8 +119,8 @@ func TestSearchCountsSources(t *testing.T) {
 }
 
 func BenchmarkSearchMillion(b *testing.B) {
-	s := open(b, store.NewMemory(), &pleat.Options{Tokens: counter})
-	work(b, s, 0, 1_000, 4_000)
+	s := pleattest.Open(b, store.NewMemory(), &pleat.Options{Tokens: counter})
+	pleattest.Read(b, s, 0, 1_000, 4_000)
 	query := recall.SearchRequest{Queries: []string{"words in file 731", "line of src file99"}}
 	if _, err := s.Search(b.Context(), query); err != nil { // indexes
 		b.Fatal(err)
@@ -164,8 +166,8 @@ func (g givenUp) Search(context.Context, store.SessionKey, string, int) ([]store
 
 func TestSearchNearStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := open(t, givenUp{store.NewMemory(), cancel}, &pleat.Options{Tokens: counter})
-	work(t, s, 0, 3, 2_000)
+	s := pleattest.Open(t, givenUp{store.NewMemory(), cancel}, &pleat.Options{Tokens: counter})
+	pleattest.Read(t, s, 0, 3, 2_000)
 	if _, err := s.Search(ctx, recall.SearchRequest{Queries: []string{"zanzibra"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -1,0 +1,224 @@
+package recall_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/pleattest"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+func TestUnfoldParts(t *testing.T) {
+	s := recallSession(t)
+	settings, list := handleOf(t, s, 1), handleOf(t, s, 2)
+	for _, c := range []struct {
+		name string
+		r    recall.UnfoldRequest
+		want string
+	}{
+		{"whole", recall.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"handle as models write it", recall.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{"lines", recall.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
+		{"to the end", recall.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
+		{"column", recall.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
+		{"bytes", recall.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
+		{"bytes over a line feed", recall.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
+		{"only a line feed", recall.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
+		{"pattern", recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
+		{"pattern with lines around", recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
+		{"a result by the number of its call", recall.UnfoldRequest{Handle: "#1", To: 1}, "[server]\n"},
+		{"a change by the number of its call", recall.UnfoldRequest{Handle: " #4]", Pattern: "^[-+]", Around: -1}, "-1048576\n+2097152"},
+		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if d := diff.Values(c.want, unfold(t, s, c.r).Content()); d != "" {
+				t.Errorf("content (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestUnfoldSaysWhatItIs(t *testing.T) {
+	s := recallSession(t)
+	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1)})
+	if got, want := u.What, "result of read_file config/server.toml"; got != want {
+		t.Errorf("what: %q, want %q", got, want)
+	}
+	if u.Message != 3 || u.Turn != 1 || u.Call != 1 || u.Lines != 4 {
+		t.Errorf("message %d, turn %d, call %d, %d lines", u.Message, u.Turn, u.Call, u.Lines)
+	}
+	if by := unfold(t, s, recall.UnfoldRequest{Handle: strings.Fields(u.Stale)[2]}); by.What != "call of edit_file config/server.toml" {
+		t.Errorf("stale: %q is by %s", u.Stale, by.Source)
+	}
+	if text := u.Text(); !strings.Contains(text, "3\tuploadSizeLimit = 1048576\n") || strings.Contains(text, "more:") {
+		t.Errorf("text:\n%s", text)
+	}
+}
+
+// nextCall reads the call that a page ends with, as a model would.
+var nextCall = regexp.MustCompile(`more: unfold\("(\w+)", (lines|bytes)="([^"]*)"(?:, column=(\d+))?\)\]`)
+
+// TestUnfoldPages follows the pages of texts to their end: every byte is shown exactly
+// once, and no page is over its budget.
+func TestUnfoldPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"", "\n", "\n\n\n", "no line feed", strings.Repeat("x", 50_000), strings.Repeat("äöü€", 9_000) + "\nshort\n"}
+	for range 20 {
+		var b strings.Builder
+		for range r.IntN(300) {
+			b.WriteString(strings.Repeat("word € ", r.IntN(1+r.IntN(400))))
+			b.WriteByte('\n')
+		}
+		texts = append(texts, b.String())
+	}
+	for i, text := range texts {
+		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)), transcript.Results(transcript.Result("1", text))); err != nil {
+			t.Fatal(err)
+		}
+		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
+			handle := handleOf(t, s, 1)
+			if handle == "" {
+				continue
+			}
+			got, pages := "", 0
+			req := recall.UnfoldRequest{Handle: handle, Budget: 500}
+			want := text
+			if strings.Contains(input, "bytes") {
+				if len(text) < 2 {
+					continue
+				}
+				req.Offset, want = 1, text[1:]
+			}
+			for {
+				u := unfold(t, s, req)
+				got += u.Content()
+				if n := counter.CountText(u.Text()); n > 560 {
+					t.Fatalf("text %d: a page has %d tokens", i, n)
+				}
+				if pages++; u.More == "" {
+					break
+				}
+				m := nextCall.FindStringSubmatch(u.Text())
+				if m == nil {
+					t.Fatalf("text %d: %q is no call", i, u.More)
+				}
+				req = recall.UnfoldRequest{Handle: m[1], Budget: 500}
+				if m[2] == "bytes" {
+					fmt.Sscanf(m[3], "%d-", &req.Offset)
+				} else {
+					fmt.Sscanf(m[3], "%d-", &req.From)
+					fmt.Sscanf(m[4], "%d", &req.Column)
+				}
+				if pages > 2_000 {
+					t.Fatal("the pages have no end")
+				}
+			}
+			if got != want {
+				t.Errorf("text %d: the %d pages have %d bytes, want %d", i, pages, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestUnfoldUnknownHandle(t *testing.T) {
+	s := recallSession(t)
+	h := handleOf(t, s, 1)
+	wrong := "9" + h[1:]
+	if h[0] == '9' {
+		wrong = "8" + h[1:]
+	}
+	_, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: wrong})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), h) {
+		t.Errorf("got %v, want ErrNotFound that names %s", err, h)
+	}
+	_, err = s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "#90"})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "there is no call #90") {
+		t.Errorf("got %v", err)
+	}
+	_, err = s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "nonsense"})
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "only in the session that made them") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnfoldRaw(t *testing.T) {
+	s := recallSession(t)
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(u.Whole(), `{"kind":"tool_result","id":"1"`) {
+		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole())
+	}
+	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
+	res := transcript.Result("9", "exact é")
+	res.Raw = raw
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)), transcript.Results(res))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
+	if u.Whole() != raw || u.Hash != transcript.HashOf(raw) {
+		t.Errorf("raw: %s", u.Whole())
+	}
+}
+
+// damagedStore gives back bodies in which a word was changed.
+type damagedStore struct{ *store.Memory }
+
+func (d damagedStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	body, err := d.Memory.Body(ctx, key, hash)
+	return bytes.Replace(body, []byte("original"), []byte("tampered"), 1), err
+}
+
+func TestUnfoldNoticesDamage(t *testing.T) {
+	st := store.NewMemory()
+	s := pleattest.Open(t, st, &pleat.Options{Tokens: counter})
+	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "read_file", `{"path":"a"}`)),
+		transcript.Results(transcript.Result("1", "original\n"+strings.Repeat("some words\n", 6_000))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handleOf(t, s, 1)
+	s = pleattest.Open(t, damagedStore{st}, &pleat.Options{Tokens: counter})
+	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: h}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+}
+
+func TestUnfoldStretch(t *testing.T) {
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), transcript.User("Read all files.")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		pleattest.Read(t, s, i, 1, 4_000)
+		pleattest.View(t, s)
+	}
+	for _, f := range s.Report().Folds {
+		if f.Block >= 0 {
+			continue
+		}
+		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
+		if u.Matches != f.End-f.Start || strings.Count(u.Whole(), "\n") != f.Lines || len(u.Whole()) != f.Bytes || u.Hash != f.Hash {
+			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
+		}
+		return
+	}
+	t.Error("no stretch was folded")
+}
