@@ -105,11 +105,6 @@ func root(p *term.Console) *cobra.Command {
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	for old, now := range map[string]string{"stored": "list", "export": "export", "import": "import", "verify": "verify", "gc": "gc", "forget": "forget"} {
-		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return term.UsageError(fmt.Sprintf("%q is now \"pleat store %s\"", "pleat "+old, now))
-		}})
-	}
 	each(root, func(c *cobra.Command) { completes(p, c) })
 	return root
 }
