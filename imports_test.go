@@ -95,7 +95,7 @@ var imports = map[string][]string{
 		"transcript",
 	},
 	"mcp":                             {"", "internal/local", "library", "recall"},
-	"cmd/pleat/internal/clientconfig": {"internal/jsonspan", "internal/secrets"},
+	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
 		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
@@ -154,7 +154,7 @@ var others = map[string][]string{
 		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/cobra",
 		"github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
-	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3"},
+	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3"},
 	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/pleat/internal/sessionfile":  {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},

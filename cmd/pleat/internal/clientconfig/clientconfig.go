@@ -21,10 +21,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Key is a key to set, by the names of the objects or tables around it and its own. A value
@@ -278,9 +281,6 @@ func (e *Edit) replaces(text []byte) bool {
 // replace writes a file as a whole, or not at all. It keeps its permissions, and a link
 // stays a link.
 func replace(path string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -288,19 +288,10 @@ func replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".pleat-*")
-	if err != nil {
+	return term.ReplaceFile(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
 		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	})
 }
 
 func open(path, undo string) (*Edit, error) {

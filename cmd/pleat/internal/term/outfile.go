@@ -15,7 +15,7 @@ func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.Contents(), "output", write)
 	}
-	if err := replaceFile(name, 0o644, write); err != nil {
+	if err := ReplaceFile(name, 0o644, write); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
@@ -29,13 +29,13 @@ func WriteNewFile(name string, replace bool, write func(io.Writer) error) error 
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return replaceFile(name, 0o600, write)
+	return ReplaceFile(name, 0o600, write)
 }
 
-// replaceFile writes a temporary file and renames it when it is complete, so that nobody
+// ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
 // reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
 // would replace the device for everybody.
-func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // write to what the link points to
 	}
