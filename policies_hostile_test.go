@@ -3,8 +3,6 @@ package pleat_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,7 +70,7 @@ func drive(t testing.TB, p fold.Policy, window int) {
 	_ = s.Close()
 }
 
-// policyFiles are the policies that come with pleat, and files of the older form.
+// policyFiles are the policies that come with pleat.
 func policyFiles(t testing.TB) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -82,17 +80,6 @@ func policyFiles(t testing.TB) map[string]string {
 			t.Fatal(err)
 		}
 		files[p.Name] = string(file)
-	}
-	older, err := filepath.Glob("testdata/written-before/policies/*.json")
-	if err != nil || len(older) == 0 {
-		t.Fatal(older, err)
-	}
-	for _, name := range older {
-		file, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(file)
 	}
 	return files
 }

@@ -25,7 +25,7 @@ import (
 // exportedEntries are the entries of the stored export file.
 func exportedEntries(t testing.TB) []store.Entry {
 	t.Helper()
-	data, err := os.ReadFile("testdata/written-before/work.jsonl")
+	data, err := os.ReadFile("testdata/work.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,26 +27,19 @@ func Format(p fold.Policy) ([]byte, error) {
 
 // policyFile is a policy whose steps are not read yet.
 type policyFile struct {
-	Name          string            `json:"name"`
-	Doc           string            `json:"doc"`
-	Budget        fold.Budget       `json:"budget"`
-	CharsPerToken int               `json:"chars_per_token"`
-	FoldHead      bool              `json:"fold_head"`
-	Transcripts   string            `json:"transcripts"`
-	AtBirth       []json.RawMessage `json:"at_birth"`
-	EveryTurn     []json.RawMessage `json:"every_turn"`
-	AtRed         []json.RawMessage `json:"at_red"`
-	OnAsk         []json.RawMessage `json:"on_ask"`
-	OnRefusal     []json.RawMessage `json:"on_refusal"`
-	WhenIdle      []json.RawMessage `json:"when_idle"`
-	WhenItPays    []json.RawMessage `json:"when_it_pays"`
-	IdleAfter     string            `json:"idle_after"` // as time.ParseDuration reads it
-	Retries       int               `json:"retries"`
+	fold.Policy
+	AtBirth    []json.RawMessage `json:"at_birth"`
+	EveryTurn  []json.RawMessage `json:"every_turn"`
+	AtRed      []json.RawMessage `json:"at_red"`
+	OnAsk      []json.RawMessage `json:"on_ask"`
+	OnRefusal  []json.RawMessage `json:"on_refusal"`
+	WhenIdle   []json.RawMessage `json:"when_idle"`
+	WhenItPays []json.RawMessage `json:"when_it_pays"`
+	IdleAfter  string            `json:"idle_after"` // as time.ParseDuration reads it
 }
 
-// Parse reads a policy file: one that [Format] wrote, or one of the older form, which lists
-// levers by name and has their settings beside them. Files can name the levers of package
-// lever and the ones passed in. Parse refuses what [fold.Policy.Check] refuses.
+// Parse reads a policy file, as [Format] writes it. It can name the levers of package lever
+// and the ones passed in. Parse refuses what [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(data, append(lever.All(), levers...))
 	if err == nil {
@@ -59,22 +52,11 @@ func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 }
 
 func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
-	var form struct {
-		Levers json.RawMessage `json:"levers"`
-	}
-	if err := json.Unmarshal(data, &form); err != nil {
-		return fold.Policy{}, err
-	}
-	if form.Levers != nil {
-		return parseOlder(data)
-	}
 	var f policyFile
 	if err := strict(data, &f); err != nil {
 		return fold.Policy{}, err
 	}
-	p := fold.Policy{
-		Name: f.Name, Doc: f.Doc, Budget: f.Budget, CharsPerToken: f.CharsPerToken, FoldHead: f.FoldHead, Transcripts: f.Transcripts, Retries: f.Retries,
-	}
+	p := f.Policy
 	var err error
 	if f.IdleAfter != "" {
 		if p.IdleAfter, err = time.ParseDuration(f.IdleAfter); err != nil {

@@ -18,6 +18,7 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrReadOnly: the store was opened for reading only, or cannot be written to.
 	ErrReadOnly = errors.New("store can only be read")
-	// ErrSchema: the store was written by a newer version of pleat.
-	ErrSchema = errors.New("store has a newer schema")
+	// ErrSchema: the store was written by another version of pleat. The error says how to
+	// bring its sessions over.
+	ErrSchema = errors.New("store has another schema")
 )

@@ -36,13 +36,12 @@ database that many share. Without --tenant these commands look at the sessions o
 		command cobra.Command
 	}{
 		{func(o *storeOptions) runFunc { return o.check }, cobra.Command{
-			Use: "check", Args: byStoreFlag, Short: "can it be reached, how old is its schema, is anything damaged?",
-			Long: `Reads all of the store, like "pleat store verify", and changes nothing, not even an old schema.`,
+			Use: "check", Args: byStoreFlag, Short: "can it be reached, is anything damaged?",
+			Long: `Reads all of the store, like "pleat store verify", and changes nothing.`,
 		}},
 		{func(o *storeOptions) runFunc { return o.migrate }, cobra.Command{
-			Use: "migrate", Args: byStoreFlag, Short: "make the tables, or update old ones",
-			Long: `Makes the tables if there are none, and updates old ones. Others may use the store meanwhile.
-(Every command that writes does this too, if it may.)`,
+			Use: "migrate", Args: byStoreFlag, Short: "make the tables",
+			Long: `Makes the tables if there are none. (Every command that writes does this too, if it may.)`,
 		}},
 		{func(o *storeOptions) runFunc { return o.stats }, cobra.Command{
 			Use: "stats", Args: byStoreFlag, Short: "how large is it, and what takes the room?",
@@ -87,7 +86,6 @@ type storeJSON struct {
 type checkedJSON struct {
 	storeJSON
 	Schema int `json:"schema"`
-	Newest int `json:"newest_schema"`
 	*stores.Verified
 }
 
@@ -125,14 +123,10 @@ func (o *storeOptions) check(ctx context.Context, p *term.Console, _ []string) e
 	}
 	defer store.Close()
 	out := checkedJSON{storeJSON: about}
-	out.Schema, out.Newest = store.Schema()
+	out.Schema = store.Schema()
 	if !o.json {
 		p.Printf("%s (%s) can be reached.\n", out.Store, out.Kind)
-		if out.Schema == out.Newest {
-			p.Printf("Schema version %d, as it should be.\n", out.Schema)
-		} else {
-			p.Printf("Schema version %d; %d is the newest (\"pleat store migrate\" brings it up to date).\n", out.Schema, out.Newest)
-		}
+		p.Printf("Schema version %d, as it should be.\n", out.Schema)
 	}
 	if out.Verified, err = stores.Verify(ctx, p, store, o.Tenant); err != nil {
 		return err
@@ -187,19 +181,15 @@ func (o *storeOptions) migrate(ctx context.Context, p *term.Console, _ []string)
 		return err
 	}
 	defer store.Close()
-	after, _ := store.Schema()
-	return p.Output(o.json, migratedJSON{about, before, after})
+	return p.Output(o.json, migratedJSON{about, before, store.Schema()})
 }
 
 func (m migratedJSON) Print(p *term.Page) {
-	switch {
-	case m.Before == 0:
+	if m.Before == 0 {
 		p.Line("Made a store in %s, schema version %d.", m.Store, m.After)
-	case m.Before < m.After:
-		p.Line("Brought %s from schema version %d to %d.", m.Store, m.Before, m.After)
-	default:
-		p.Line("Nothing to do: %s has schema version %d.", m.Store, m.After)
+		return
 	}
+	p.Line("Nothing to do: %s has schema version %d.", m.Store, m.After)
 }
 
 // schemaBefore is the schema version of the store before it is opened for writing; 0 if
@@ -213,8 +203,7 @@ func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, 
 		return 0, err
 	}
 	defer st.Close()
-	version, _ := st.Schema()
-	return version, nil
+	return st.Schema(), nil
 }
 
 func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) error {

@@ -175,3 +175,17 @@ func (b *Base) In(err error, format string, args ...any) error {
 	}
 	return err
 }
+
+// CheckVersion returns an error unless a store has the schema that the program knows.
+func CheckVersion(version, known int) error {
+	const advice = "export its sessions with the version of pleat that wrote it (pleat store export) and import them here (pleat store import)"
+	switch {
+	case version < 1:
+		return fmt.Errorf("schema version %d: %w", version, store.ErrCorrupt)
+	case version < known:
+		return fmt.Errorf("schema version %d, this program knows %d: %w: %s", version, known, store.ErrSchema, advice)
+	case version > known:
+		return fmt.Errorf("schema version %d, this program knows %d: %w: use a newer version of pleat", version, known, store.ErrSchema)
+	}
+	return nil
+}

@@ -79,17 +79,3 @@ func TestClaimOfKilledReplica(t *testing.T) {
 		t.Errorf("given to %d after %v, want 1 after %v", given, passed, ttl)
 	}
 }
-
-// TestMigrateWhileInUse brings a schema of version 1 up to date while a store that knew
-// nothing of it goes on.
-func TestMigrateWhileInUse(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
-	w := startWriters(t, 2, open(t, url, nil))
-	run(t, url, "DROP TABLE pleat.claim; DELETE FROM pleat.version WHERE version > 1")
-	w.wait(t, 10)
-	store := open(t, url, nil)
-	if _, ok, err := store.Claim(t.Context(), claimedKey, "digest", time.Hour); err != nil || !ok {
-		t.Errorf("Claim after the step to version 2: %v, %v", ok, err)
-	}
-	w.finishAfter(t, 10)
-}

@@ -109,5 +109,5 @@ func (s *Store) prepare(ctx context.Context) error {
 			s.base.Log.Warn("server has " + name + " off: " + what)
 		}
 	}
-	return s.migrate(ctx, conn.Conn())
+	return s.makeTables(ctx, conn.Conn())
 }

@@ -21,7 +21,7 @@
 // turned up in another session would be [store.ErrCorrupt] there.
 //
 // The database must use UTF8 and be PostgreSQL 13 or newer. The tables are in a schema
-// of their own named pleat; Open creates and migrates it. Damage to an index is for the
+// of their own named pleat, which Open creates. Damage to an index is for the
 // server to notice: create the cluster with --data-checksums.
 //
 // # Search

@@ -109,17 +109,6 @@ const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coal
 const selectTables = `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
 	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`
 
-// schema2 adds the claims. They are found by a hash over the names and the work; token
-// tells holders apart. Time is the server's: clocks of replicas differ.
-const schema2 = `
-CREATE TABLE pleat.claim(
-	work bytea PRIMARY KEY,
-	token bytea NOT NULL,
-	expires timestamptz NOT NULL
-);
-CREATE INDEX claim_expires ON pleat.claim(expires);
-`
-
 const (
 	// The same token gets the claim again: the first attempt may have succeeded before
 	// its connection was lost.

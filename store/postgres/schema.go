@@ -6,20 +6,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
 )
 
-// migrations lead from each version of the schema to the next; the first from nothing
-// to version 1. One that was released is never changed: a new one is added. While a step
-// runs, processes of the version before it are at work, so a step may add tables and
-// columns but not change what they rely on.
-var migrations = []string{schema1, schema2}
+// schemaVersion is the version of the schema. Tables of any other are refused.
+const schemaVersion = 2
 
-// schema1 is version 1. All names are bytea: any bytes are allowed in them. Names may
+// schema makes the tables. All names are bytea: any bytes are allowed in them. Names may
 // be longer than an index takes, so sessions are found by a hash over their names, and
 // owner is 8 bytes of the hash of the tenant. Compressed bytes are kept as they are
 // (EXTERNAL). docs/scale.md explains every column.
-const schema1 = `
+const schema = `
+CREATE SCHEMA IF NOT EXISTS pleat;
+CREATE TABLE pleat.version(version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());
 CREATE SEQUENCE pleat.moment;
 CREATE TABLE pleat.session(
 	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -95,74 +95,57 @@ CREATE TABLE pleat.place(
 	PRIMARY KEY(session, seq, start)
 );
 CREATE INDEX place_words ON pleat.place USING gin(words);
+CREATE TABLE pleat.claim(
+	work bytea PRIMARY KEY,
+	token bytea NOT NULL,
+	expires timestamptz NOT NULL
+);
+CREATE INDEX claim_expires ON pleat.claim(expires);
 `
 
-// migrationLock is the advisory lock of whoever changes the schema: "pleat" in ASCII.
-const migrationLock = 0x706c656174
+// schemaLock is the advisory lock of whoever makes the tables: "pleat" in ASCII.
+const schemaLock = 0x706c656174
 
-// migrate brings the tables up to date, or says why they cannot be used. If they are up
-// to date it only reads, so that a role without the right to create tables can work.
-func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
-	version, err := schemaVersion(ctx, conn)
-	s.version = version
-	if err != nil || version == len(migrations) {
+// makeTables makes the tables if there are none, or says why those that are there cannot be
+// used. If they exist it only reads, so that a role without the right to create tables can
+// work.
+func (s *Store) makeTables(ctx context.Context, conn *pgx.Conn) error {
+	there, err := hasTables(ctx, conn)
+	if err != nil || there {
 		return err
 	}
-	if version == 0 && (s.opts.MustExist || s.opts.ReadOnly) {
+	if s.opts.MustExist || s.opts.ReadOnly {
 		return fmt.Errorf("the database has no pleat store: %w", store.ErrNotFound)
 	}
-	if s.opts.ReadOnly {
-		return nil
-	}
-	s.version = len(migrations)
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// A long step must not time out, neither here nor where others wait for it.
-		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0"); err != nil {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
+		there, err := hasTables(ctx, conn) // another process may have made them
+		if err != nil || there {
 			return err
 		}
-		version, err := schemaVersion(ctx, conn) // another process may have done it
-		if err != nil || version == len(migrations) {
+		if _, err := tx.Exec(ctx, schema); err != nil {
 			return err
 		}
-		if version == 0 {
-			if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS pleat;
-				CREATE TABLE pleat.version(version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())`); err != nil {
-				return err
-			}
-		}
-		for ; version < len(migrations); version++ {
-			if _, err := tx.Exec(ctx, migrations[version]); err != nil {
-				return fmt.Errorf("migrate to schema version %d: %w", version+1, err)
-			}
-			if _, err := tx.Exec(ctx, "INSERT INTO pleat.version(version) VALUES($1)", version+1); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = tx.Exec(ctx, "INSERT INTO pleat.version(version) VALUES($1)", schemaVersion)
+		return err
 	})
 }
 
-// schemaVersion reads the version of the tables, 0 if there are none.
-func schemaVersion(ctx context.Context, conn *pgx.Conn) (int, error) {
+// hasTables reports whether the tables exist, and fails if they are of another version.
+func hasTables(ctx context.Context, conn *pgx.Conn) (there bool, err error) {
 	// Ask the catalogue itself: to_regclass may answer from a cache that lacks what
 	// another process created while this one waited for the lock.
-	var there bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = 'pleat' AND c.relname = 'version')`).Scan(&there); err != nil || !there {
-		return 0, err
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'pleat' AND c.relname = 'version')`).Scan(&there)
+	if err != nil || !there {
+		return false, err
 	}
 	var version int
 	if err := conn.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM pleat.version").Scan(&version); err != nil {
-		return 0, err
+		return false, err
 	}
-	if version > len(migrations) {
-		return 0, fmt.Errorf("schema version %d, this program knows %d: %w", version, len(migrations), store.ErrSchema)
-	}
-	if version < 1 {
-		return 0, fmt.Errorf("the table pleat.version is empty: %w", store.ErrCorrupt)
-	}
-	return version, nil
+	return true, rows.CheckVersion(version, schemaVersion)
 }

@@ -258,8 +258,9 @@ func sessionID(t testing.TB, url string, key store.SessionKey) (id int64) {
 	return id
 }
 
-// TestMigration opens many stores on an empty database at once, then a newer one.
-func TestMigration(t *testing.T) {
+// TestMakeTables opens many stores on an empty database at once. Tables of another version are
+// refused.
+func TestMakeTables(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	var wg sync.WaitGroup
 	for i := range 6 {
@@ -281,9 +282,11 @@ func TestMigration(t *testing.T) {
 	if _, err := plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k"}); err != nil {
 		t.Error(err)
 	}
-	run(t, url, "INSERT INTO pleat.version(version) VALUES(1000)")
-	if _, err := postgres.Open(t.Context(), url, nil); !errors.Is(err, store.ErrSchema) {
-		t.Errorf("Open of a newer schema: %v, want ErrSchema", err)
+	for version, advice := range map[int]string{1: "export its sessions with the version of pleat that wrote it", 1000: "use a newer version"} {
+		run(t, url, fmt.Sprint("UPDATE pleat.version SET version = ", version))
+		if _, err := postgres.Open(t.Context(), url, nil); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), advice) {
+			t.Errorf("Open of schema version %d: %v, want ErrSchema and %s", version, err, advice)
+		}
 	}
 }
 

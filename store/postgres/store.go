@@ -39,9 +39,9 @@ type Options struct {
 	// instead of creating one.
 	MustExist bool
 
-	// ReadOnly opens an existing store, of this version or an older one, and changes
-	// nothing: no migration, no indexing. Calls that would write, and Search, which may
-	// have to index first, fail with [store.ErrReadOnly].
+	// ReadOnly opens an existing store and changes nothing, not even the search index. Calls
+	// that would write, and Search, which may have to index first, fail with
+	// [store.ErrReadOnly].
 	ReadOnly bool
 
 	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
@@ -81,11 +81,10 @@ func (o *Options) withDefaults() Options {
 // recycled. Claims go by the server's clock, and hold no connection.
 type Store struct {
 	calls
-	name    string // host and database, for messages
-	version int    // of the schema
-	opts    Options
-	pool    *pgxpool.Pool
-	base    rows.Base
+	name string // host and database, for messages
+	opts Options
+	pool *pgxpool.Pool
+	base rows.Base
 }
 
 // calls has the methods of the interfaces below that are the same in all databases.
@@ -104,8 +103,8 @@ var (
 )
 
 // Open opens the store in the database that the URL names, in any form that libpq
-// knows. It creates missing tables and migrates older ones while others use them; with
-// newer ones the error is [store.ErrSchema]. The context is for opening only.
+// knows. It creates missing tables; for tables of another schema the error is
+// [store.ErrSchema]. The context is for opening only.
 func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	s := &Store{opts: opts.withDefaults()}
 	config, err := poolConfig(url, s.opts)
@@ -128,9 +127,8 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Schema returns the version of the tables, and the newest that this program knows. They
-// differ only if the tables are older and were opened with Options.ReadOnly.
-func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
+// Schema returns the version of the tables.
+func (s *Store) Schema() int { return schemaVersion }
 
 // Close implements [store.Store]. It waits for calls under way.
 func (s *Store) Close() error {

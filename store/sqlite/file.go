@@ -120,23 +120,9 @@ func writeSchema(path string) error {
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
-	ctx := context.Background()
-	err = func() error {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-			return err
-		}
-		if err := commit(ctx, conn, runMigrations(ctx, conn, 0)); err != nil {
-			return err
-		}
-		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
-		return err
-	}()
+	text := fmt.Sprintf("BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
+		schema, applicationID, schemaVersion)
+	_, err = db.ExecContext(context.Background(), text)
 	if e := db.Close(); err == nil {
 		err = e
 	}

@@ -138,16 +138,6 @@ const selectTables = `SELECT name, -1, sum(pgsize * NOT is_index), sum(pgsize * 
 		coalesce(o.type = 'index' AND o.sql IS NOT NULL, 0) AS is_index, d.pgsize
 	FROM dbstat d LEFT JOIN sqlite_schema o ON o.name = d.name WHERE d.aggregate = TRUE) GROUP BY name`
 
-// schema2 adds the claims. They are found by a hash over the names and the work; token
-// tells holders apart.
-const schema2 = `
-CREATE TABLE claim(
-	work BLOB PRIMARY KEY,
-	token BLOB NOT NULL,
-	expires INTEGER NOT NULL
-) WITHOUT ROWID;
-`
-
 func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {
 		now := time.Now()

@@ -15,16 +15,15 @@ import (
 // applicationID marks the file as ours: "plea" in the file's header.
 const applicationID = 0x706c6561
 
-// migrations lead from each version of the schema to the next; the first from nothing
-// to version 1. One that was released is never changed: a new one is added.
-var migrations = []string{schema1, schema2, schema3}
+// schemaVersion is the version of the schema. A file of any other is refused.
+const schemaVersion = 3
 
-// schema1 is version 1. All names and texts are BLOBs: any bytes are allowed in them.
+// schema makes the tables. All names and texts are BLOBs: any bytes are allowed in them.
 //
 // Two indexes serve each lookup that must not miss anything (session_name and session_hash,
 // entry_find1 and entry_find2): they are on different pages, so damage to one of them shows
 // as a disagreement. docs/format.md explains every column.
-const schema1 = `
+const schema = `
 CREATE TABLE session(
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	tenant BLOB NOT NULL,
@@ -96,33 +95,19 @@ CREATE TABLE place(
 );
 CREATE VIRTUAL TABLE word USING fts5(words, content='', contentless_delete=1, tokenize="ascii tokenchars '/._-'");
 CREATE VIRTUAL TABLE word_at USING fts5vocab(word, instance);
+CREATE TABLE claim(
+	work BLOB PRIMARY KEY,
+	token BLOB NOT NULL,
+	expires INTEGER NOT NULL
+) WITHOUT ROWID;
 `
 
-// schema3 changes no table: from here on bodies and texts may be packed in ways that
-// programs of version 2 cannot read.
-const schema3 = "PRAGMA user_version = 3;"
-
-// migrate brings the file up to date, or says why it cannot be used.
-func (s *Store) migrate(ctx context.Context) error {
-	version, err := schemaVersion(ctx, s.conn)
-	if err != nil {
+// checkFile says why the file cannot be used, if it cannot, and sets its journal mode.
+func (s *Store) checkFile(ctx context.Context) error {
+	if err := checkVersion(ctx, s.conn); err != nil {
 		return err
 	}
-	if version < len(migrations) && !s.base.ReadOnly {
-		if err := s.begin(ctx); err != nil {
-			return err
-		}
-		// Another process may have done it while this one waited.
-		if version, err = schemaVersion(ctx, s.conn); err == nil {
-			err = runMigrations(ctx, s.conn, version)
-		}
-		if err := commit(ctx, s.conn, err); err != nil {
-			return err
-		}
-		version = len(migrations)
-	}
-	s.version = version
-	if err := checkSchema(ctx, s.conn, migrations[:version]); err != nil || s.base.ReadOnly {
+	if err := checkSchema(ctx, s.conn); err != nil || s.base.ReadOnly {
 		return err
 	}
 	var mode string
@@ -135,46 +120,31 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// schemaVersion reads the version of a store. It fails if the file is not one.
-func schemaVersion(ctx context.Context, conn *sql.Conn) (int, error) {
+// checkVersion returns an error unless the file is a store of this version.
+func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var id, version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return 0, err
+		return err
+	}
+	if id != applicationID {
+		return errors.New("the file is a SQLite database, but not a pleat store")
 	}
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, err
+		return err
 	}
-	switch {
-	case id != applicationID:
-		return 0, errors.New("the file is a SQLite database, but not a pleat store")
-	case version > len(migrations):
-		return 0, fmt.Errorf("schema version %d, this program knows %d: %w", version, len(migrations), store.ErrSchema)
-	case version < 1:
-		return 0, fmt.Errorf("schema version %d: %w", version, store.ErrCorrupt)
-	}
-	return version, nil
-}
-
-// runMigrations runs inside a transaction of its caller.
-func runMigrations(ctx context.Context, conn *sql.Conn, version int) error {
-	for ; version < len(migrations); version++ {
-		if _, err := conn.ExecContext(ctx, migrations[version]); err != nil {
-			return fmt.Errorf("migrate to schema version %d: %w", version+1, err)
-		}
-	}
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
-	return err
+	return rows.CheckVersion(version, schemaVersion)
 }
 
 // checkSchema compares the tables and indexes in the file with those that must be there.
-func checkSchema(ctx context.Context, conn *sql.Conn, migrations []string) error {
-	texts, err := rows.Collect(rows.Each(conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")), rows.Text)
+func checkSchema(ctx context.Context, conn *sql.Conn) error {
+	list := rows.Each(conn.QueryContext(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+	texts, err := rows.Collect(list, rows.Text)
 	if err != nil {
 		return err
 	}
-	for statement := range strings.SplitSeq(strings.Join(migrations, ""), ";") {
+	for statement := range strings.SplitSeq(schema, ";") {
 		statement = strings.TrimSpace(statement)
-		if strings.HasPrefix(statement, "CREATE ") && !slices.Contains(texts, statement) {
+		if statement != "" && !slices.Contains(texts, statement) {
 			name, _, _ := strings.Cut(statement, "(")
 			return fmt.Errorf("schema: no %s as it should be: %w", strings.TrimPrefix(name, "CREATE "), store.ErrCorrupt)
 		}

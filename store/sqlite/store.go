@@ -30,9 +30,9 @@ type Options struct {
 	// [store.ErrFull]. Zero means that only the disk is the limit.
 	MaxBytes int64
 
-	// ReadOnly opens an existing store, of this version or an older one, and changes
-	// nothing: no migration, no indexing. Calls that would write, and Search, which may
-	// have to index first, fail with [store.ErrReadOnly].
+	// ReadOnly opens an existing store and changes nothing, not even the search index. Calls
+	// that would write, and Search, which may have to index first, fail with
+	// [store.ErrReadOnly].
 	ReadOnly bool
 
 	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
@@ -63,11 +63,10 @@ func (o *Options) withDefaults() Options {
 // large. Claims go by the clock of this machine, which all users of the file share.
 type Store struct {
 	calls
-	base    rows.Base
-	path    string
-	opts    Options
-	version int  // of the schema
-	still   bool // nobody can write to the file
+	base  rows.Base
+	path  string
+	opts  Options
+	still bool // nobody can write to the file
 
 	read   *sql.DB   // many connections
 	writer *sql.DB   // one connection, and that is conn
@@ -97,8 +96,8 @@ var (
 )
 
 // Open opens the store in the file at path. It creates a missing file, readable by its
-// owner only, and missing directories. A file of an older schema is migrated; with a newer
-// one the error is [store.ErrSchema].
+// owner only, and missing directories. For a file of another schema the error is
+// [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
@@ -122,9 +121,8 @@ func Open(path string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Schema returns the version of the file's schema, and the newest that this program
-// knows. They differ only if the file is older and was opened with Options.ReadOnly.
-func (s *Store) Schema() (version, newest int) { return s.version, len(migrations) }
+// Schema returns the version of the file's schema.
+func (s *Store) Schema() int { return schemaVersion }
 
 func (s *Store) open() error {
 	ctx := context.Background()
@@ -141,7 +139,7 @@ func (s *Store) open() error {
 		return err
 	}
 	s.opened = append(s.opened, s.conn)
-	if err := s.migrate(ctx); err != nil {
+	if err := s.checkFile(ctx); err != nil {
 		return err
 	}
 	if s.opts.MaxBytes > 0 {

@@ -65,8 +65,8 @@ type Store interface {
 	store.Searcher
 	store.Claimer
 	store.Sizer
-	// Schema returns the version of the store, and the newest that the program knows.
-	Schema() (version, newest int)
+	// Schema returns the version of the store's schema.
+	Schema() int
 	// Tenants lists the tenants that have sessions, in order of name.
 	Tenants(ctx context.Context) ([]string, error)
 }
@@ -136,7 +136,7 @@ type Access int
 const (
 	MakeMissing Access = iota // make it if it does not exist
 	MustExist                 // do not make it
-	ReadOnly                  // nor change it, even if its schema is old
+	ReadOnly                  // nor change it
 )
 
 // OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
